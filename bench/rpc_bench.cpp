@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/net/auth_slurm.hpp"
+#include "common/auth/auth_slurm.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/rpc/async_client.hpp"
 #include "common/rpc/rpc_server.hpp"

@@ -21,8 +21,8 @@
 #include <thread>
 #include <vector>
 
-#include "common/conf/load.hpp"
-#include "common/net/auth_config.hpp"
+#include "common/config_files/load.hpp"
+#include "common/auth/auth_config.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/query.hpp"
@@ -38,7 +38,7 @@ using namespace sluice;  // NOLINT(google-build-using-namespace): a program's ma
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kStorm = std::chrono::seconds(1);
-constexpr size_t kMostInOneCall = 500;  // as noded/gatherer.cpp
+constexpr size_t kMostInOneCall = 500;  // as noded/reports/gatherer.cpp
 constexpr Duration kCallTime = std::chrono::seconds(60);
 constexpr uint32_t kTasksInAFrame = 2;  // at least, over the storm; the faster a disk commits, the fewer there are
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "common/conf/load.hpp"
-#include "common/net/auth_config.hpp"
+#include "common/config_files/load.hpp"
+#include "common/auth/auth_config.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/rpc/async_client.hpp"
 

@@ -4,13 +4,13 @@
 A row that says `.acts<&C::kill_wait>()` promises that something reads `kill_wait`; one that says
 `.keeps<...>()` or `.not_yet()` promises that nothing does, and `.only("a,b")` that just these options
 are looked for. Run from the repository root; prints each broken promise and exits 1 when there is one;
---fix changes the rows instead (then run unit_tables with UPDATE_DOCS=1). That a member is read proves nothing about what is done with it: tests do that.
+--fix changes the rows instead (then run unit_config with UPDATE_DOCS=1). That a member is read proves nothing about what is done with it: tests do that.
 """
 import pathlib
 import re
 import sys
 
-TABLES = pathlib.Path("src/common/tables")
+TABLES = pathlib.Path("src/common/config/keys")
 MODEL = pathlib.Path("src/common/model")
 FILES = ["conf_keys_a_to_o.cpp", "conf_keys_p_to_z.cpp", "conf_keys_lines.cpp"]
 ROW = re.compile(r"    (?:key|node|part)\(\"(\w+)\".*?(?=\n    (?:key|node|part)\(|\n};)", re.S)

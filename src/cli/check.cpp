@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
-#include "common/conf/check.hpp"
-#include "common/conf/load.hpp"
+#include "common/config_files/check.hpp"
+#include "common/config_files/load.hpp"
 
 namespace sluice::cli {
 

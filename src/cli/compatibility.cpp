@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "common/tables/conf_keys.hpp"
-#include "common/tables/job_fields.hpp"
-#include "common/tables/partition_update.hpp"
-#include "common/tables/reservation_keys.hpp"
-#include "common/tables/sinfo_fields.hpp"
-#include "common/tables/submit_options.hpp"
-#include "common/tables/update_keys.hpp"
+#include "common/config/keys/conf_keys.hpp"
+#include "cli/format/job_fields.hpp"
+#include "common/config/partition_update.hpp"
+#include "common/format/reservation_keys.hpp"
+#include "cli/format/sinfo_fields.hpp"
+#include "common/submit/submit_options.hpp"
+#include "common/submit/update_keys.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/shown_text.hpp"
-#include "common/tables/errors.hpp"
+#include "cli/format/shown_text.hpp"
+#include "common/names/errors.hpp"
 
 namespace sluice::cli {
 

@@ -18,19 +18,19 @@
 #include <unistd.h>
 
 #include "cli/commands.hpp"
-#include "cli/shared/defined_options.hpp"
-#include "cli/shared/allocation.hpp"
+#include "cli/step/defined_options.hpp"
+#include "cli/step/allocation.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/find_in_path.hpp"
-#include "cli/shared/het_request.hpp"
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/submit_call.hpp"
-#include "cli/shared/submit_env.hpp"
+#include "cli/options/find_in_path.hpp"
+#include "cli/options/het_request.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/step/submit_call.hpp"
+#include "cli/options/submit_env.hpp"
 #include "cli/shared/user_environment.hpp"
-#include "cli/shared/x11_relay.hpp"
+#include "cli/step/x11_relay.hpp"
 #include "common/base/errno_text.hpp"
-#include "common/base/exec_pointers.hpp"
-#include "common/tables/errors.hpp"
+#include "common/os/exec_pointers.hpp"
+#include "common/names/errors.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -5,17 +5,17 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
-#include "cli/shared/allocation.hpp"
+#include "cli/step/allocation.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/job_names.hpp"
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/option_rows.hpp"
-#include "cli/shared/step_create.hpp"
-#include "cli/shared/step_link.hpp"
-#include "cli/shared/step_session.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/options/option_rows.hpp"
+#include "cli/step/step_create.hpp"
+#include "cli/step/step_link.hpp"
+#include "cli/step/step_session.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/errors.hpp"
+#include "common/names/errors.hpp"
 
 namespace sluice::cli {
 namespace {

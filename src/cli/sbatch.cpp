@@ -9,16 +9,16 @@
 #include <sys/wait.h>
 
 #include "cli/commands.hpp"
-#include "cli/shared/batch_script.hpp"
+#include "cli/options/batch_script.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/defined_options.hpp"
-#include "cli/shared/het_request.hpp"
-#include "cli/shared/job_watch.hpp"
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/submit_call.hpp"
-#include "cli/shared/submit_env.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/memory_bind.hpp"
+#include "cli/step/defined_options.hpp"
+#include "cli/options/het_request.hpp"
+#include "cli/step/job_watch.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/step/submit_call.hpp"
+#include "cli/options/submit_env.hpp"
+#include "common/names/errors.hpp"
+#include "common/environment/memory_bind.hpp"
 
 namespace sluice::cli {
 namespace {

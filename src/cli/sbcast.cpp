@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "cli/commands.hpp"
-#include "cli/shared/allocation.hpp"
-#include "cli/shared/broadcast.hpp"
+#include "cli/step/allocation.hpp"
+#include "cli/step/broadcast.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/environment.hpp"
+#include "cli/format/environment.hpp"
 #include "cli/shared/job_names.hpp"
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/option_rows.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/options/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 

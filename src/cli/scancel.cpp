@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
-#include "cli/shared/allocation.hpp"
-#include "cli/shared/cancel_options.hpp"
+#include "cli/step/allocation.hpp"
+#include "cli/options/cancel_options.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/environment.hpp"
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/shown_text.hpp"
-#include "common/tables/errors.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/format/shown_text.hpp"
+#include "common/names/errors.hpp"
 
 namespace sluice::cli {
 namespace {

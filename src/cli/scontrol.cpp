@@ -8,8 +8,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/scontrol/session.hpp"
-#include "cli/shared/environment.hpp"
-#include "cli/shared/option_rows.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/options/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 

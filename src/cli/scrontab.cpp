@@ -12,20 +12,20 @@
 #include <unistd.h>
 
 #include "cli/commands.hpp"
-#include "cli/shared/batch_script.hpp"
+#include "cli/options/batch_script.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/crontab_text.hpp"
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/shown_text.hpp"
-#include "cli/shared/submit_call.hpp"
-#include "cli/shared/submit_env.hpp"
+#include "cli/format/crontab_text.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/format/shown_text.hpp"
+#include "cli/step/submit_call.hpp"
+#include "cli/options/submit_env.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/errno_text.hpp"
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
-#include "common/base/wait_status.hpp"
+#include "common/os/wait_status.hpp"
 #include "common/protocol/admin.hpp"
-#include "common/tables/errors.hpp"
+#include "common/names/errors.hpp"
 
 namespace sluice::cli {
 namespace {

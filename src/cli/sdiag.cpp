@@ -8,13 +8,13 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/environment.hpp"
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/option_rows.hpp"
-#include "cli/shared/statistics_text.hpp"
-#include "cli/shared/structured_output.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/options/option_rows.hpp"
+#include "cli/format/statistics_text.hpp"
+#include "cli/format/structured_output.hpp"
 #include "cli/shared/version.hpp"
-#include "common/tables/errors.hpp"
+#include "common/names/errors.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/environment.hpp"
-#include "cli/shared/shown_text.hpp"
-#include "cli/shared/structured_output.hpp"
-#include "cli/shared/table_printer.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/format/shown_text.hpp"
+#include "cli/format/structured_output.hpp"
+#include "cli/format/table_printer.hpp"
 #include "cli/sinfo_options.hpp"
 #include "cli/sinfo_verbose.hpp"
 #include "common/base/contains.hpp"
@@ -21,9 +21,9 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/protocol/reservation.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/partition_show.hpp"
-#include "common/tables/sinfo_fields.hpp"
+#include "common/names/errors.hpp"
+#include "common/format/partition_show.hpp"
+#include "cli/format/sinfo_fields.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -3,13 +3,13 @@
 
 #include <cstdio>
 
-#include "cli/shared/environment.hpp"
-#include "cli/shared/field_options.hpp"
-#include "cli/shared/option_rows.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/options/field_options.hpp"
+#include "cli/options/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/sinfo_fields.hpp"
+#include "cli/format/sinfo_fields.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/shared/structured_output.hpp"
-#include "common/tables/job_states.hpp"
+#include "cli/format/structured_output.hpp"
+#include "common/names/job_states.hpp"
 
 namespace sluice::cli {
 

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/shared/option_lines.hpp"
+#include "cli/options/option_lines.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/sinfo_fields.hpp"
+#include "cli/format/sinfo_fields.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/shared/table_format.hpp"
+#include "cli/format/table_format.hpp"
 #include "cli/sinfo_options.hpp"
 
 namespace sluice::cli {

@@ -12,18 +12,18 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/environment.hpp"
-#include "cli/shared/table_printer.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/format/table_printer.hpp"
 #include "cli/squeue_options.hpp"
-#include "common/base/host_name.hpp"
+#include "common/os/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/gathered_tasks.hpp"
-#include "common/tables/job_fields.hpp"
-#include "common/tables/job_json.hpp"
-#include "common/tables/step_fields.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/errors.hpp"
+#include "common/format/gathered_tasks.hpp"
+#include "cli/format/job_fields.hpp"
+#include "cli/format/job_json.hpp"
+#include "cli/format/step_fields.hpp"
+#include "common/names/step_names.hpp"
 
 namespace sluice::cli {
 namespace {

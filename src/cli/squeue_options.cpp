@@ -8,15 +8,15 @@
 
 #include <fmt/format.h>
 
-#include "cli/shared/environment.hpp"
-#include "cli/shared/field_options.hpp"
-#include "cli/shared/option_lines.hpp"
-#include "cli/shared/option_rows.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/options/field_options.hpp"
+#include "cli/options/option_lines.hpp"
+#include "cli/options/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
-#include "common/tables/job_fields.hpp"
-#include "common/tables/job_states.hpp"
+#include "cli/format/job_fields.hpp"
+#include "common/names/job_states.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/shared/structured_output.hpp"
+#include "cli/format/structured_output.hpp"
 #include "common/protocol/ctld.hpp"
 
 namespace sluice::cli {

@@ -8,16 +8,16 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
-#include "cli/shared/allocation.hpp"
+#include "cli/step/allocation.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/job_names.hpp"
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/option_rows.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/options/option_rows.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/step_names.hpp"
-#include "common/tables/usage_fields.hpp"
+#include "common/names/errors.hpp"
+#include "common/names/step_names.hpp"
+#include "cli/format/usage_fields.hpp"
 
 namespace sluice::cli {
 namespace {

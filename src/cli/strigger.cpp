@@ -11,15 +11,15 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/shared/environment.hpp"
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/option_rows.hpp"
-#include "cli/shared/shown_text.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/options/option_rows.hpp"
+#include "cli/format/shown_text.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/protocol/admin.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/trigger_names.hpp"
+#include "common/names/errors.hpp"
+#include "common/names/trigger_names.hpp"
 
 namespace sluice::cli {
 namespace {

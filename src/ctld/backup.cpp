@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/read_file.hpp"
-#include "common/base/replace_file.hpp"
-#include "common/net/clock.hpp"
-#include "common/net/signer.hpp"
+#include "common/os/read_file.hpp"
+#include "common/os/replace_file.hpp"
+#include "common/os/clock.hpp"
+#include "common/auth/signer.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/journal/recovery.hpp"
 #include "ctld/journal/sqlite_reader.hpp"

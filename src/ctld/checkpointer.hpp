@@ -2,7 +2,7 @@
 // that a restart replays little and the journal does not fill the disk.
 #pragma once
 
-#include "common/base/round_thread.hpp"
+#include "common/os/round_thread.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/journal/store.hpp"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "common/base/host_name.hpp"
+#include "common/os/host_name.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/net/address.hpp"

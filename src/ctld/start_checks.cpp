@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/group_list.hpp"
+#include "common/os/group_list.hpp"
 #include "common/base/text.hpp"
-#include "common/net/auth_config.hpp"
+#include "common/auth/auth_config.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/tls_identity.hpp"
 

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/host_name.hpp"
-#include "common/conf/load.hpp"
+#include "common/os/host_name.hpp"
+#include "common/config_files/load.hpp"
 #include "common/log/log.hpp"
-#include "common/net/auth_config.hpp"
+#include "common/auth/auth_config.hpp"
 #include "common/net/listen_address.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/async_client.hpp"
@@ -22,15 +22,15 @@
 #include "common/rpc/token_server.hpp"
 #include "common/step/cpu_settings.hpp"
 #include "common/step/gpu_clocks.hpp"
-#include "common/tables/conf_ignored.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/config/keys/conf_ignored.hpp"
+#include "common/names/step_names.hpp"
 #include "noded/broadcasts.hpp"
-#include "noded/child_processes.hpp"
-#include "noded/health_check.hpp"
-#include "noded/inventory.hpp"
-#include "noded/job_containers.hpp"
-#include "noded/job_groups.hpp"
-#include "noded/own_line.hpp"
+#include "noded/process/child_processes.hpp"
+#include "noded/node/health_check.hpp"
+#include "noded/node/inventory.hpp"
+#include "noded/steps/job_containers.hpp"
+#include "noded/steps/job_groups.hpp"
+#include "noded/node/node_line.hpp"
 #include "noded/requests.hpp"
 
 namespace sluice::noded {
@@ -58,7 +58,7 @@ class Agent::Graph {
     node_.name = options_.node_name;
     node_.config_path = options_.config_path;
     node_.sbin_dir = options_.sbin_dir;
-    node_.own_line = options_.own_line;
+    node_.node_line = options_.node_line;
     node_.claims_future = options_.claims_future;
     node_.started = now();
     node_.real_hardware = discover_hardware(config.tmp_fs, config.slurmd_parameters);

@@ -20,7 +20,7 @@ struct AgentOptions {
   std::string sbin_dir;               // where slurmstepd is
   bool clean = false;                 // forget what the spool remembers
   bool rebooted = false;              // as if the host had just been started
-  std::shared_ptr<const NodeConfig> own_line;  // -Z: what it registers with; else null
+  std::shared_ptr<const NodeConfig> node_line;  // -Z: what it registers with; else null
   bool claims_future = false;         // -F: it was given a FUTURE node's name
   std::optional<ConfigCache::Start> cache;  // --conf-server: config_path is in a cache, which is filled already
   std::function<void()> end_process;  // the controller asked for it; called on any thread

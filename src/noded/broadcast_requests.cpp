@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/net/token.hpp"
+#include "common/auth/token.hpp"
 #include "common/wire/codec.hpp"
 #include "noded/requests.hpp"
 

@@ -10,9 +10,9 @@
 
 #include "common/protocol/broadcast.hpp"
 #include "common/step/frame_connection.hpp"
-#include "noded/child_processes.hpp"
-#include "noded/job_containers.hpp"
-#include "noded/node_state.hpp"
+#include "noded/process/child_processes.hpp"
+#include "noded/steps/job_containers.hpp"
+#include "noded/node/node_state.hpp"
 
 namespace sluice::noded {
 

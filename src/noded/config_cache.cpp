@@ -8,12 +8,12 @@
 
 #include <unistd.h>
 
-#include "common/base/is_away.hpp"
-#include "common/conf/config_cache.hpp"
-#include "common/conf/load.hpp"
+#include "common/os/is_away.hpp"
+#include "common/config_files/config_cache.hpp"
+#include "common/config_files/load.hpp"
 #include "common/log/log.hpp"
-#include "common/net/auth_config.hpp"
-#include "common/net/clock.hpp"
+#include "common/auth/auth_config.hpp"
+#include "common/os/clock.hpp"
 #include "common/net/tls_config.hpp"
 
 namespace sluice::noded {

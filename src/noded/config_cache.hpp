@@ -8,8 +8,8 @@
 
 #include "common/net/config_fetch.hpp"
 #include "common/rpc/async_client.hpp"
-#include "noded/node_state.hpp"
-#include "noded/retry.hpp"
+#include "noded/node/node_state.hpp"
+#include "noded/node/retry.hpp"
 
 namespace sluice::noded {
 

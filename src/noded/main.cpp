@@ -9,22 +9,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/base/host_name.hpp"
+#include "common/os/host_name.hpp"
 #include "common/base/version.hpp"
-#include "common/conf/config_cache.hpp"
-#include "common/conf/load.hpp"
+#include "common/config_files/config_cache.hpp"
+#include "common/config_files/load.hpp"
 #include "common/daemon/program.hpp"
 #include "common/log/log.hpp"
 #include "common/net/config_fetch.hpp"
 #include "common/net/srv_records.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/idle.hpp"
-#include "common/tables/conf_ignored.hpp"
+#include "common/config/keys/conf_ignored.hpp"
 #include "noded/agent.hpp"
 #include "noded/config_cache.hpp"
-#include "noded/gres_devices.hpp"
-#include "noded/inventory.hpp"
-#include "noded/own_line.hpp"
+#include "noded/node/gres_devices.hpp"
+#include "noded/node/inventory.hpp"
+#include "noded/node/node_line.hpp"
 
 namespace {
 
@@ -32,7 +32,7 @@ using namespace sluice;  // NOLINT(google-build-using-namespace): a program's ma
 
 struct Arguments : daemon::ProgramOptions {
   std::string stepd, conf_servers, server_user, ca_file;
-  noded::OwnLineOptions own;
+  noded::NodeLineOptions own;
   bool clean = false, rebooted = false, show_hardware = false, show_gres = false, lock_memory = false;
 };
 
@@ -86,7 +86,7 @@ Result<Configuration> read_configuration(const Arguments& a) {
   auto config = load_config(config_path(a.config), &out.warnings);
   if (!config) return tl::unexpected(config.error());
   out.config = std::move(*config);
-  auto line = noded::find_own_line(out.config, a.own);
+  auto line = noded::find_node_line(out.config, a.own);
   if (!line) return tl::unexpected(line.error());
   out.self = std::move(*line);
   return out;
@@ -116,7 +116,7 @@ Result<Configuration> fetch_configuration(const Arguments& a, std::vector<std::s
   auto config = load_config(fetched->files, kUsualConfigPath, &out.warnings);
   if (!config) return failure(config.error().code, "the controller's " + config.error().text);
   out.config = std::move(*config);
-  auto line = noded::find_own_line(out.config, a.own);
+  auto line = noded::find_node_line(out.config, a.own);
   if (!line) return tl::unexpected(line.error());
   out.self = std::move(*line);
   const std::string folder = noded::cache_folder(out.config, out.self);
@@ -157,7 +157,7 @@ int serve(const Arguments& a,
       a.stepd.empty() ? own_folder() : std::filesystem::path(a.stepd).parent_path().string();
   options.clean = a.clean;
   options.rebooted = a.rebooted;
-  if (a.own.brings_line) options.own_line = std::make_shared<const NodeConfig>(self);
+  if (a.own.brings_line) options.node_line = std::make_shared<const NodeConfig>(self);
   options.claims_future = a.own.future.has_value();
   options.cache = std::move(start.cache);
   options.end_process = [] { daemon::Signals::stop(); };

@@ -12,13 +12,13 @@
 #include "common/base/version.hpp"
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
-#include "common/net/token.hpp"
+#include "common/auth/token.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/protocol/ctld.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 #include "common/wire/codec.hpp"
-#include "noded/inventory.hpp"
-#include "noded/launch_age.hpp"
+#include "noded/node/inventory.hpp"
+#include "noded/node/launch_age.hpp"
 
 namespace sluice::noded {
 namespace {

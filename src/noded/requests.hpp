@@ -10,13 +10,13 @@
 #include "common/rpc/fanout.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "noded/broadcasts.hpp"
-#include "noded/health_check.hpp"
-#include "noded/jobs.hpp"
-#include "noded/node_state.hpp"
-#include "noded/reboot.hpp"
-#include "noded/registrar.hpp"
-#include "noded/reporter.hpp"
-#include "noded/steps.hpp"
+#include "noded/node/health_check.hpp"
+#include "noded/jobs/jobs.hpp"
+#include "noded/node/node_state.hpp"
+#include "noded/node/reboot.hpp"
+#include "noded/node/registrar.hpp"
+#include "noded/reports/reporter.hpp"
+#include "noded/steps/steps.hpp"
 
 namespace sluice::noded {
 

@@ -8,7 +8,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/step/step_spool.hpp"
-#include "common/tables/output_env.hpp"
+#include "common/environment/output_env.hpp"
 #include "stepd/step_plan.hpp"
 
 namespace sluice::stepd {

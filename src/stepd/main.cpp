@@ -20,9 +20,9 @@
 #include "common/step/frame.hpp"
 #include "common/step/secure_stream.hpp"
 #include "common/wire/codec.hpp"
-#include "stepd/file_writer.hpp"
-#include "stepd/namespace_maker.hpp"
-#include "stepd/site_program.hpp"
+#include "stepd/io/file_writer.hpp"
+#include "stepd/process/namespace_maker.hpp"
+#include "stepd/process/site_program.hpp"
 #include "stepd/step_daemon.hpp"
 
 namespace sluice::stepd {

@@ -13,10 +13,10 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
-#include "stepd/deadline.hpp"
-#include "stepd/mount_namespace.hpp"
-#include "stepd/resource_limits.hpp"
-#include "stepd/task_nice.hpp"
+#include "stepd/process/deadline.hpp"
+#include "stepd/process/mount_namespace.hpp"
+#include "stepd/process/resource_limits.hpp"
+#include "stepd/process/task_nice.hpp"
 
 namespace sluice::stepd {
 

@@ -20,18 +20,18 @@
 #include "common/protocol/stepd_start.hpp"
 #include "common/step/step_spool.hpp"
 #include "stepd/agent_link.hpp"
-#include "stepd/input_stream.hpp"
+#include "stepd/io/input_stream.hpp"
 #include "common/step/mpi_parts.hpp"
-#include "stepd/listeners.hpp"
+#include "stepd/io/listeners.hpp"
 #include "stepd/mpi/mpi_server.hpp"
-#include "stepd/output_files.hpp"
-#include "stepd/output_sinks.hpp"
-#include "stepd/output_stream.hpp"
-#include "stepd/pam_session.hpp"
+#include "stepd/io/output_files.hpp"
+#include "stepd/io/output_sinks.hpp"
+#include "stepd/io/output_stream.hpp"
+#include "stepd/process/pam_session.hpp"
 #include "stepd/step_group.hpp"
 #include "stepd/step_plan.hpp"
-#include "stepd/usage_meter.hpp"
-#include "stepd/x11_listener.hpp"
+#include "stepd/process/usage_meter.hpp"
+#include "stepd/x11/x11_listener.hpp"
 
 namespace sluice::stepd {
 
@@ -159,7 +159,7 @@ class StepDaemon {
   [[nodiscard]] Status keep_report();
   void keep_report_later();
   void on_stop_signal();
-  void take_leave();
+  void end_after_report();
   void leave();
 
   [[nodiscard]] bool is_batch() const { return launch_.step == nullptr; }

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/wait_status.hpp"
+#include "common/os/wait_status.hpp"
 #include "common/step/step_spool.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 #include "common/wire/codec.hpp"
-#include "stepd/process_tree.hpp"
+#include "stepd/process/process_tree.hpp"
 #include "stepd/step_daemon.hpp"
 
 namespace sluice::stepd {
@@ -275,7 +275,7 @@ void StepDaemon::finish() {
   leave_job_soon();
   agent_.send(FrameType::kAgentEnded, wire::encode(report_));
   listeners_.send(FrameType::kNodeDone, kNoTask, {});
-  if (kept) return take_leave();
+  if (kept) return end_after_report();
   agent_.send(FrameType::kAgentLog, kept.error().text);
   keep_report_later();
 }
@@ -301,7 +301,7 @@ void StepDaemon::keep_report_later() {
   report_timer_.expires_after(kReportRetry);
   report_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
-    if (keep_report()) return take_leave();
+    if (keep_report()) return end_after_report();
     keep_report_later();
   });
 }
@@ -317,7 +317,7 @@ void StepDaemon::on_stop_signal() {
   });
 }
 
-void StepDaemon::take_leave() {
+void StepDaemon::end_after_report() {
   spool_.remove_socket(launch_.key);
   agent_.finish([this] { listeners_.finish([this] { leave(); }); });
   if (!terminating_) return;

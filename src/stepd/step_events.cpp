@@ -12,11 +12,11 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/time.hpp"
 #include "common/base/time_text.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 #include "common/wire/codec.hpp"
-#include "stepd/memory_bounds.hpp"
-#include "stepd/patience.hpp"
-#include "stepd/process_tree.hpp"
+#include "stepd/binding/memory_bounds.hpp"
+#include "stepd/io/patience.hpp"
+#include "stepd/process/process_tree.hpp"
 #include "stepd/step_daemon.hpp"
 
 namespace sluice::stepd {

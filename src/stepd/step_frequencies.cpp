@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "common/base/contains.hpp"
-#include "stepd/frequency_plan.hpp"
+#include "stepd/binding/frequency_plan.hpp"
 #include "stepd/step_daemon.hpp"
 
 namespace sluice::stepd {

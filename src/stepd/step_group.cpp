@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/group_files.hpp"
 #include "common/cgroup/oom_log.hpp"

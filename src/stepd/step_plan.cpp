@@ -12,9 +12,9 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/broadcast_names.hpp"
-#include "common/tables/output_env.hpp"
-#include "stepd/memory_binding.hpp"
+#include "common/names/broadcast_names.hpp"
+#include "common/environment/output_env.hpp"
+#include "stepd/binding/memory_binding.hpp"
 #include "stepd/multi_prog.hpp"
 
 namespace sluice::stepd {

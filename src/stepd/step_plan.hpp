@@ -9,11 +9,11 @@
 
 #include "common/base/result.hpp"
 #include "common/protocol/stepd_start.hpp"
-#include "common/tables/file_pattern.hpp"
-#include "stepd/output_files.hpp"
+#include "common/syntax/file_pattern.hpp"
+#include "stepd/io/output_files.hpp"
 #include "stepd/step_group.hpp"
-#include "stepd/task_binding.hpp"
-#include "stepd/task_child.hpp"
+#include "stepd/binding/task_binding.hpp"
+#include "stepd/process/task_child.hpp"
 
 namespace sluice::stepd {
 

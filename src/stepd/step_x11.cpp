@@ -1,7 +1,7 @@
 // The step daemon's side of X11 forwarding.
 #include "stepd/step_daemon.hpp"
 
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 
 namespace sluice::stepd {
 

@@ -1,6 +1,6 @@
 // Configuration files, which a node may have from a controller.
-#include "common/tables/conf_parse.hpp"
-#include "common/tables/conf_syntax.hpp"
+#include "common/config/conf_parse.hpp"
+#include "common/config/conf_syntax.hpp"
 #include "fuzz/targets.hpp"
 
 namespace sluice::fuzz {

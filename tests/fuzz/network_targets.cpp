@@ -9,12 +9,12 @@
 
 #include "common/base/check.hpp"
 #include "common/net/call_status.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/net/http2_connection.hpp"
-#include "common/net/jwt.hpp"
+#include "common/auth/jwt.hpp"
 #include "common/net/metadata_text.hpp"
 #include "common/net/srv_records.hpp"
-#include "common/net/token.hpp"
+#include "common/auth/token.hpp"
 #include "fuzz/targets.hpp"
 
 namespace sluice::fuzz {

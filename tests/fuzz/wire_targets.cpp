@@ -5,7 +5,7 @@
 #include "common/wire/codec.hpp"
 #include "ctld/tools/schema_files.hpp"
 #include "fuzz/targets.hpp"
-#include "stepd/lz4_block.hpp"
+#include "stepd/io/lz4_block.hpp"
 #include "stepd/mpi/pmi_wire.hpp"
 
 namespace sluice::fuzz {

@@ -2,8 +2,8 @@
 #include "fake_controller.hpp"
 
 #include "common/wire/codec.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/invariants.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/core/invariants.hpp"
 
 namespace sluice::sim {
 

@@ -1,6 +1,6 @@
 // What users and administrators do in the simulation.
-#include "common/tables/step_names.hpp"
-#include "ctld/state/reservations.hpp"
+#include "common/names/step_names.hpp"
+#include "ctld/state/rules/reservations.hpp"
 #include "world.hpp"
 
 namespace sluice::sim {
@@ -222,7 +222,7 @@ void World::create_dynamic_node() {
   if (chance(3)) {
     line.dynamic = DynamicNode::kRegistered;
     RegisterNode command{node.registration()};
-    command.node.own_line = std::make_shared<NodeConfig>(line);
+    command.node.node_line = std::make_shared<NodeConfig>(line);
     ask(std::move(command));
   } else {
     line.dynamic = DynamicNode::kCreated;

@@ -1,10 +1,10 @@
 // Network, clock, nodes and controller of the simulated cluster.
 #include "world.hpp"
 
-#include "common/tables/job_states.hpp"
-#include "common/tables/node_helpers.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/invariants.hpp"
+#include "common/names/job_states.hpp"
+#include "common/syntax/node_helpers.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/core/invariants.hpp"
 
 namespace sluice::sim {
 
@@ -355,7 +355,7 @@ void World::cut_off(FakeNode& node) {
     flush_later();
   };
   at(between(1'000, 5'000), [told] { told(NodesNotResponding{}); });
-  at(between(5'000, 40'000), [told] { told(NodesSilent{}); });
+  at(between(5'000, 40'000), [told] { told(NodesTimedOut{}); });
   at(between(2'000, 80'000), [this, &node] {
     count(Fault::kNodeBack);
     node.cut_off = false;

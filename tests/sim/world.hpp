@@ -11,7 +11,7 @@
 
 #include "fake_controller.hpp"
 #include "fake_node.hpp"
-#include "ctld/state/wanted.hpp"
+#include "ctld/state/rules/wanted.hpp"
 
 namespace sluice::sim {
 

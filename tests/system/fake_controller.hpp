@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/net/auth.hpp"
+#include "common/auth/auth.hpp"
 #include "common/net/rpc_client.hpp"
-#include "common/net/signer.hpp"
+#include "common/auth/signer.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "common/wire/codec.hpp"

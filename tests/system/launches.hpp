@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/noded.hpp"
 
 namespace sluice::testing {

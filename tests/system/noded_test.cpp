@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/rpc/rpc_server.hpp"

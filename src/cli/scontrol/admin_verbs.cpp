@@ -10,16 +10,16 @@
 #include <fmt/format.h>
 
 #include "cli/scontrol/session.hpp"
-#include "cli/shared/environment.hpp"
+#include "cli/format/environment.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/net/address.hpp"
 #include "common/protocol/admin.hpp"
-#include "common/tables/conf_write.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/config/conf_write.hpp"
+#include "common/names/errors.hpp"
+#include "common/names/step_names.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

@@ -13,15 +13,15 @@
 #include <thread>
 
 #include "cli/scontrol/session.hpp"
-#include "cli/shared/environment.hpp"
-#include "cli/shared/job_watch.hpp"
-#include "cli/shared/shown_text.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/step/job_watch.hpp"
+#include "cli/format/shown_text.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/job_values.hpp"
+#include "common/names/errors.hpp"
+#include "common/format/job_values.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

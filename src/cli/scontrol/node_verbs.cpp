@@ -3,7 +3,7 @@
 
 #include "cli/scontrol/session.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/errors.hpp"
+#include "common/names/errors.hpp"
 
 namespace sluice::cli::scontrol {
 

@@ -9,15 +9,15 @@
 #include <set>
 
 #include "cli/scontrol/session.hpp"
-#include "cli/shared/environment.hpp"
-#include "common/base/host_name.hpp"
+#include "cli/format/environment.hpp"
+#include "common/os/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/protocol/user_token.hpp"
 #include "common/base/time_text.hpp"
 #include "common/protocol/noded.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/errors.hpp"
+#include "common/names/step_names.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "cli/scontrol/session.hpp"
-#include "cli/shared/environment.hpp"
+#include "cli/format/environment.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/reservation_keys.hpp"
+#include "common/names/errors.hpp"
+#include "common/format/reservation_keys.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

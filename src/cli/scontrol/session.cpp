@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "cli/shared/environment.hpp"
+#include "cli/format/environment.hpp"
 #include "common/base/time_text.hpp"
 
 namespace sluice::cli::scontrol {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/shared/client.hpp"
-#include "cli/shared/structured_output.hpp"
-#include "common/tables/field_row.hpp"
+#include "cli/format/structured_output.hpp"
+#include "common/format/field_row.hpp"
 
 namespace sluice::cli::scontrol {
 

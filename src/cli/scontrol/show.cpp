@@ -8,21 +8,21 @@
 #include <fmt/format.h>
 
 #include "cli/scontrol/session.hpp"
-#include "cli/shared/environment.hpp"
-#include "cli/shared/shown_text.hpp"
-#include "common/base/host_name.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/format/shown_text.hpp"
+#include "common/os/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
-#include "common/tables/conf_render.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/job_json.hpp"
-#include "common/tables/job_show.hpp"
-#include "common/tables/node_show.hpp"
-#include "common/tables/partition_show.hpp"
-#include "common/tables/reservation_keys.hpp"
-#include "common/tables/step_fields.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/config/conf_render.hpp"
+#include "common/names/errors.hpp"
+#include "cli/format/job_json.hpp"
+#include "cli/format/job_show.hpp"
+#include "cli/format/node_show.hpp"
+#include "common/format/partition_show.hpp"
+#include "common/format/reservation_keys.hpp"
+#include "cli/format/step_fields.hpp"
+#include "common/names/step_names.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

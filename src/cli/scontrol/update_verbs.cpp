@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "cli/scontrol/session.hpp"
-#include "cli/shared/environment.hpp"
+#include "cli/format/environment.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/job_states.hpp"
-#include "common/tables/update_keys.hpp"
+#include "common/names/errors.hpp"
+#include "common/names/job_states.hpp"
+#include "common/submit/update_keys.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

@@ -16,14 +16,14 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
-#include "common/conf/load.hpp"
+#include "common/config_files/load.hpp"
 #include "common/net/address.hpp"
-#include "common/net/auth_config.hpp"
+#include "common/auth/auth_config.hpp"
 #include "common/net/config_fetch.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/net/srv_records.hpp"
 #include "common/net/tls_config.hpp"
-#include "common/tables/errors.hpp"
+#include "common/names/errors.hpp"
 
 namespace sluice::cli {
 namespace {

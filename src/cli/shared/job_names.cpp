@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 
 namespace sluice::cli {
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/base/exec_pointers.hpp"
+#include "common/os/exec_pointers.hpp"
 
 namespace sluice::cli {
 

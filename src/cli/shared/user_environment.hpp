@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/tables/environment.hpp"
+#include "common/environment/environment.hpp"
 
 namespace sluice::cli {
 

@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "cli/shared/allocation.hpp"
-#include "cli/shared/environment.hpp"
-#include "cli/shared/find_in_path.hpp"
-#include "cli/shared/multi_prog_file.hpp"
-#include "cli/shared/step_create.hpp"
-#include "cli/shared/submit_call.hpp"
-#include "cli/shared/submit_env.hpp"
-#include "common/base/host_name.hpp"
+#include "cli/step/allocation.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/options/find_in_path.hpp"
+#include "cli/options/multi_prog_file.hpp"
+#include "cli/step/step_create.hpp"
+#include "cli/step/submit_call.hpp"
+#include "cli/options/submit_env.hpp"
+#include "common/os/host_name.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/shared/het_request.hpp"
-#include "cli/shared/option_parser.hpp"
+#include "cli/options/het_request.hpp"
+#include "cli/options/option_parser.hpp"
 #include "common/model/step.hpp"
-#include "common/tables/environment.hpp"
+#include "common/environment/environment.hpp"
 
 namespace sluice::cli::srun {
 

@@ -4,9 +4,9 @@
 
 #include <unistd.h>
 
-#include "common/base/host_name.hpp"
+#include "common/os/host_name.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/file_pattern.hpp"
+#include "common/syntax/file_pattern.hpp"
 
 namespace sluice::cli::srun {
 

@@ -1,8 +1,8 @@
 // How srun follows a step: what its options and the configuration say of that, and where its tasks' streams go.
 #pragma once
 
-#include "cli/shared/option_parser.hpp"
-#include "cli/shared/step_session.hpp"
+#include "cli/options/option_parser.hpp"
+#include "cli/step/step_session.hpp"
 #include "common/base/result.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/model/step.hpp"

@@ -1,4 +1,4 @@
-// This srun as another one's, which started it for a task that called MPI_Comm_spawn (cli/shared/mpi_spawner.hpp).
+// This srun as another one's, which started it for a task that called MPI_Comm_spawn (cli/step/mpi_spawner.hpp).
 #pragma once
 
 #include <optional>

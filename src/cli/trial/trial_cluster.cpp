@@ -25,11 +25,11 @@
 #include "cli/trial/trial_conf.hpp"
 #include "cli/trial/trial_processes.hpp"
 #include "common/base/errno_text.hpp"
-#include "common/base/exec_pointers.hpp"
-#include "common/base/host_name.hpp"
-#include "common/base/read_file.hpp"
-#include "common/base/wait_status.hpp"
-#include "common/conf/load.hpp"
+#include "common/os/exec_pointers.hpp"
+#include "common/os/host_name.hpp"
+#include "common/os/read_file.hpp"
+#include "common/os/wait_status.hpp"
+#include "common/config_files/load.hpp"
 
 namespace sluice::cli {
 namespace {

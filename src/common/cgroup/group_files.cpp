@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cgroup {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/contains.hpp"
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/device_program.hpp"
 #include "common/cgroup/group_files.hpp"

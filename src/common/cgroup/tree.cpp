@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/group_files.hpp"
 #include "common/cgroup/tree_v1.hpp"
 #include "common/cgroup/tree_v2.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 
 namespace sluice::cgroup {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/device_program.hpp"
 #include "common/cgroup/group_files.hpp"

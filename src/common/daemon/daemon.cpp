@@ -20,7 +20,7 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include "common/base/append_file.hpp"
+#include "common/os/append_file.hpp"
 #include "common/base/errno_text.hpp"
 
 namespace sluice::daemon {

@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "common/base/close_on_exec.hpp"
+#include "common/os/close_on_exec.hpp"
 #include "common/base/version.hpp"
 #include "common/log/log.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/base/append_file.hpp"
+#include "common/os/append_file.hpp"
 #include "common/base/result.hpp"
 
 namespace sluice::log {

@@ -113,7 +113,7 @@ struct Job {
   std::shared_ptr<const JobSpec> spec;
   JobState state = JobState::kPending;
   JobFlags flags = 0;
-  JobReason reason = JobReason::kNone;  // durable part: why it ended, or a hold; see JobSoft for waiting
+  JobReason reason = JobReason::kNone;  // durable part: why it ended, or a hold; see SchedulerHints for waiting
   SharedText state_description;
   HoldKind hold = HoldKind::kNone;
   std::shared_ptr<const ArrayInfo> array;  // null: no array
@@ -232,7 +232,7 @@ struct Job {
 }
 
 // Never journaled: what the scheduler found out about a pending job; published beside a snapshot.
-struct JobSoft {
+struct SchedulerHints {
   uint32_t priority = 0;
   JobReason reason = JobReason::kNone;
   SharedText reason_detail;        // text for %R where the reason alone does not say it
@@ -242,13 +242,13 @@ struct JobSoft {
   SharedText partition;            // where the reason holds
   template <class V>
   static void describe(V&& field) {
-    field(1, "priority", &JobSoft::priority);
-    field(2, "reason", &JobSoft::reason);
-    field(3, "reason_detail", &JobSoft::reason_detail);
-    field(4, "expected_start", &JobSoft::expected_start);
-    field(5, "planned_nodes", &JobSoft::planned_nodes);
-    field(6, "last_evaluated", &JobSoft::last_evaluated);
-    field(7, "partition", &JobSoft::partition);
+    field(1, "priority", &SchedulerHints::priority);
+    field(2, "reason", &SchedulerHints::reason);
+    field(3, "reason_detail", &SchedulerHints::reason_detail);
+    field(4, "expected_start", &SchedulerHints::expected_start);
+    field(5, "planned_nodes", &SchedulerHints::planned_nodes);
+    field(6, "last_evaluated", &SchedulerHints::last_evaluated);
+    field(7, "partition", &SchedulerHints::partition);
   }
 };
 

@@ -239,15 +239,15 @@ struct StepLayout {
 };
 
 // All of a step that runs in several components of a heterogeneous job: it is one step in each of them.
-struct StepWorld {
+struct HetStepLayout {
   StepId id;                // of the part in the first component
   std::vector<JobId> jobs;  // the components
   StepLayout layout;        // nodes and tasks of all parts, component by component
   template <class V>
   static void describe(V&& field) {
-    field(1, "id", &StepWorld::id);
-    field(2, "jobs", &StepWorld::jobs);
-    field(3, "layout", &StepWorld::layout);
+    field(1, "id", &HetStepLayout::id);
+    field(2, "jobs", &HetStepLayout::jobs);
+    field(3, "layout", &HetStepLayout::layout);
   }
 };
 
@@ -261,7 +261,7 @@ struct Step {
   int32_t exit_status = 0;          // as wait(2) gives it; the highest of the tasks
   Bitmap nodes_left;                // positions in layout->nodes that have not ended
   uint32_t cancelled_by = UINT32_MAX;  // uid
-  std::shared_ptr<const StepWorld> world;  // null: the step has no parts elsewhere
+  std::shared_ptr<const HetStepLayout> world;  // null: the step has no parts elsewhere
   uint32_t first_node = 0;                 // position of layout's first node in the world's
   template <class V>
   static void describe(V&& field) {

@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 
 namespace sluice::net {
 namespace {

@@ -8,7 +8,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include "common/net/openssl_objects.hpp"
+#include "common/auth/openssl_objects.hpp"
 
 namespace sluice::net {
 namespace {

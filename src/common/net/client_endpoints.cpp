@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "common/net/clock.hpp"
-#include "common/net/crypto.hpp"
+#include "common/os/clock.hpp"
+#include "common/auth/crypto.hpp"
 
 namespace sluice::net {
 namespace {

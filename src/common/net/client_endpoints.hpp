@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/net/auth.hpp"
+#include "common/auth/auth.hpp"
 #include "common/net/tls.hpp"
 
 namespace sluice::net {

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/base/text.hpp"
-#include "common/net/auth_config.hpp"
-#include "common/net/crypto.hpp"
+#include "common/auth/auth_config.hpp"
+#include "common/auth/crypto.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/protocol/ctld.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
-#include "common/net/auth.hpp"
+#include "common/auth/auth.hpp"
 #include "common/net/tls.hpp"
 #include "common/protocol/config_files.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "common/net/address.hpp"
 #include "common/net/call_status.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/net/metadata_text.hpp"
 
 namespace sluice::net {

@@ -7,10 +7,10 @@
 #include <thread>
 #include <utility>
 
-#include "common/net/back_off.hpp"
+#include "common/os/back_off.hpp"
 #include "common/net/call_status.hpp"
-#include "common/net/clock.hpp"
-#include "common/net/crypto.hpp"
+#include "common/os/clock.hpp"
+#include "common/auth/crypto.hpp"
 #include "common/net/http2_connection.hpp"
 
 namespace sluice::net {

@@ -12,8 +12,8 @@
 #include <fmt/ranges.h>
 
 #include "common/net/address.hpp"
-#include "common/net/clock.hpp"
-#include "common/net/openssl_objects.hpp"
+#include "common/os/clock.hpp"
+#include "common/auth/openssl_objects.hpp"
 
 namespace sluice::net {
 namespace {

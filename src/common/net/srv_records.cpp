@@ -9,7 +9,7 @@
 #include <arpa/nameser.h>
 #include <resolv.h>
 
-#include "common/net/crypto.hpp"
+#include "common/auth/crypto.hpp"
 
 namespace sluice::net {
 namespace {

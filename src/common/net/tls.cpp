@@ -9,9 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/read_file.hpp"
-#include "common/net/auth.hpp"
-#include "common/net/openssl_objects.hpp"
+#include "common/os/read_file.hpp"
+#include "common/auth/auth.hpp"
+#include "common/auth/openssl_objects.hpp"
 
 namespace sluice::net {
 namespace {

@@ -56,7 +56,7 @@ struct RegisterNodeRequest {
   std::vector<StepKey> running;         // live step daemons
   std::vector<StepKey> ended;           // ended, not acknowledged yet (reports follow)
   std::vector<JobId> jobs;              // whose prolog ran here and epilog did not
-  std::shared_ptr<const NodeConfig> own_line;  // slurmd -Z: what the node is, where no file says it; else null
+  std::shared_ptr<const NodeConfig> node_line;  // slurmd -Z: what the node is, where no file says it; else null
   Time features_changed = kNoTime;  // the order (its `issued`) that was carried out last without a reboot, well or not
   std::optional<std::string> active_features;  // "a,b", of those that its helpers manage; not set: there are no helpers
   bool claims_future = false;  // slurmd -F: this host is to be that FUTURE node, if it is free or this host's already
@@ -73,7 +73,7 @@ struct RegisterNodeRequest {
     field(4, "running", &RegisterNodeRequest::running);
     field(5, "ended", &RegisterNodeRequest::ended);
     field(6, "jobs", &RegisterNodeRequest::jobs);
-    field(360, "own_line", &RegisterNodeRequest::own_line);
+    field(360, "node_line", &RegisterNodeRequest::node_line);
     field(450, "active_features", &RegisterNodeRequest::active_features);
     field(451, "features_changed", &RegisterNodeRequest::features_changed);
     field(500, "claims_future", &RegisterNodeRequest::claims_future);
@@ -295,7 +295,7 @@ struct StepLaunch {
   JobId het_leader = kNoJob;         // of a heterogeneous job: what its processes know as their job
   // Of a heterogeneous job: its components that the batch script is told of, or those that the step runs in.
   std::vector<HetComponent> components;
-  std::shared_ptr<const StepWorld> world;  // null: layout is all of the step
+  std::shared_ptr<const HetStepLayout> world;  // null: layout is all of the step
   uint32_t first_node = 0;                 // position of layout's first node in the world's
   uint32_t job_round = 0;                  // JobNumber::round of key.id.job
   // Of the controller that signed it: a node takes it when it has registered with that one, which knows then what ran there.
@@ -337,11 +337,11 @@ struct StepLaunch {
 };
 // The whole of the step: what ranks, sizes and MPI are about.
 [[nodiscard]] inline const StepLayout& whole_layout(const StepLaunch& launch) {
-  const StepWorld* world = launch.world.get();
+  const HetStepLayout* world = launch.world.get();
   return world != nullptr ? world->layout : launch.layout;
 }
 [[nodiscard]] inline StepId whole_id(const StepLaunch& launch) {
-  const StepWorld* world = launch.world.get();
+  const HetStepLayout* world = launch.world.get();
   return world != nullptr ? world->id : launch.key.id;
 }
 // What the job has on this node, and what of it is the step's on the node at this position of the layout; 0: no limit of its own.

@@ -50,7 +50,7 @@ struct QueryJobsRequest {
 };
 struct JobRecord {
   Job job;
-  JobSoft soft;
+  SchedulerHints soft;
   std::string batch_host;
   std::string dependency;            // what is left of it, as squeue shows it
   std::string required_tres, allocated_tres;

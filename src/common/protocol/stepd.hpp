@@ -116,7 +116,7 @@ struct SignalTasks {
     field(1, "signal", &SignalTasks::signal);
   }
 };
-// What the MPI parts of a step's daemons tell one another, by way of srun (cli/shared/mpi_hub.hpp).
+// What the MPI parts of a step's daemons tell one another, by way of srun (cli/step/mpi_hub.hpp).
 enum class MpiMessageKind : uint8_t {
   kNone = 0,
   kFence = 1,     // `data` of one node; comes back to each of `nodes` with that of all, in their order

@@ -1,7 +1,7 @@
 // Unary calls with callbacks, and what the client is made of.
 #include "common/rpc/async_client.hpp"
 
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/rpc/client_channels.hpp"
 #include "common/rpc/idle.hpp"
 #include "common/rpc/slow_work.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/base/time.hpp"
-#include "common/net/identity.hpp"
+#include "common/auth/identity.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::net {

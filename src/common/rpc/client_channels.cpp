@@ -4,7 +4,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include "common/net/address.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/rpc/tls_credentials.hpp"
 
 namespace sluice::net {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 
 namespace sluice::net {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/log/log.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/rpc/connection_guard.hpp"
 
 namespace sluice::net {

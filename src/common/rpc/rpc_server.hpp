@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "common/base/time.hpp"
-#include "common/net/auth.hpp"
+#include "common/auth/auth.hpp"
 #include "common/net/method_name.hpp"
 #include "common/rpc/admission.hpp"
 #include "common/rpc/call_context.hpp"

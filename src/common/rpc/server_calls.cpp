@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "common/net/jwt.hpp"
+#include "common/auth/jwt.hpp"
 #include "common/rpc/refusal_log.hpp"
 
 namespace sluice::net {
@@ -110,7 +110,7 @@ void ServerCall::prove(const std::shared_ptr<ServerCall>& call, const std::strin
     context = call->make_context();
   }
   if (!admitted) return call->refuse(std::move(admitted.error()));
-  if (call->options_.auth != nullptr && !call->proof_) return call->obey(std::move(context), {});
+  if (call->options_.auth != nullptr && !call->proof_) return call->execute(std::move(context), {});
   if (call->counted_) call->shared_.admission.ask_to_read(call->uid_, call);
   else call->start_reading();
 }
@@ -183,12 +183,12 @@ void ServerCall::OnReadDone(bool ok) {
   request_.Clear();
   if (Status good = check_request(request->view()); !good) return refuse(std::move(good.error()));
   CallContext context = make_context();
-  if (!method_.rules.slow) return obey(std::move(context), request->view());
-  const auto work = [alive, request, context = std::move(context)] { alive->obey(context, request->view()); };
+  if (!method_.rules.slow) return execute(std::move(context), request->view());
+  const auto work = [alive, request, context = std::move(context)] { alive->execute(context, request->view()); };
   if (!shared_.slow_work.post(uid_, work)) refuse({ErrorCode::kRetry, "too many such requests wait already"});
 }
 
-void ServerCall::obey(CallContext context, std::string_view request) {
+void ServerCall::execute(CallContext context, std::string_view request) {
   answer_key_ = std::move(context.identity.answer_key);
   size_t decoded = 0;
   context.decoded_bytes = &decoded;

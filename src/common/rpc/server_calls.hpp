@@ -72,7 +72,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Read
   [[nodiscard]] Status admit();
   [[nodiscard]] Status check_request(std::string_view request);
   [[nodiscard]] CallContext make_context() const;
-  void obey(CallContext context, std::string_view request);
+  void execute(CallContext context, std::string_view request);
 
   const ServerShared& shared_;
   grpc::GenericCallbackServerContext* grpc_context_;  // until OnDone

@@ -9,7 +9,7 @@
 
 #include "common/base/check.hpp"
 #include "common/base/time.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 
 namespace sluice::net {
 namespace {

@@ -6,11 +6,11 @@
 #include <openssl/err.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/log/log.hpp"
-#include "common/net/clock.hpp"
-#include "common/net/crypto.hpp"
-#include "common/net/openssl_objects.hpp"
+#include "common/os/clock.hpp"
+#include "common/auth/crypto.hpp"
+#include "common/auth/openssl_objects.hpp"
 
 namespace sluice::net {
 namespace {

@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/host_name.hpp"
+#include "common/os/host_name.hpp"
 #include "common/log/log.hpp"
-#include "common/net/clock.hpp"
-#include "common/net/crypto.hpp"
+#include "common/os/clock.hpp"
+#include "common/auth/crypto.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::net {

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "common/net/auth.hpp"
-#include "common/net/token.hpp"
+#include "common/auth/auth.hpp"
+#include "common/auth/token.hpp"
 
 namespace sluice::net {
 

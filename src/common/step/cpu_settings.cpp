@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/read_file.hpp"
-#include "common/base/replace_file.hpp"
+#include "common/os/read_file.hpp"
+#include "common/os/replace_file.hpp"
 #include "common/base/text.hpp"
 #include "common/step/folder_lock.hpp"
 #include "common/step/step_spool.hpp"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/replace_file.hpp"
+#include "common/os/replace_file.hpp"
 
 namespace sluice {
 

@@ -1,6 +1,6 @@
 #include "common/step/io_proof.hpp"
 
-#include "common/net/crypto.hpp"
+#include "common/auth/crypto.hpp"
 
 namespace sluice {
 

@@ -10,8 +10,8 @@
 #include <openssl/ssl.h>
 
 #include "common/base/check.hpp"
-#include "common/net/crypto.hpp"
-#include "common/net/openssl_objects.hpp"
+#include "common/auth/crypto.hpp"
+#include "common/auth/openssl_objects.hpp"
 
 namespace sluice {
 namespace {

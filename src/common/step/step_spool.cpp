@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
-#include "common/base/read_file.hpp"
-#include "common/base/replace_file.hpp"
+#include "common/os/read_file.hpp"
+#include "common/os/replace_file.hpp"
 #include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 

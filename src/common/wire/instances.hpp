@@ -15,7 +15,7 @@
   SLUICE_CODEC_INSTANCE(PREFIX, ArrayInfo)                              \
   SLUICE_CODEC_INSTANCE(PREFIX, ClusterConfig)                          \
   SLUICE_CODEC_INSTANCE(PREFIX, Job)                                    \
-  SLUICE_CODEC_INSTANCE(PREFIX, JobSoft)                                \
+  SLUICE_CODEC_INSTANCE(PREFIX, SchedulerHints)                                \
   SLUICE_CODEC_INSTANCE(PREFIX, JobSpec)                                \
   SLUICE_CODEC_INSTANCE(PREFIX, JobUpdate)                              \
   SLUICE_CODEC_INSTANCE(PREFIX, Node)                                   \

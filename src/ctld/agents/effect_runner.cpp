@@ -5,7 +5,7 @@
 
 #include "common/log/log.hpp"
 #include "common/protocol/admin.hpp"
-#include "ctld/state/wanted.hpp"
+#include "ctld/state/rules/wanted.hpp"
 
 namespace sluice::ctld {
 

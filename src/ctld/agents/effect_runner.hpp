@@ -4,17 +4,17 @@
 
 #include <memory>
 
-#include "common/net/signer.hpp"
+#include "common/auth/signer.hpp"
 #include "ctld/agents/node_links.hpp"
 #include "ctld/agents/orders.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/scheduler_loop.hpp"
 #include "ctld/journal/store.hpp"
-#include "ctld/rpc/step_waiters.hpp"
-#include "ctld/rpc/users.hpp"
-#include "ctld/rpc/watches.hpp"
-#include "ctld/state/effects.hpp"
+#include "ctld/query/step_waiters.hpp"
+#include "ctld/query/users.hpp"
+#include "ctld/query/watches.hpp"
+#include "ctld/state/messages/effects.hpp"
 
 namespace sluice::ctld {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "common/net/clock.hpp"
-#include "ctld/state/access.hpp"
+#include "common/os/clock.hpp"
+#include "ctld/state/rules/access.hpp"
 
 namespace sluice::ctld {
 namespace {

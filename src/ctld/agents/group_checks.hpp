@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/round_thread.hpp"
+#include "common/os/round_thread.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/publisher.hpp"
-#include "ctld/rpc/users.hpp"
+#include "ctld/query/users.hpp"
 
 namespace sluice::ctld {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/noded.hpp"
 
 namespace sluice::ctld {

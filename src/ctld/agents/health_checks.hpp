@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/base/bitmap.hpp"
-#include "common/base/round_thread.hpp"
+#include "common/os/round_thread.hpp"
 #include "ctld/agents/node_links.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/publisher.hpp"

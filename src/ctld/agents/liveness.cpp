@@ -5,7 +5,7 @@
 #include "common/log/log.hpp"
 #include "common/model/ping_interval.hpp"
 #include "common/net/address.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/noded.hpp"
 
 namespace sluice::ctld {
@@ -123,7 +123,7 @@ void Liveness::judge(const state::ClusterState& asked, const state::ClusterState
   const SteadyTime now = net::steady_now();
   const Duration limit = state.config->slurmd_timeout;
   const Duration late = 2 * ping_interval(*state.config);
-  state::NodesSilent silent;
+  state::NodesTimedOut silent;
   state::NodesNotResponding quiet;
   state::NodesResponding back;
   const std::vector<SteadyTime> known = heard_->times();

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "common/base/round_thread.hpp"
+#include "common/os/round_thread.hpp"
 #include "common/model/node.hpp"
 #include "ctld/agents/node_links.hpp"
 #include "ctld/agents/roll_call.hpp"

@@ -8,11 +8,11 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
-#include "common/tables/file_pattern.hpp"
-#include "common/tables/job_states.hpp"
+#include "common/syntax/file_pattern.hpp"
+#include "common/names/job_states.hpp"
 #include "ctld/agents/site_programs.hpp"
-#include "ctld/state/exit_status.hpp"
-#include "ctld/state/mail_types.hpp"
+#include "ctld/state/core/exit_status.hpp"
+#include "ctld/state/rules/mail_types.hpp"
 
 namespace sluice::ctld {
 namespace {

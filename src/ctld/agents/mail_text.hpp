@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/model/cluster_config.hpp"
-#include "ctld/state/effects.hpp"
+#include "ctld/state/messages/effects.hpp"
 
 namespace sluice::ctld {
 

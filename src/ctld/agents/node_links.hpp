@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "common/base/bitmap.hpp"
-#include "common/net/auth.hpp"
+#include "common/auth/auth.hpp"
 #include "common/rpc/fanout.hpp"
 #include "common/wire/instances.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::ctld {
 

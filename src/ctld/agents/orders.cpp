@@ -9,12 +9,12 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/log/log.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/admin.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 #include "common/wire/codec.hpp"
-#include "ctld/state/extern_step.hpp"
-#include "ctld/state/launch_message.hpp"
+#include "ctld/state/rules/extern_step.hpp"
+#include "ctld/state/rules/launch_message.hpp"
 
 namespace sluice::ctld {
 namespace {

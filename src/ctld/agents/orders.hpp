@@ -17,13 +17,13 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "common/net/signer.hpp"
+#include "common/auth/signer.hpp"
 #include "ctld/agents/launch_refusals.hpp"
 #include "ctld/agents/node_links.hpp"
 #include "ctld/engine/engine.hpp"
 #include "ctld/journal/store.hpp"
-#include "ctld/rpc/users.hpp"
-#include "ctld/state/wanted.hpp"
+#include "ctld/query/users.hpp"
+#include "ctld/state/rules/wanted.hpp"
 
 namespace sluice::ctld {
 

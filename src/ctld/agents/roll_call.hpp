@@ -7,7 +7,7 @@
 
 #include "common/base/bitmap.hpp"
 #include "common/base/ids.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::ctld {
 

@@ -14,13 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/base/close_on_exec.hpp"
+#include "common/os/close_on_exec.hpp"
 #include "common/base/errno_text.hpp"
-#include "common/base/exec_pointers.hpp"
-#include "common/base/group_list.hpp"
-#include "common/base/proc_stat.hpp"
-#include "common/base/read_file.hpp"
-#include "common/base/wait_status.hpp"
+#include "common/os/exec_pointers.hpp"
+#include "common/os/group_list.hpp"
+#include "common/os/proc_stat.hpp"
+#include "common/os/read_file.hpp"
+#include "common/os/wait_status.hpp"
 #include "common/log/log.hpp"
 
 namespace sluice::ctld {

@@ -14,17 +14,17 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
-#include "common/base/append_file.hpp"
+#include "common/os/append_file.hpp"
 #include "common/base/errno_text.hpp"
-#include "common/base/replace_file.hpp"
+#include "common/os/replace_file.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/log/log.hpp"
-#include "common/tables/job_states.hpp"
-#include "common/tables/json_parts.hpp"
+#include "common/names/job_states.hpp"
+#include "common/format/json_parts.hpp"
 #include "ctld/agents/mail_text.hpp"
 #include "ctld/agents/run_program.hpp"
-#include "ctld/rpc/job_query.hpp"
+#include "ctld/query/job_query.hpp"
 
 namespace sluice::ctld {
 namespace {

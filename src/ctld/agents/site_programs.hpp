@@ -18,8 +18,8 @@
 #include "common/model/job.hpp"
 #include "ctld/agents/running_programs.hpp"
 #include "ctld/agents/user_queues.hpp"
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/effects.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/messages/effects.hpp"
 
 namespace sluice::ctld {
 

@@ -84,7 +84,7 @@ void Engine::wait_for_job_ids(Post post, Group& group) {
 void Engine::tick(Time now, Group& group) {
   const auto began = std::chrono::steady_clock::now();
   Post post{state::Tick{tick_number_++}, {}, {}};
-  obey(post, now, group);
+  execute(post, now, group);
   ticks_.ran(now, std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began));
 }
 
@@ -96,11 +96,11 @@ void Engine::run() {
     const Time now = options_.clock();
     if (job_ids_open() || inbox_->is_over()) {
       job_ids_open_ = true;
-      for (Post& post : std::exchange(unnumbered_, {})) obey(post, now, group);
+      for (Post& post : std::exchange(unnumbered_, {})) execute(post, now, group);
     }
-    for (Post& post : gather_reports(std::move(taken.posts))) obey(post, now, group);
+    for (Post& post : gather_reports(std::move(taken.posts))) execute(post, now, group);
     if (ticks_.is_due(now)) tick(now, group);
-    if (!group.frames.frames.empty() || !group.answers.empty() || !group.effects.empty()) seal(std::move(group));
+    if (!group.frames.frames.empty() || !group.answers.empty() || !group.effects.empty()) commit_batch(std::move(group));
     if (inbox_->is_over()) return;
   }
 }
@@ -109,7 +109,7 @@ ErrorCode Engine::refusal(const Post& post) const {
   return is_new_work(post.command) ? commit_.trouble() : ErrorCode::kOk;
 }
 
-void Engine::obey(Post& post, Time now, Group& group) {
+void Engine::execute(Post& post, Time now, Group& group) {
   if (const ErrorCode code = refusal(post); code != ErrorCode::kOk) {
     // Nothing happened, so the answer waits for no journal: that may not be written for hours.
     publisher_.answer({std::move(post.done), failure(code)});
@@ -144,7 +144,7 @@ void Engine::obey(Post& post, Time now, Group& group) {
   if (post.done) group.answers.push_back({std::move(post.done), std::move(decision->reply)});
 }
 
-void Engine::seal(Group group) {
+void Engine::commit_batch(Group group) {
   // Shared: a std::function must be copyable.
   auto durable = std::make_shared<DurableGroup>();
   durable->published = {std::make_shared<const state::ClusterState>(state_), sequence_};

@@ -1,4 +1,4 @@
-// The engine: the one thread that owns ClusterState. It drains its inbox, decides and applies, seals
+// The engine: the one thread that owns ClusterState. It drains its inbox, decides and applies, commits
 // what happened into a group, and hands that to the journal; when the group is durable its snapshot
 // is published, then its replies and effects go out. So nothing that was acknowledged is ever lost,
 // and who was answered finds the answer true.
@@ -22,10 +22,10 @@
 #include "ctld/engine/snapshot_holder.hpp"
 #include "ctld/engine/tick_timer.hpp"
 #include "ctld/journal/group_commit.hpp"
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/commands.hpp"
-#include "ctld/state/effects.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/messages/commands.hpp"
+#include "ctld/state/messages/effects.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::engine {
 
@@ -68,11 +68,11 @@ class Engine {
   void stop();
 
  private:
-  struct Group;  // what one turn seals
+  struct Group;  // what one turn commits
   void run();
   void tick(Time now, Group& group);
-  void obey(Post& post, Time now, Group& group);
-  void seal(Group group);
+  void execute(Post& post, Time now, Group& group);
+  void commit_batch(Group group);
   [[nodiscard]] ErrorCode refusal(const Post& post) const;  // kOk: it is taken
   [[nodiscard]] bool job_ids_open() const;
   void wait_for_job_ids(Post post, Group& group);

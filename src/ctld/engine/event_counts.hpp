@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::engine {
 

@@ -21,7 +21,7 @@ using Refused = List<state::SubmitJob, state::UpdateJob, state::ChangeJob, state
 // Cancelling frees what a full disk holds up, and a controller must be able to start.
 using Taken = List<state::SignalJob, state::CancelJobs, state::SignalJobs, state::EndAllocation, state::ClientGone, state::EndSteps, state::JobsCleaned,
                    state::PrologDone, state::PrologsDone, state::RegisterNode, state::StartEpoch,
-                   state::NodesSilent, state::NodesNotResponding, state::NodesResponding, state::LaunchFailed,
+                   state::NodesTimedOut, state::NodesNotResponding, state::NodesResponding, state::LaunchFailed,
                    state::UsersGroups, state::Tick>;
 
 template <class Command>

@@ -2,8 +2,8 @@
 // already. Ends and reports are taken: they wait in memory until they can be written.
 #pragma once
 
-#include "ctld/state/commands.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/messages/commands.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::engine {
 

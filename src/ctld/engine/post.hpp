@@ -5,7 +5,7 @@
 
 #include "ctld/engine/publisher.hpp"
 #include "ctld/journal/store.hpp"
-#include "ctld/state/commands.hpp"
+#include "ctld/state/messages/commands.hpp"
 
 namespace sluice::engine {
 

@@ -13,9 +13,9 @@
 #include "common/base/result.hpp"
 #include "ctld/engine/snapshot_holder.hpp"
 #include "ctld/journal/store.hpp"
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/effects.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/messages/effects.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::engine {
 

@@ -64,7 +64,7 @@ SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock c
       clock_(std::move(clock)),
       on_pass_(std::move(on_pass)),
       interval_(interval),
-      soft_(std::make_shared<const sched::SoftView>()),
+      soft_(std::make_shared<const sched::SchedulerView>()),
       thread_([this] { run(); }) {}
 
 SchedulerLoop::~SchedulerLoop() { stop(); }

@@ -52,7 +52,7 @@ class SchedulerLoop {
   void stop();
 
   // What the last pass found out about pending jobs.
-  [[nodiscard]] std::shared_ptr<const sched::SoftView> soft() const { return soft_.get(); }
+  [[nodiscard]] std::shared_ptr<const sched::SchedulerView> soft() const { return soft_.get(); }
   // What the passes did since the counts were last reset.
   [[nodiscard]] PassCounts counts(bool reset);
 
@@ -70,7 +70,7 @@ class SchedulerLoop {
   const Clock clock_;
   const OnPass on_pass_;
   const Duration interval_;
-  SnapshotHolder<sched::SoftView> soft_;
+  SnapshotHolder<sched::SchedulerView> soft_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool wanted_ = true;     // guarded by mutex_

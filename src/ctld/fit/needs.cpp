@@ -7,8 +7,8 @@
 
 #include "common/base/bounded.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/distribution.hpp"
-#include "common/tables/node_helpers.hpp"
+#include "common/syntax/distribution.hpp"
+#include "common/syntax/node_helpers.hpp"
 
 namespace sluice::fit {
 namespace {

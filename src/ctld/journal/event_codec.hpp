@@ -7,7 +7,7 @@
 
 #include "common/base/result.hpp"
 #include "ctld/journal/store.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::journal {
 

@@ -5,7 +5,7 @@
 
 #include "common/base/result.hpp"
 #include "ctld/journal/store.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::journal {
 

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "common/protocol/admin.hpp"
-#include "common/tables/errors.hpp"
+#include "common/names/errors.hpp"
 #include "ctld/rpc/services.hpp"
 
 namespace sluice::ctld {

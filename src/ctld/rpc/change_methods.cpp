@@ -11,13 +11,13 @@
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/rpc/refusal_log.hpp"
-#include "common/tables/conf_ignored.hpp"
-#include "common/tables/dynamic_nodes.hpp"
-#include "common/tables/partition_update.hpp"
+#include "common/config/keys/conf_ignored.hpp"
+#include "common/config/dynamic_nodes.hpp"
+#include "common/config/partition_update.hpp"
 #include "ctld/rpc/services.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/job_filter.hpp"
-#include "ctld/state/target.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/rules/job_filter.hpp"
+#include "ctld/state/rules/target.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -6,13 +6,13 @@
 #include "common/log/log.hpp"
 #include "common/base/time_text.hpp"
 #include "common/net/address.hpp"
-#include "common/net/clock.hpp"
-#include "common/tables/errors.hpp"
-#include "common/tables/job_states.hpp"
-#include "common/tables/step_names.hpp"
-#include "ctld/event_log.hpp"
+#include "common/os/clock.hpp"
+#include "common/names/errors.hpp"
+#include "common/names/job_states.hpp"
+#include "common/names/step_names.hpp"
+#include "ctld/logs/event_log.hpp"
 #include "ctld/rpc/services.hpp"
-#include "ctld/state/fold.hpp"
+#include "ctld/state/core/fold.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -89,10 +89,10 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
     log::error("registration of {} from {} refused: {}", request.name, context.peer, error_text(ok.error()));
     return responder.fail(ok.error());
   }
-  if (request.own_line != nullptr && request.own_line->address.empty()) {
-    auto line = std::make_shared<NodeConfig>(*request.own_line);
+  if (request.node_line != nullptr && request.node_line->address.empty()) {
+    auto line = std::make_shared<NodeConfig>(*request.node_line);
     line->address = address_of(context, line->hostname, line->port);
-    request.own_line = std::move(line);
+    request.node_line = std::move(line);
   }
   NodeHardware& host = request.hardware;
   if (request.claims_future && host.address.empty()) host.address = address_of(context, host.host_name, host.port);

@@ -2,12 +2,12 @@
 // controller's signature.
 #include <algorithm>
 
-#include "common/base/is_away.hpp"
-#include "common/net/clock.hpp"
-#include "common/tables/errors.hpp"
+#include "common/os/is_away.hpp"
+#include "common/os/clock.hpp"
+#include "common/names/errors.hpp"
 #include "ctld/rpc/services.hpp"
-#include "ctld/state/launch_message.hpp"
-#include "ctld/state/step_layout.hpp"
+#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step_layout.hpp"
 
 namespace sluice::ctld {
 namespace {

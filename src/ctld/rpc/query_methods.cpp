@@ -9,13 +9,13 @@
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
-#include "ctld/rpc/job_query.hpp"
+#include "ctld/query/job_query.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/explain.hpp"
-#include "ctld/state/decide/job_checks.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/licenses.hpp"
-#include "ctld/state/reservations.hpp"
+#include "ctld/state/decide/job/job_checks.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/rules/licenses.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
-#include "common/net/back_off.hpp"
+#include "common/os/back_off.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "common/base/text.hpp"
 #include "ctld/rpc/services.hpp"
-#include "ctld/state/decide/job_checks.hpp"
-#include "ctld/state/reservations.hpp"
+#include "ctld/state/decide/job/job_checks.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::ctld {
 namespace {

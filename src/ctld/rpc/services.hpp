@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/net/signer.hpp"
+#include "common/auth/signer.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "ctld/agents/launch_refusals.hpp"
 #include "ctld/agents/liveness.hpp"
@@ -20,12 +20,12 @@
 #include "ctld/engine/scheduler_loop.hpp"
 #include "ctld/journal/store.hpp"
 #include "ctld/rpc/call_counts.hpp"
-#include "ctld/rpc/users.hpp"
-#include "ctld/rpc/step_waiters.hpp"
+#include "ctld/query/users.hpp"
+#include "ctld/query/step_waiters.hpp"
 #include "ctld/rpc/submit_hosts.hpp"
-#include "ctld/rpc/watches.hpp"
-#include "ctld/config_for_nodes.hpp"
-#include "ctld/sent_files.hpp"
+#include "ctld/query/watches.hpp"
+#include "ctld/agents/config_for_nodes.hpp"
+#include "ctld/agents/sent_files.hpp"
 
 namespace sluice::ctld {
 

@@ -6,9 +6,9 @@
 #include "common/net/address.hpp"
 #include "common/protocol/stepd.hpp"
 #include "ctld/rpc/services.hpp"
-#include "ctld/state/decide/job_checks.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/launch_message.hpp"
+#include "ctld/state/decide/job/job_checks.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/rules/launch_message.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -9,8 +9,8 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
-#include "ctld/state/decide/job_checks.hpp"
-#include "ctld/state/fold.hpp"
+#include "ctld/state/decide/job/job_checks.hpp"
+#include "ctld/state/core/fold.hpp"
 
 namespace sluice::ctld {
 

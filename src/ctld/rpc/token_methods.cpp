@@ -1,7 +1,7 @@
 // Tokens of auth/jwt, for users that come without the cluster's own proof of identity (SLURM_JWT).
 #include "common/base/text.hpp"
-#include "common/net/auth_config.hpp"
-#include "common/net/jwt.hpp"
+#include "common/auth/auth_config.hpp"
+#include "common/auth/jwt.hpp"
 #include "common/protocol/user_token.hpp"
 #include "ctld/rpc/services.hpp"
 

@@ -7,9 +7,9 @@
 #include "ctld/sched/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/apply.hpp"
-#include "ctld/state/access.hpp"
+#include "ctld/state/rules/access.hpp"
 #include "ctld/state/decide.hpp"
-#include "ctld/state/reservations.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::sched {
 namespace {

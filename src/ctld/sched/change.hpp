@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/model/job.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::sched {
 

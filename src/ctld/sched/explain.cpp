@@ -4,13 +4,13 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
-#include "common/tables/job_states.hpp"
+#include "common/names/job_states.hpp"
 #include "ctld/sched/change.hpp"
 #include "ctld/sched/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/licenses.hpp"
-#include "ctld/state/reservations.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/rules/licenses.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::sched {
 namespace {
@@ -171,7 +171,7 @@ void explain_placement(const ClusterState& state,
 }  // namespace
 
 Result<protocol::ExplainReply> explain(const ClusterState& state,
-                                       const SoftView* soft,
+                                       const SchedulerView* soft,
                                        std::string_view job_id,
                                        Time now,
                                        const ExplainLimits& limits) {
@@ -184,7 +184,7 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
     reply.lines.push_back(describe_other(*job));
     return reply;
   }
-  const JobSoft* known = soft == nullptr ? nullptr : soft->find(job->id);
+  const SchedulerHints* known = soft == nullptr ? nullptr : soft->find(job->id);
   std::string first = describe(*job) + " waits";
   if (known != nullptr && known->reason != JobReason::kNone) {
     first += fmt::format(" ({}), priority {}", reason_text(known->reason), known->priority);

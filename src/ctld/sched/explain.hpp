@@ -9,7 +9,7 @@
 #include "common/base/result.hpp"
 #include "common/protocol/ctld.hpp"
 #include "ctld/sched/pass.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::sched {
 
@@ -22,7 +22,7 @@ struct ExplainLimits {
 // `job_id`: 12 or 12_3. `soft` (may be null) is what the last pass found. kInvalidJobId: there is
 // none, or none that may be told of. What the limits kept it from looking at, the text says.
 [[nodiscard]] Result<protocol::ExplainReply> explain(const state::ClusterState& state,
-                                                     const SoftView* soft,
+                                                     const SchedulerView* soft,
                                                      std::string_view job_id,
                                                      Time now,
                                                      const ExplainLimits& limits = {});

@@ -8,7 +8,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
-#include "ctld/state/room.hpp"
+#include "ctld/state/rules/room.hpp"
 
 namespace sluice::sched {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "common/base/text.hpp"
 #include "ctld/sched/rooms.hpp"
-#include "ctld/state/preemption.hpp"
+#include "ctld/state/rules/preemption.hpp"
 
 namespace sluice::sched {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "ctld/sched/pass_run.hpp"
-#include "ctld/state/fits.hpp"
-#include "ctld/state/preemption.hpp"
-#include "ctld/state/reservations.hpp"
+#include "ctld/state/rules/fits.hpp"
+#include "ctld/state/rules/preemption.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::sched {
 
@@ -120,9 +120,9 @@ void PassRun::collect_job(const Job& job, Time now) {
   const auto entry = static_cast<uint32_t>(jobs_.size());
   if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
   jobs_.push_back(&job);
-  SoftView::Entry& made = soft_->jobs.emplace_back();
+  SchedulerView::Entry& made = soft_->jobs.emplace_back();
   made.job = job.id;
-  JobSoft& soft = made.soft;
+  SchedulerHints& soft = made.soft;
   soft.last_evaluated = now;
   const std::optional<JobReason> waits = why_not_eligible(job, now);
   soft.reason = waits.value_or(JobReason::kPriority);
@@ -148,7 +148,7 @@ void PassRun::sort() {
 
 void PassRun::wait(const Candidate& c, JobReason reason, const std::string& detail) {
   if (reason == JobReason::kPriority) return;  // as it is from the start
-  JobSoft& soft = soft_->jobs[c.entry].soft;
+  SchedulerHints& soft = soft_->jobs[c.entry].soft;
   // of several partitions, the one that is nearest to a start speaks for the job
   if (soft.reason != JobReason::kPriority) return;
   soft.partition = names_[c.partition];
@@ -337,7 +337,7 @@ bool PassRun::make_room(const Candidate& c, Demand& demand) {
 }
 
 void PassRun::foresee(const Candidate& c, const Forecast& forecast) {
-  JobSoft& soft = soft_->jobs[c.entry].soft;
+  SchedulerHints& soft = soft_->jobs[c.entry].soft;
   soft.expected_start = forecast.start;
   soft.planned_nodes = state::node_list(state_, forecast.nodes);
 }
@@ -358,7 +358,7 @@ void PassRun::blocked(const Candidate& c, const Demand& demand) {
   if (const auto forecast = rooms_.reserve_earliest({{&job, &*demand.ask}})) foresee(c, *forecast);
 }
 
-const JobSoft* SoftView::find(JobId job) const {
+const SchedulerHints* SchedulerView::find(JobId job) const {
   const auto at = std::ranges::lower_bound(jobs, job, {}, &Entry::job);
   return at != jobs.end() && at->job == job ? &at->soft : nullptr;
 }

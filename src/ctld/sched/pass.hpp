@@ -4,7 +4,7 @@
 // Stages, each timed: eligible, prioritise, place (in order of priority; the first job of a
 // partition that does not fit gets its nodes reserved for the earliest time that running jobs'
 // limits allow, and later jobs may only use those nodes when they end before: EASY backfill, Lifka
-// 1995). A job that finds no room may have others make room for it (ctld/state/preemption.hpp): it holds what they leave
+// 1995). A job that finds no room may have others make room for it (ctld/state/rules/preemption.hpp): it holds what they leave
 // from then on, and starts in a later pass, when they are gone.
 #pragma once
 
@@ -17,8 +17,8 @@
 #include "common/base/time.hpp"
 #include "common/model/job.hpp"
 #include "ctld/sched/policy/priority.hpp"
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/commands.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/messages/commands.hpp"
 
 namespace sluice::sched {
 
@@ -31,14 +31,14 @@ struct WorkBudget {
 };
 
 // Soft facts about pending jobs, sorted by job id; published beside a snapshot, never journaled.
-struct SoftView {
+struct SchedulerView {
   struct Entry {
     JobId job = kNoJob;
-    JobSoft soft;
+    SchedulerHints soft;
   };
   std::vector<Entry> jobs;
   Time made = kNoTime;
-  [[nodiscard]] const JobSoft* find(JobId job) const;
+  [[nodiscard]] const SchedulerHints* find(JobId job) const;
 };
 
 struct PassTimings {
@@ -55,7 +55,7 @@ struct PassTimings {
 struct Plan {
   std::vector<state::PlannedStart> starts;
   std::vector<state::PlannedPreemption> preemptions;
-  std::shared_ptr<const SoftView> soft;
+  std::shared_ptr<const SchedulerView> soft;
   PassTimings counts;
   bool settling = false;  // CompleteWait kept jobs from starting: there is more to plan soon, without any news
   Time again = kNever;    // then something is over that kept jobs from starting: PreemptExemptTime, --switches=n@time

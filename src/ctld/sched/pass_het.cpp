@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "ctld/sched/pass_run.hpp"
-#include "ctld/state/fits.hpp"
-#include "ctld/state/reservations.hpp"
+#include "ctld/state/rules/fits.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::sched {
 
@@ -116,7 +116,7 @@ void PassRun::consider_het(const Candidate& c) {
   if (!forecast) return;  // never together on the nodes that there are: keeping some would help nobody
   for (const HetPart& part : parts) {
     blocked_[static_cast<size_t>(part.partition - state_.partitions->data())] = true;
-    JobSoft& soft = soft_->jobs[part.entry].soft;
+    SchedulerHints& soft = soft_->jobs[part.entry].soft;
     soft.expected_start = forecast->start;
     soft.planned_nodes = state::node_list(state_, forecast->nodes);  // of all components
   }

@@ -11,7 +11,7 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/rooms.hpp"
 #include "ctld/sched/why.hpp"
-#include "ctld/state/licenses.hpp"
+#include "ctld/state/rules/licenses.hpp"
 
 namespace sluice::sched {
 
@@ -105,7 +105,7 @@ class PassRun {
   Rooms rooms_;
   state::LicensePool licenses_;
   Plan plan_;
-  std::shared_ptr<SoftView> soft_ = std::make_shared<SoftView>();
+  std::shared_ptr<SchedulerView> soft_ = std::make_shared<SchedulerView>();
   std::vector<const Job*> jobs_;  // by entry
   std::vector<bool> gone_;        // by entry: it was started, of an array all tasks
   std::vector<Candidate> candidates_;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "ctld/state/fits.hpp"
-#include "ctld/state/reservations.hpp"
-#include "ctld/state/room.hpp"
+#include "ctld/state/rules/fits.hpp"
+#include "ctld/state/rules/reservations.hpp"
+#include "ctld/state/rules/room.hpp"
 
 namespace sluice::sched {
 

@@ -16,7 +16,7 @@
 #include "common/base/bitmap.hpp"
 #include "ctld/fit/place.hpp"
 #include "ctld/sched/switches.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::sched {
 

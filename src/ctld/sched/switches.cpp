@@ -6,8 +6,8 @@
 #include <set>
 
 #include "common/base/text.hpp"
-#include "common/tables/job_values.hpp"
-#include "ctld/state/fits.hpp"
+#include "common/format/job_values.hpp"
+#include "ctld/state/rules/fits.hpp"
 
 namespace sluice::sched {
 SwitchWish switch_wish(const JobSpec& spec, const ClusterConfig& config) {

@@ -4,8 +4,8 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/rooms.hpp"
 #include "ctld/sched/why.hpp"
-#include "ctld/state/access.hpp"
-#include "ctld/state/reservations.hpp"
+#include "ctld/state/rules/access.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::sched {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "ctld/state/access.hpp"
-#include "ctld/state/fits.hpp"
-#include "ctld/state/reservations.hpp"
+#include "ctld/state/rules/access.hpp"
+#include "ctld/state/rules/fits.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::sched {
 

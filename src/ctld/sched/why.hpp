@@ -6,7 +6,7 @@
 
 #include "common/model/job.hpp"
 #include "ctld/sched/rooms.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::sched {
 

@@ -2,8 +2,8 @@
 // the state is a broken invariant and ends the process.
 #pragma once
 
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::state {
 

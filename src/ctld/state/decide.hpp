@@ -4,10 +4,10 @@
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/commands.hpp"
-#include "ctld/state/effects.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/messages/commands.hpp"
+#include "ctld/state/messages/effects.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::state {
 

@@ -2,9 +2,9 @@
 // because the controller ended before, or because another one took over.
 #pragma once
 
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/effects.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/messages/effects.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::state {
 

@@ -10,7 +10,7 @@
 #include <fmt/chrono.h>
 #include <getopt.h>
 
-#include "common/tables/job_states.hpp"
+#include "common/names/job_states.hpp"
 #include "common/wire/json.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/journal/sqlite_reader.hpp"

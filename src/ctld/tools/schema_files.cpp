@@ -20,7 +20,7 @@
 #include "common/protocol/user_token.hpp"
 #include "common/wire/schema.hpp"
 #include "ctld/journal/event_codec.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice {
 

@@ -9,7 +9,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include "common/base/result.hpp"
-#include "stepd/line_assembler.hpp"
+#include "stepd/io/line_assembler.hpp"
 
 namespace sluice::stepd {
 

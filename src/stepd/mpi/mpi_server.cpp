@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/tables/mpi_types.hpp"
+#include "common/syntax/mpi_types.hpp"
 #include "stepd/mpi/pmi_server.hpp"
 #include "stepd/mpi/pmix_server.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/step/mpi_spawned.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "stepd/mpi/process_mapping.hpp"
 

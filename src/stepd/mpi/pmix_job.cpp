@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 #include "stepd/mpi/process_mapping.hpp"
 
 namespace sluice::stepd {

@@ -15,7 +15,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/step_names.hpp"
+#include "common/names/step_names.hpp"
 #include "stepd/mpi/pmix_exchange.hpp"
 #include "stepd/mpi/pmix_job.hpp"
 #include "stepd/mpi/process_mapping.hpp"

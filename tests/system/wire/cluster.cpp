@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/text.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/noded.hpp"
 
 namespace sluice::testing {

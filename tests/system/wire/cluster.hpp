@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "common/net/auth.hpp"
+#include "common/auth/auth.hpp"
 #include "common/net/rpc_client.hpp"
-#include "common/net/token.hpp"
+#include "common/auth/token.hpp"
 #include "common/protocol/ctld.hpp"
 
 namespace sluice::testing {

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/step/frame.hpp"

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/net/auth_munge.hpp"
+#include "common/auth/auth_munge.hpp"
 
 namespace sluice::testing {
 namespace {

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "common/base/text.hpp"
-#include "common/net/auth_slurm.hpp"
-#include "common/net/clock.hpp"
-#include "common/net/signer.hpp"
+#include "common/auth/auth_slurm.hpp"
+#include "common/os/clock.hpp"
+#include "common/auth/signer.hpp"
 #include "common/protocol/noded.hpp"
 #include "system/launches.hpp"
 #include "system/wire/cluster.hpp"

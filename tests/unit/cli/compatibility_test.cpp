@@ -10,9 +10,9 @@
 #include <sstream>
 
 #include "cli/compatibility.hpp"
-#include "common/tables/submit_options.hpp"
-#include "common/tables/trigger_names.hpp"
-#include "common/tables/update_keys.hpp"
+#include "common/submit/submit_options.hpp"
+#include "common/names/trigger_names.hpp"
+#include "common/submit/update_keys.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/shared/find_in_path.hpp"
+#include "cli/options/find_in_path.hpp"
 
 #include <cstdlib>
 #include <filesystem>

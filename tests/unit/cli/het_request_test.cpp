@@ -1,5 +1,5 @@
 // Heterogeneous jobs on command lines.
-#include "cli/shared/het_request.hpp"
+#include "cli/options/het_request.hpp"
 
 #include <gtest/gtest.h>
 

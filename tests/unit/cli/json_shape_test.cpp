@@ -7,16 +7,16 @@
 #include <regex>
 #include <set>
 
-#include "cli/shared/statistics_text.hpp"
-#include "cli/shared/structured_output.hpp"
-#include "cli/shared/structured_text.hpp"
+#include "cli/format/statistics_text.hpp"
+#include "cli/format/structured_output.hpp"
+#include "cli/format/structured_text.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/job_json.hpp"
-#include "common/tables/node_show.hpp"
-#include "common/tables/partition_show.hpp"
-#include "common/tables/reservation_keys.hpp"
-#include "common/tables/sinfo_fields.hpp"
-#include "common/tables/step_fields.hpp"
+#include "cli/format/job_json.hpp"
+#include "cli/format/node_show.hpp"
+#include "common/format/partition_show.hpp"
+#include "common/format/reservation_keys.hpp"
+#include "cli/format/sinfo_fields.hpp"
+#include "cli/format/step_fields.hpp"
 #include "unit/cli/canned_cluster.hpp"
 
 namespace sluice::cli {

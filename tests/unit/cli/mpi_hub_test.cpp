@@ -1,4 +1,4 @@
-#include "cli/shared/mpi_hub.hpp"
+#include "cli/step/mpi_hub.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // srun --multi-prog: which files are refused, and in which words.
-#include "cli/shared/multi_prog_file.hpp"
+#include "cli/options/multi_prog_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which source of an option wins, and how lines of directives are read.
-#include "cli/shared/option_parser.hpp"
+#include "cli/options/option_parser.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // #PBS lines, as Slurm 22.05 was seen to take them.
-#include "cli/shared/pbs_directives.hpp"
+#include "cli/options/pbs_directives.hpp"
 
 #include <gtest/gtest.h>
 

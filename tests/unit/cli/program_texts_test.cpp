@@ -1,9 +1,9 @@
 // What other programs print, read by commands.
 #include <gtest/gtest.h>
 
-#include "cli/shared/broadcast.hpp"
-#include "cli/shared/shared_objects.hpp"
-#include "cli/shared/x11_relay.hpp"
+#include "cli/step/broadcast.hpp"
+#include "cli/step/shared_objects.hpp"
+#include "cli/step/x11_relay.hpp"
 
 namespace sluice::cli {
 namespace {

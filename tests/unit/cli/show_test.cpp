@@ -5,12 +5,12 @@
 #include <regex>
 #include <sstream>
 
-#include "cli/shared/statistics_text.hpp"
-#include "common/tables/job_show.hpp"
-#include "common/tables/node_show.hpp"
-#include "common/tables/partition_show.hpp"
-#include "common/tables/reservation_keys.hpp"
-#include "common/tables/step_fields.hpp"
+#include "cli/format/statistics_text.hpp"
+#include "cli/format/job_show.hpp"
+#include "cli/format/node_show.hpp"
+#include "common/format/partition_show.hpp"
+#include "common/format/reservation_keys.hpp"
+#include "cli/format/step_fields.hpp"
 #include "unit/cli/canned_cluster.hpp"
 
 namespace sluice {

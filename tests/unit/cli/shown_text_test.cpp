@@ -1,4 +1,4 @@
-#include "cli/shared/shown_text.hpp"
+#include "cli/format/shown_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/shared/spawn_command.hpp"
+#include "cli/step/spawn_command.hpp"
 
 #include <gtest/gtest.h>
 

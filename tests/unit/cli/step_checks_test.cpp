@@ -1,5 +1,5 @@
 // What srun says of a step that does not fit into its job.
-#include "cli/shared/step_checks.hpp"
+#include "cli/options/step_checks.hpp"
 
 #include <gtest/gtest.h>
 

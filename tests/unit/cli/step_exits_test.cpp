@@ -1,5 +1,5 @@
 // What srun says of the tasks of a step.
-#include "cli/shared/step_exits.hpp"
+#include "cli/step/step_exits.hpp"
 
 #include <gtest/gtest.h>
 

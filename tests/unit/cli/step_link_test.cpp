@@ -1,5 +1,5 @@
 // Who may speak to srun's port: nobody but the daemons of its step.
-#include "cli/shared/step_link.hpp"
+#include "cli/step/step_link.hpp"
 
 #include <chrono>
 #include <memory>

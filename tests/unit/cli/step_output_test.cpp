@@ -1,5 +1,5 @@
 // What srun makes of the tasks' output.
-#include "cli/shared/step_output.hpp"
+#include "cli/step/step_output.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // The texts of --json and --yaml, letter for letter.
 #include <gtest/gtest.h>
 
-#include "cli/shared/structured_output.hpp"
-#include "cli/shared/structured_text.hpp"
+#include "cli/format/structured_output.hpp"
+#include "cli/format/structured_text.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cli {

@@ -3,12 +3,12 @@
 
 #include <fstream>
 
-#include "cli/shared/table_printer.hpp"
+#include "cli/format/table_printer.hpp"
 #include "common/base/text.hpp"
-#include "common/tables/gathered_tasks.hpp"
-#include "common/tables/job_fields.hpp"
-#include "common/tables/sinfo_fields.hpp"
-#include "common/tables/update_keys.hpp"
+#include "common/format/gathered_tasks.hpp"
+#include "cli/format/job_fields.hpp"
+#include "cli/format/sinfo_fields.hpp"
+#include "common/submit/update_keys.hpp"
 #include "unit/cli/canned_jobs.hpp"
 
 namespace sluice::cli {

@@ -1,5 +1,5 @@
 // The relay between a node's programs and the user's display, which is a socket of the test here.
-#include "cli/shared/x11_relay.hpp"
+#include "cli/step/x11_relay.hpp"
 
 #include <chrono>
 #include <string>

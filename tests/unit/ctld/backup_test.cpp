@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/net/signer.hpp"
+#include "common/auth/signer.hpp"
 #include "ctld/journal/sqlite_store.hpp"
 #include "unit/temp_folder.hpp"
 

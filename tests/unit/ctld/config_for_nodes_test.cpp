@@ -1,5 +1,5 @@
 // The bug: each node that registered was sent the lines of all nodes.
-#include "ctld/config_for_nodes.hpp"
+#include "ctld/agents/config_for_nodes.hpp"
 
 #include <gtest/gtest.h>
 

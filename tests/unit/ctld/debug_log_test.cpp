@@ -1,5 +1,5 @@
 // The lines of DebugFlags: which flag a thing belongs to, and what is said.
-#include "ctld/debug_log.hpp"
+#include "ctld/logs/debug_log.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Every kind of event and what the log says of it.
-#include "ctld/event_log.hpp"
+#include "ctld/logs/event_log.hpp"
 
 #include <set>
 
@@ -102,7 +102,7 @@ TEST_F(EventLogTest, OfEveryKind) {
        {info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=1 uid 1001"), info("_job_complete: JobId=1 done CANCELLED")}},
       {JobRequeued{.job = job, .restart_count = 2}, {info("Requeued JobId=1, restart 2")}},
       {JobRequeueCancelled{job, 1001}, {info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=1 uid 1001: it is not requeued")}},
-      {JobEndRepeated{.job = job}, {info("Resending TERMINATE_JOB request JobId=1")}},
+      {JobTerminateResent{.job = job}, {info("Resending TERMINATE_JOB request JobId=1")}},
       {JobsPurged{{job}}, none},
       {ArrayTasksFolded{}, none},
       {UserGroupsFound{}, none},

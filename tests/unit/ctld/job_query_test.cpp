@@ -1,5 +1,5 @@
 // What is told of a job depends on who asks.
-#include "ctld/rpc/job_query.hpp"
+#include "ctld/query/job_query.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ class JobQueries : public state::CoreTest {
   protocol::JobRecord shown_to(uint32_t uid) {
     protocol::QueryJobsRequest request;
     request.steps = true;
-    JobQuery query(request, {uid, {}}, std::make_shared<const state::ClusterState>(state_), std::make_shared<const sched::SoftView>(), now_);
+    JobQuery query(request, {uid, {}}, std::make_shared<const state::ClusterState>(state_), std::make_shared<const sched::SchedulerView>(), now_);
     auto chunk = query.next();
     EXPECT_TRUE(chunk && *chunk && (*chunk)->jobs.size() == 1);
     return chunk && *chunk && !(*chunk)->jobs.empty() ? (*chunk)->jobs.front() : protocol::JobRecord{};

@@ -9,7 +9,7 @@
 
 #include "ctld/agents/run_program.hpp"
 #include "ctld/agents/site_programs.hpp"
-#include "ctld/state/mail_types.hpp"
+#include "ctld/state/rules/mail_types.hpp"
 #include "unit/anns_job.hpp"
 
 namespace sluice::ctld {

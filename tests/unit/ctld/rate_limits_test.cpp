@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/net/back_off.hpp"
+#include "common/os/back_off.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -1,4 +1,4 @@
-#include "ctld/rpc/record_size.hpp"
+#include "ctld/query/record_size.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/proc_stat.hpp"
-#include "common/base/read_file.hpp"
+#include "common/os/proc_stat.hpp"
+#include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "unit/temp_folder.hpp"
 

@@ -1,5 +1,5 @@
 // What the scheduler's log says of passes.
-#include "ctld/schedule_log.hpp"
+#include "ctld/logs/schedule_log.hpp"
 
 #include <filesystem>
 #include <fstream>

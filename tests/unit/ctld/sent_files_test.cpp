@@ -1,5 +1,5 @@
 // Which files the controller sends, and when none.
-#include "ctld/sent_files.hpp"
+#include "ctld/agents/sent_files.hpp"
 
 #include <atomic>
 #include <filesystem>

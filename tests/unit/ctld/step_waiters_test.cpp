@@ -1,5 +1,5 @@
 // Requests for steps are held until there may be room, or until their time is over.
-#include "ctld/rpc/step_waiters.hpp"
+#include "ctld/query/step_waiters.hpp"
 
 #include <future>
 

@@ -1,5 +1,5 @@
 // How long it is believed in which groups a user is: GroupUpdateTime, GroupUpdateForce.
-#include "ctld/rpc/users.hpp"
+#include "ctld/query/users.hpp"
 
 #include <gtest/gtest.h>
 

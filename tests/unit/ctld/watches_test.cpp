@@ -1,5 +1,5 @@
 // Who waits for a job hears of every change, in order.
-#include "ctld/rpc/watches.hpp"
+#include "ctld/query/watches.hpp"
 
 #include <csignal>
 #include <ctime>

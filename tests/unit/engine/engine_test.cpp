@@ -20,7 +20,7 @@
 #include "ctld/journal/sqlite_store.hpp"
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
-#include "ctld/state/invariants.hpp"
+#include "ctld/state/core/invariants.hpp"
 #include "unit/journal/fake_store.hpp"
 #include "unit/temp_folder.hpp"
 

@@ -17,7 +17,7 @@
 #include "ctld/journal/sqlite_schema.hpp"
 #include "ctld/journal/sqlite_store.hpp"
 #include "ctld/state/apply.hpp"
-#include "ctld/state/invariants.hpp"
+#include "ctld/state/core/invariants.hpp"
 #include "unit/journal/event_maker.hpp"
 #include "unit/temp_folder.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/state/apply.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/invariants.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/core/invariants.hpp"
 
 namespace sluice::test {
 
@@ -326,7 +326,7 @@ void EventMaker::complete(Events& events) {
   }
   make(events, over);
   if ((over.flags & kJobRequeued) != 0 && pick(4) == 0) make(events, JobRequeueCancelled{over.job, 1000});
-  if (pick(4) == 0) make(events, JobEndRepeated{over.job, now_});
+  if (pick(4) == 0) make(events, JobTerminateResent{over.job, now_});
 }
 
 void EventMaker::clean(Events& events) {

@@ -6,8 +6,8 @@
 
 #include "common/base/time.hpp"
 #include "ctld/journal/store.hpp"
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::test {
 

@@ -6,7 +6,7 @@
 #include "common/wire/codec.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/journal/sqlite_store.hpp"
-#include "ctld/state/invariants.hpp"
+#include "ctld/state/core/invariants.hpp"
 #include "unit/journal/event_maker.hpp"
 #include "unit/temp_folder.hpp"
 

@@ -1,14 +1,14 @@
 // Launches are dated by the controller's clock, whatever this host's says.
-#include "noded/controller_clock.hpp"
+#include "noded/node/controller_clock.hpp"
 
 #include <chrono>
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/noded.hpp"
-#include "noded/launch_age.hpp"
+#include "noded/node/launch_age.hpp"
 
 namespace sluice::noded {
 namespace {

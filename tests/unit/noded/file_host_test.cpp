@@ -1,7 +1,7 @@
 // %N in the names of files.
 #include <gtest/gtest.h>
 
-#include "noded/node_state.hpp"
+#include "noded/node/node_state.hpp"
 
 namespace sluice::noded {
 namespace {

@@ -1,7 +1,7 @@
 // slurmd -F: which FUTURE nodes a host may become.
 #include <gtest/gtest.h>
 
-#include "noded/own_line.hpp"
+#include "noded/node/node_line.hpp"
 
 namespace sluice::noded {
 namespace {

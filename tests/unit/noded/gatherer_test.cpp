@@ -1,4 +1,4 @@
-#include "noded/gatherer.hpp"
+#include "noded/reports/gatherer.hpp"
 
 #include <gtest/gtest.h>
 

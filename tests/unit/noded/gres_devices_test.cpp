@@ -1,5 +1,5 @@
 // What a node finds of its generic resources by gres.conf.
-#include "noded/gres_devices.hpp"
+#include "noded/node/gres_devices.hpp"
 
 #include <algorithm>
 #include <fstream>

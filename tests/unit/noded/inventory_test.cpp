@@ -1,10 +1,10 @@
-#include "noded/inventory.hpp"
+#include "noded/node/inventory.hpp"
 
 #include <cstdlib>
 
 #include <gtest/gtest.h>
 
-#include "noded/own_line.hpp"
+#include "noded/node/node_line.hpp"
 
 namespace sluice::noded {
 namespace {

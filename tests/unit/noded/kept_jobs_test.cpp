@@ -1,4 +1,4 @@
-#include "noded/kept_jobs.hpp"
+#include "noded/jobs/kept_jobs.hpp"
 
 #include <fstream>
 

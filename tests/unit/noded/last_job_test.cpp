@@ -1,5 +1,5 @@
 // The highest job number of a node outlives its agent.
-#include "noded/last_job.hpp"
+#include "noded/node/last_job.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "noded/node_state.hpp"
+#include "noded/node/node_state.hpp"
 
 #include <chrono>
 #include <memory>

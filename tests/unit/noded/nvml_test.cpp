@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "noded/gres_devices.hpp"
+#include "noded/node/gres_devices.hpp"
 
 namespace sluice::noded {
 namespace {

@@ -1,5 +1,5 @@
 // Whose processes are killed when a step's daemon died.
-#include "noded/orphans.hpp"
+#include "noded/steps/orphans.hpp"
 
 #include <csignal>
 #include <string>

@@ -1,4 +1,4 @@
-#include "noded/recent_map.hpp"
+#include "noded/node/recent_map.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Which step daemons are this node's, and that nothing below one gets away.
-#include "noded/stray_daemons.hpp"
+#include "noded/steps/stray_daemons.hpp"
 
 #include <csignal>
 #include <cstdlib>

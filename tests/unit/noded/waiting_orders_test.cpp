@@ -1,4 +1,4 @@
-#include "noded/waiting_orders.hpp"
+#include "noded/steps/waiting_orders.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 
 #include "common/protocol/ctld.hpp"
 #include "ctld/journal/event_codec.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 #include "ctld/tools/schema_files.hpp"
 #include "unit/wire/fill.hpp"
 

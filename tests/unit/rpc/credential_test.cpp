@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/net/auth_munge.hpp"
+#include "common/auth/auth_munge.hpp"
 #include "common/rpc/inline_turn.hpp"
 #include "unit/rpc/rpc_fixture.hpp"
 #include "unit/temp_folder.hpp"

@@ -13,7 +13,7 @@
 
 #include "common/net/address.hpp"
 #include "common/net/certificates.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/net/socket_stream.hpp"
 #include "common/rpc/tls_identity.hpp"
 #include "unit/rpc/rpc_fixture.hpp"

@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 
 #include "common/base/check.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/rpc/idle.hpp"
 #include "common/rpc/tickless_engine.hpp"
 #include "unit/rpc/rpc_fixture.hpp"

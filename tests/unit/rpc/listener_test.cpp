@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/net/address.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/rpc/connection_quota.hpp"
 #include "unit/rpc/rpc_fixture.hpp"
 

@@ -9,9 +9,9 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
-#include "common/net/back_off.hpp"
-#include "common/net/clock.hpp"
-#include "common/net/jwt.hpp"
+#include "common/os/back_off.hpp"
+#include "common/os/clock.hpp"
+#include "common/auth/jwt.hpp"
 #include "common/rpc/admission.hpp"
 #include "common/rpc/grpc_support.hpp"
 #include "common/rpc/slow_work.hpp"

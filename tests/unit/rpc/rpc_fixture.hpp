@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/net/auth_slurm.hpp"
+#include "common/auth/auth_slurm.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/rpc/async_client.hpp"
 #include "common/rpc/rpc_server.hpp"

@@ -10,7 +10,7 @@
 
 #include "common/net/address.hpp"
 #include "common/net/certificates.hpp"
-#include "common/net/clock.hpp"
+#include "common/os/clock.hpp"
 #include "common/net/socket_stream.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/tls_identity.hpp"

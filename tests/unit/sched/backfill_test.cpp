@@ -146,7 +146,7 @@ class RandomQueue {
       if (first == kNoJob && world_.reason(id) == JobReason::kResources) first = id;
     });
     if (first == kNoJob) return;
-    const JobSoft& soft = *world_.soft->find(first);
+    const SchedulerHints& soft = *world_.soft->find(first);
     if (soft.expected_start == kNoTime) {
       ADD_FAILURE() << "job " << first << " has no forecast";
       return;

@@ -1,7 +1,7 @@
 // Jobs whose features some nodes can be given (helpers.conf).
 #include <gtest/gtest.h>
 
-#include "common/tables/node_helpers.hpp"
+#include "common/syntax/node_helpers.hpp"
 #include "unit/sched/world.hpp"
 
 namespace sluice::sched {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/tables/job_states.hpp"
+#include "common/names/job_states.hpp"
 #include "unit/sched/world.hpp"
 
 namespace sluice::sched {

@@ -26,7 +26,7 @@ struct ReservedWorld : World {
     return made;
   }
   std::string detail(JobId id) const {
-    const JobSoft* found = soft ? soft->find(id) : nullptr;
+    const SchedulerHints* found = soft ? soft->find(id) : nullptr;
     return found == nullptr ? "" : found->reason_detail.str();
   }
 };
@@ -136,7 +136,7 @@ TEST(ReservedPass, AJobKeepsItsNodesHoweverManyEndsThereAre) {
     if (het) command.components = {wide};
     ASSERT_TRUE(world.run(command));
     world.pass();
-    const JobSoft* soft = world.soft->find(641);
+    const SchedulerHints* soft = world.soft->find(641);
     ASSERT_NE(soft, nullptr);
     EXPECT_NE(soft->expected_start, kNoTime) << "of several components: " << het;
     EXPECT_NE(soft->planned_nodes, "") << "of several components: " << het;

@@ -12,7 +12,7 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
-#include "ctld/state/invariants.hpp"
+#include "ctld/state/core/invariants.hpp"
 
 namespace sluice::sched {
 
@@ -20,7 +20,7 @@ struct World {
   ClusterConfig config;
   state::ClusterState state;
   Time now = from_seconds(1'000'000);
-  std::shared_ptr<const SoftView> soft;
+  std::shared_ptr<const SchedulerView> soft;
   std::string leave;  // who had to make room in the last pass: "1 for 3"
 
   // n1 … of `cpus` cores in one socket and 1000 MiB; a partition "debug" of all of them.
@@ -131,7 +131,7 @@ struct World {
     run(state::Tick{});
   }
   [[nodiscard]] JobReason reason(JobId id) const {
-    const JobSoft* found = soft ? soft->find(id) : nullptr;
+    const SchedulerHints* found = soft ? soft->find(id) : nullptr;
     return found == nullptr ? JobReason::kNone : found->reason;
   }
   [[nodiscard]] const Job& job(JobId id) const { return state.jobs.at(id); }

@@ -4,9 +4,9 @@
 
 #include "fixture.hpp"
 
-#include "common/tables/errors.hpp"
-#include "ctld/state/decide/job_ids.hpp"
-#include "ctld/state/fold.hpp"
+#include "common/names/errors.hpp"
+#include "ctld/state/decide/job/job_ids.hpp"
+#include "ctld/state/core/fold.hpp"
 
 namespace sluice::state {
 namespace {

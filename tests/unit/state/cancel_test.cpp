@@ -3,8 +3,8 @@
 #include <random>
 #include <set>
 
-#include "ctld/state/decide/targets.hpp"
-#include "ctld/state/job_filter.hpp"
+#include "ctld/state/decide/job/targets.hpp"
+#include "ctld/state/rules/job_filter.hpp"
 #include "fixture.hpp"
 
 namespace sluice::state {

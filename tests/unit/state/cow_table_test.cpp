@@ -1,5 +1,5 @@
 // CowTable and CowIdSet against plain containers, with snapshots that must not change.
-#include "ctld/state/cow_table.hpp"
+#include "ctld/state/core/cow_table.hpp"
 
 #include <map>
 #include <random>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "common/wire/codec.hpp"
-#include "ctld/state/cow_id_set.hpp"
+#include "ctld/state/core/cow_id_set.hpp"
 #include "ctld/state/decide.hpp"
 
 namespace sluice::state {

@@ -1,5 +1,5 @@
 // The texts of dependencies, and when minutes are over; what else comes about is in job_life_test and array_test.
-#include "ctld/state/dependency.hpp"
+#include "ctld/state/rules/dependency.hpp"
 
 #include <random>
 

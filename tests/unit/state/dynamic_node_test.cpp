@@ -1,8 +1,8 @@
 // Nodes that no file names come, are used and go.
 #include "fixture.hpp"
 
-#include "ctld/state/launch_message.hpp"
-#include "ctld/state/wanted.hpp"
+#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/wanted.hpp"
 
 namespace sluice::state {
 namespace {
@@ -205,11 +205,11 @@ TEST_F(DynamicNodeTest, AnAgentBringsItsLineAlong) {
   command.node.hardware.boot_id = "boot";
   EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName);
   NodeConfig own = line("z1", ConfiguredNodeState::kUnknown);
-  command.node.own_line = std::make_shared<NodeConfig>(own);
+  command.node.node_line = std::make_shared<NodeConfig>(own);
   EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName) << "of scontrol's kind, not of an agent's";
   own.dynamic = DynamicNode::kRegistered;
   own.features = {"swift"};
-  command.node.own_line = std::make_shared<NodeConfig>(own);
+  command.node.node_line = std::make_shared<NodeConfig>(own);
   ASSERT_TRUE(run(command));
   EXPECT_TRUE(is_schedulable(*find_node(state_, "z1")));
   EXPECT_EQ(find_node(state_, "z1")->flags, kNodeDynamicNorm);

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ctld/state/events.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::state {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ctld/state/extern_step.hpp"
-#include "ctld/state/launch_message.hpp"
+#include "ctld/state/rules/extern_step.hpp"
+#include "ctld/state/rules/launch_message.hpp"
 
 namespace sluice::state {
 namespace {
@@ -84,7 +84,7 @@ TEST_F(ExternTest, ItLeavesNodesWithItsJob) {
   JobSpec spec = batch_spec();
   spec.kill_on_node_fail = false;
   const JobId id = started("n[1-4]", spec);
-  ASSERT_TRUE(run(NodesSilent{{3}}));
+  ASSERT_TRUE(run(NodesTimedOut{{3}}));
   EXPECT_EQ(extern_of(id)->nodes_left, Bitmap::first(3));
   JobUpdate fewer;
   fewer.min_nodes = fewer.max_nodes = 2;

@@ -11,7 +11,7 @@
 #include "common/wire/codec.hpp"
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
-#include "ctld/state/invariants.hpp"
+#include "ctld/state/core/invariants.hpp"
 #include "ctld/state/react.hpp"
 
 namespace sluice::state {

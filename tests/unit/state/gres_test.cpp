@@ -2,7 +2,7 @@
 #include "fixture.hpp"
 
 #include "ctld/fit/place.hpp"
-#include "ctld/state/step_layout.hpp"
+#include "ctld/state/rules/step_layout.hpp"
 
 namespace sluice::state {
 namespace {

@@ -2,8 +2,8 @@
 // for all, and given back when a job is forgotten.
 #include "fixture.hpp"
 
-#include "common/tables/errors.hpp"
-#include "ctld/state/heavy_texts.hpp"
+#include "common/names/errors.hpp"
+#include "ctld/state/core/heavy_texts.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,11 +1,11 @@
 // Heterogeneous jobs: one submission, one start, one end.
 #include "fixture.hpp"
 
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/decide/ending.hpp"
-#include "ctld/state/dependency.hpp"
-#include "ctld/state/launch_message.hpp"
-#include "ctld/state/target.hpp"
+#include "ctld/state/rules/dependency.hpp"
+#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/target.hpp"
 
 namespace sluice::state {
 namespace {
@@ -275,7 +275,7 @@ TEST_F(HetTest, ALimitOrALostNodeOfOneEndsAll) {
   once.requeue = Toggle::kNo;
   leader = submit_het(once, {once, once});
   ASSERT_EQ(start_all(leader).started, 3u);
-  ASSERT_TRUE(run(NodesSilent{{find_node(state_, "n2")->id}}));
+  ASSERT_TRUE(run(NodesTimedOut{{find_node(state_, "n2")->id}}));
   EXPECT_EQ(states(leader), all(JobState::kNodeFail));
 }
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "common/wire/codec.hpp"
-#include "ctld/state/job_filter.hpp"
+#include "ctld/state/rules/job_filter.hpp"
 #include "unit/state/fixture.hpp"
 
 namespace sluice::state {

@@ -4,7 +4,7 @@
 #include <csignal>
 
 #include "ctld/state/decide/ending.hpp"
-#include "ctld/state/launch_message.hpp"
+#include "ctld/state/rules/launch_message.hpp"
 
 namespace sluice::state {
 namespace {

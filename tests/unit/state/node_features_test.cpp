@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "common/base/text.hpp"
-#include "common/tables/node_helpers.hpp"
-#include "ctld/state/wanted.hpp"
+#include "common/syntax/node_helpers.hpp"
+#include "ctld/state/rules/wanted.hpp"
 #include "unit/state/fixture.hpp"
 
 namespace sluice::state {
@@ -292,7 +292,7 @@ TEST_F(NodeFeaturesTest, NodesThatNoFileNamesHaveThem) {
   RegisterNode command;
   command.node.name = "d2";
   command.node.hardware.boot_id = "boot";
-  command.node.own_line = std::make_shared<NodeConfig>(line);
+  command.node.node_line = std::make_shared<NodeConfig>(line);
   ASSERT_TRUE(run(command));
   for (const char* name : {"d1", "d2"}) {
     EXPECT_EQ(join(node(name).config->features, ","), "far,nps1,nps4,mig");

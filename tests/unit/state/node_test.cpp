@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "common/base/text.hpp"
-#include "ctld/state/wanted.hpp"
+#include "ctld/state/rules/wanted.hpp"
 #include "fixture.hpp"
 
 namespace sluice::state {
@@ -15,7 +15,7 @@ TEST_F(CoreTest, ASilentNodeFailsItsJobs) {
   const JobId failed = submit(spec);
   ASSERT_TRUE(start_job(requeued, "n1"));
   ASSERT_TRUE(start_job(failed, "n[1-2]"));
-  ASSERT_TRUE(run(NodesSilent{{0}}));
+  ASSERT_TRUE(run(NodesTimedOut{{0}}));
   EXPECT_EQ(state_.nodes.at(0).base, NodeBaseState::kDown);
   EXPECT_EQ(state_.nodes.at(0).reason, "Not responding");
   EXPECT_TRUE(state_.nodes.at(0).jobs.empty());
@@ -62,7 +62,7 @@ TEST_F(CoreTest, JobsThatCanGoOnWithoutANodeDo) {
   spec.kill_on_node_fail = false;
   const JobId id = submit(spec);
   ASSERT_TRUE(start_job(id, "n[1-2]"));
-  ASSERT_TRUE(run(NodesSilent{{1}}));
+  ASSERT_TRUE(run(NodesTimedOut{{1}}));
   EXPECT_EQ(job(id).state, JobState::kRunning);
   EXPECT_EQ(held_nodes(job(id)).count(), 1u);
   ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));

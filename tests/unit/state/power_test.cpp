@@ -57,7 +57,7 @@ TEST_F(PowerTest, DownAndUpByHand) {
   EXPECT_FALSE(has("n1", kNodePowerUp));
   boot("n1", "boot");
   EXPECT_TRUE(has("n1", kNodePoweringDown)) << "its agent is on its way out";
-  ASSERT_TRUE(run(NodesSilent{{node("n1").id}}));
+  ASSERT_TRUE(run(NodesTimedOut{{node("n1").id}}));
   EXPECT_EQ(node("n1").base, NodeBaseState::kIdle);
   pass(std::chrono::seconds(10));
   EXPECT_TRUE(has("n1", kNodePoweredDown));

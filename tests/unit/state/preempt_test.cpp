@@ -3,8 +3,8 @@
 
 #include <csignal>
 
-#include "ctld/state/fold.hpp"
-#include "ctld/state/preemption.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/rules/preemption.hpp"
 
 namespace sluice::state {
 namespace {

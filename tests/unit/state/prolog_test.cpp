@@ -1,7 +1,7 @@
 // PrologFlags: what waits for which prolog, and what comes of one that fails.
 #include "fixture.hpp"
 
-#include "ctld/state/launch_message.hpp"
+#include "ctld/state/rules/launch_message.hpp"
 
 namespace sluice::state {
 namespace {
@@ -181,7 +181,7 @@ TEST_F(PrologTest, NobodyWaitsForANodeThatIsLost) {
   spec.kill_on_node_fail = false;
   const JobId id = started(spec, "n[1-2]");
   prepared(id, "n1");
-  ASSERT_TRUE(run(NodesSilent{{1}}));
+  ASSERT_TRUE(run(NodesTimedOut{{1}}));
   EXPECT_EQ(job(id).state, JobState::kRunning);
   EXPECT_EQ(job(id).flags & kJobConfiguring, 0u);
   EXPECT_EQ(effects<LaunchStep>().size(), 1u);

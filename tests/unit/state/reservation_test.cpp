@@ -1,5 +1,5 @@
 // Reservations: made, changed, over, and what jobs meet in them.
-#include "ctld/state/reservations.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 #include "unit/state/fixture.hpp"
 

@@ -1,9 +1,9 @@
 // Steps: layout, sharing of a job's CPUs, ends.
 #include "fixture.hpp"
 
-#include "common/tables/step_names.hpp"
-#include "ctld/state/launch_message.hpp"
-#include "ctld/state/step_layout.hpp"
+#include "common/names/step_names.hpp"
+#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step_layout.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,7 +1,7 @@
 // Verbs that are meant for tasks of an array: who may not change them gives them no records, and scontrol top puts them in order.
 #include <gtest/gtest.h>
 
-#include "common/tables/errors.hpp"
+#include "common/names/errors.hpp"
 #include "unit/state/fixture.hpp"
 
 namespace sluice::state {

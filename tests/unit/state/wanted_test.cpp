@@ -1,10 +1,10 @@
 // Orders that were lost on their way: how long, and of whom, they are wanted.
-#include "ctld/state/wanted.hpp"
+#include "ctld/state/rules/wanted.hpp"
 
 #include <chrono>
 #include <functional>
 
-#include "ctld/state/react/orders.hpp"
+#include "ctld/state/rules/orders.hpp"
 #include "unit/state/fixture.hpp"
 
 namespace sluice::state {
@@ -72,7 +72,7 @@ TEST_F(WantedTest, PrologWhileTheJobWaitsForIt) {
   EXPECT_EQ(wanted(prolog), "n[1-2]");
   ASSERT_TRUE(run(PrologDone{id, 0, "n1", 0}));
   EXPECT_EQ(wanted(prolog), "n2");
-  ASSERT_TRUE(run(NodesSilent{{0}}));  // with the script: it is queued again
+  ASSERT_TRUE(run(NodesTimedOut{{0}}));  // with the script: it is queued again
   ASSERT_TRUE(cleaned(id, "n2"));
   ASSERT_EQ(job(id).restart_count, 1U);
   EXPECT_EQ(wanted(prolog), "");
@@ -202,7 +202,7 @@ TEST_F(WantedTest, ConfigurationWhereNoRegistrationBringsIt) {
   EXPECT_EQ(wanted(order), "n[1-5]");
   ASSERT_TRUE(run(NodesNotResponding{{0}}));
   EXPECT_EQ(wanted(order), "n[1-5]") << "it may come back without a registration";
-  ASSERT_TRUE(run(NodesSilent{{0}}));
+  ASSERT_TRUE(run(NodesTimedOut{{0}}));
   EXPECT_EQ(wanted(order), "n[2-5]") << "it registers when it is back";
   configure([](ClusterConfig& config) { config.nodes.pop_back(); });
   EXPECT_EQ(wanted(order), "n[2-4]");

@@ -1,4 +1,4 @@
-#include "stepd/deadline.hpp"
+#include "stepd/process/deadline.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/model/cluster_config.hpp"
 #include "unit/temp_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "stepd/frequency_plan.hpp"
+#include "stepd/binding/frequency_plan.hpp"
 
 #include <tuple>
 

@@ -1,8 +1,8 @@
 // --gpu-bind, against what a real Slurm 22.05 gave to tasks of a job with four GPUs.
 #include <gtest/gtest.h>
 
-#include "stepd/bind_list.hpp"
-#include "stepd/gpu_choice.hpp"
+#include "stepd/binding/bind_list.hpp"
+#include "stepd/binding/gpu_choice.hpp"
 
 namespace sluice::stepd {
 namespace {

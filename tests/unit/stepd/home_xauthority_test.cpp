@@ -1,4 +1,4 @@
-#include "stepd/home_xauthority.hpp"
+#include "stepd/x11/home_xauthority.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "unit/temp_folder.hpp"
 
 namespace sluice::stepd {

@@ -1,5 +1,5 @@
 // What a step's daemon tells to whom: nothing to who does not know the step's key.
-#include "stepd/listeners.hpp"
+#include "stepd/io/listeners.hpp"
 
 #include <algorithm>
 #include <chrono>

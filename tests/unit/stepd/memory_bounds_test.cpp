@@ -1,4 +1,4 @@
-#include "stepd/memory_bounds.hpp"
+#include "stepd/binding/memory_bounds.hpp"
 
 #include <gtest/gtest.h>
 

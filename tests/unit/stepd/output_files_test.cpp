@@ -1,5 +1,5 @@
 // What a job's user may have opened for him by a process that is root.
-#include "stepd/output_files.hpp"
+#include "stepd/io/output_files.hpp"
 
 #include <fstream>
 #include <string>

@@ -1,4 +1,4 @@
-#include "stepd/output_sinks.hpp"
+#include "stepd/io/output_sinks.hpp"
 
 #include <array>
 #include <csignal>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepd/resource_limits.hpp"
+#include "stepd/process/resource_limits.hpp"
 
 namespace sluice::stepd {
 namespace {

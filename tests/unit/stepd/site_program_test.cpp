@@ -1,4 +1,4 @@
-#include "stepd/site_program.hpp"
+#include "stepd/process/site_program.hpp"
 
 #include <fstream>
 #include <string>
@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/protocol/stepd_start.hpp"
 #include "unit/temp_folder.hpp"
 

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "stepd/line_assembler.hpp"
+#include "stepd/io/line_assembler.hpp"
 #include "stepd/multi_prog.hpp"
-#include "stepd/task_prolog.hpp"
+#include "stepd/process/task_prolog.hpp"
 
 namespace sluice::stepd {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "stepd/task_binding.hpp"
+#include "stepd/binding/task_binding.hpp"
 
 namespace sluice::stepd {
 namespace {

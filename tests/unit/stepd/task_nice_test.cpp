@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "stepd/task_nice.hpp"
+#include "stepd/process/task_nice.hpp"
 
 namespace sluice::stepd {
 namespace {

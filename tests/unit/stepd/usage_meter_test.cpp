@@ -1,4 +1,4 @@
-#include "stepd/usage_meter.hpp"
+#include "stepd/process/usage_meter.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "stepd/x11_listener.hpp"
+#include "stepd/x11/x11_listener.hpp"
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/base/read_file.hpp"
+#include "common/os/read_file.hpp"
 #include "common/step/x11_setup.hpp"
 
 namespace sluice::stepd {

@@ -8,7 +8,7 @@
 
 #include "common/base/time.hpp"
 #include "common/model/job.hpp"
-#include "ctld/state/cluster_state.hpp"
+#include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::sched {
 

@@ -3,8 +3,8 @@
 #include <unordered_set>
 
 #include "ctld/state/apply/verbs.hpp"
-#include "ctld/state/indexes.hpp"
-#include "ctld/state/triggers.hpp"
+#include "ctld/state/core/indexes.hpp"
+#include "ctld/state/core/triggers.hpp"
 
 namespace sluice::state {
 

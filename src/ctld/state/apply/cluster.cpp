@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "common/base/text.hpp"
-#include "common/tables/node_helpers.hpp"
+#include "common/syntax/node_helpers.hpp"
 #include "ctld/state/apply/verbs.hpp"
-#include "ctld/state/dynamic_nodes.hpp"
-#include "ctld/state/indexes.hpp"
-#include "ctld/state/triggers.hpp"
+#include "ctld/state/rules/dynamic_nodes.hpp"
+#include "ctld/state/core/indexes.hpp"
+#include "ctld/state/core/triggers.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,7 +1,7 @@
 // What happens to jobs while they wait: changes, holds, dependencies, array tasks.
 #include "ctld/state/apply/verbs.hpp"
-#include "ctld/state/indexes.hpp"
-#include "ctld/state/spec_change.hpp"
+#include "ctld/state/core/indexes.hpp"
+#include "ctld/state/core/spec_change.hpp"
 
 namespace sluice::state {
 

@@ -3,10 +3,10 @@
 #include <csignal>
 
 #include "ctld/state/apply/verbs.hpp"
-#include "ctld/state/batch_host.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/indexes.hpp"
-#include "ctld/state/triggers.hpp"
+#include "ctld/state/rules/batch_host.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/core/indexes.hpp"
+#include "ctld/state/core/triggers.hpp"
 
 namespace sluice::state {
 namespace {
@@ -245,7 +245,7 @@ void apply_event(ClusterState& state, const JobSignaled& event) {
   });
 }
 
-void apply_event(ClusterState& state, const JobEndRepeated& event) {
+void apply_event(ClusterState& state, const JobTerminateResent& event) {
   change_job(state, event.job, [&](Job& job) { job.kill_sent = event.time; });
 }
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "common/base/step_part.hpp"
-#include "common/base/wait_status.hpp"
+#include "common/os/wait_status.hpp"
 #include "ctld/state/apply/verbs.hpp"
-#include "ctld/state/indexes.hpp"
+#include "ctld/state/core/indexes.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,7 +1,7 @@
 // A job enters the state.
 #include "ctld/state/apply/verbs.hpp"
-#include "ctld/state/indexes.hpp"
-#include "ctld/state/share_texts.hpp"
+#include "ctld/state/core/indexes.hpp"
+#include "ctld/state/core/share_texts.hpp"
 
 namespace sluice::state {
 

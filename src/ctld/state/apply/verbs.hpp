@@ -1,8 +1,8 @@
 // The overloads behind apply(): one for each event, grouped by what they change.
 #pragma once
 
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/events.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/events/events.hpp"
 
 namespace sluice::state {
 
@@ -30,7 +30,7 @@ void apply_event(ClusterState& state, const JobsPurged& event);
 void apply_event(ClusterState& state, const ArrayTasksFolded& event);
 void apply_event(ClusterState& state, const JobShrunk& event);
 void apply_event(ClusterState& state, const JobSignaled& event);
-void apply_event(ClusterState& state, const JobEndRepeated& event);
+void apply_event(ClusterState& state, const JobTerminateResent& event);
 void apply_event(ClusterState& state, const ArrayTasksCancelled& event);
 void apply_event(ClusterState& state, const StepCreated& event);
 void apply_event(ClusterState& state, const StepNodesEnded& event);

@@ -7,15 +7,15 @@
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
-#include "common/base/wait_status.hpp"
-#include "common/tables/cron_times.hpp"
-#include "common/tables/submit_values.hpp"
-#include "ctld/state/batch_host.hpp"
-#include "ctld/state/decide/reboot.hpp"
-#include "ctld/state/decide/resize.hpp"
-#include "ctld/state/exit_status.hpp"
-#include "ctld/state/licenses.hpp"
-#include "ctld/state/spec_change.hpp"
+#include "common/os/wait_status.hpp"
+#include "common/syntax/cron_times.hpp"
+#include "common/syntax/submit_values.hpp"
+#include "ctld/state/rules/batch_host.hpp"
+#include "ctld/state/decide/node/reboot.hpp"
+#include "ctld/state/decide/job/resize.hpp"
+#include "ctld/state/core/exit_status.hpp"
+#include "ctld/state/rules/licenses.hpp"
+#include "ctld/state/core/spec_change.hpp"
 
 namespace sluice::state {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/protocol/noded.hpp"
-#include "ctld/state/draft.hpp"
+#include "ctld/state/decide/draft.hpp"
 
 namespace sluice::state {
 

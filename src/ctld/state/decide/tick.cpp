@@ -2,17 +2,17 @@
 #include <map>
 
 #include "ctld/state/decide/ending.hpp"
-#include "ctld/state/decide/power.hpp"
-#include "ctld/state/decide/preempt.hpp"
-#include "ctld/state/decide/reboot.hpp"
-#include "ctld/state/decide/reservation_tick.hpp"
-#include "ctld/state/decide/targets.hpp"
+#include "ctld/state/decide/node/power.hpp"
+#include "ctld/state/decide/job/preempt.hpp"
+#include "ctld/state/decide/node/reboot.hpp"
+#include "ctld/state/decide/cluster/reservation_tick.hpp"
+#include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
-#include "ctld/state/dependency.hpp"
-#include "ctld/state/fits.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/mail_types.hpp"
-#include "ctld/state/triggers.hpp"
+#include "ctld/state/rules/dependency.hpp"
+#include "ctld/state/rules/fits.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/rules/mail_types.hpp"
+#include "ctld/state/core/triggers.hpp"
 
 namespace sluice::state {
 namespace {
@@ -177,7 +177,7 @@ void tick_active(Draft& draft, Time now) {
     if (!is_completing(job)) {
       tick_running(draft, id, now);
     } else if (now - job.kill_sent >= repeat) {
-      draft.emit(JobEndRepeated{.job = id, .time = now});
+      draft.emit(JobTerminateResent{.job = id, .time = now});
     }
   }
 }

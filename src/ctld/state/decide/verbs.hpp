@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctld/state/decide.hpp"
-#include "ctld/state/draft.hpp"
+#include "ctld/state/decide/draft.hpp"
 
 namespace sluice::state {
 
@@ -35,7 +35,7 @@ Result<Decision> decide_on(const ClusterState& state, const PrologsDone& command
 Result<Decision> decide_on(const ClusterState& state, const RegisterNode& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& command, Time now);
-Result<Decision> decide_on(const ClusterState& state, const NodesSilent& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const NodesTimedOut& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const NodesNotResponding& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const NodesResponding& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, Time now);

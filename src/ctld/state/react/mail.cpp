@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "ctld/state/exit_status.hpp"
-#include "ctld/state/fold.hpp"
-#include "ctld/state/mail_types.hpp"
+#include "ctld/state/core/exit_status.hpp"
+#include "ctld/state/core/fold.hpp"
+#include "ctld/state/rules/mail_types.hpp"
 
 namespace sluice::state {
 namespace {

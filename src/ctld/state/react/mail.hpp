@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "ctld/state/cluster_state.hpp"
-#include "ctld/state/effects.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/messages/effects.hpp"
 
 namespace sluice::state {
 

@@ -8,8 +8,8 @@
 
 #include "common/base/contains.hpp"
 #include "ctld/state/react/mail.hpp"
-#include "ctld/state/react/orders.hpp"
-#include "ctld/state/wanted.hpp"
+#include "ctld/state/rules/orders.hpp"
+#include "ctld/state/rules/wanted.hpp"
 
 namespace sluice::state {
 namespace {
@@ -160,7 +160,7 @@ void react_to(const ClusterState& state, const JobSignaled& event, Effects& effe
   }
   effects.emplace_back(std::move(order));
 }
-void react_to(const ClusterState& state, const JobEndRepeated& event, Effects& effects) {
+void react_to(const ClusterState& state, const JobTerminateResent& event, Effects& effects) {
   if (const Job* job = state.jobs.find(event.job)) order_end(*job, effects);
 }
 void react_to(const ClusterState& state, const StepCreated& event, Effects& effects) {

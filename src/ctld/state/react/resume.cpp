@@ -1,7 +1,7 @@
 // resume(): after a restart, everything that is under way is ordered again; the nodes know what they
 // have done already.
 #include "ctld/state/react.hpp"
-#include "ctld/state/react/orders.hpp"
+#include "ctld/state/rules/orders.hpp"
 
 namespace sluice::state {
 

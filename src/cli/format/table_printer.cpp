@@ -1,0 +1,29 @@
+// See table_printer.hpp.
+#include "cli/format/table_printer.hpp"
+
+#include <unistd.h>
+
+#include <ctime>
+
+namespace sluice::cli {
+
+void print_date(Time now) {
+  const auto seconds = static_cast<time_t>(to_seconds(now));
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  char text[64];
+  std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &parts);
+  std::puts(text);
+}
+
+int repeat_every(unsigned seconds, const std::function<int()>& print) {
+  while (true) {
+    const int status = print();
+    if (seconds == 0) return status;
+    std::puts("");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return status;  // nobody can read it any longer
+    sleep(seconds);
+  }
+}
+
+}  // namespace sluice::cli

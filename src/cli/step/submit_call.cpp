@@ -1,0 +1,113 @@
+#include "cli/step/submit_call.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "cli/options/option_parser.hpp"
+#include "cli/options/submit_env.hpp"
+#include "common/base/time_text.hpp"
+#include "common/names/errors.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kMostRetries = 15;  // of a controller that answers "not now"
+
+}  // namespace
+
+Result<protocol::SubmitJobReply> submit_job(Client& client,
+                                            const protocol::SubmitJobRequest& request,
+                                            CommandSet command) {
+  using Clock = std::chrono::steady_clock;
+  const std::string name(submit_command_name(command));
+  const auto patience = Clock::now() + client.config().message_timeout;
+  for (int tries = 0;; ++tries) {
+    Result<protocol::SubmitJobReply> reply = client.call<protocol::SubmitJobReply>(request);
+    if (reply) return reply;
+    const ErrorCode code = reply.error().code;
+    const bool away = code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost;
+    const bool later = code == ErrorCode::kRetry && tries < kMostRetries && !request.test_only;
+    if (!later && (!away || Clock::now() >= patience)) return reply;
+    if (later && tries == 0) {
+      std::fprintf(stderr,
+                   "%s: error: Slurm temporarily unable to accept job, sleeping and retrying\n",
+                   name.c_str());
+    }
+    std::this_thread::sleep_for(later
+                                    ? std::chrono::milliseconds(std::min(1000 * (tries + 1), 5000))
+                                    : std::chrono::milliseconds(500));
+  }
+}
+
+void report_failure(std::string_view command, std::string_view what, const Error& error) {
+  const std::string_view sentence = error_sentence(error.code);
+  const bool own_words = !error.text.empty() && error.text != sentence;
+  const bool plain = error.code == ErrorCode::kError;
+  if (own_words && !plain) print_error(command, error.text);
+  print_error(command,
+              std::string(what) + ": " + (plain && own_words ? error.text : std::string(sentence)));
+}
+
+void print_messages(std::string_view command, const std::vector<std::string>& messages) {
+  for (const std::string& message : messages) {
+    std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(command.size()), command.data(),
+                 message.c_str());
+  }
+}
+
+int print_test(std::string_view command, const Result<protocol::SubmitJobReply>& reply) {
+  if (!reply) {
+    const Error& error = reply.error();
+    const std::string_view sentence = error_sentence(error.code);
+    if (!error.text.empty() && error.text != sentence) print_error(command, error.text);
+    std::fprintf(stderr, "allocation failure: %.*s\n", static_cast<int>(sentence.size()),
+                 sentence.data());
+    return error_exit();
+  }
+  std::fprintf(stderr,
+               "%.*s: Job %u to start at %s using %u processors on nodes %s in partition %s\n",
+               static_cast<int>(command.size()), command.data(), reply->job,
+               format_time(reply->start).c_str(), reply->cpus, reply->nodes.c_str(),
+               reply->partition.c_str());
+  return 0;
+}
+
+int report_problem(std::string_view command, const OptionProblem& problem) {
+  for (const std::string& error : problem.errors)
+    print_error(command, error);
+  return problem.exit_status == 1 ? error_exit() : problem.exit_status;
+}
+
+std::optional<int> complete_request(Submission& submission, CommandSet command) {
+  const std::string_view name = submit_command_name(command);
+  if (const OptionResult read = read_host_file(submission); !read) {
+    return report_problem(name, read.error());
+  }
+  std::vector<std::string> warnings;
+  if (const OptionResult fits = finish_submission(submission, command, warnings); !fits) {
+    return report_problem(name, fits.error());
+  }
+  if (command == kSbatch && submission.settings.quiet) {  // srun and salloc warn in spite of --quiet
+    std::erase_if(warnings, [](const std::string& text) { return text.starts_with("Warning: "); });
+  }
+  print_messages(name, warnings);
+  return std::nullopt;
+}
+
+std::optional<int> complete_with_config(Submission& submission, const ClusterConfig& config, std::string_view command) {
+  std::vector<std::string> warnings;
+  follow_config(submission, config, warnings);
+  print_messages(command, warnings);
+  if (const OptionResult allowed = settle_cpu_frequency(submission, config.cpu_freq_governors); !allowed) {
+    return report_problem(command, allowed.error());
+  }
+  if (const OptionResult there = resolve_outside(submission, config); !there) {
+    return report_problem(command, there.error());
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,17 @@
+// Where slurm.conf says that identity is proved: AuthType, AuthInfo=socket=…, and for auth/slurm the
+// key that daemons read and users do not: $SLURM_SACK_KEY, else slurm.key beside slurm.conf.
+#pragma once
+
+#include "common/model/cluster_config.hpp"
+#include "common/auth/auth.hpp"
+#include "common/auth/jwt.hpp"
+
+namespace sluice::net {
+
+[[nodiscard]] AuthOptions auth_options(const ClusterConfig& config);
+// The key of auth/slurm for a configuration at this path.
+[[nodiscard]] std::string key_file_for(const std::string& config_path);
+// AuthAltTypes=auth/jwt and its key.
+[[nodiscard]] JwtSettings jwt_settings(const ClusterConfig& config);
+
+}  // namespace sluice::net

@@ -1,0 +1,239 @@
+// See check.hpp.
+#include "common/config_files/check.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <netdb.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/hostlist.hpp"
+#include "common/os/matching_paths.hpp"
+#include "common/base/text.hpp"
+#include "common/config_files/load.hpp"
+#include "common/config/keys/conf_ignored.hpp"
+
+namespace sluice {
+namespace {
+
+class Checker {
+ public:
+  Checker(const ClusterConfig& config, std::vector<std::string>& warnings) : config_(config), warnings_(warnings) {}
+
+  void all() {
+    addresses();
+    ports();
+    shared_hosts();
+    names();
+    switches();
+    keys();
+    folders();
+    programs();
+    groups();
+  }
+
+ private:
+  template <class... Args>
+  void warn(fmt::format_string<Args...> format, Args&&... args) {
+    warnings_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  bool resolves(const std::string& address) {
+    const auto [known, fresh] = known_.try_emplace(address, false);
+    if (!fresh) return known->second;
+    addrinfo* found = nullptr;
+    known->second = ::getaddrinfo(address.c_str(), nullptr, nullptr, &found) == 0;
+    if (found != nullptr) ::freeaddrinfo(found);
+    return known->second;
+  }
+
+  void addresses() {
+    for (const ControllerHost& host : config_.controllers) {
+      if (!resolves(host.address)) warn("SlurmctldHost={}: the address \"{}\" cannot be resolved here", host.name, host.address);
+    }
+    std::vector<std::string> lost;
+    for (const NodeConfig& node : config_.nodes) {
+      const bool later = node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture;
+      if (!later && !node.address.empty() && !resolves(node.address)) lost.push_back(node.name);
+    }
+    if (!lost.empty()) warn("NodeName={}: the address cannot be resolved here", fold_hosts(lost));
+  }
+
+  void ports() {
+    std::map<std::pair<std::string, uint32_t>, std::string> taken;
+    for (const NodeConfig& node : config_.nodes) {
+      if (node.address.empty() || node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture) continue;
+      const auto [other, fresh] = taken.try_emplace({node.address, node.port}, node.name);
+      if (!fresh) warn("nodes {} and {} have the same address {} and port {}", other->second, node.name, node.address, node.port);
+    }
+    for (const ControllerHost& host : config_.controllers) {
+      for (uint32_t i = 0; i < config_.slurmctld_port_count; ++i) {
+        const uint32_t port = config_.slurmctld_port + i;
+        const auto node = taken.find({host.address, port});
+        if (node != taken.end()) warn("SlurmctldPort={} is also the port of node {} at {}", port, node->second, host.address);
+      }
+    }
+  }
+
+  // Each agent has files of its own.
+  void shared_hosts() {
+    std::map<std::string, std::vector<std::string>> hosts;
+    for (const NodeConfig& node : config_.nodes) {
+      if (node.state != ConfiguredNodeState::kFuture && !node.hostname.empty()) hosts[node.hostname].push_back(node.name);
+    }
+    const std::pair<std::string_view, const std::string*> files[] = {{"SlurmdPidFile", &config_.slurmd_pid_file},
+                                                                     {"SlurmdSpoolDir", &config_.slurmd_spool_dir}};
+    for (const auto& [host, nodes] : hosts) {
+      for (const auto& [key, value] : files) {
+        if (nodes.size() == 1 || value->find("%n") != value->npos) continue;
+        warn("nodes {} are on host {}, and {}={} has no %n: one agent alone can run there", fold_hosts(nodes), host, key, *value);
+      }
+    }
+  }
+
+  // Of nodes and partitions where nothing else would notice that there is no such one.
+  void names() {
+    std::set<std::string> nodes, partitions;
+    for (const NodeConfig& node : config_.nodes) nodes.insert(node.name);
+    for (const PartitionConfig& partition : config_.partitions) partitions.insert(partition.name);
+    const auto check = [this](std::string_view key, const std::vector<std::string>& given, const std::set<std::string>& known) {
+      std::vector<std::string> strange;
+      for (const std::string& name : given) {
+        if (!known.contains(name)) strange.push_back(name);
+      }
+      if (!strange.empty()) warn("{} names {}, which is not configured", key, fold_hosts(strange));
+    };
+    const auto value = [this](const char* key) {
+      const auto found = config_.values.find(key);
+      return found == config_.values.end() ? std::string() : found->second;
+    };
+    for (const std::string& set : split_hosts(value("SuspendExcNodes"))) {  // "n[1-9]:2"
+      if (const auto expanded = expand_hosts(set.substr(0, set.find(':')))) check("SuspendExcNodes", *expanded, nodes);
+    }
+    check("SuspendExcParts", split_list(value("SuspendExcParts")), partitions);
+    for (const GresConfigLine& line : config_.gres_lines) check(fmt::format("gres.conf: Name={}", line.name), line.nodes, nodes);
+  }
+
+  // Nodes that no switch connects are as near to each other as to all others.
+  void switches() {
+    if (config_.topology_plugin != "topology/tree") return;
+    if (config_.switches.empty()) return warn("TopologyPlugin=topology/tree: topology.conf is not there, or has no switch");
+    std::set<std::string> connected;
+    for (const SwitchConfig& one : config_.switches) connected.insert(one.nodes.begin(), one.nodes.end());
+    std::vector<std::string> lost;
+    for (const NodeConfig& node : config_.nodes) {
+      if (!connected.contains(node.name)) lost.push_back(node.name);
+    }
+    if (!lost.empty()) warn("topology.conf: no switch has {}", fold_hosts(lost));
+  }
+
+  void folders() {
+    struct stat file {};
+    const std::string& state = config_.state_save_location;
+    const bool foreign = ::stat(state.c_str(), &file) == 0 && config_.slurm_user_id != 0 && file.st_uid != config_.slurm_user_id;
+    if (foreign) warn("StateSaveLocation={} belongs to uid {}, and SlurmUser is uid {}", state, file.st_uid, config_.slurm_user_id);
+    if (config_.job_comp_type != "jobcomp/filetxt" || config_.job_comp_loc.empty()) return;
+    const std::string folder = std::filesystem::path(config_.job_comp_loc).parent_path().string();
+    if (::access(folder.c_str(), F_OK) != 0) warn("JobCompLoc={}: the folder is not there", config_.job_comp_loc);
+  }
+
+  void key_file(std::string_view what, const std::string& path) {
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0) {
+      if (errno == ENOENT) warn("{}: the key {} is not there", what, path);
+    } else if ((file.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      warn("{}: the key {} has mode {:04o}, and daemons take it only where nobody else may read it", what, path, file.st_mode & 07777);
+    }
+  }
+  void keys() {
+    if (config_.auth_type == "auth/slurm" && std::getenv("SLURM_SACK_KEY") == nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
+      key_file("AuthType=auth/slurm", (std::filesystem::path(config_.config_path).parent_path() / "slurm.key").string());
+    }
+    if (!has_option(split_list(config_.auth_alt_types), "auth/jwt")) return;
+    const auto named = option_value(split_list(config_.auth_alt_parameters), "jwt_key");
+    key_file("AuthAltTypes=auth/jwt", named ? *named : config_.state_save_location + "/jwt_hs256.key");
+  }
+
+  // The program of a key whose value is a command line, or a pattern of paths.
+  void program(std::string_view key, const std::string& value) {
+    const std::vector<std::string> words = split_list(value, ' ');
+    if (words.empty()) return;
+    if (!words[0].starts_with('/')) return warn("{}={} is no absolute path", key, words[0]);
+    std::vector<std::string> found = matching_paths(words[0]);
+    std::erase_if(found, [](const std::string& one) { return ::access(one.c_str(), F_OK) != 0; });
+    if (found.empty()) return warn("{}={} is not there", key, words[0]);
+    for (const std::string& one : found) {
+      if (::access(one.c_str(), X_OK) != 0) warn("{}={} cannot be run", key, one);
+    }
+  }
+  void programs() {
+    const ClusterConfig& c = config_;
+    const auto each = [this](std::string_view key, const std::vector<std::string>& values) {
+      for (const std::string& value : values) program(key, value);
+    };
+    each("Prolog", c.prolog);
+    each("Epilog", c.epilog);
+    each("PrologSlurmctld", c.prolog_slurmctld);
+    each("EpilogSlurmctld", c.epilog_slurmctld);
+    const std::pair<std::string_view, const std::string*> single[] = {
+        {"TaskProlog", &c.task_prolog},         {"TaskEpilog", &c.task_epilog},
+        {"SrunProlog", &c.srun_prolog},         {"SrunEpilog", &c.srun_epilog},
+        {"RebootProgram", &c.reboot_program},   {"ResumeProgram", &c.resume_program},
+        {"SuspendProgram", &c.suspend_program}, {"ResumeFailProgram", &c.resume_fail_program},
+        {"HealthCheckProgram", &c.health_check_program}, {"UnkillableStepProgram", &c.unkillable_step_program},
+    };
+    for (const auto& [key, value] : single) program(key, *value);
+    if (c.values.contains("MailProg")) program("MailProg", c.mail_prog);
+  }
+
+  void groups() {
+    std::set<std::string> known;
+    for (const PartitionConfig& partition : config_.partitions) {
+      for (const std::string& group : partition.allow_groups) {
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+        if (known.insert(group).second && ::getgrnam(group.c_str()) == nullptr) {
+          warn("PartitionName={}: AllowGroups names \"{}\", which is no group of this host", partition.name, group);
+        }
+      }
+    }
+  }
+
+  const ClusterConfig& config_;
+  std::vector<std::string>& warnings_;
+  std::map<std::string, bool> known_;  // addresses, and whether they resolve
+};
+
+std::string counted(size_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+}  // namespace
+
+ConfigCheck check_config(const std::string& path) {
+  WholeConfig whole = load_whole_config(path);
+  ConfigCheck check{path, std::move(whole.errors), std::move(whole.warnings), {}};
+  for (std::string& refused : tables::refused_names(whole.config.without_effect, whole.config)) {
+    check.errors.push_back(fmt::format("{}: {}", path, refused));
+  }
+  if (std::string ignored = tables::ignored_summary(whole.config); !ignored.empty()) {
+    check.warnings.push_back(fmt::format("{}: {}", path, ignored));
+  }
+  Checker(whole.config, check.warnings).all();
+  check.config = std::move(whole.config);
+  return check;
+}
+
+std::string check_text(const ConfigCheck& check) {
+  std::string out;
+  for (const std::string& error : check.errors) out += "error: " + error + '\n';
+  for (const std::string& warning : check.warnings) out += "warning: " + warning + '\n';
+  return out + fmt::format("{}: {}, {}\n", check.path, counted(check.errors.size(), "error"), counted(check.warnings.size(), "warning"));
+}
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+#include "ctld/state/core/heavy_texts.hpp"
+
+#include <fmt/format.h>
+
+#include "common/base/check.hpp"
+#include "common/model/job_spec.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/core/text_bytes.hpp"
+
+namespace sluice::state {
+
+size_t heavy_text(const JobSpec& spec) {
+  const size_t bytes = text_bytes(spec);
+  return bytes > HeavyTexts::kLight ? bytes : 0;
+}
+
+void add_heavy_text(ClusterState& state, uint32_t uid, size_t bytes) {
+  if (bytes == 0) return;
+  auto texts = std::make_shared<HeavyTexts>(*state.heavy_texts);
+  texts->of_user[uid] += bytes;
+  texts->all += bytes;
+  state.heavy_texts = std::move(texts);
+}
+
+void remove_heavy_text(ClusterState& state, uint32_t uid, size_t bytes) {
+  if (bytes == 0) return;
+  auto texts = std::make_shared<HeavyTexts>(*state.heavy_texts);
+  const auto at = texts->of_user.find(uid);
+  SLUICE_CHECK(at != texts->of_user.end() && at->second >= bytes && texts->all >= bytes);
+  at->second -= bytes;
+  texts->all -= bytes;
+  if (at->second == 0) texts->of_user.erase(at);
+  state.heavy_texts = std::move(texts);
+}
+
+Status check_heavy_text(const ClusterState& state, const JobSpec& spec, const JobSpec* before) {
+  const size_t bytes = heavy_text(spec);
+  if (bytes == 0 || (before != nullptr && bytes <= heavy_text(*before))) return {};
+  const HeavyTexts& texts = *state.heavy_texts;
+  const auto at = texts.of_user.find(spec.uid);
+  const uint64_t held = at == texts.of_user.end() ? 0 : at->second;
+  if (held + bytes > HeavyTexts::kMostOfUser) {
+    return failure(ErrorCode::kTooManyJobs, fmt::format("jobs of user {} hold {} MiB of long arguments and other texts already",
+                                                        spec.uid, held >> 20));
+  }
+  if (texts.all + bytes <= HeavyTexts::kMostOfAll) return {};
+  return failure(ErrorCode::kTooManyJobs,
+                 fmt::format("jobs hold {} MiB of long arguments and other texts already", texts.all >> 20));
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,76 @@
+// scrontab: a user's lines become jobs, those of the lines before go.
+#include <algorithm>
+
+#include "common/syntax/cron_times.hpp"
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/verbs.hpp"
+
+namespace sluice::state {
+namespace {
+
+// One that waits is over; one that runs is not queued again, as it is no longer in the crontab.
+void retire(Draft& draft, JobId id, uint32_t by, Time now) {
+  const Job* job = draft.state().jobs.find(id);
+  if (job == nullptr || is_finished(*job) || job->spec->cron.empty()) return;
+  if (job->state == JobState::kPending) end_pending_job(draft, id, {.state = JobState::kCancelled, .by = by}, now);
+}
+
+Status submit_line(Draft& draft, const ReplaceCrontab& command, JobSpec spec, Time now, CrontabReply& reply) {
+  const auto times = parse_cron_times(spec.cron.view());
+  if (!times) return tl::unexpected(times.error());
+  if (!spec.array.empty()) return failure(ErrorCode::kInvalidArray);
+  spec.begin = next_cron_time(*times, now);
+  if (spec.begin == kNoTime) return failure("this time never comes");
+  auto decision = decide_on(draft.state(), SubmitJob{command.who, std::move(spec), command.groups}, now);
+  if (!decision) return tl::unexpected(decision.error());
+  const auto* submitted = std::get_if<JobSubmittedReply>(&decision->reply);
+  for (Event& event : decision->events) {
+    std::visit([&](auto& e) { draft.emit(std::move(e)); }, event);
+  }
+  if (submitted != nullptr) reply.jobs.push_back(submitted->job);
+  return {};
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const ReplaceCrontab& command, Time now) {
+  if (!has_option(state.config->scron_parameters, "enable")) return failure(ErrorCode::kDisabled);
+  Draft draft(state);
+  if (const auto before = state.crontabs->find(command.who.uid); before != state.crontabs->end()) {
+    for (const JobId job : before->second.jobs) retire(draft, job, command.who.uid, now);
+  }
+  CrontabReply reply;
+  for (const JobSpec& spec : command.jobs) {
+    if (Status ok = submit_line(draft, command, spec, now, reply); !ok) {
+      reply.jobs.clear();
+      reply.failed_line = spec.cron_line;
+      reply.error = ok.error();
+      return Decision{{}, std::move(reply), {}};  // all of it, or nothing
+    }
+  }
+  const bool known = state.crontabs->contains(command.who.uid);
+  if (known || !command.text.empty()) {
+    draft.emit(CrontabReplaced{.crontab = {command.who.uid, command.text, reply.jobs}});
+  }
+  return draft.take(std::move(reply));
+}
+
+void disable_cron_line(Draft& draft, const Job& job) {
+  const auto at = draft.state().crontabs->find(job.spec->uid);
+  if (at == draft.state().crontabs->end()) return;
+  Crontab crontab = at->second;
+  if (std::erase(crontab.jobs, job.id) == 0) return;
+  const uint32_t wanted = job.spec->cron_line;
+  std::string text;
+  uint32_t line = 0;
+  for (size_t from = 0; from < crontab.text.size();) {
+    const size_t end = std::min(crontab.text.find('\n', from), crontab.text.size());
+    if (++line == wanted) text += "#DISABLED: ";
+    text.append(crontab.text, from, end - from).push_back('\n');
+    from = end + 1;
+  }
+  crontab.text = std::move(text);
+  draft.emit(CrontabReplaced{.crontab = std::move(crontab)});
+}
+
+}  // namespace sluice::state

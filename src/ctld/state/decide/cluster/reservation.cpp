@@ -1,0 +1,279 @@
+// scontrol create, update and delete reservation.
+#include "ctld/state/rules/reservations.hpp"
+
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "common/format/reservation_keys.hpp"
+#include "ctld/fit/features.hpp"
+#include "ctld/state/decide/verbs.hpp"
+
+namespace sluice::state {
+namespace {
+
+using protocol::ListChange;
+using protocol::NameList;
+using protocol::ReservationAction;
+using protocol::ReservationValues;
+
+// A start so long ago is still "now": the command was some time on its way.
+constexpr std::chrono::seconds kLate{60};
+
+bool excludes(std::string_view name) { return name.starts_with('-'); }
+
+// The list as it will be; all of its names begin with "-", or none does (else kInvalidAccount).
+Result<std::string> changed_list(const std::string& before, const NameList& change) {
+  std::vector<std::string> names = change.change == ListChange::kReplace ? std::vector<std::string>() : split_list(before);
+  for (const std::string& name : split_list(change.names)) {
+    const auto at = std::ranges::find(names, name);
+    if (change.change == ListChange::kRemove) {
+      if (at == names.end()) return failure(ErrorCode::kInvalidUser);
+      names.erase(at);
+    } else if (at == names.end()) {
+      names.push_back(name);
+    }
+  }
+  const auto out = static_cast<size_t>(std::ranges::count_if(names, excludes));
+  if (out != 0 && out != names.size()) return failure(ErrorCode::kInvalidAccount);
+  return join(names, ",");
+}
+
+Status set_people(const ChangeReservation& command, Reservation& r) {
+  const ReservationValues& v = command.request.values;
+  for (auto [change, text] : {std::pair{&v.users, &r.users}, std::pair{&v.groups, &r.groups}, std::pair{&v.accounts, &r.accounts}}) {
+    if (!*change) continue;
+    auto list = changed_list(*text, **change);
+    if (!list) return tl::unexpected(list.error());
+    *text = std::move(*list);
+  }
+  if (!r.users.empty() && !r.groups.empty()) return failure(ErrorCode::kReservationForBoth);
+  if (r.users.empty() && r.groups.empty() && r.accounts.empty()) return failure(ErrorCode::kReservationForNobody);
+  r.uids.clear();
+  for (const std::string& name : split_list(r.users.empty() ? r.groups : r.users)) {
+    const auto at = command.users.find(excludes(name) ? name.substr(1) : name);
+    if (at == command.users.end()) return failure(r.users.empty() ? ErrorCode::kInvalidGroup : ErrorCode::kInvalidUser);
+    r.uids.insert(r.uids.end(), at->second.begin(), at->second.end());
+  }
+  std::ranges::sort(r.uids);
+  r.uids.erase(std::unique(r.uids.begin(), r.uids.end()), r.uids.end());
+  return {};
+}
+
+// How long it will last when it lasts `present` now.
+Duration changed_length(const ReservationValues& v, Duration present) {
+  if (!v.duration) return present;
+  if (v.duration_change == ListChange::kAdd) return present + *v.duration;
+  return v.duration_change == ListChange::kRemove ? present - *v.duration : *v.duration;
+}
+
+// It keeps its length when only its start is moved; of an update's end and duration the duration counts.
+Status set_times(const ReservationValues& v, bool create, Time now, Reservation& r) {
+  const bool floats = ((r.flags | v.add_flags) & kReservationTimeFloat) != 0;
+  Period period = create ? Period{} : period_of(r, now);
+  const Duration length = create ? v.duration.value_or(Duration(0)) : changed_length(v, period.end - period.start);
+  if (v.start) {
+    if (!create && period.start <= now && *v.start != period.start) return failure(ErrorCode::kReservationStarted);
+    if (*v.start < now - kLate) return failure(ErrorCode::kInvalidTime);
+    period.start = std::max(*v.start, create ? now : *v.start);
+  }
+  period.end = v.end && (create || !v.duration) ? *v.end : period.start + length;
+  if (create && !v.end && !v.duration) return failure(ErrorCode::kInvalidTime);
+  if (period.end <= period.start || period.end < now - kLate) return failure(ErrorCode::kInvalidTime);
+  r.start = floats ? kNoTime + (period.start - now) : period.start;
+  r.end = floats ? kNoTime + (period.end - now) : period.end;
+  return {};
+}
+
+Status set_named_nodes(const ClusterState& state, const std::string& text, bool create, Reservation& r) {
+  r.flags |= kReservationSpecNodes;
+  r.node_count = 0;
+  if (!iequals(text, "ALL")) {
+    auto nodes = resolve_nodes(state, text);
+    if (!nodes || nodes->none()) return failure(ErrorCode::kInvalidNodeName);
+    r.flags &= ~(kReservationAllNodes | kReservationPartNodes);
+    r.nodes = std::move(*nodes);
+    return {};
+  }
+  if (r.partition.empty()) {
+    r.flags |= kReservationAllNodes;
+    r.nodes = all_nodes(state);
+  } else {
+    const Partition* partition = find_partition(state, r.partition);
+    if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);  // deleted since
+    r.nodes = partition->nodes;
+    if (create) r.flags |= kReservationPartNodes;
+  }
+  return r.nodes.any() ? Status() : failure(ErrorCode::kInvalidNodeName);
+}
+
+Status check_named_nodes(const ClusterState& state, const Reservation& r, const Bitmap& before, Time now) {
+  const Bitmap nodes = nodes_of(state, r);
+  if ((r.flags & (kReservationMaint | kReservationOverlap)) == 0) {
+    for (const Reservation& other : *state.reservations) {
+      if (other.id != r.id && nodes.intersects(nodes_of(state, other)) && ever_meet(r, other, now)) {
+        return failure(ErrorCode::kReservationOverlap);
+      }
+    }
+  }
+  Bitmap added = nodes;
+  added.and_not(before);
+  const bool busy = (r.flags & kReservationIgnoreJobs) == 0 && has_jobs(state, added, period_of(r, now).start);
+  return busy ? failure(ErrorCode::kNodesBusy) : Status();
+}
+
+Status set_nodes(const ClusterState& state, const ReservationValues& v, bool create, Time now, Reservation& r) {
+  const Bitmap before = nodes_of(state, r);
+  if (v.nodes || (create && !v.node_count)) {  // of a partition without more: all that it has
+    if (Status ok = set_named_nodes(state, v.nodes.value_or("ALL"), create, r); !ok) return ok;
+  }
+  if (v.node_count && !v.nodes) {
+    r.flags &= ~(kReservationSpecNodes | kReservationAllNodes | kReservationPartNodes);
+    r.node_count = *v.node_count;
+    if (r.partition.empty() && (r.flags & kReservationAnyNodes) == 0) {
+      const Partition* partition = default_partition(state);
+      if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
+      r.partition = partition->config->name;
+    }
+    auto chosen = choose_nodes(state, {&r, before.take_first(r.node_count), r.node_count}, now);
+    if (!chosen) return tl::unexpected(chosen.error());
+    r.nodes = std::move(*chosen);
+    return {};
+  }
+  return check_named_nodes(state, r, before, now);
+}
+
+std::string new_name(const ClusterState& state, const Reservation& r) {
+  const std::string& people = r.users.empty() ? r.groups : r.users;
+  const std::string& first = r.accounts.empty() ? people : r.accounts;
+  std::string stem = split_list(first).front();
+  if (excludes(stem)) stem.erase(0, 1);
+  for (uint32_t id = r.id;; ++id) {
+    std::string name = stem + "_" + std::to_string(id);
+    if (find_reservation(state, name) == nullptr) return name;
+  }
+}
+
+bool any_node_has(const ClusterState& state, const std::string& features) {
+  const auto parsed = fit::parse_features(features);
+  if (!parsed) return false;
+  bool found = false;
+  state.nodes.for_each([&](const Node& node) {
+    found = found || (!node.removed && node.config != nullptr && fit::satisfies_any(*parsed, node.config->features));
+  });
+  return found;
+}
+
+// Flags that say nothing about the nodes that are asked for, or the opposite.
+Status check_flags_of_nodes(const ReservationValues& v, bool create, const Reservation& r) {
+  if ((v.add_flags & kReservationPartNodes) != 0) {
+    if (r.partition.empty()) return failure(ErrorCode::kInvalidPartition);
+    if (!v.nodes || !iequals(*v.nodes, "ALL")) return failure(ErrorCode::kInvalidNodeName);
+  }
+  const bool named = v.nodes || (!v.node_count && (create || (r.flags & kReservationSpecNodes) != 0));
+  if (named && (v.add_flags & (kReservationReplace | kReservationReplaceDown)) != 0) {  // there is nothing to choose from
+    return failure(create ? ErrorCode::kInvalidNodeName : ErrorCode::kNotSupported);
+  }
+  return {};
+}
+
+// Whether it can come again, or float, as its flags say.
+Status check_recurrence(ReservationFlags before, ReservationFlags after, bool create) {
+  const ReservationFlags recurs = after & kReservationRecurs;
+  if ((recurs & (recurs - 1)) != 0) return failure(ErrorCode::kInvalidTime);  // no day may be of both
+  const bool floats = (after & kReservationTimeFloat) != 0;
+  if (recurs != 0 && floats) return failure(ErrorCode::kNotSupported);
+  const bool floated = (before & kReservationTimeFloat) != 0;
+  return create || floated == floats ? Status() : failure(ErrorCode::kInvalidTime);
+}
+
+// What the request makes of `r`.
+Status apply_values(const ClusterState& state, const ChangeReservation& command, bool create, Time now, Reservation& r) {
+  const ReservationValues& v = command.request.values;
+  if (v.partition) {
+    const bool none = v.partition->empty();
+    if (none ? create : find_partition(state, *v.partition) == nullptr) return failure(ErrorCode::kInvalidPartition);
+    r.partition = *v.partition;
+  }
+  if (v.features) {
+    if (!v.features->empty() && !any_node_has(state, *v.features)) return failure(ErrorCode::kInvalidFeature);
+    r.features = *v.features;
+  }
+  if ((v.add_flags & kReservationRecurs) != 0) r.flags &= ~kReservationRecurs;
+  const ReservationFlags before = r.flags;
+  r.flags = (r.flags | v.add_flags) & ~v.remove_flags;
+  if (Status ok = check_recurrence(before, r.flags, create); !ok) return ok;
+  if (Status ok = check_flags_of_nodes(v, create, r); !ok) return ok;
+  if (v.comment) r.comment = *v.comment;
+  if (v.max_start_delay) r.max_start_delay = *v.max_start_delay;
+  if (v.purge_after) r.purge_after = *v.purge_after;
+  if (create || v.start || v.end || v.duration) {
+    if (Status ok = set_times(v, create, now, r); !ok) return ok;
+  }
+  if (create || v.users || v.groups || v.accounts) {
+    if (Status ok = set_people(command, r); !ok) return ok;
+  }
+  return set_nodes(state, v, create, now, r);
+}
+
+Status skip_occurrence(Reservation& r) {
+  if ((r.flags & kReservationRecurs) == 0) return failure(ErrorCode::kReservationNotSkipable);
+  move_on(r);
+  return {};
+}
+
+// Whether a job that is not over names it or runs in it.
+bool is_used(const ClusterState& state, const Reservation& r) {
+  bool used = false;
+  const auto look = [&](uint32_t id) {
+    const Job& job = state.jobs.at(id);
+    used = used || (!reservation_of(job).empty() && is_named(reservation_of(job).view(), r.name));
+    return !used;
+  };
+  state.active.for_each(look);
+  if (!used) state.pending.for_each(look);
+  return used;
+}
+
+Result<Decision> remove_reservation(const ClusterState& state, const ChangeReservation& command) {
+  const Reservation* known = find_reservation(state, command.request.name);
+  const bool admin = is_admin(state, command.who.uid);
+  if (known == nullptr) return failure(admin ? ErrorCode::kInvalidReservation : ErrorCode::kInvalidUser);
+  const bool own = (known->flags & kReservationUserDelete) != 0 && may_use(*known, command.who.uid, {});
+  if (!admin && !own) return failure(ErrorCode::kInvalidUser);
+  if (is_used(state, *known)) return failure(ErrorCode::kReservationInUse);
+  Draft draft(state);
+  draft.emit(ReservationDeleted{.id = known->id});
+  return draft.take(ReservationReply{command.request.name});
+}
+
+}  // namespace
+
+Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& command, Time now) {
+  const protocol::ChangeReservationRequest& request = command.request;
+  if (request.action == ReservationAction::kDelete) return remove_reservation(state, command);
+  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidUser);
+  const bool create = request.action == ReservationAction::kCreate;
+  const Reservation* known = find_reservation(state, request.name);
+  Reservation changed;
+  if (create) {
+    if (known != nullptr) return failure(ErrorCode::kDuplicateReservation);
+    const protocol::ReservationValues& v = request.values;
+    if (!v.nodes && !v.node_count && !v.partition) return failure(ErrorCode::kNodesNotAvailable);
+    changed.id = state.next_reservation_id;
+  } else {
+    if (known == nullptr) return failure(ErrorCode::kInvalidReservation);
+    changed = *known;
+  }
+  if (request.values.skip && !create) {
+    if (Status ok = skip_occurrence(changed); !ok) return tl::unexpected(ok.error());
+  } else if (Status ok = apply_values(state, command, create, now, changed); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (create) changed.name = request.name.empty() ? new_name(state, changed) : request.name;
+  Draft draft(state);
+  ReservationReply reply{changed.name};
+  draft.emit(ReservationChanged{.reservation = std::move(changed)});
+  return draft.take(std::move(reply));
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,119 @@
+// Which nodes reservations keep, when, and for whom: what the scheduler, the check of its starts and the commands ask.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "ctld/state/core/cluster_state.hpp"
+
+namespace sluice::state {
+
+struct Period {
+  Time start = kNoTime;
+  Time end = kNoTime;
+};
+
+// Whether the name stands in the list, whose names are separated by commas.
+[[nodiscard]] bool is_named(std::string_view list, std::string_view name);
+[[nodiscard]] const Reservation* find_reservation(const ClusterState& state, std::string_view name);
+// The present or next occurrence; a floating one is always so far away as it was asked for.
+[[nodiscard]] Period period_of(const Reservation& reservation, Time now);
+// The occurrence after this one.
+[[nodiscard]] Period next_period(const Period& period, ReservationFlags flags);
+[[nodiscard]] bool is_active(const Reservation& reservation, Time now);
+// Whether an occurrence, this one or a later one, has part in [from, to).
+[[nodiscard]] bool overlaps(const Reservation& reservation, Time from, Time to, Time now);
+// The reservation as it is from its next occurrence on.
+void move_on(Reservation& reservation);
+// Whether both ever hold at the same time; of two that come again, for as long as can be told.
+[[nodiscard]] bool ever_meet(const Reservation& a, const Reservation& b, Time now);
+// Every node that is there.
+[[nodiscard]] Bitmap all_nodes(const ClusterState& state);
+// Its nodes that are there (any more).
+[[nodiscard]] Bitmap nodes_of(const ClusterState& state, const Reservation& reservation);
+[[nodiscard]] bool may_use(const Reservation& reservation, uint32_t uid, std::string_view account);
+
+// The reservations that the job names, or (naming none) those that draw it, as far as it may begin in them now. `named`:
+// it names some; then it begins in one of them or not at all.
+struct ReservationChoice {
+  bool named = false;
+  std::vector<const Reservation*> usable;
+};
+[[nodiscard]] ReservationChoice choose_reservations(const ClusterState& state, const Job& job, Time now);
+// The first that the job names and that is there; null: none.
+[[nodiscard]] const Reservation* named_reservation(const ClusterState& state, const JobSpec& spec);
+
+// Until when a job that would run to `to` can be in the nodes of `own` (it is ended with it).
+[[nodiscard]] Time last_moment(const Reservation* own, Time to, Time now);
+// How soon a job leaves its nodes when a reservation wants them (--signal=R:); nullopt: it stays.
+[[nodiscard]] std::optional<Duration> leaves_within(const JobSpec& spec);
+// Whether such a job may run in the reservation's nodes all the same: it delays it by no more than MaxStartDelay.
+[[nodiscard]] bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_within);
+
+// When and as whom a job would run.
+struct PlannedUse {
+  const Reservation* own = nullptr;  // null: in none
+  Time from = kNoTime, to = kNoTime;
+  std::optional<Duration> leaves_within = {};
+};
+// Nodes that it may not use then, since they are others'.
+[[nodiscard]] Bitmap closed_nodes(const ClusterState& state, const PlannedUse& visit, Time now);
+// Nodes that a job of `own` is confined to; nullopt: it is not.
+[[nodiscard]] std::optional<Bitmap> confines(const ClusterState& state, const Reservation* own);
+
+// Submission and update: each that the job names is there, open to it and large enough.
+[[nodiscard]] Status check_reservations(const ClusterState& state, const JobSpec& spec);
+// May jobs begin now? What reservations keep from them is worked out once for all that end at the same time.
+class BeginningJobs {
+ public:
+  // `state` outlives this; its reservations are those that hold for all who are asked about.
+  BeginningJobs(const ClusterState& state, Time now) : state_(state), now_(now) {}
+  // In this reservation (empty: in none), on these nodes, until `end`?
+  [[nodiscard]] bool may_begin(const Job& job, std::string_view reservation, const Allocation& allocation, Time end);
+
+ private:
+  struct Bounds {
+    Bitmap closed;
+    std::optional<Bitmap> confined;
+  };
+  const Bounds& bounds(const PlannedUse& visit);
+
+  const ClusterState& state_;
+  const Time now_;
+  std::map<std::tuple<uint64_t, Time, std::optional<Duration>>, Bounds> bounds_;  // by the reservation's id (0: none), end and leaves_within
+};
+
+// What nodes are chosen for a reservation by.
+struct NodeWish {
+  const Reservation* reservation = nullptr;  // as it will be; its own nodes are not looked at
+  Bitmap keep;                               // nodes that it has and keeps
+  uint32_t count = 0;                        // nodes in all
+};
+// kNodesBusy: so many cannot be had.
+[[nodiscard]] Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Time now);
+// Whether running jobs hold one of these nodes at or after `from`.
+[[nodiscard]] bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from);
+
+// The reservations that hold now, for a look at many nodes.
+class ActiveReservations {
+ public:
+  // `state` outlives this.
+  ActiveReservations(const ClusterState& state, Time now);
+  // MAINT and RESERVED, as they are shown.
+  [[nodiscard]] NodeFlags flags_of(NodeId node) const;
+  // Those that have the node, separated by commas.
+  [[nodiscard]] std::string names_of(NodeId node) const;
+
+ private:
+  struct Entry {
+    const Reservation* reservation = nullptr;
+    Bitmap nodes;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace sluice::state

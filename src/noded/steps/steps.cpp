@@ -1,0 +1,546 @@
+#include "noded/steps/steps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <fmt/format.h>
+
+#include "common/os/read_file.hpp"
+#include "common/base/text.hpp"
+#include "common/log/log.hpp"
+#include "common/step/cpu_settings.hpp"
+#include "common/step/gpu_clocks.hpp"
+#include "common/environment/gres_env.hpp"
+#include "common/names/step_names.hpp"
+#include "common/wire/codec.hpp"
+#include "noded/steps/orphans.hpp"
+#include "noded/steps/stray_daemons.hpp"
+#include "noded/steps/waiting_orders.hpp"
+
+namespace sluice::noded {
+
+using protocol::FrameType;
+
+struct Steps::Step {
+  protocol::StepKey key;
+  uint32_t uid = UINT32_MAX;
+  std::shared_ptr<FrameConnection> link;                   // null: not connected
+  pid_t pid = -1;                                          // of the daemon, where it is our child
+  bool ready = false;                                      // takes orders
+  bool began = false;                                      // was ready once
+  bool over = false;                                       // reported
+  uint32_t looks = 0;                                      // at a key file that says nothing yet
+  Time stopped_or_gone = kNoTime;                          // SignalStepRequest::issued of the last such order
+  std::array<bool, 2> told_to_end{};                       // by this connection or what waits: politely, at once
+  WaitingOrders waiting;                                   // given before it was ready
+};
+
+struct Steps::PidQuery {
+  explicit PidQuery(boost::asio::io_context& io) : timer(io) {}
+  std::set<protocol::StepKey> waiting;
+  protocol::ListPidsReply reply;
+  std::function<void(protocol::ListPidsReply)> done;
+  boost::asio::steady_timer timer;
+  void finish() {
+    timer.cancel();
+    if (done) std::exchange(done, nullptr)(std::move(reply));
+  }
+};
+
+struct Steps::StatQuery {
+  explicit StatQuery(boost::asio::io_context& io) : timer(io) {}
+  protocol::StepKey key;
+  std::function<void(Result<protocol::StatStepReply>)> done;
+  boost::asio::steady_timer timer;
+};
+
+namespace {
+
+constexpr size_t kMostEarly = 1000;  // orders to end steps that never came
+constexpr size_t kMostForgotten = 20000;  // far more than end while a launch may be on its way
+constexpr size_t kMostUnsent = 64U << 10;  // to a daemon that takes nothing
+constexpr auto kLookAgain = std::chrono::milliseconds(50);
+constexpr uint32_t kMostLooks = 100;  // 5 s: a daemon makes its key file and writes into it at once, or died between
+
+constexpr auto kQueryTime = std::chrono::seconds(1);
+
+std::string daemon_name(const StepId& id) {
+  return fmt::format("slurmstepd: [{}]", step_id_text(id));
+}
+
+// Whether the process is that step's daemon still, and not another one that has its number now.
+bool is_step_daemon(pid_t pid, const StepId& id, const std::string& spool_dir) {
+  const auto command = pid > 1 ? read_file(fmt::format("/proc/{}/cmdline", pid)) : std::nullopt;
+  return command && command->starts_with(daemon_name(id) + '\0' + spool_dir + '\0');
+}
+
+protocol::StepEnded failed_report(const NodeState& node,
+                                  const protocol::StepKey& key,
+                                  const std::string& why,
+                                  bool ran) {
+  protocol::StepEnded report;
+  report.key = key;
+  report.nodes = node.name;
+  report.exit_status = ran ? SIGKILL : 0;
+  report.failure = why;
+  return report;
+}
+
+// The lines of DebugFlags about what a step is given here.
+void log_shares(const protocol::StepLaunch& launch, uint32_t node_index, size_t devices) {
+  const bool shown = log::enabled(log::DebugFlag::kSteps) || log::enabled(log::DebugFlag::kCpuBind) ||
+                     log::enabled(log::DebugFlag::kGres);
+  if (!shown || node_index >= launch.layout.nodes.size()) return;
+  const StepNode& here = launch.layout.nodes[node_index];
+  const std::string step = step_id_text(launch.key.id);
+  log::flag(log::DebugFlag::kSteps, "launching step {} for user {}: {} tasks, {} CPUs, {} MB", step, launch.uid,
+            here.tasks.size(), here.cpus, here.memory_mib);
+  const bool asks = launch.step != nullptr && !launch.step->cpu_bind.empty();
+  log::flag(log::DebugFlag::kCpuBind, "step {} has cores {} of this node, --cpu-bind={}", step, here.cores,
+            asks ? launch.step->cpu_bind.view() : "(none)");
+  if (here.gres.empty()) return;
+  log::flag(log::DebugFlag::kGres, "step {} gets {}, {} kinds of device can be told to it", step,
+            gres_text(here.gres, true), devices);
+}
+
+}  // namespace
+
+Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobContainers& containers,
+             OnEnded on_ended)
+    : node_(node),
+      spare_(node, children),
+      groups_(groups),
+      containers_(containers),
+      spool_(node.spool_dir),
+      on_ended_(std::move(on_ended)),
+      early_(kMostEarly),
+      forgotten_(kMostForgotten) {}
+
+bool Steps::is_live(const Step& step) const {
+  return !step.over;
+}
+
+bool Steps::knows(const protocol::StepKey& key) const {
+  return steps_.contains(key) || spool_.is_claimed(key);
+}
+
+bool Steps::has_begun(const protocol::StepKey& key) const {
+  const auto place = steps_.find(key);
+  return place != steps_.end() && (place->second->began || place->second->over);
+}
+
+Status Steps::adopt_all() {
+  if (auto ok = spool_.prepare(); !ok) return ok;
+  const auto keys = spool_.scan();
+  if (!keys) return tl::unexpected<Error>(keys.error());  // "no step runs here" would end those that do
+  end_strays();
+  adopt(*keys);
+  return {};
+}
+
+void Steps::end_strays() {
+  for (const StepDaemon& daemon : find_step_daemons({node_.name, node_.spool_dir, node_.config_path, node_.cluster_id})) {
+    const auto keys = spool_.scan();
+    const bool recorded = !keys || std::ranges::any_of(*keys, [&](const protocol::StepKey& key) {
+      const uint32_t pid = spool_.record_of(key).daemon_pid;
+      return pid == daemon.process.pid || (pid == 0 && step_id_text(key.id) == daemon.step);
+    });
+    if (recorded) continue;
+    const size_t tasks = end_with_tasks(daemon.process);
+    log::error("the step daemon of {} (process {}) ran on, and {} does not know of it: it was ended, with {} processes of its tasks",
+               daemon.step, daemon.process.pid, node_.spool_dir, tasks);
+  }
+}
+
+void Steps::adopt_late_ones() {
+  const auto keys = spool_.scan();
+  if (!keys) return log::error("{}", keys.error().text);
+  adopt(*keys);
+}
+
+// All are known before the first report is handed on: what it says of its job depends on the others.
+void Steps::adopt(const std::vector<protocol::StepKey>& keys) {
+  std::vector<std::pair<StepPtr, pid_t>> found;
+  for (const protocol::StepKey& key : keys) {
+    pid_t daemon = 0;
+    if (const StepPtr step = enter(key, daemon)) found.emplace_back(step, daemon);
+  }
+  for (const auto& [step, daemon] : found) find_daemon(step, daemon, "its step daemon died");
+}
+
+void Steps::adopt(const protocol::StepKey& key) { adopt(std::vector{key}); }
+
+// Null: it is known already, or was never begun.
+Steps::StepPtr Steps::enter(const protocol::StepKey& key, pid_t& daemon) {
+  if (steps_.contains(key) || !spool_.is_claimed(key)) return nullptr;
+  const protocol::StepRecord record = spool_.record_of(key);
+  auto step = std::make_shared<Step>();
+  step->key = record.key;
+  step->uid = record.uid;
+  step->began = true;
+  steps_.emplace(record.key, step);
+  if (const auto early = early_.take(key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
+  daemon = static_cast<pid_t>(record.daemon_pid);
+  return step;
+}
+
+void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& why) {
+  if (step->over || step->link) return;
+  if (daemon == 0) {
+    const protocol::StepRecord record = spool_.record_of(step->key);
+    daemon = static_cast<pid_t>(record.daemon_pid);
+    if (daemon != 0) step->uid = record.uid;
+  }
+  // looked at first: one that goes meanwhile leaves its report before it does
+  const bool lives = is_step_daemon(daemon, step->key.id, node_.spool_dir);
+  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
+  if (auto fd = spool_.connect(step->key)) {
+    log::info("{} runs on", step_log_name(step->key.id));
+    return connect(step, *fd);
+  }
+  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));  // it ended while we looked
+  const bool unknown = daemon == 0 && spool_.is_claimed(step->key) && ++step->looks <= kMostLooks;
+  if (!lives && !unknown) return lost(step, why);
+  // it has its key, and has not written into it yet, or not its socket yet, or too many wait at that
+  auto timer = std::make_shared<boost::asio::steady_timer>(node_.io, kLookAgain);
+  timer->async_wait([this, timer, step, daemon, why](const boost::system::error_code& error) {
+    if (!error) find_daemon(step, daemon, why);
+  });
+}
+
+void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint32_t node_index) {
+  adopt(launch.key);  // a daemon may have claimed it since anybody looked
+  if (steps_.contains(launch.key)) return;
+  auto step = std::make_shared<Step>();
+  step->key = launch.key;
+  step->uid = launch.uid;
+  steps_.emplace(launch.key, step);
+  if (const auto early = early_.take(launch.key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
+  log_shares(launch, node_index, node_.hardware.devices.size());
+  protocol::StepdStart start = start_message(launch);
+  start.title = daemon_name(launch.key.id);
+  start.cgroup = groups_.setup_for(launch, node_index);
+  start.launch = std::move(encoded);
+  start.node_index = node_index;
+  if (!node_.hardware.devices.empty() && node_index < launch.layout.nodes.size()) {
+    const StepNode& here = launch.layout.nodes[node_index];
+    start.devices = list_devices(node_.self.gres, node_.hardware.devices, gres_of_job(launch, here), here.gres);
+  }
+  containers_.prepare(launch.key.id.job, launch.uid, [this, step, start](const Result<std::string>& file) mutable {
+    if (step->over) return;
+    if (!file) return lost(step, file.error().text);
+    start.mount_namespace = *file;
+    start_daemon(step, wire::encode(start));
+  });
+}
+
+void Steps::refuse(const protocol::StepKey& key, uint32_t uid, const std::string& why) {
+  if (knows(key)) return;
+  auto step = std::make_shared<Step>();
+  step->key = key;
+  step->uid = uid;
+  steps_.emplace(key, step);
+  lost(step, why, true);
+}
+
+void Steps::start_daemon(const StepPtr& step, const std::string& start) {
+  const auto daemon = spare_.take([this, step](int status) { on_daemon_exit(step, status); });
+  if (!daemon) return lost(step, daemon.error().text);
+  step->pid = daemon->pid;
+  connect(step, daemon->link);
+  step->link->send(FrameType::kAgentStart, kNoTask, start);
+}
+
+Steps::~Steps() {
+  for (const auto& [key, step] : steps_) {
+    if (step->link) step->link->close();  // its handlers hold the step
+  }
+}
+
+void Steps::connect(const StepPtr& step, int fd) {
+  using boost::asio::local::stream_protocol;
+  step->link = FrameConnection::make(stream_protocol::socket(node_.io, stream_protocol(), fd));
+  step->link->start({[this, step](const Frame& frame) { on_frame(step, frame); },
+                     [this, step] { on_disconnect(step); }, nullptr});
+}
+
+void Steps::on_frame(const StepPtr& step, const Frame& frame) {
+  switch (frame.type) {
+    case FrameType::kAgentReady: {
+      step->ready = true;
+      const bool again = std::exchange(step->began, true);
+      for (const auto& [type, body] : step->waiting.take())
+        order(step, type, body);
+      if (!again && when_begun_) when_begun_(step->key);
+      return;
+    }
+    case FrameType::kAgentEnded:
+      if (auto report = wire::decode<protocol::StepEnded>(frame.body)) {
+        ended(step, std::move(*report));
+      }
+      return;
+    case FrameType::kAgentLog:
+      log::error("{}: {}", step_log_name(step->key.id), frame.body);
+      return;
+    case FrameType::kAgentPids: {
+      const auto pids = wire::decode<protocol::ListPidsReply>(frame.body);
+      for (const auto& query : std::exchange(pid_queries_, {})) {
+        if (pids && query->waiting.erase(step->key) > 0) {
+          query->reply.pids.insert(query->reply.pids.end(), pids->pids.begin(), pids->pids.end());
+        }
+        if (query->waiting.empty())
+          query->finish();
+        else
+          pid_queries_.push_back(query);
+      }
+      return;
+    }
+    case FrameType::kAgentStats:
+      if (const auto stats = wire::decode<protocol::StatStepReply>(frame.body)) {
+        answer_stat(step->key, *stats);
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+// A daemon of ours went away. When it reported, all is well; the connection's last words may come
+// after the news of its end, so the spool is asked.
+void Steps::on_daemon_exit(const StepPtr& step, int status) {
+  step->pid = -1;
+  if (step->over) return;
+  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
+  if (step->link && step->link->is_open()) step->link->close();
+  step->link.reset();
+  step->ready = false;
+  step->told_to_end = {};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdAlreadyRun) {
+    const auto other = static_cast<pid_t>(spool_.record_of(step->key).daemon_pid);
+    return find_daemon(step, other, "it was started on this node before");
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdNoSpool) {
+    return lost(step, "its step daemon cannot write to " + node_.spool_dir, true);
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdFullSpool) return lost(step, protocol::kSpoolIsFull, true);
+  lost(step, fmt::format("its step daemon died (status {:#x})", status));
+}
+
+void Steps::on_disconnect(const StepPtr& step) {
+  step->link.reset();
+  step->ready = false;
+  step->told_to_end = {};
+  if (step->over) return;
+  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
+  if (auto fd = spool_.connect(step->key)) return connect(step, *fd);
+  if (step->pid > 0) return;  // of a child, the exit tells more
+  find_daemon(step, static_cast<pid_t>(spool_.record_of(step->key).daemon_pid), "its step daemon died");
+}
+
+void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame) {
+  if (step->began) log::error("{}: {}", step_log_name(step->key.id), why);  // else ended() says it
+  protocol::StepEnded report = failed_report(node_, step->key, why, step->began);
+  report.drain_node = node_to_blame;
+  if (node_to_blame) report.happened = now();
+  if (step->began && groups_.starved_daemon(step->key.id.job)) {  // the job's doing, and not the node's
+    report.failure.clear();
+    report.out_of_memory = true;
+    report.exit_status = protocol::kOutOfMemoryStatus;
+  }
+  // kept, so that a restart of the agent tells the same
+  if (spool_.is_claimed(step->key)) {
+    // who is in its control group is known for sure; what a process's environment says, anybody may have made it say
+    const std::vector<std::string> marks = {fmt::format("SLURM_JOB_ID={}", step->key.id.job),
+                                            fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(number_of_step(step->key.id.step))),
+                                            "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path};
+    const size_t orphans = groups_.are_used() ? 0 : kill_marked(marks, step->uid);
+    groups_.remove_step(step->key.id);
+    if (auto ok = ChangedCpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);
+    if (auto ok = ChangedGpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);
+    if (step->key.id.step == kBatchStep) remove_batch_folder(node_.spool_dir, step->key.id.job);
+    std::error_code ignored;
+    const std::string& base = node_.config->mpi.pmix_tmp_base;
+    std::filesystem::remove_all(pmix_folder(base, node_.spool_dir, node_.name, step->key.id), ignored);
+    if (orphans > 0) log::info("{}: {} processes of it were killed", step_log_name(step->key.id), orphans);
+    if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
+  }
+  ended(step, std::move(report));
+}
+
+void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
+  if (std::exchange(step->over, true)) return;
+  spare_.prepare();
+  // one that began told its failures itself
+  if (!step->began && !report.failure.empty()) log::error("{}: {}", step_log_name(step->key.id), report.failure);
+  log::info("{} done with job, status {:#x}", step_log_name(step->key.id), report.exit_status);
+  log::flag(log::DebugFlag::kSteps, "step {} ended with status {:#x}{}{}", step_id_text(step->key.id), report.exit_status,
+            report.failure.empty() ? "" : ": ", report.failure);
+  on_ended_(std::move(report));
+}
+
+// An answer is for everybody who waits for one. A daemon that does not come to it is asked no more often.
+void Steps::ask(const StepPtr& step, FrameType type) {
+  if (!step->waiting.contains(type)) (void)try_order(step, type, {});
+}
+
+// What users may give as often as they like; the controller's own orders are few.
+bool Steps::try_order(const StepPtr& step, FrameType type, const std::string& body) {
+  if (!step->ready || !step->link) return step->waiting.add(type, body);
+  if (step->link->queued_bytes() > kMostUnsent) return false;
+  order(step, type, body);
+  return true;
+}
+
+void Steps::order(const StepPtr& step, FrameType type, const std::string& body) {
+  if (!step->ready || !step->link) return step->waiting.put({type, body});
+  log::flag(log::DebugFlag::kSteps, "order {} of {} bytes to the daemon of step {}", static_cast<uint32_t>(type),
+            body.size(), step_id_text(step->key.id));
+  step->link->send(type, kNoTask, body);
+}
+
+Status Steps::signal(const protocol::SignalStepRequest& request) {
+  bool found = false, refused = false;
+  const std::string body = wire::encode(request);
+  for (const auto& [key, step] : steps_) {
+    const bool batch = key.id.step == kBatchStep;
+    // one that comes late is not for a later run
+    bool meant = key.id.job == request.key.id.job && key.restart == request.key.restart && is_live(*step);
+    if (request.batch_shell_only)
+      meant = meant && batch;
+    else if (request.all_steps)  // the extern step is none of the user's, but it is stopped with its job
+      meant = meant && !(batch && request.not_batch) && (key.id.step != kExternStep || request.issued != kNoTime);
+    else
+      meant = meant && key.id.step == request.key.id.step;
+    if (!meant) continue;
+    if (request.issued != kNoTime) {
+      if (request.issued < step->stopped_or_gone) continue;
+      step->stopped_or_gone = request.issued;
+      order(step, FrameType::kAgentSignal, body);
+    } else if (!try_order(step, FrameType::kAgentSignal, body)) {
+      refused = true;
+      continue;
+    }
+    found = true;
+  }
+  return found ? Status() : failure(refused ? ErrorCode::kRetry : ErrorCode::kInvalidStepId);
+}
+
+bool Steps::terminate(const protocol::TerminateStepRequest& request) {
+  const auto place = steps_.find(request.key);
+  if (place == steps_.end()) {
+    if (!is_forgotten(request.key)) early_.put(request.key, request);
+    return false;
+  }
+  const StepPtr& step = place->second;
+  if (!is_live(*step)) return false;
+  const bool told = std::exchange(step->told_to_end[request.at_once ? 1 : 0], true);
+  if (!told) order(step, FrameType::kAgentTerminate, wire::encode(request));
+  else if (step->ready) (void)try_order(step, FrameType::kAgentTerminate, wire::encode(request));
+  return true;
+}
+
+Status Steps::attach(const protocol::AttachRequest& request, uint32_t uid) {
+  if (!protocol::is_short(request.io)) {
+    return failure(ErrorCode::kBadRequest, "Pathname of a file, directory or other parameter too long");
+  }
+  for (const auto& [key, step] : steps_) {
+    if (key.id != request.key.id || !is_live(*step)) continue;
+    if (uid != 0 && uid != step->uid) return failure(ErrorCode::kAccessDenied);
+    if (!try_order(step, FrameType::kAgentAttach, wire::encode(request))) return failure(ErrorCode::kRetry);
+    return {};
+  }
+  return failure(ErrorCode::kInvalidStepId);
+}
+
+std::vector<protocol::StepKey> Steps::live_of(JobId job) const {
+  std::vector<protocol::StepKey> keys;
+  for (auto at = steps_.lower_bound({{job, 0}, 0}); at != steps_.end() && at->first.id.job == job;
+       ++at) {
+    if (is_live(*at->second)) keys.push_back(at->first);
+  }
+  return keys;
+}
+
+std::vector<protocol::StepKey> Steps::live(std::optional<uint32_t> only_of) const {
+  std::vector<protocol::StepKey> keys;
+  for (const auto& [key, step] : steps_) {
+    if (is_live(*step) && (!only_of || step->uid == *only_of)) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::vector<protocol::StepKey> Steps::unacknowledged() const {
+  std::vector<protocol::StepKey> keys;
+  for (const auto& [key, step] : steps_) {
+    if (!is_live(*step)) keys.push_back(key);
+  }
+  return keys;
+}
+
+void Steps::list_pids(const protocol::ListPidsRequest& request,
+                      std::optional<uint32_t> only_of,
+                      std::function<void(protocol::ListPidsReply)> done) {
+  auto query = std::make_shared<PidQuery>(node_.io);
+  query->done = std::move(done);
+  for (const auto& [key, step] : steps_) {
+    const bool meant = (request.job == kNoJob || key.id.job == request.job) &&
+                       (request.step == UINT32_MAX || key.id.step == request.step);
+    if (!meant || !is_live(*step) || (only_of && step->uid != *only_of)) continue;
+    query->waiting.insert(key);
+    ask(step, FrameType::kAgentListPids);
+  }
+  if (query->waiting.empty()) return query->finish();
+  pid_queries_.push_back(query);
+  query->timer.expires_after(kQueryTime);
+  query->timer.async_wait([this, query](const boost::system::error_code& error) {
+    if (error) return;
+    std::erase(pid_queries_, query);
+    query->finish();
+  });
+}
+
+void Steps::stat(const StepId& id, std::function<void(Result<protocol::StatStepReply>)> done) {
+  const auto place = std::find_if(steps_.begin(), steps_.end(), [&](const auto& entry) {
+    return entry.first.id == id && is_live(*entry.second);
+  });
+  if (place == steps_.end()) return done(failure(ErrorCode::kInvalidStepId));
+  auto query = std::make_shared<StatQuery>(node_.io);
+  query->key = place->first;
+  query->done = std::move(done);
+  stat_queries_.push_back(query);
+  query->timer.expires_after(kQueryTime);
+  query->timer.async_wait([this, query](const boost::system::error_code& error) {
+    if (error) return;
+    std::erase(stat_queries_, query);
+    query->done(failure(ErrorCode::kTimedOut));
+  });
+  ask(place->second, FrameType::kAgentStat);
+}
+
+void Steps::answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats) {
+  for (const auto& query : std::exchange(stat_queries_, {})) {
+    if (query->key != key) {
+      stat_queries_.push_back(query);
+      continue;
+    }
+    query->timer.cancel();
+    query->done(stats);
+  }
+}
+
+void Steps::make_reports_safe() {
+  if (auto ok = spool_.sync(); !ok) log::error("{}", ok.error().text);
+}
+
+void Steps::forget(const protocol::StepKey& key) {
+  spool_.remove(key);
+  forgotten_.put(key, {});
+  const auto place = steps_.find(key);
+  if (place != steps_.end() && place->second->over) steps_.erase(place);
+}
+
+}  // namespace sluice::noded

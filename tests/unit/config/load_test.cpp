@@ -1,0 +1,101 @@
+// Files on disk: Include, what lies beside slurm.conf, users.
+#include "common/config_files/load.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "unit/temp_folder.hpp"
+
+namespace sluice {
+namespace {
+
+class LoadConfig : public ::testing::Test {
+ protected:
+  void put(const std::string& name, const std::string& text) {
+    const auto path = folder_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  Result<ClusterConfig> load() { return load_config((folder_ / "slurm.conf").string()); }
+  test::TempFolder folder_;
+};
+
+TEST_F(LoadConfig, ReadsIncludedFilesAndThoseBeside) {
+  put("slurm.conf",
+      "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=0\nSlurmdUser=root\nInclude conf.d/*.conf\n"
+      "GresTypes=gpu\nPartitionName=p Nodes=ALL\n");
+  put("conf.d/b.conf", "NodeName=b\n");
+  put("conf.d/a.conf", "NodeName=a\n");
+  put("cgroup.conf", "ConstrainCores=yes\n");
+  put("gres.conf", "Name=gpu File=/dev/null\n");
+  const auto config = load();
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_EQ(config->partitions[0].nodes, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(config->slurm_user, "root");
+  EXPECT_EQ(config->slurm_user_id, 0U);
+  EXPECT_TRUE(config->cgroup.constrain_cores);
+  EXPECT_EQ(config->gres_lines.size(), 1U);
+  EXPECT_EQ(config->config_path, (folder_ / "slurm.conf").string());
+}
+
+TEST_F(LoadConfig, ACommandMaySkipTheLines) {
+  put("slurm.conf", "ClusterName=demo\nNodeName=a\nSlurmctldHost=vm\nSlurmUser=root\n");
+  const auto config = load_global_config((folder_ / "slurm.conf").string());
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_TRUE(config->nodes.empty());
+  EXPECT_EQ(config->controllers.size(), 1U);
+}
+
+TEST_F(LoadConfig, SaysWhatIsMissing) {
+  const std::string path = (folder_ / "slurm.conf").string();
+  EXPECT_EQ(load().error().text, path + ": No such file or directory");
+  put("slurm.conf", "ClusterName=demo\nInclude gone.conf\n");
+  EXPECT_EQ(load().error().text,
+            path + ":2: " + (folder_ / "gone.conf").string() + ": No such file or directory");
+  put("slurm.conf", "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=nobody-of-that-name\n");
+  EXPECT_EQ(load().error().text, path +
+                                     ": SlurmUser=\"nobody-of-that-name\" is not valid; "
+                                     "allowed: a user of this machine");
+}
+
+TEST(ConfigPath, TheCommandLineComesBeforeTheEnvironment) {
+  setenv("SLURM_CONF", "/from/environment", 1);
+  EXPECT_EQ(config_path("/given"), "/given");
+  EXPECT_EQ(config_path(), "/from/environment");
+  unsetenv("SLURM_CONF");
+  EXPECT_EQ(config_path(), kUsualConfigPath);
+}
+
+TEST(ConfigPath, IsAbsolute) {  // daemons leave the folder that they are started in
+  EXPECT_EQ(config_path("here.conf"), (std::filesystem::current_path() / "here.conf").string());
+}
+
+TEST_F(LoadConfig, ACommandReadsWhatItCan) {
+  put("slurm.conf", "");
+  const std::string path = (folder_ / "slurm.conf").string();
+  setenv("SLURM_CONF", path.c_str(), 1);
+  EXPECT_EQ(readable_config_path(), path);
+  setenv("SLURM_CONF", (folder_ / "gone.conf").c_str(), 1);
+  EXPECT_EQ(readable_config_path(), "");  // whoever names a file means that one
+  unsetenv("SLURM_CONF");
+}
+
+TEST(ConfigServers, AreAskedWhereNoFileIsNamed) {
+  setenv("SLURM_CONF_SERVER", "ctl", 1);
+  setenv("SLURM_CONF", "/from/environment", 1);
+  EXPECT_EQ(config_servers("other:7000", ""), "other:7000");
+  EXPECT_EQ(config_servers("other:7000", "/given"), "other:7000");
+  EXPECT_EQ(config_servers("", ""), "");
+  unsetenv("SLURM_CONF");
+  EXPECT_EQ(config_servers("", "/given"), "");
+  const bool usual_file = std::filesystem::exists(kUsualConfigPath);
+  EXPECT_EQ(config_servers("", ""), usual_file ? "" : "ctl");
+  unsetenv("SLURM_CONF_SERVER");
+  EXPECT_EQ(config_servers("", ""), "");
+}
+
+}  // namespace
+}  // namespace sluice
