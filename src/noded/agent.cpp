@@ -82,13 +82,14 @@ class Agent::Graph {
       std::error_code ignored;
       std::filesystem::remove_all(node_.spool_dir + "/steps", ignored);
       std::filesystem::remove_all(node_.spool_dir + "/jobs", ignored);
-      for (const char* name : {"cluster_id", "credential_key", "last_job"}) {
+      for (const char* name : {"cluster_id", "credential_key", "last_job", "spool_id"}) {
         std::filesystem::remove(node_.spool_dir + "/" + name, ignored);
       }
       if (auto ok = ChangedCpus(node_.spool_dir).give_all_back(); !ok) log::error("{}", ok.error().text);
       if (auto ok = ChangedGpus(node_.spool_dir).give_all_back(); !ok) log::error("{}", ok.error().text);
     }
     node_.cluster_id = read_cluster_id(node_.spool_dir);
+    node_.spool_id = spool_id(node_.spool_dir);
     if (!node_.cluster_id.empty()) node_.credential_key = read_credential_key(node_.spool_dir);
     knew_cluster_ = !node_.cluster_id.empty();
     node_.last_job.emplace(node_.spool_dir);

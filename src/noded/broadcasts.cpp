@@ -115,7 +115,7 @@ Broadcasts::TransferPtr Broadcasts::start(const Key& key, const protocol::Broadc
   }
   const auto pid = children_.spawn({node_.sbin_dir + "/slurmstepd",
                                     {fmt::format("slurmstepd: [{}.bcast]", ticket.job), protocol::kWriteFileMode},
-                                    helper_environment(node_).entries(),
+                                    daemon_environment(node_).entries(),
                                     {{ends[1], protocol::kStartDescriptor}}},
                                    [](int) {});
   ::close(ends[1]);

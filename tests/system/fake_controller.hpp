@@ -181,7 +181,7 @@ class FakeController {
   static std::string user() { return ::geteuid() == 0 ? "root" : std::to_string(::geteuid()); }
 
   std::string folder;
-  std::string cluster_id = "cluster-a";
+  std::string cluster_id = "cluster-" + std::to_string(::getpid());  // an agent ends what runs of its node and cluster elsewhere
   std::shared_ptr<net::AuthProvider> auth;
   net::CredentialSigner signer = net::CredentialSigner::generate();
   std::unique_ptr<net::RpcServer> server;

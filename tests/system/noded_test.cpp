@@ -477,16 +477,17 @@ TEST(Noded, EndsWhatItRunsWhenItsClusterHasItNoMore) {
   const pid_t job = std::stoi(controller.read("started"));
   const auto logged = [&](const char* text) { return controller.read("log").find(text) != std::string::npos; };
 
+  const std::string own = controller.cluster_id;
   controller.note([&] {
     controller.cluster_id = "cluster-b";  // an empty state folder knows no node at all
     controller.removed = true;
   });
-  ASSERT_TRUE(controller.agent->call<protocol::PingNodeReply>(protocol::PingNodeRequest{"cluster-a", 1, true}, 10s));
-  ASSERT_TRUE(controller.wait([&] { return logged("this node belongs to cluster cluster-a"); }));
+  ASSERT_TRUE(controller.agent->call<protocol::PingNodeReply>(protocol::PingNodeRequest{own, 1, true}, 10s));
+  ASSERT_TRUE(controller.wait([&] { return logged(("this node belongs to cluster " + own).c_str()); }));
   EXPECT_EQ(::kill(job, 0), 0);
   EXPECT_TRUE(controller.ended.empty());
 
-  controller.note([&] { controller.cluster_id = "cluster-a"; });
+  controller.note([&] { controller.cluster_id = own; });
   ASSERT_TRUE(controller.wait([&] { return !controller.cleaned.empty() && !controller.ended.empty(); })) << controller.read("log");
   EXPECT_EQ(::kill(job, 0), -1);
   EXPECT_EQ(controller.ended[0].key.id.job, 22U);

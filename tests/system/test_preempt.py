@@ -110,7 +110,7 @@ PartitionName=high Nodes=ALL PriorityTier=10
         self.assertEqual(self.wait_ended(high), "COMPLETED")
         self.wait_state(job, "PREEMPTED")
         self.assertGreaterEqual(self.seconds(self.show(job)["EndTime"]), end)
-        self.assertIn("batch TERM", self.file("grace.said"))
+        self.assertEqual(self.file("grace.said"), 4 * "step TERM\n", "on both nodes, then once more with KillWait; the script waits for its srun")
 
     def test_off(self):
         job = self.both_nodes("off", "-o", "/dev/null", "--wrap", "sleep 1000")

@@ -50,6 +50,13 @@ Environment helper_environment(const NodeState& node) {
   return env;
 }
 
+Environment daemon_environment(const NodeState& node) {
+  Environment environment = helper_environment(node);
+  environment.set(kClusterOfDaemon, node.cluster_id);
+  environment.set(kSpoolOfDaemon, node.spool_id);
+  return environment;
+}
+
 void adopt_config(NodeState& node, ClusterConfig config) {
   const auto before = std::exchange(node.config, std::make_shared<const ClusterConfig>(std::move(config)));
   if (before != nullptr) {

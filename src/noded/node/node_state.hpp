@@ -33,6 +33,7 @@ struct NodeState {
   std::vector<uint32_t> processors;  // processor_order()
   std::optional<std::vector<GresDevices>> found_gpus;  // by AutoDetect, once it was asked for
   std::string cluster_id;                           // empty: never registered
+  std::string spool_id;                             // of the spool folder, made with it; empty: it could not be written
   uint64_t epoch = 0;                               // of the controller, by its last ping
   Time pinged_by = kNoTime;                         // likewise, when it was started
   Time registered_with = kNoTime;                   // likewise, of the one that took the last registration
@@ -62,6 +63,11 @@ void heard_controller(NodeState& node);
 
 // What every program finds that the agent starts for itself, and those of the site: where programs are, and whose it is.
 [[nodiscard]] Environment helper_environment(const NodeState& node);
+
+// Of step daemons and their kin: it tells later agents of which cluster and spool folder they are.
+inline constexpr const char* kClusterOfDaemon = "SLUICE_STEP_CLUSTER";
+inline constexpr const char* kSpoolOfDaemon = "SLUICE_STEP_SPOOL";
+[[nodiscard]] Environment daemon_environment(const NodeState& node);
 
 // Takes a newer configuration over.
 void adopt_config(NodeState& node, ClusterConfig config);

@@ -7,6 +7,7 @@
 #include "common/os/replace_file.hpp"
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
+#include "common/auth/crypto.hpp"
 #include "common/names/errors.hpp"
 
 namespace sluice::noded {
@@ -40,6 +41,14 @@ Duration longest_silence(const ClusterConfig& config) {
 
 std::string read_cluster_id(const std::string& spool_dir) {
   return first_line(id_file(spool_dir));
+}
+
+std::string spool_id(const std::string& spool_dir) {
+  const std::string path = spool_dir + "/spool_id";
+  if (std::string known = first_line(path); !known.empty()) return known;
+  std::string made;
+  for (const char byte : net::random_bytes(16)) made += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return replace_file(path, made + "\n", {.mode = 0644}) ? made : std::string();
 }
 
 std::string read_credential_key(const std::string& spool_dir) {

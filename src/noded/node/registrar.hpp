@@ -57,6 +57,8 @@ class Registrar {
 
 // The cluster id that the spool remembers; empty when there is none.
 [[nodiscard]] std::string read_cluster_id(const std::string& spool_dir);
+// Of this very folder, made where there is none yet; empty: it cannot be written.
+[[nodiscard]] std::string spool_id(const std::string& spool_dir);
 // Likewise the cluster's public key, in hexadecimal digits.
 [[nodiscard]] std::string read_credential_key(const std::string& spool_dir);
 [[nodiscard]] Status write_cluster_id(const std::string& spool_dir, const std::string& id);

@@ -103,7 +103,7 @@ void JobContainers::make(const ContainerPtr& container) {
     fs::create_directories(fs::path(container->folder).parent_path(), ignored);
   }
   const auto& folders = line->folders;
-  Environment env = helper_environment(node_);
+  Environment env = daemon_environment(node_);
   env.set("SLURM_JOB_ID", std::to_string(container->job));
   env.set("SLURM_NS", container->file());
   env.set("SLURM_JOB_MOUNT_SRC", container->folder + protocol::kFoldersFolder);
@@ -147,7 +147,7 @@ void JobContainers::clear(const ContainerPtr& container) {
   const auto pid = children_.spawn({node_.sbin_dir + "/slurmstepd",
                                     {fmt::format("slurmstepd: [{}.namespace]", container->job),
                                      protocol::kRemoveNamespaceMode, container->folder},
-                                    helper_environment(node_).entries(),
+                                    daemon_environment(node_).entries(),
                                     {{alive_, protocol::kAgentDescriptor}}},
                                    [this, container](int status) { cleared(container, status); });
   if (!pid) cleared(container, 1);

@@ -9,7 +9,6 @@
 #include "common/log/log.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/protocol/stepd_start.hpp"
-#include "noded/steps/stray_daemons.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -37,8 +36,7 @@ Result<std::shared_ptr<SpareDaemon::Daemon>> SpareDaemon::start() {
   auto daemon = std::make_shared<Daemon>();
   std::string name = protocol::kSpareDaemon;
   name.resize(protocol::kDaemonNameRoom, ' ');
-  Environment environment = helper_environment(node_);
-  environment.set(kClusterOfDaemon, node_.cluster_id);
+  Environment environment = daemon_environment(node_);
   if (net::uses_tls(*node_.config)) environment.set(protocol::kWillEncrypt, "1");
   const auto pid =
       children_.spawn({node_.sbin_dir + "/slurmstepd",

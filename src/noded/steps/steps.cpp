@@ -143,7 +143,7 @@ Status Steps::adopt_all() {
 }
 
 void Steps::end_strays() {
-  for (const StepDaemon& daemon : find_step_daemons({node_.name, node_.spool_dir, node_.config_path, node_.cluster_id})) {
+  for (const StepDaemon& daemon : find_step_daemons({node_.name, node_.spool_dir, node_.config_path, node_.cluster_id, node_.spool_id})) {
     const auto keys = spool_.scan();
     const bool recorded = !keys || std::ranges::any_of(*keys, [&](const protocol::StepKey& key) {
       const uint32_t pid = spool_.record_of(key).daemon_pid;

@@ -20,6 +20,7 @@
 #include "common/os/proc_stat.hpp"
 #include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
+#include "noded/node/node_state.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -130,6 +131,7 @@ std::string step_of_daemon(const ProcessTexts& texts, const DaemonOwner& owner, 
   if (!title.starts_with(kTitle) || !title.ends_with(']') || !is_step_program(texts.program)) return {};
   if (user_of(texts.status) != uid || value_of(texts.environment, "SLURMD_NODENAME") != owner.node_name) return {};
   const std::string_view folder = first_word(texts.command_line.substr(std::min(texts.command_line.size(), title.size() + 1)));
+  if (!owner.spool_id.empty() && value_of(texts.environment, kSpoolOfDaemon) == owner.spool_id) return {};
   const auto cluster = value_of(texts.environment, kClusterOfDaemon);
   const bool ours = cluster && !owner.cluster_id.empty()
                         ? *cluster == owner.cluster_id

@@ -18,6 +18,7 @@ struct DaemonOwner {
   std::string spool_dir;
   std::string config_path;
   std::string cluster_id;  // empty: not known yet
+  std::string spool_id;    // likewise
 };
 
 struct StepDaemon {
@@ -33,12 +34,10 @@ struct ProcessTexts {
   std::string_view status;
 };
 
-// In the environment of step daemons: which cluster they are of.
-inline constexpr const char* kClusterOfDaemon = "SLUICE_STEP_CLUSTER";
-
 // The name of the step whose daemon this is; empty: it is none of this owner's. Only what no user can make up counts: who started
 // the process (`uid`, the agent's), with which program and environment. Of this owner is who has its node's name, and its cluster's
-// id; where one of them does not know that, its folder or its slurm.conf.
+// id; where one of them does not know that, its folder or its slurm.conf. Those of this very spool folder are told of there, or
+// will be in a moment: they are not meant.
 [[nodiscard]] std::string step_of_daemon(const ProcessTexts& texts, const DaemonOwner& owner, uint32_t uid);
 
 // Those that run on this host now.

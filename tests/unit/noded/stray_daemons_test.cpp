@@ -1,6 +1,8 @@
 // Which step daemons are this node's, and that nothing below one gets away.
 #include "noded/steps/stray_daemons.hpp"
 
+#include "noded/node/node_state.hpp"
+
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -15,7 +17,7 @@ namespace {
 
 using namespace std::string_literals;
 
-const DaemonOwner kOwner{"n1", "/spool/n1", "/etc/slurm.conf", "cluster-7"};
+const DaemonOwner kOwner{"n1", "/spool/n1", "/etc/slurm.conf", "cluster-7", ""};
 const std::string kStatus = "Name:\tslurmstepd\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n";
 
 std::string environment(const std::string& cluster, const std::string& node = "n1", const std::string& conf = "/etc/slurm.conf") {
@@ -48,6 +50,15 @@ TEST(StrayDaemons, AreKnownByFolderOrConfigurationWhereTheClusterIsNot) {
   EXPECT_EQ(found(command_line("/old/n1"), environment(""), lost), "178.batch") << "of an earlier version";
   EXPECT_EQ(found(command_line("/old/n1"), environment("cluster-7", "n1", "/other"), lost), "") << "another cluster on this host";
   EXPECT_EQ(found(command_line("/spool/n1"), environment("")), "178.batch");
+}
+
+TEST(StrayDaemons, ThoseOfThisVeryFolderAreNoneWhateverItTellsYet) {
+  DaemonOwner owner = kOwner;
+  owner.spool_id = "5f";
+  const std::string spool = std::string(kSpoolOfDaemon) + "=";
+  EXPECT_EQ(found(command_line("/spool/n1"), environment("cluster-7") + spool + "5f" + '\0', owner), "");
+  EXPECT_EQ(found(command_line("/spool/n1"), environment("cluster-7") + spool + "6a" + '\0', owner), "178.batch") << "made anew";
+  EXPECT_EQ(found(command_line("/spool/n1"), environment("cluster-7"), owner), "178.batch");
 }
 
 TEST(StrayDaemons, WhatUsersCanMakeUpDoesNotCount) {
