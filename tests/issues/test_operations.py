@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BIN, ROOT, SBIN, Cluster, ClusterCase, wait_for
+from harness import BIN, ROOT, SBIN, Cluster, ClusterCase, wait_for, with_preload
 
 HOST = socket.gethostname().split(".")[0]
 
@@ -129,7 +129,7 @@ class Clocks(ClusterCase):
         shift(0)
         self.cluster.kill_node("n1")
         subprocess.run([os.path.join(SBIN, "sluicenoded"), "-f", self.cluster.conf, "-N", "n1"], check=True,
-                       env=dict(self.cluster.env, LD_PRELOAD=shim, SKEW_FILE=skew))
+                       env=dict(with_preload(self.cluster.env, shim), SKEW_FILE=skew))
         works = lambda: self.run_cmd("srun", "-w", "n1", "true", check=False).returncode == 0
         wait_for(works, "the node serves")
         shift(200)

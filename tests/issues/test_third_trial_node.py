@@ -5,7 +5,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import ClusterCase, NodeCase, need_root, wait_for
+from harness import ClusterCase, NodeCase, need_root, wait_for, with_preload
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -137,7 +137,7 @@ class Clocks(NodeCase):
         with open(self.skew, "w", encoding="utf-8") as f:
             f.write(str(seconds))
         subprocess.run([self.cluster.daemon("sluicenoded"), "-f", self.cluster.conf, "-N", "n1"], check=True,
-                       env=dict(self.cluster.env, LD_PRELOAD=self.shim, SKEW_FILE=self.skew))
+                       env=dict(with_preload(self.cluster.env, self.shim), SKEW_FILE=self.skew))
 
     def test_ahead(self):
         begin = len(self.cluster.log("n1"))

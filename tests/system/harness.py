@@ -59,6 +59,12 @@ def pids_with(text, name=None):
             if pid != os.getpid() and not words[0].startswith(SPARE) and any(text.encode() in w for w in words[1:]) and name in (None, exe)]
 
 
+def with_preload(env, library):
+    """The environment with a library before the program's own; a sanitizer's run time need not be the first then."""
+    options = os.environ.get("ASAN_OPTIONS", "")
+    return dict(env, LD_PRELOAD=library, ASAN_OPTIONS=f"{options}:verify_asan_link_order=0".lstrip(":"))
+
+
 def free_ports(count):
     """The first of so many free ports in a row, from a range that `sluice up` leaves alone."""
     for first in random.sample(range(32001, 32767 - count), 600 - count):

@@ -193,7 +193,8 @@ ReadState Http2Connection::read(Http2Call& call, std::string& message, SteadyTim
 
 void Http2Connection::take_turn(Lock& lock, SteadyTime until) {
   if (read_by_one_) {
-    turn_over_.wait_until(lock, until);
+    if (until >= kNoDeadline) turn_over_.wait(lock);  // in nanoseconds it would be a time long past
+    else turn_over_.wait_until(lock, until);
     return;
   }
   read_by_one_ = true;
