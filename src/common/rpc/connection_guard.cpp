@@ -23,11 +23,16 @@ struct Place {
   HeaderBlocks blocks;  // of the thread that reads the connection, one at a time
 };
 constexpr size_t kMostDescriptors = 1U << 17;
-std::array<std::atomic<Place*>, kMostDescriptors> places{};
+
+// Null: there is no room for so high a descriptor.
+std::atomic<Place*>* room_of(int fd) {
+  static std::array<std::atomic<Place*>, kMostDescriptors> places{};  // of the process, as descriptors are
+  return fd >= 0 && static_cast<size_t>(fd) < places.size() ? &places[static_cast<size_t>(fd)] : nullptr;
+}
 
 Place* place_of(int fd) {
-  if (fd < 0 || static_cast<size_t>(fd) >= places.size()) return nullptr;
-  Place* place = places[static_cast<size_t>(fd)].load(std::memory_order_acquire);
+  const std::atomic<Place*>* room = room_of(fd);
+  Place* place = room == nullptr ? nullptr : room->load(std::memory_order_acquire);
   return place != nullptr && place->is_guarded.load(std::memory_order_acquire) ? place : nullptr;
 }
 
@@ -63,10 +68,10 @@ HeaderBlocks* blocks_of(SSL* ssl) {
 
 bool guard_connection(int fd, bool tls) {
   if (tls) return true;  // by SSL_read()
-  if (fd < 0 || static_cast<size_t>(fd) >= places.size()) return false;
-  std::atomic<Place*>& at = places[static_cast<size_t>(fd)];
-  Place* place = at.load(std::memory_order_acquire);
-  if (place == nullptr) at.store(place = new Place, std::memory_order_release);
+  std::atomic<Place*>* room = room_of(fd);
+  if (room == nullptr) return false;
+  Place* place = room->load(std::memory_order_acquire);
+  if (place == nullptr) room->store(place = new Place, std::memory_order_release);
   place->blocks = HeaderBlocks();
   place->is_guarded.store(true, std::memory_order_release);
   return true;
