@@ -164,7 +164,7 @@ TEST(Stepd, TerminationReachesEverythingTheTasksStarted) {
 TEST(Stepd, TasksThatEndHaveKillWaitWhateverTheirSrunWants) {
   StepdDriver driver;
   driver.start.kill_wait = std::chrono::seconds(60);
-  driver.make_step(1, {"sh", "-c", "trap 'echo got' TERM; trap 'echo again' USR1; echo up; while [ ! -e go ]; do sleep 0.01; done"});
+  driver.make_step(1, {"sh", "-c", "trap 'echo got' TERM; trap 'echo again' USR1; echo up; while [ ! -e go ]; do sleep 0.01; done; exit 0"});  // whatever became of a sleep
   FramePeer& agent = driver.run();
   FramePeer& srun = driver.srun();
   ASSERT_TRUE(srun.wait_for(FrameType::kStdout));
