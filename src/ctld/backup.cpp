@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/hex_digits.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/os/read_file.hpp"
 #include "common/os/replace_file.hpp"
@@ -74,7 +75,7 @@ Result<Content> read_journal(const fs::path& folder) {
 Status check_key(const fs::path& folder, const state::ClusterState& state) {
   const auto key = net::CredentialSigner::load((folder / kSigningKey).string());
   if (!key) return tl::unexpected(key.error());
-  if (state.credential_key.empty() || net::hex_digits(key->public_key()) == state.credential_key) return {};
+  if (state.credential_key.empty() || hex_digits(key->public_key()) == state.credential_key) return {};
   return failure(ErrorCode::kInvalidCredential,
                  fmt::format("{} is not the key of this journal's cluster", (folder / kSigningKey).string()));
 }

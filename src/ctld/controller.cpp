@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "common/base/hex_digits.hpp"
 #include "common/os/append_file.hpp"
 #include "common/os/file_time.hpp"
 #include "common/os/host_name.hpp"
@@ -223,7 +224,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   });
   effects->connect(*engine, *scheduler, *publisher);
   const state::StartEpoch start{info.cluster_id, info.epoch, options.clean, options.first_job_id,
-                                net::hex_digits(signer->public_key()), options.new_key};
+                                hex_digits(signer->public_key()), options.new_key};
   if (auto ok = command(start); !ok) return ok;
   if (auto ok = command(state::ReplaceConfig{config, options.keep_partitions}); !ok) return ok;
   const state::ClusterSnapshot state = publisher->newest()->state;

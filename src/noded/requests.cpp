@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/base/hex_digits.hpp"
 #include "common/base/time_text.hpp"
 #include "common/base/version.hpp"
 #include "common/daemon/log_setup.hpp"
@@ -81,7 +82,7 @@ void log_launch(const StepId& step, uint32_t uid) {
 
 Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   if (!parts.node.verifier) return failure(ErrorCode::kRetry, "the node is not registered yet");
-  if (!request.key.empty() && net::hex_digits(request.key) != parts.node.credential_key) {
+  if (!request.key.empty() && hex_digits(request.key) != parts.node.credential_key) {
     parts.registrar.start();
     return failure(ErrorCode::kRetry, "the launch was signed with another credential.key than this node knows");
   }

@@ -88,12 +88,6 @@ Result<CredentialSigner> CredentialSigner::load(const std::string& path) {
       Key{KeyPtr(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(*bytes), bytes->size()))}));
 }
 
-std::string hex_digits(std::string_view bytes) {
-  std::string out;
-  for (const char byte : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return out;
-}
-
 std::string CredentialSigner::sign(std::string_view bytes) const {
   std::string signature(kSignatureSize, '\0');
   size_t size = signature.size();

@@ -10,9 +10,6 @@
 
 namespace sluice::net {
 
-// How public keys are written down.
-[[nodiscard]] std::string hex_digits(std::string_view bytes);
-
 class CredentialSigner {
  public:
   // Reads the private key from `path` (mode 0600). Errors: kInvalidConfig, kPathMissing.

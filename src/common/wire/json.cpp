@@ -1,4 +1,5 @@
 // Text in JSON.
+#include "common/base/hex_digits.hpp"
 #include "common/wire/json.hpp"
 
 namespace sluice::wire {
@@ -29,10 +30,7 @@ bool is_utf8(std::string_view text) {
 
 Json json_text(std::string_view text) {
   if (is_utf8(text)) return std::string(text);
-  std::string hex = "\\x";
-  for (const char c : text)
-    hex += fmt::format("{:02x}", static_cast<uint8_t>(c));
-  return hex;
+  return "\\x" + hex_digits(text);
 }
 
 }  // namespace sluice::wire

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <utility>
 
+#include "common/base/hex_digits.hpp"
 #include "common/os/replace_file.hpp"
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
@@ -46,8 +47,7 @@ std::string read_cluster_id(const std::string& spool_dir) {
 std::string spool_id(const std::string& spool_dir) {
   const std::string path = spool_dir + "/spool_id";
   if (std::string known = first_line(path); !known.empty()) return known;
-  std::string made;
-  for (const char byte : net::random_bytes(16)) made += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  const std::string made = hex_digits(net::random_bytes(16));
   return replace_file(path, made + "\n", {.mode = 0644}) ? made : std::string();
 }
 
@@ -137,7 +137,7 @@ void Registrar::failed(const Error& error) {
 Status Registrar::take_key(const protocol::RegisterNodeReply& reply) {
   auto verifier = net::CredentialVerifier::from_public_key(reply.credential_key);
   if (!verifier) return tl::unexpected<Error>(verifier.error());
-  const std::string key = net::hex_digits(reply.credential_key);
+  const std::string key = hex_digits(reply.credential_key);
   if (!node_.credential_key.empty() && key != node_.credential_key && !reply.new_key) {
     return failure(ErrorCode::kInvalidCredential, "the controller has another credential.key than this node knows");
   }

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "common/base/hex_digits.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/step/byte_connection.hpp"
 #include "common/step/x11_setup.hpp"
@@ -37,12 +38,6 @@ std::string random_bytes(size_t count) {
     if (n > 0) filled += static_cast<size_t>(n);
   }
   return bytes;
-}
-
-std::string hex(std::string_view bytes) {
-  std::string out;
-  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out;
 }
 
 }  // namespace
@@ -80,7 +75,7 @@ Status X11Listener::listen() {
 }
 
 Status X11Listener::write_file(const std::string& step) {
-  const std::string path = fmt::format("/tmp/.Xauthority-{}-{}", step, hex(random_bytes(8)));
+  const std::string path = fmt::format("/tmp/.Xauthority-{}-{}", step, hex_digits(random_bytes(8)));
   const std::string text = xauthority_file(display_, cookie_);
   const MountNamespaceScope scope(mount_namespace_);
   if (scope.error() != 0) return failure("cannot enter the job's mount namespace");
