@@ -2,8 +2,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <span>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/os/processes.hpp"
 #include "common/os/close_on_exec.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/os/exec_pointers.hpp"
@@ -50,27 +49,14 @@ bool is_in_session(pid_t pid, pid_t session) {
   return fields.size() > 3 && fields[0] != "Z" && fields[0] != "X" && fields[3] == std::to_string(session);
 }
 
-// Looked at through a descriptor of the process: its number may be another's in the next moment.
-bool kill_if_in_session(pid_t pid, pid_t session) {
-  if (!is_in_session(pid, session)) return false;
-  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (process < 0) return false;
-  const bool meant = is_in_session(pid, session);
-  if (meant) ::syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
-  ::close(process);
-  return meant;
-}
-
 // A child that has not been waited for, its process group, and what left that but not the session. The child began both.
 void kill_session(pid_t child) {
   ::kill(-child, SIGKILL);
   bool any = true;
   for (int round = 0; any && round < kMostRounds; ++round) {
     any = false;
-    std::error_code ignored;
-    for (std::filesystem::directory_iterator at("/proc", ignored), end; !ignored && at != end; at.increment(ignored)) {
-      const pid_t pid = std::atoi(at->path().filename().c_str());
-      if (pid > 1 && kill_if_in_session(pid, child)) any = true;
+    for (const pid_t pid : other_processes()) {
+      if (signal_if(pid, SIGKILL, [&] { return is_in_session(pid, child); })) any = true;
     }
   }
 }

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
-#include <unistd.h>
 
+#include "common/os/processes.hpp"
 #include "common/os/read_file.hpp"
 
 namespace sluice::noded {
@@ -31,29 +27,6 @@ std::string environment_of(pid_t pid) {
 bool is_meant(pid_t pid, const std::vector<std::string>& marks, uint32_t uid) {
   return is_wholly_of(read_file(fmt::format("/proc/{}/status", pid)).value_or(""), uid) &&
          holds_marks(environment_of(pid), marks);
-}
-
-// Looked at through a descriptor of the process: its number may be another's in the next moment.
-bool kill_if_meant(pid_t pid, const std::vector<std::string>& marks, uint32_t uid) {
-  if (!is_meant(pid, marks, uid)) return false;
-  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (process < 0) return false;
-  const bool meant = is_meant(pid, marks, uid);
-  if (meant) ::syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
-  ::close(process);
-  return meant;
-}
-
-std::vector<pid_t> processes() {
-  std::vector<pid_t> found;
-  DIR* folder = ::opendir("/proc");
-  if (folder == nullptr) return found;
-  while (const dirent* entry = ::readdir(folder)) {
-    const pid_t pid = std::atoi(entry->d_name);
-    if (pid > 1 && pid != ::getpid()) found.push_back(pid);
-  }
-  ::closedir(folder);
-  return found;
 }
 
 }  // namespace
@@ -84,8 +57,8 @@ size_t kill_marked(const std::vector<std::string>& marks, uint32_t uid) {
   std::set<pid_t> all;
   for (int round = 0; round < kMostRounds; ++round) {
     size_t killed = 0;
-    for (const pid_t pid : processes()) {
-      if (!kill_if_meant(pid, marks, uid)) continue;
+    for (const pid_t pid : other_processes()) {
+      if (!signal_if(pid, SIGKILL, [&] { return is_meant(pid, marks, uid); })) continue;
       all.insert(pid);
       ++killed;
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -11,12 +10,11 @@
 #include <system_error>
 #include <thread>
 
-#include <dirent.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "common/os/processes.hpp"
 #include "common/os/proc_stat.hpp"
 #include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
@@ -79,33 +77,16 @@ std::string step_of(pid_t pid, const DaemonOwner& owner) {
   return step_of_daemon({command_line, environment, link_of(of_process(pid, "exe")), status}, owner, ::geteuid());
 }
 
-std::vector<pid_t> processes() {
-  std::vector<pid_t> found;
-  DIR* folder = ::opendir("/proc");
-  if (folder == nullptr) return found;
-  while (const dirent* entry = ::readdir(folder)) {  // NOLINT(concurrency-mt-unsafe): nobody else reads this stream
-    const pid_t pid = std::atoi(entry->d_name);
-    if (pid > 1 && pid != ::getpid()) found.push_back(pid);
-  }
-  ::closedir(folder);
-  return found;
-}
-
 // False: it is gone, and its number may be another's.
 bool send(const ProcessMark& process, int signal) {
-  const auto handle = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
-  if (handle < 0) return false;
-  const bool meant = runs(process);
-  if (meant) ::syscall(SYS_pidfd_send_signal, handle, signal, nullptr, 0);
-  ::close(handle);
-  return meant;
+  return signal_if(static_cast<pid_t>(process.pid), signal, [&process] { return runs(process); });
 }
 
 // What runs below the process; it adopts what its descendants leave behind.
 std::vector<ProcessMark> running_below(uint32_t root) {
   std::multimap<uint32_t, ProcessMark> children;  // those that ended, too: others may be below them until they are adopted
   std::set<uint32_t> over;
-  for (const pid_t pid : processes()) {
+  for (const pid_t pid : other_processes()) {
     const std::string stat = read_file(of_process(pid, "stat")).value_or("");
     const auto fields = stat_fields(stat);
     const auto parent = fields.size() > 1 ? to_number<uint32_t>(fields[1]) : std::nullopt;
@@ -142,7 +123,7 @@ std::string step_of_daemon(const ProcessTexts& texts, const DaemonOwner& owner, 
 
 std::vector<StepDaemon> find_step_daemons(const DaemonOwner& owner) {
   std::vector<StepDaemon> found;
-  for (const pid_t pid : processes()) {
+  for (const pid_t pid : other_processes()) {
     const ProcessMark process = mark_of(pid);
     std::string step = step_of(pid, owner);
     if (!step.empty() && runs(process)) found.push_back({process, std::move(step)});
