@@ -275,7 +275,7 @@ const SinfoField kFields[] = {
                                     "(null)"); },
      nullptr, kNode},
     {"Port", '\0', "PORT",
-     FIELD { UNUSED; out += of_first(v, "0", NODE { return std::to_string(config_of(n).port); }); }, },
+     FIELD { UNUSED; out += of_first(v, "0", NODE { return std::to_string(config_of(n).port); }); }},
     {"StateComplete", '\0', "STATECOMPLETE",
      FIELD { UNUSED; out += of_first(v, "n/a", NODE {
                return to_lower(node_state_complete(n.shown_base, n.shown_flags)); }); },

@@ -143,8 +143,10 @@ Status Steps::adopt_all() {
 }
 
 void Steps::end_strays() {
-  for (const StepDaemon& daemon : find_step_daemons({node_.name, node_.spool_dir, node_.config_path, node_.cluster_id, node_.spool_id})) {
-    const auto keys = spool_.scan();
+  const auto daemons = find_step_daemons({node_.name, node_.spool_dir, node_.config_path, node_.cluster_id, node_.spool_id});
+  if (daemons.empty()) return;
+  const auto keys = spool_.scan();
+  for (const StepDaemon& daemon : daemons) {
     const bool recorded = !keys || std::ranges::any_of(*keys, [&](const protocol::StepKey& key) {
       const uint32_t pid = spool_.record_of(key).daemon_pid;
       return pid == daemon.process.pid || (pid == 0 && step_id_text(key.id) == daemon.step);

@@ -14,22 +14,14 @@ size_t heavy_text(const JobSpec& spec) {
   return bytes > HeavyTexts::kLight ? bytes : 0;
 }
 
-void add_heavy_text(ClusterState& state, uint32_t uid, size_t bytes) {
-  if (bytes == 0) return;
+void count_heavy_text(ClusterState& state, uint32_t uid, size_t before, size_t after) {
+  if (before == after) return;
   auto texts = std::make_shared<HeavyTexts>(*state.heavy_texts);
-  texts->of_user[uid] += bytes;
-  texts->all += bytes;
-  state.heavy_texts = std::move(texts);
-}
-
-void remove_heavy_text(ClusterState& state, uint32_t uid, size_t bytes) {
-  if (bytes == 0) return;
-  auto texts = std::make_shared<HeavyTexts>(*state.heavy_texts);
-  const auto at = texts->of_user.find(uid);
-  SLUICE_CHECK(at != texts->of_user.end() && at->second >= bytes && texts->all >= bytes);
-  at->second -= bytes;
-  texts->all -= bytes;
-  if (at->second == 0) texts->of_user.erase(at);
+  uint64_t& held = texts->of_user[uid];
+  SLUICE_CHECK(held >= before && texts->all >= before);
+  held = held - before + after;
+  texts->all = texts->all - before + after;
+  if (held == 0) texts->of_user.erase(uid);
   state.heavy_texts = std::move(texts);
 }
 

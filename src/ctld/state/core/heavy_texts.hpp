@@ -29,9 +29,8 @@ struct HeavyTexts {
 // What the specification counts: its texts' bytes, or 0.
 [[nodiscard]] size_t heavy_text(const JobSpec& spec);
 
-// The user's jobs hold `bytes` more, or less.
-void add_heavy_text(ClusterState& state, uint32_t uid, size_t bytes);
-void remove_heavy_text(ClusterState& state, uint32_t uid, size_t bytes);
+// What the user's jobs hold changes from `before` bytes, which are counted, to `after`.
+void count_heavy_text(ClusterState& state, uint32_t uid, size_t before, size_t after);
 
 // kTooManyJobs: `spec` would take its user, or all users, beyond the bound. `before` is the job's as it is, null for a new one.
 [[nodiscard]] Status check_heavy_text(const ClusterState& state, const JobSpec& spec, const JobSpec* before = nullptr);

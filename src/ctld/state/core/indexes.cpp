@@ -102,14 +102,14 @@ ArrayTasks& tasks_of_array(ClusterState& state, JobId array, const JobSpec& spec
   if (!fresh) return tasks;
   tasks.uid = spec.uid;
   tasks.heavy_text = heavy_text(spec);
-  add_heavy_text(state, tasks.uid, tasks.heavy_text);
+  count_heavy_text(state, tasks.uid, 0, tasks.heavy_text);
   return tasks;
 }
 
 void forget_array_if_over(ClusterState& state, JobId array) {
   const ArrayTasks& tasks = state.arrays.at(array);
   if (!tasks.jobs.empty() || !tasks.folded.empty()) return;
-  remove_heavy_text(state, tasks.uid, tasks.heavy_text);
+  count_heavy_text(state, tasks.uid, tasks.heavy_text, 0);
   state.arrays.erase(array);
 }
 
@@ -124,7 +124,7 @@ void index_job(ClusterState& state, const Job& job) {
     if (job.array->task != kNoTask) tasks.by_task.set(job.array->task, job.id);
     if (place.kind == JobPlace::Kind::kActive) count_running_task(state, job, 1);
   } else {
-    add_heavy_text(state, job.spec->uid, heavy_text(*job.spec));
+    count_heavy_text(state, job.spec->uid, 0, heavy_text(*job.spec));
   }
   if (is_unfinished(place.kind)) note_unfinished(state, job);
   const uint64_t request = job.spec->request_id;
@@ -147,7 +147,7 @@ void unindex_job(ClusterState& state, const Job& job) {
     if (job.array->task != kNoTask) tasks.by_task.erase(job.array->task, job.id);
     forget_array_if_over(state, job.array->array_job);
   } else {
-    remove_heavy_text(state, job.spec->uid, heavy_text(*job.spec));
+    count_heavy_text(state, job.spec->uid, heavy_text(*job.spec), 0);
   }
   const uint64_t request = job.spec->request_id;
   if (request == 0) return;
@@ -160,13 +160,13 @@ void unindex_job(ClusterState& state, const Job& job) {
 
 void recount_text(ClusterState& state, const Job& job, const JobSpec& before, const JobSpec& change) {
   if (job.array == nullptr) {
-    remove_heavy_text(state, before.uid, heavy_text(before));
-    return add_heavy_text(state, job.spec->uid, heavy_text(*job.spec));
+    count_heavy_text(state, before.uid, heavy_text(before), 0);
+    return count_heavy_text(state, job.spec->uid, 0, heavy_text(*job.spec));
   }
   const size_t more = heavy_text(change);
   if (more == 0) return;
   state.arrays.edit(job.array->array_job).heavy_text += more;
-  add_heavy_text(state, job.spec->uid, more);
+  count_heavy_text(state, job.spec->uid, 0, more);
 }
 
 void rename_job(ClusterState& state, const Job& job, const JobSpec& before) {

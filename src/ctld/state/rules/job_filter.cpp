@@ -26,7 +26,6 @@ void put_in_order(protocol::QueryJobsRequest& r) {
     sort_once(*list);
   }
   sort_once(r.uids);
-  sort_once(r.states);
 }
 
 uint64_t mask_of(const std::vector<JobState>& states) {
