@@ -66,7 +66,7 @@ int become_program(const ProgramUser* user, std::span<const gid_t> groups, char*
   sigset_t none;
   sigemptyset(&none);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);  // NOLINT(bugprone-signal-handler): the default
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   ::setsid();
   close_on_exec_from(STDERR_FILENO + 1);
   const int null = ::open("/dev/null", O_RDWR);
