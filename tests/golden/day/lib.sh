@@ -32,9 +32,9 @@ ended() {
   state "$1" COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY
 }
 
-# all_free: waits until no job has a node
+# all_free: waits until no job has a node (`-t idle` would count those whose jobs are completing)
 all_free() {
-  until_true '[ "$(sinfo -h -p debug -t idle -o %D)" = 10 ]'
+  until_true "[ \"\$(sinfo -h -p debug -o '%t %D')\" = 'idle 10' ]"
 }
 
 # file NAME: waits until the file is there and not empty
