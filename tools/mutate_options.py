@@ -5,7 +5,9 @@ A page may call an option supported only when it names a test that fails without
 command line before the program sees it, and its test has to fail. Golden and unit tests, verbs and daemons are left out, and
 an option that a test gives in a script or a variable is still seen: such a row is to be looked at by hand.
 
-  tools/mutate_options.py [--build build/dev] [--only REGEX] [--jobs N]
+A test that does not end within 150 s without the option proves nothing and is told as inconclusive.
+
+  tools/mutate_options.py [--build build/dev] [--only REGEX] [--since REVISION] [--jobs N]
 """
 import argparse
 import collections
@@ -21,7 +23,7 @@ import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROW = re.compile(r"\| `(-[^`]*)` \| (.*)")
-TESTED = re.compile(r"supported \| `system:(\w+) (\w+)`")
+TESTED = re.compile(r"(?:supported|acts, not tested yet) \| `(system|issues):(\w+) ([\w.]+)`")
 PERMUTES = {"squeue", "sinfo", "scancel", "sstat", "sdiag", "sattach", "sbcast", "strigger", "scrontab", "scontrol"}
 SUITES = collections.defaultdict(threading.Lock)  # one test of a file at a time: its users and numbers are the file's own
 WRAPPER = '''#!/usr/bin/env python3
@@ -71,7 +73,7 @@ os.execv(real, [{program!r}] + out)
 
 
 def rows():
-    """PROGRAM, NAMES, SUITE, TEST of each option; SUITE is None where no system test is named."""
+    """PROGRAM, NAMES, SUITE, TEST of each option; SUITE (FOLDER/FILE) is None where no script is named."""
     program = None
     with open(os.path.join(ROOT, "docs/compatibility.md"), encoding="utf-8") as page:
         for line in page:
@@ -80,7 +82,23 @@ def rows():
             found = ROW.match(line)
             if found and program:
                 tested = TESTED.match(found[2])
-                yield (program, [name.strip() for name in found[1].split(",")], *(tested.groups() if tested else (None, None)))
+                suite = (f"{tested[1]}/test_{tested[2]}.py", tested[3]) if tested else (None, None)
+                yield (program, [name.strip() for name in found[1].split(",")], *suite)
+
+
+def touched(revision):
+    """The rows that a change since the revision has added to the page or changed on it, as (PROGRAM, NAMES)."""
+    old = subprocess.run(["git", "show", f"{revision}:docs/compatibility.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    with open(os.path.join(ROOT, "docs/compatibility.md"), encoding="utf-8") as page:
+        now = page.read()
+
+    def lines(text):
+        program = None
+        for line in text.splitlines():
+            program = line[3:].split()[0] if line.startswith("## ") else program
+            if found := ROW.match(line):
+                yield program, found[1], line
+    return {(program, names) for program, names, _ in set(lines(now)) - set(lines(old))}
 
 
 def kind_of(build, program, name):
@@ -111,51 +129,59 @@ def mutated(build, folder, program, names, known):
     os.chmod(path, 0o755)
 
 
-def class_of(path, test):
-    """The class of the file that defines the test."""
+def with_class(path, test):
+    """CLASS.TEST; the class is the one of the file that defines the test where the row names none."""
+    if "." in test:
+        return test
     owner = None
     with open(path, encoding="utf-8") as source:
         for line in source:
             found = re.match(r"class (\w+)", line)
             owner = found[1] if found else owner
             if line.startswith(f"    def {test}("):
-                return owner
+                return f"{owner}.{test}"
     raise SystemExit(f"{path} has no {test}")
 
 
 def passes(build, program, known, names, suite, test):
-    """Whether the test passes with a program that does not see `names`; None when it is skipped."""
-    path = os.path.join(ROOT, "tests/system", f"test_{suite}.py")
+    """What becomes of the test with a program that does not see `names`: passes, fails, is skipped, is inconclusive."""
+    path = os.path.join(ROOT, "tests", suite)
     with SUITES[suite], tempfile.TemporaryDirectory(prefix="sluice-mutation-") as folder:
         os.chmod(folder, 0o755)
         mutated(build, folder, program, names, known)
-        env = dict(os.environ, SLUICE_BUILD=folder, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=os.path.dirname(path))
+        env = dict(os.environ, SLUICE_BUILD=folder, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=os.path.join(ROOT, "tests/system"))
         with open(os.path.join(folder, "said"), "w+", encoding="utf-8") as said_file, \
-                subprocess.Popen([sys.executable, path, f"{class_of(path, test)}.{test}"], cwd=os.path.dirname(path), env=env,
+                subprocess.Popen([sys.executable, path, with_class(path, test)], cwd=os.path.dirname(path), env=env,
                                  stdout=subprocess.DEVNULL, stderr=said_file, start_new_session=True) as running:
             try:
                 running.wait(timeout=150)
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGINT)  # so that it takes its cluster down
                 running.wait()
-                return False
+                return "is inconclusive: it did not end within 150 s"
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(running.pid, signal.SIGKILL)  # commands that a failed test has left waiting
             said_file.seek(0)
             said = said_file.read()
-    return None if "skipped=" in said else running.returncode == 0
+    if "skipped=" in said:
+        return "is skipped"
+    return "passes" if running.returncode == 0 else "fails"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(ROOT, "build/dev"))
     parser.add_argument("--only", default="", help="rows whose program, option or test matches")
+    parser.add_argument("--since", help="rows that docs/compatibility.md had otherwise in this revision")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     wanted = [row for row in rows() if row[2] and re.search(options.only, f"{row[0]} {' '.join(row[1])} {row[2]} {row[3]}")
               and os.path.exists(os.path.join(build, "bin", row[0]))]
+    if options.since:
+        fresh = touched(options.since)
+        wanted = [row for row in wanted if (row[0], ", ".join(row[1])) in fresh]
     known = {}
     for program in {row[0] for row in wanted}:
         known[program] = {}
@@ -169,10 +195,9 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         verdicts = pool.map(lambda case: passes(build, case[0], known[case[0]], *case[1:]), cases)
         for at, ((program, names, suite, test), verdict) in enumerate(zip(cases, verdicts), 1):
-            if verdict is not (not names):
+            if verdict != ("fails" if names else "passes"):
                 findings += 1
-                said = {True: "passes", False: "fails", None: "is skipped"}[verdict]
-                print(f"{program} {', '.join(names) or 'with all options'}: {suite} {test} {said}", flush=True)
+                print(f"{program} {', '.join(names) or 'with all options'}: {suite} {test} {verdict}", flush=True)
             if at % 50 == 0:
                 print(f"{at} of {len(cases)} looked at", flush=True)
     print(f"{len(wanted)} options, {findings} findings")

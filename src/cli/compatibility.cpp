@@ -100,6 +100,16 @@ Support support_of(const SubmitOption& option, std::string_view test) {
   return proved ? Support::kSupported : Support::kUntested;
 }
 
+void append_differences(std::string& out) {
+  out.append(
+      "\n## Otherwise than in Slurm 22.05\n\nWhat each command of a user's day prints otherwise is noted beside it in "
+      "`tests/golden/day`.\n\n| about | here | Slurm |\n|---|---|---|\n");
+  for (const CompatibilityDifference& one : compatibility_differences()) {
+    out.append("| ").append(one.about).append(" | ").append(one.ours).append(" | ");
+    out.append(one.theirs).append(one.theirs.empty() ? "|\n" : " |\n");
+  }
+}
+
 void append_submit_options(CommandSet command, std::string& out) {
   append_heading(submit_command_name(command), out);
   for (const SubmitOption& option : submit_options()) {
@@ -134,6 +144,7 @@ std::string compatibility_text() {
   append_keys("scontrol update NodeName=…", node_update_keys(), out);
   append_partition_keys(out);
   append_reservation_keys(out);
+  append_differences(out);
   return out;
 }
 

@@ -21,6 +21,15 @@ struct CompatibilityRow {
 
 [[nodiscard]] std::span<const CompatibilityRow> compatibility_rows();
 
+// Where Sluice does on purpose, or still, otherwise than Slurm 22.05.
+struct CompatibilityDifference {
+  std::string_view about;   // a command or a subject
+  std::string_view ours;    // what is so here
+  std::string_view theirs;  // what Slurm does instead; empty: something else that no script should hang on
+};
+
+[[nodiscard]] std::span<const CompatibilityDifference> compatibility_differences();
+
 // The whole of docs/compatibility.md.
 [[nodiscard]] std::string compatibility_text();
 

@@ -30,6 +30,14 @@ LIMIT_S = 60  # of any condition; far more than any should need
 SPARE = b"slurmstepd: [spare]"  # a daemon that waits for a step
 
 
+def tell_skip(result, test, reason, add=unittest.TestResult.addSkip):
+    print(f"skipped: {test.id()}: {reason}", flush=True)  # for tools/skips.py
+    add(result, test, reason)
+
+
+unittest.TestResult.addSkip = tell_skip
+
+
 def wait_for(condition, what, limit_s=LIMIT_S):
     """Returns the first true value of condition()."""
     end, value = time.monotonic() + limit_s, None

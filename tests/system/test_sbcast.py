@@ -229,6 +229,12 @@ class Bcast(ClusterCase):
         self.assertEqual([os.path.basename(line.strip()) for line in out.splitlines()], self.names())
         self.assertRegex(" ".join(self.names()), r"^slurm_bcast_\d+\.0_n2 slurm_bcast_\d+\.1_n3$")
 
+    def test_compression(self):
+        said = self.run_cmd("srun", "-v", "-N1", f"--bcast={self.folder}/x", "--compress=lz4", self.program).stderr
+        self.assertRegex(said, r"srun: File compressed from \d+ to \d+ ")
+        said = self.run_cmd("srun", "-v", "-N1", f"--bcast={self.folder}/y", self.program).stderr
+        self.assertNotIn("compressed", said)
+
     def test_libraries(self):
         out = self.out("srun", "-N2", f"--bcast={self.folder}/", "--send-libs", "--bcast-exclude=none", "/bin/sh", "-c",
                        'echo $SLURM_NODEID $LD_LIBRARY_PATH')

@@ -32,7 +32,7 @@ constexpr Row kTests[] = {
     {"clusters", "system:sbatch_options test_what_is_said", kSbatch},
     {"clusters", "system:submit_options test_unknown_cluster", kSrun | kSalloc},
     {"comment", kKeptTest},
-    {"compress", "system:sbcast Bcast.test_in_a_job"},
+    {"compress", "system:sbcast Bcast.test_compression"},
     {"constraint", "system:sharing test_features", kSbatch},
     {"constraint", kNodesTest},
     {"contiguous", kNodesTest},

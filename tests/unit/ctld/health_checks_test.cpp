@@ -1,7 +1,7 @@
 // Whose turn it is to be checked.
 #include "ctld/agents/health_checks.hpp"
 
-#include "../state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::ctld {
 namespace {

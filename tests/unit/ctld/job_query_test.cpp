@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/wire/codec.hpp"
-#include "unit/state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::ctld {
 namespace {

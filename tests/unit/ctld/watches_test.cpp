@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "../state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -1,7 +1,7 @@
 // Reboots, mails before the time limit, triggers, crontabs.
 #include <algorithm>
 
-#include "unit/state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

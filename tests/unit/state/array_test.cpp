@@ -2,9 +2,10 @@
 // what is said of them.
 #include <malloc.h>
 
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include "common/names/errors.hpp"
+#include "ctld/state/core/invariants.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
 #include "ctld/state/core/fold.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/rules/job_filter.hpp"
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,5 +1,5 @@
 // Nodes that no file names come, are used and go.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include "ctld/state/rules/launch_message.hpp"
 #include "ctld/state/rules/wanted.hpp"

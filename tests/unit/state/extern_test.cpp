@@ -1,5 +1,5 @@
 // PrologFlags=Contain: the extern step of each job.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include <algorithm>
 

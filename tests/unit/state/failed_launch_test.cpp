@@ -1,5 +1,5 @@
 // Batch jobs that could not be launched: queued again and held, or over where that is forbidden or no help.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,5 +1,5 @@
 // Generic resources of jobs and steps: held, given back, dealt to steps, missing at registration.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include "ctld/fit/place.hpp"
 #include "ctld/state/rules/step_layout.hpp"

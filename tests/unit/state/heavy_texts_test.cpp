@@ -1,6 +1,6 @@
 // A user filled the controller's memory with jobs of megabytes of arguments: what long texts take is bounded for each user and
 // for all, and given back when a job is forgotten.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include "common/names/errors.hpp"
 #include "ctld/state/core/heavy_texts.hpp"

@@ -1,7 +1,7 @@
 // Jobs that are held: larger than what is there now, until they are released. And what jobs wait for that are queued again.
 #include <csignal>
 
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,7 +1,8 @@
 // Heterogeneous jobs: one submission, one start, one end.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/core/invariants.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/rules/dependency.hpp"
 #include "ctld/state/rules/launch_message.hpp"

@@ -7,7 +7,7 @@
 
 #include "common/wire/codec.hpp"
 #include "ctld/state/rules/job_filter.hpp"
-#include "unit/state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,5 +1,5 @@
 // Jobs from submission to purge.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include <csignal>
 

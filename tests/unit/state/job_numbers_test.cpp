@@ -1,7 +1,8 @@
 // What nodes tell a controller whose state was put back from a backup: job numbers and the key that they know.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include "common/protocol/noded.hpp"
+#include "ctld/state/core/invariants.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,5 +1,5 @@
 // ReconfigFlags: what scontrol reconfigure leaves of partitions that scontrol has changed.
-#include "unit/state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,5 +1,5 @@
 // A node whose clock differs too much from the controller's.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

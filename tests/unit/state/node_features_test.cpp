@@ -4,7 +4,7 @@
 #include "common/base/text.hpp"
 #include "common/syntax/node_helpers.hpp"
 #include "ctld/state/rules/wanted.hpp"
-#include "unit/state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include "common/base/text.hpp"
+#include "ctld/state/core/invariants.hpp"
 #include "ctld/state/rules/wanted.hpp"
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -1,5 +1,5 @@
 // Power saving: nodes are put down and woken.
-#include "unit/state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

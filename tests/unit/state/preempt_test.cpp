@@ -1,5 +1,5 @@
 // What decide() makes of a plan that jobs make room: which ones, how they are told, and what becomes of them.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include <csignal>
 

@@ -1,5 +1,5 @@
 // PrologFlags: what waits for which prolog, and what comes of one that fails.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include "ctld/state/rules/launch_message.hpp"
 

@@ -1,7 +1,8 @@
 // Reservations: made, changed, over, and what jobs meet in them.
+#include "ctld/state/core/invariants.hpp"
 #include "ctld/state/rules/reservations.hpp"
 
-#include "unit/state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

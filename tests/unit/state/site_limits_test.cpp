@@ -1,5 +1,5 @@
 // What the configuration allows of jobs, arrays and steps.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

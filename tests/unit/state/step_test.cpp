@@ -1,5 +1,5 @@
 // Steps: layout, sharing of a job's CPUs, ends.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 #include "common/names/step_names.hpp"
 #include "ctld/state/rules/launch_message.hpp"

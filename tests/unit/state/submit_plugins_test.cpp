@@ -1,5 +1,5 @@
 // JobSubmitPlugins: what they fill in and refuse.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

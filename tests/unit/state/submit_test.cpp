@@ -1,5 +1,5 @@
 // What submission makes of a job, and whose it takes.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

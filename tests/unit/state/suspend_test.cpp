@@ -1,5 +1,5 @@
 // Suspend and resume: CPUs come and go, memory and the time limit stay.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "common/names/errors.hpp"
-#include "unit/state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

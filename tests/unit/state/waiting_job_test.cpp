@@ -1,5 +1,5 @@
 // Jobs before they start: what they wait for, and what is refused.
-#include "fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {

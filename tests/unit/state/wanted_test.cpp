@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "ctld/state/rules/orders.hpp"
-#include "unit/state/fixture.hpp"
+#include "support/core_fixture.hpp"
 
 namespace sluice::state {
 namespace {
