@@ -7,7 +7,9 @@ an option that a test gives in a script or a variable is still seen: such a row 
 
 A test that does not end within 150 s without the option proves nothing and is told as inconclusive.
 
-  tools/mutate_options.py [--build build/dev] [--only REGEX] [--since REVISION] [--jobs N]
+  tools/mutate_options.py [--build build/dev] [--only REGEX] [--since REVISION | --changed] [--jobs N]
+
+--changed is --since the upstream branch, or the commit before where that is this one: as clang-tidy has it in tools/test.
 """
 import argparse
 import collections
@@ -84,6 +86,14 @@ def rows():
                 tested = TESTED.match(found[2])
                 suite = (f"{tested[1]}/test_{tested[2]}.py", tested[3]) if tested else (None, None)
                 yield (program, [name.strip() for name in found[1].split(",")], *suite)
+
+
+def base_revision():
+    """The revision of --changed; None where the history begins here."""
+    ask = lambda name: subprocess.run(["git", "rev-parse", "-q", "--verify", name], cwd=ROOT, capture_output=True, text=True,
+                                      check=False).stdout.strip()
+    upstream = ask("@{upstream}")
+    return upstream if upstream and upstream != ask("HEAD") else ask("HEAD~1") or None
 
 
 def touched(revision):
@@ -174,13 +184,15 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build/dev"))
     parser.add_argument("--only", default="", help="rows whose program, option or test matches")
     parser.add_argument("--since", help="rows that docs/compatibility.md had otherwise in this revision")
+    parser.add_argument("--changed", action="store_true", help="--since the upstream branch, or the commit before")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     wanted = [row for row in rows() if row[2] and re.search(options.only, f"{row[0]} {' '.join(row[1])} {row[2]} {row[3]}")
               and os.path.exists(os.path.join(build, "bin", row[0]))]
-    if options.since:
-        fresh = touched(options.since)
+    since = base_revision() if options.changed else options.since
+    if since or options.changed:
+        fresh = touched(since) if since else set()
         wanted = [row for row in wanted if (row[0], ", ".join(row[1])) in fresh]
     known = {}
     for program in {row[0] for row in wanted}:
