@@ -371,6 +371,25 @@ TEST_F(ReservationTest, NothingOfADeletedOneIsShownOfAJobThatWasReleased) {
   EXPECT_EQ(state_.jobs.at(second).flags, 0U) << "RESV_DEL_HOLD would show in place of CANCELLED";
 }
 
+// The sum of two wild numbers is no time, and must not be made.
+TEST_F(ReservationTest, TimesThatAreNoneAreRefused) {
+  ReservationValues wild = values("n1");
+  wild.start = Time(Duration::max() - Duration(1));
+  wild.duration = Duration::max();
+  EXPECT_EQ(make("a", wild), ErrorCode::kInvalidTime);
+  wild.start = kNever;
+  wild.duration = kNever - Time();
+  EXPECT_EQ(make("a", wild), ErrorCode::kInvalidTime);
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  ReservationValues longer;
+  longer.duration_change = ListChange::kRemove;
+  longer.duration = Duration::min();
+  EXPECT_EQ(update("a", longer), ErrorCode::kInvalidTime);
+  longer = {};
+  longer.end = Time(Duration::min());
+  EXPECT_EQ(update("a", longer), ErrorCode::kInvalidTime);
+}
+
 // No day is a Wednesday a week later and of a weekend: whoever looks for it would never come back.
 TEST_F(ReservationTest, ComesAgainInOneWay) {
   EXPECT_EQ(make("a", values("n1", kReservationWeekly | kReservationWeekend)), ErrorCode::kInvalidTime);

@@ -59,6 +59,13 @@ Status set_people(const ChangeReservation& command, Reservation& r) {
   return {};
 }
 
+// Whether sums of them are times: what a command sends is any number.
+bool are_times(const ReservationValues& v) {
+  constexpr Duration kLongest = kNever - Time();
+  const auto is_time = [](const std::optional<Time>& time) { return !time || (*time >= Time() && *time <= kNever); };
+  return is_time(v.start) && is_time(v.end) && (!v.duration || (*v.duration >= -kLongest && *v.duration <= kLongest));
+}
+
 // How long it will last when it lasts `present` now.
 Duration changed_length(const ReservationValues& v, Duration present) {
   if (!v.duration) return present;
@@ -68,6 +75,7 @@ Duration changed_length(const ReservationValues& v, Duration present) {
 
 // It keeps its length when only its start is moved; of an update's end and duration the duration counts.
 Status set_times(const ReservationValues& v, bool create, Time now, Reservation& r) {
+  if (!are_times(v)) return failure(ErrorCode::kInvalidTime);
   const bool floats = ((r.flags | v.add_flags) & kReservationTimeFloat) != 0;
   Period period = create ? Period{} : period_of(r, now);
   const Duration length = create ? v.duration.value_or(Duration(0)) : changed_length(v, period.end - period.start);
@@ -78,7 +86,7 @@ Status set_times(const ReservationValues& v, bool create, Time now, Reservation&
   }
   period.end = v.end && (create || !v.duration) ? *v.end : period.start + length;
   if (create && !v.end && !v.duration) return failure(ErrorCode::kInvalidTime);
-  if (period.end <= period.start || period.end < now - kLate) return failure(ErrorCode::kInvalidTime);
+  if (period.end <= period.start || period.end < now - kLate || period.end > kNever) return failure(ErrorCode::kInvalidTime);
   r.start = floats ? kNoTime + (period.start - now) : period.start;
   r.end = floats ? kNoTime + (period.end - now) : period.end;
   return {};
