@@ -12,7 +12,7 @@ import sys
 
 ALLOWED = pathlib.Path(__file__).resolve().parent.parent / "tests/allowed_skips.txt"
 TEST = re.compile(r"^\d+/\d+ Test(?:ing)?: (.+)$")
-SCRIPT = re.compile(r"^skipped: (?:([\w.]+\.[\w.]+): )?(.+)$")
+SCRIPT = re.compile(r"^skipped: (?:([\w.]+\.[\w.]+|setUpClass \([\w.]+\)): )?(.+)$")
 UNIT = re.compile(r"^\[  SKIPPED \] (\S+) \(\d+ ms\)$")
 
 
