@@ -58,8 +58,8 @@ void run_seeds(Totals& totals, std::atomic<uint64_t>& next, const Arguments& arg
 
 template <size_t I = 0, class Visit>
 void for_each_event_name(Visit&& visit) {
-  if constexpr (I < std::variant_size_v<state::Event>) {
-    visit(std::variant_alternative_t<I, state::Event>::kName);
+  if constexpr (I < std::variant_size_v<state::AnyEvent>) {
+    visit(std::variant_alternative_t<I, state::AnyEvent>::kName);
     for_each_event_name<I + 1>(visit);
   }
 }

@@ -24,6 +24,7 @@
 #include "common/base/describe.hpp"
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
+#include "common/base/variant_class.hpp"
 
 namespace sluice::wire {
 
@@ -113,8 +114,6 @@ template <class T> struct IsVector : std::false_type {};
 template <class T> struct IsVector<std::vector<T>> : std::true_type {};
 template <class T> struct IsOptional : std::false_type {};
 template <class T> struct IsOptional<std::optional<T>> : std::true_type {};
-template <class T> struct IsVariant : std::false_type {};
-template <class... T> struct IsVariant<std::variant<T...>> : std::true_type {};
 template <class T> struct IsShared : std::false_type {};
 template <class T> struct IsShared<std::shared_ptr<const T>> : std::true_type {};
 template <class T> struct IsMap : std::false_type {};
@@ -283,7 +282,7 @@ const T& fresh_instance() {
 
 template <class T>
 void put_message(std::string& out, const T& v) {
-  if constexpr (IsVariant<T>::value) {
+  if constexpr (Variant<T>) {
     std::visit([&](const auto& alternative) {
       put_field(out, std::decay_t<decltype(alternative)>::kTag, alternative);
     }, v);
@@ -298,8 +297,8 @@ void put_message(std::string& out, const T& v) {
 
 template <class T, size_t I = 0>
 bool emplace_alternative(T& v, uint32_t tag, Reader& in, WireType type) {
-  if constexpr (I < std::variant_size_v<T>) {
-    if (std::variant_alternative_t<I, T>::kTag == tag) {
+  if constexpr (I < std::variant_size_v<VariantOf<T>>) {
+    if (std::variant_alternative_t<I, VariantOf<T>>::kTag == tag) {
       get_field(in, type, v.template emplace<I>());
       return true;
     }
@@ -326,7 +325,7 @@ template <class T>
 void get_message(Reader& in, T& v) {
   FieldKey key;
   bool some = next_key(in, key);
-  if constexpr (IsVariant<T>::value) {
+  if constexpr (Variant<T>) {
     for (; some; some = next_key(in, key)) {
       // an alternative this version does not know cannot be skipped: its meaning would be lost
       if (!emplace_alternative(v, key.number, in, key.type)) in.ok = false;

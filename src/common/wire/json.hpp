@@ -64,7 +64,7 @@ template <class T, class Render = NoRender>
       object[json_text(key).template get<std::string>()] = to_json(value, render, defaults);
     }
     return object;
-  } else if constexpr (IsVariant<T>::value) {
+  } else if constexpr (Variant<T>) {
     return std::visit(
         [&](const auto& alternative) {
           Json object = Json::object();

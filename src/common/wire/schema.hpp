@@ -138,11 +138,11 @@ std::string SchemaPrinter::message(std::string name) {
   if (name.empty()) name = type_name<T>();
   const size_t place = reserve(typeid(T), name);
   std::string body;
-  if constexpr (IsVariant<T>::value) {
+  if constexpr (Variant<T>) {
     body = "  oneof kind {\n";
     [&]<class... A>(std::type_identity<std::variant<A...>>) {
       ((body += fmt::format("    {} {} = {};\n", message<A>(), A::kName, A::kTag)), ...);
-    }(std::type_identity<T>());
+    }(std::type_identity<VariantOf<T>>());
     body += "  }\n";
   } else {
     static_assert(Described<T>, "the type has no describe()");
@@ -164,7 +164,7 @@ std::string SchemaPrinter::type_of(const std::string& owner, const char* field) 
     return "bytes";
   else if constexpr (IsShared<T>::value)
     return type_of<std::remove_const_t<typename T::element_type>>(owner, field);
-  else if constexpr (IsVariant<T>::value)
+  else if constexpr (Variant<T>)
     return message<T>(owner + camel_case(field));
   else
     return message<T>();

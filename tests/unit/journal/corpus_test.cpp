@@ -120,9 +120,9 @@ TEST(Corpus, EveryFormatIsStillRead) {
 std::set<std::string> missing_kinds(uint64_t seed, Sequence frames) {
   std::set<std::string> kinds;
   [&]<size_t... I>(std::index_sequence<I...>) {
-    (kinds.insert(std::variant_alternative_t<I, state::Event>::kName), ...);
+    (kinds.insert(std::variant_alternative_t<I, state::AnyEvent>::kName), ...);
   }
-  (std::make_index_sequence<std::variant_size_v<state::Event>>());
+  (std::make_index_sequence<std::variant_size_v<state::AnyEvent>>());
   test::EventMaker maker(seed);
   for (Sequence i = 0; i < frames; ++i) {
     for (const state::Event& event : maker.next())

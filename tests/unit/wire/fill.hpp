@@ -48,7 +48,7 @@ class Filler {
       }
     } else if constexpr (IsMap<T>::value) {
       fill(v["key"]);
-    } else if constexpr (IsVariant<T>::value) {
+    } else if constexpr (Variant<T>) {
       std::visit([&](auto& alternative) { fill(alternative); }, v);
     } else {
       T::describe([&](uint32_t, const char*, auto member) { fill(v.*member); });
@@ -68,15 +68,13 @@ template <class T>
 }
 
 // One value of each alternative of a variant, every field filled.
-template <class T, size_t I = 0>
+template <Variant T>
 [[nodiscard]] std::vector<T> all_alternatives() {
   std::vector<T> values;
   [&]<size_t... Is>(std::index_sequence<Is...>) {
-    (values.push_back(
-         T(std::in_place_index<Is>, filled<std::variant_alternative_t<Is, T>>(Is + 1))),
-     ...);
+    (values.push_back(T(filled<std::variant_alternative_t<Is, VariantOf<T>>>(Is + 1))), ...);
   }
-  (std::make_index_sequence<std::variant_size_v<T>>());
+  (std::make_index_sequence<std::variant_size_v<VariantOf<T>>>());
   return values;
 }
 

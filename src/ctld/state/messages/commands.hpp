@@ -11,6 +11,7 @@
 
 #include "common/base/ids.hpp"
 #include "common/base/time.hpp"
+#include "common/base/variant_class.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/model/job.hpp"
 #include "common/model/node.hpp"
@@ -256,11 +257,25 @@ struct Tick {
   uint64_t number = 0;  // one more each time: long dependencies are looked at by turns
 };
 
-using Command =
+using AnyCommand =
     std::variant<SubmitJob, UpdateJob, SignalJob, CancelJobs, SignalJobs, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
                  CreateHetStep, UpdateNode, UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep,
                  SetTrigger, ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned, PrologDone, PrologsDone,
                  RegisterNode, StartEpoch, ReplaceConfig, NodesTimedOut, NodesNotResponding, NodesResponding,
                  StartJobs, LaunchFailed, UsersGroups, Tick>;
+
+// One command; its special members are in commands.cpp, as those of Event are in events.cpp.
+class Command : public AnyCommand {
+ public:
+  Command();
+  Command(const Command& other);
+  Command(Command&& other) noexcept;
+  Command& operator=(const Command& other);
+  Command& operator=(Command&& other) noexcept;
+  ~Command();
+  template <AlternativeOf<AnyCommand> T>
+  Command(T&& value)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload): as a variant
+      : AnyCommand(std::in_place_type<std::remove_cvref_t<T>>, std::forward<T>(value)) {}
+};
 
 }  // namespace sluice::state
