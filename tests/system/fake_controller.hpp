@@ -25,6 +25,7 @@
 #include "common/protocol/noded.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "common/wire/codec.hpp"
+#include "support/test_port.hpp"
 #include "system/launches.hpp"
 
 namespace sluice::testing {
@@ -49,8 +50,7 @@ class FakeController {
                            .token_socket = folder + "/sack.socket",
                            .munge_socket = {}})
                .value();
-    start_server(0);
-    node_port = free_port();
+    start_server();
   }
   ~FakeController() {
     stop_agent(SIGTERM);
@@ -58,16 +58,9 @@ class FakeController {
     std::filesystem::remove_all(folder);
   }
 
-  // A port nobody has now.
-  static int free_port() {
-    net::RpcServer probe({.addresses = {"127.0.0.1:0"}});
-    EXPECT_TRUE(probe.start());
-    return probe.port();
-  }
-
-  void start_server(int at) {
+  void start_server() {
     server = std::make_unique<net::RpcServer>(net::ServerOptions{
-        .addresses = {fmt::format("127.0.0.1:{}", at)},
+        .addresses = {fmt::format("127.0.0.1:{}", port.number())},
         .receiver = std::string(net::kController),
         .auth = auth,
         .knows_nobody = auth == nullptr,
@@ -106,7 +99,6 @@ class FakeController {
           responder.reply({});
         });
     ASSERT_TRUE(server->start());
-    port = server->port();
   }
 
   void start_agent(const std::string& more_conf = {}) {
@@ -118,7 +110,7 @@ class FakeController {
         "ProctrackType=proctrack/linuxproc\n"
         "NodeName=n1 NodeAddr=127.0.0.1 Port={} CPUs=4 RealMemory=1000\n"
         "PartitionName=debug Nodes=ALL Default=YES\n{}",
-        port, user(), user(), folder, folder, folder, folder, folder, node_port, more_conf);
+        port.number(), user(), user(), folder, folder, folder, folder, folder, node_port.number(), more_conf);
     pid = ::fork();
     if (pid == 0) {
       const int log = ::open((folder + "/stderr").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
@@ -128,7 +120,7 @@ class FakeController {
       ::_exit(127);
     }
     agent = std::make_unique<net::RpcClient>(
-        net::ClientOptions{.addresses = {fmt::format("127.0.0.1:{}", node_port)}, .receiver = "n1", .auth = auth});
+        net::ClientOptions{.addresses = {fmt::format("127.0.0.1:{}", node_port.number())}, .receiver = "n1", .auth = auth});
   }
   void stop_agent(int signal) {
     if (pid <= 0) return;
@@ -136,10 +128,18 @@ class FakeController {
     ::waitpid(std::exchange(pid, -1), nullptr, 0);
   }
 
+  // Whether it became true in time; if not, the test's output has what the agent said.
   template <class Ready>
   [[nodiscard]] bool wait(Ready ready) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, 20s, ready);
+    if (changed.wait_for(lock, 20s, ready)) return true;
+    int status = 0;
+    if (pid > 0 && ::waitpid(pid, &status, WNOHANG) == pid) {
+      pid = -1;
+      ADD_FAILURE() << "the agent has ended, status " << status;
+    }
+    ADD_FAILURE() << "the agent said:\n" << read("stderr") << read("log");
+    return false;
   }
   template <class Change>
   void note(Change change) {
@@ -186,8 +186,9 @@ class FakeController {
   net::CredentialSigner signer = net::CredentialSigner::generate();
   std::unique_ptr<net::RpcServer> server;
   std::unique_ptr<net::RpcClient> agent;
-  int port = 0;
-  int node_port = 0;
+  TestPort port;       // the controller's
+  TestPort node_port;  // the agent's
+  TestPort dead_port;  // of a node that is not there
   pid_t pid = -1;
   std::mutex mutex;
   std::condition_variable changed;

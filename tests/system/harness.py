@@ -73,16 +73,24 @@ def with_preload(env, library):
     return dict(env, LD_PRELOAD=library, ASAN_OPTIONS=f"{options}:verify_asan_link_order=0".lstrip(":"))
 
 
+CLAIMED_PORTS = []  # abstract Unix sockets, which go with this process
+
+
 def free_ports(count):
-    """The first of so many free ports in a row, from a range that `sluice up` leaves alone."""
+    """The first of so many free ports in a row, from a range that `sluice up` leaves alone; no other test takes them."""
     for first in random.sample(range(32001, 32767 - count), 600 - count):
+        claims = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(count)]
         try:
-            for port in range(first, first + count):
+            for port, claim in enumerate(claims, first):
+                claim.bind(f"\0sluice-test-port-{port}")
                 with socket.socket() as s:
                     s.bind(("127.0.0.1", port))
-            return first
         except OSError:
+            for claim in claims:
+                claim.close()
             continue
+        CLAIMED_PORTS.extend(claims)
+        return first
     raise AssertionError("no free ports")
 
 

@@ -40,7 +40,7 @@ std::string tree_below_n0(int port) {
 // n0 is not there.
 TEST(Noded, AReportGoesRoundADeadNode) {
   FakeController controller;
-  controller.start_agent(tree_below_n0(FakeController::free_port()));
+  controller.start_agent(tree_below_n0(controller.dead_port.number()));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
   auto launch = controller.batch_launch(21, "#!/bin/sh\nexit 3\n");
   StepNode dead;
@@ -157,7 +157,7 @@ TEST(Noded, TellsTheNodeAboveItOfPrologsAndCleanedJobs) {
 
 TEST(Noded, PrologsAndCleanedJobsGoRoundADeadNode) {
   FakeController controller;
-  controller.start_agent(tree_below_n0(FakeController::free_port()));
+  controller.start_agent(tree_below_n0(controller.dead_port.number()));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
   run_prolog_and_end_job(controller, 28, [&] {
     ASSERT_TRUE(controller.wait([&] { return !controller.prologs.empty(); }));

@@ -514,7 +514,7 @@ TEST(Noded, BelievesNoAnswerThatTheControllerHasNotSigned) {
     controller.server.reset();
     const auto auth = controller.auth;
     if (!with_key) controller.auth = nullptr;
-    controller.start_server(controller.port);
+    controller.start_server();
     controller.auth = auth;
   };
   const auto logged = [&](const char* text) { return controller.read("log").find(text) != std::string::npos; };
