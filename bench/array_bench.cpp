@@ -1,5 +1,5 @@
-// What ended tasks of an array cost until they are purged: memory and bytes of a checkpoint per task, with
-// records of their own and folded.
+// What ended tasks of an array cost until they are purged: memory and bytes of a checkpoint per
+// task, with records of their own and folded.
 //
 //   array_bench [TASKS]
 #include <malloc.h>
@@ -61,7 +61,11 @@ void run_tasks(ClusterState& state, JobId array, uint32_t tasks) {
     allocation->cpus = 1;
     allocation->nodes.push_back(std::move(part));
     const Time now = from_seconds(10 + task / 100);
-    JobStarted started{.record = array, .partition = "debug", .time_limit = 60, .time = now, .end = now + std::chrono::hours(1)};
+    JobStarted started{.record = array,
+                       .partition = "debug",
+                       .time_limit = 60,
+                       .time = now,
+                       .end = now + std::chrono::hours(1)};
     const JobId job = state.next_job_id;
     started.starts.push_back({task, job, allocation});
     apply(state, started);
@@ -85,7 +89,8 @@ int main(int argc, char** argv) {
   const auto print = [&](const char* what) {
     const size_t memory = in_use() - empty;
     const size_t image = wire::encode(make_image(state)).size();
-    std::printf("%-8s %6zu bytes of memory, %5zu bytes of a checkpoint a task\n", what, memory / tasks, image / tasks);
+    std::printf("%-8s %6zu bytes of memory, %5zu bytes of a checkpoint a task\n", what,
+                memory / tasks, image / tasks);
   };
   print("records");
   ArrayTasksFolded folded;

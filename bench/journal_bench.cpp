@@ -32,10 +32,7 @@ FrameGroup make_group(Sequence& sequence, size_t frames) {
   return group;
 }
 
-void measure(JournalStore& store,
-             Sequence& sequence,
-             size_t in_flight,
-             size_t frames,
+void measure(JournalStore& store, Sequence& sequence, size_t in_flight, size_t frames,
              std::chrono::seconds length) {
   std::mutex mutex;
   std::condition_variable changed;

@@ -53,8 +53,7 @@ Status fill(SqliteStore& store, state::ClusterState& state, uint32_t jobs) {
     for (int i = 0; i < 1000 && id <= jobs; ++i, ++id) {
       const state::Events events = submission(id);
       group.frames.push_back(encode_frame(id, from_seconds(1'800'000'000), events));
-      for (const state::Event& event : events)
-        state::apply(state, event);
+      for (const state::Event& event : events) state::apply(state, event);
     }
     const Result<Sequence> done = store.append(group);
     if (!done) return tl::unexpected(done.error());

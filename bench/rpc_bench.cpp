@@ -91,16 +91,13 @@ struct Chain {
   std::atomic<int>* running;
   void next() {
     client->call<EchoRequest>(EchoRequest{"hello"}, std::chrono::seconds(30),
-                                    [this](const Result<EchoRequest>& reply) {
-                                      if (!reply)
-                                        std::fprintf(stderr, "%s\n", reply.error().text.c_str());
-                                      else
-                                        ++*good;
-                                      if (reply && !*stop)
-                                        next();
-                                      else
-                                        --*running;
-                                    });
+                              [this](const Result<EchoRequest>& reply) {
+                                if (!reply)
+                                  std::fprintf(stderr, "%s\n", reply.error().text.c_str());
+                                else ++*good;
+                                if (reply && !*stop) next();
+                                else --*running;
+                              });
   }
 };
 
@@ -116,14 +113,12 @@ int load(const std::string& port, int connections, int seconds, const char* key_
         ClientOptions{.addresses = {"127.0.0.1:" + port}, .auth = auth}));
     chains.insert(chains.end(), kCallsAtOnce, Chain{clients.back().get(), &stop, &good, &running});
   }
-  for (Chain& chain : chains)
-    chain.next();
+  for (Chain& chain : chains) chain.next();
   std::this_thread::sleep_for(std::chrono::seconds(seconds));
   std::printf("%.0f calls/s, client %.1f us CPU a call\n", static_cast<double>(good) / seconds,
               cpu_ms() * 1e3 / static_cast<double>(good));
   stop = true;
-  while (running > 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (running > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return 0;
 }
 

@@ -43,7 +43,8 @@ state::ClusterState make_cluster(uint32_t nodes, uint32_t cpus) {
   return state;
 }
 
-JobId submit(state::ClusterState& state, uint32_t tasks, uint32_t array = 0, const char* partition = "debug") {
+JobId submit(state::ClusterState& state, uint32_t tasks, uint32_t array = 0,
+             const char* partition = "debug") {
   auto spec = std::make_shared<JobSpec>();
   spec->batch = true;
   spec->uid = 1001;
@@ -99,16 +100,14 @@ void plan(benchmark::State& run, const state::ClusterState& state, size_t starts
 void BM_NothingToDo(benchmark::State& run) {
   state::ClusterState state = make_cluster(1000, 64);
   fill(state);
-  for (uint32_t i = 0; i < 100'000; ++i)
-    submit(state, 1 + i % static_cast<uint32_t>(run.range(0)));
+  for (uint32_t i = 0; i < 100'000; ++i) submit(state, 1 + i % static_cast<uint32_t>(run.range(0)));
   plan(run, state, 0);
 }
 BENCHMARK(BM_NothingToDo)->Arg(1)->Arg(100)->Unit(benchmark::kMillisecond);
 
 void BM_ThousandOneCoreJobs(benchmark::State& run) {
   state::ClusterState state = make_cluster(1000, static_cast<uint32_t>(run.range(0)));
-  for (uint32_t i = 0; i < 1000; ++i)
-    submit(state, 1);
+  for (uint32_t i = 0; i < 1000; ++i) submit(state, 1);
   plan(run, state, 1000);
 }
 BENCHMARK(BM_ThousandOneCoreJobs)->Arg(1)->Arg(64)->Unit(benchmark::kMillisecond);
@@ -120,11 +119,13 @@ void BM_ArrayOfTenThousand(benchmark::State& run) {
 }
 BENCHMARK(BM_ArrayOfTenThousand)->Unit(benchmark::kMillisecond);
 
-// Every core is taken, 10,000 jobs of a higher tier wait: for as many as a pass looks at others make room.
+// Every core is taken, 10,000 jobs of a higher tier wait: for as many as a pass looks at others
+// make room.
 void BM_Preemption(benchmark::State& run) {
   state::ClusterState state = make_cluster(1000, 64);
   fill(state);
-  for (uint32_t i = 0; i < 10'000; ++i) submit(state, 1 + i % static_cast<uint32_t>(run.range(0)), 0, "high");
+  for (uint32_t i = 0; i < 10'000; ++i)
+    submit(state, 1 + i % static_cast<uint32_t>(run.range(0)), 0, "high");
   const Policies policies = make_policies(state);
   size_t leave = 0;
   for (auto _ : run) {
@@ -139,8 +140,7 @@ BENCHMARK(BM_Preemption)->Arg(1)->Arg(100)->Unit(benchmark::kMillisecond);
 // 64-core jobs over four nodes each, while 100,000 others wait.
 void BM_WideJobs(benchmark::State& run) {
   state::ClusterState state = make_cluster(1000, 16);
-  for (uint32_t i = 0; i < 100'000; ++i)
-    submit(state, 64);
+  for (uint32_t i = 0; i < 100'000; ++i) submit(state, 64);
   plan(run, state, 250);
 }
 BENCHMARK(BM_WideJobs)->Unit(benchmark::kMillisecond);

@@ -1,10 +1,12 @@
-// A storm of completions: an array whose tasks all end within a second, told to the controller as agents tell it.
+// A storm of completions: an array whose tasks all end within a second, told to the controller as
+// agents tell it.
 //
 //   storm_bench SLURM_CONF [TASKS]
 //
-// The controller of SLURM_CONF runs, and its nodes are up, but their agents are gone: this program takes their orders
-// and reports the ends, of each node in one call at a time with all that ended meanwhile. bench/storm makes such a
-// cluster. Prints how many frames the journal has of it, and when squeue is empty.
+// The controller of SLURM_CONF runs, and its nodes are up, but their agents are gone: this program
+// takes their orders and reports the ends, of each node in one call at a time with all that ended
+// meanwhile. bench/storm makes such a cluster. Prints how many frames the journal has of it, and
+// when squeue is empty.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -40,9 +42,12 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kStorm = std::chrono::seconds(1);
 constexpr size_t kMostInOneCall = 500;  // as noded/reports/gatherer.cpp
 constexpr Duration kCallTime = std::chrono::seconds(60);
-constexpr uint32_t kTasksInAFrame = 2;  // at least, over the storm; the faster a disk commits, the fewer there are
+// at least, over the storm; the faster a disk commits, the fewer there are
+constexpr uint32_t kTasksInAFrame = 2;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 template <class T>
 T value_of(Result<T> result) {
@@ -53,19 +58,23 @@ T value_of(Result<T> result) {
 class Agents {
  public:
   Agents(const ClusterConfig& config, std::shared_ptr<net::AuthProvider> auth)
-      : fanout_(net::Fanout::create(std::make_shared<net::NodeClients>(auth, std::chrono::seconds(3)))) {
-    const std::string controller = config.controllers[0].address + ":" + std::to_string(config.slurmctld_port);
+      : fanout_(net::Fanout::create(
+            std::make_shared<net::NodeClients>(auth, std::chrono::seconds(3)))) {
+    const std::string controller =
+        config.controllers[0].address + ":" + std::to_string(config.slurmctld_port);
     net::ServerOptions options;
     options.knows_nobody = true;  // one server is all the nodes
     for (const NodeConfig& node : config.nodes) {
       options.addresses.push_back(node.address + ":" + std::to_string(node.port));
-      agents_[node.name].client = std::make_unique<net::AsyncClient>(
-          net::ClientOptions{.addresses = {controller}, .receiver = std::string(net::kController), .auth = auth});
+      agents_[node.name].client = std::make_unique<net::AsyncClient>(net::ClientOptions{
+          .addresses = {controller}, .receiver = std::string(net::kController), .auth = auth});
     }
     server_ = std::make_unique<net::RpcServer>(std::move(options));
     server_->handle<protocol::LaunchStepRequest, protocol::Empty>(
-        [this](const net::CallContext&, const protocol::LaunchStepRequest& request, net::Responder<protocol::Empty> responder) {
-          if (const auto launch = wire::decode<protocol::StepLaunch>(request.launch)) note_launch(*launch);
+        [this](const net::CallContext&, const protocol::LaunchStepRequest& request,
+               net::Responder<protocol::Empty> responder) {
+          if (const auto launch = wire::decode<protocol::StepLaunch>(request.launch))
+            note_launch(*launch);
           responder.reply({});
         });
     fanout_->serve(*server_);
@@ -132,13 +141,14 @@ class Agents {
     if (request.ended.empty()) return;
     agent.busy = true;
     ++calls_;
-    agent.client->call<protocol::Empty>(request, kCallTime, [this, &agent, count = request.ended.size()](const auto& reply) {
-      if (!reply) std::fprintf(stderr, "report failed: %s\n", reply.error().text.c_str());
-      const std::lock_guard lock(mutex_);
-      agent.busy = false;
-      acknowledged_ += count;
-      changed_.notify_one();
-    });
+    agent.client->call<protocol::Empty>(
+        request, kCallTime, [this, &agent, count = request.ended.size()](const auto& reply) {
+          if (!reply) std::fprintf(stderr, "report failed: %s\n", reply.error().text.c_str());
+          const std::lock_guard lock(mutex_);
+          agent.busy = false;
+          acknowledged_ += count;
+          changed_.notify_one();
+        });
   }
 
   std::mutex mutex_;
@@ -162,7 +172,8 @@ void submit(net::AsyncClient& client, uint32_t tasks) {
   request.script = "#!/bin/sh\ntrue\n";
   request.environment = std::string("PATH=/usr/bin:/bin\0", 19);
   std::promise<Result<protocol::SubmitJobReply>> done;
-  client.call<protocol::SubmitJobReply>(request, kCallTime, [&](auto reply) { done.set_value(std::move(reply)); });
+  client.call<protocol::SubmitJobReply>(request, kCallTime,
+                                        [&](auto reply) { done.set_value(std::move(reply)); });
   value_of(done.get_future().get());
 }
 
@@ -171,9 +182,11 @@ bool is_queue_empty(net::AsyncClient& client) {
   std::atomic<bool> any = false;
   std::promise<Status> ended;
   const net::StreamHandle stream = client.listen<protocol::JobChunk>(
-      protocol::QueryJobsRequest{}, [&](const protocol::JobChunk& chunk) { any = any || !chunk.jobs.empty(); },
+      protocol::QueryJobsRequest{},
+      [&](const protocol::JobChunk& chunk) { any = any || !chunk.jobs.empty(); },
       [&](Status status) { ended.set_value(std::move(status)); });
-  if (const Status status = ended.get_future().get(); !status) throw std::runtime_error(status.error().text);
+  if (const Status status = ended.get_future().get(); !status)
+    throw std::runtime_error(status.error().text);
   return !any;
 }
 
@@ -182,14 +195,17 @@ void run(const ClusterConfig& config, uint32_t tasks) {
   const Clock::time_point submitted = Clock::now();
   submit(agents.any_client(), tasks);
   agents.wait_for_launches(tasks);
-  std::printf("%u tasks on %zu nodes run after %.2f s\n", tasks, config.nodes.size(), seconds_since(submitted));
+  std::printf("%u tasks on %zu nodes run after %.2f s\n", tasks, config.nodes.size(),
+              seconds_since(submitted));
 
-  const auto journal = value_of(journal::SqliteReader::open(config.state_save_location + "/journal"));
+  const auto journal =
+      value_of(journal::SqliteReader::open(config.state_save_location + "/journal"));
   const journal::Sequence before = value_of(journal->last_sequence());
   const Clock::time_point start = Clock::now();
   agents.end_all();
   const double acknowledged = seconds_since(start);
-  while (!is_queue_empty(agents.any_client())) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (!is_queue_empty(agents.any_client()))
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   const double empty = seconds_since(start);
   size_t frames = 0, bytes = 0;
   const Status read = journal->read(before + 1, [&](const journal::Frame& frame) {
@@ -198,11 +214,13 @@ void run(const ClusterConfig& config, uint32_t tasks) {
     return true;
   });
   if (!read) throw std::runtime_error(read.error().text);
-  std::printf("ends within 1 s in %zu calls: %zu frames, %zu bytes of the journal (%.0f a task); acknowledged after %.2f s, "
-              "squeue empty after %.2f s\n",
-              agents.calls(), frames, bytes, static_cast<double>(bytes) / tasks, acknowledged, empty);
+  std::printf(
+      "ends within 1 s in %zu calls: %zu frames, %zu bytes of the journal (%.0f a task); acknowledged after %.2f s, "
+      "squeue empty after %.2f s\n",
+      agents.calls(), frames, bytes, static_cast<double>(bytes) / tasks, acknowledged, empty);
   const size_t most = std::max<size_t>(tasks / kTasksInAFrame, 10);
-  if (frames > most) throw std::runtime_error("missed: at most " + std::to_string(most) + " frames were wanted");
+  if (frames > most)
+    throw std::runtime_error("missed: at most " + std::to_string(most) + " frames were wanted");
 }
 
 }  // namespace
@@ -213,7 +231,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    run(value_of(load_config(argv[1])), argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 10'000);
+    run(value_of(load_config(argv[1])),
+        argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 10'000);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "storm_bench: %s\n", error.what());
     return 1;

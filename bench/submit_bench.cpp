@@ -1,8 +1,10 @@
-// Durable submissions per second over gRPC: 16 connections, each with a number of requests under way.
+// Durable submissions per second over gRPC: 16 connections, each with a number of requests under
+// way.
 //
 //   submit_bench SLURM_CONF JOBS [CONNECTIONS [UNDER_WAY]]
 //
-// Every reply means that the job is in the journal. Prints the rate and the controller's memory per job.
+// Every reply means that the job is in the journal. Prints the rate and the controller's memory per
+// job.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -42,9 +44,11 @@ class Load {
   Load(const ClusterConfig& config, uint32_t jobs, uint32_t connections) : left_(jobs) {
     auto auth = net::make_auth(net::auth_options(config));
     if (!auth) throw std::runtime_error(auth.error().text);
-    const std::string address = config.controllers[0].address + ":" + std::to_string(config.slurmctld_port);
+    const std::string address =
+        config.controllers[0].address + ":" + std::to_string(config.slurmctld_port);
     for (uint32_t i = 0; i < connections; ++i) {
-      clients_.push_back(std::make_unique<net::AsyncClient>(net::ClientOptions{.addresses = {address}, .receiver = std::string(net::kController), .auth = *auth}));
+      clients_.push_back(std::make_unique<net::AsyncClient>(net::ClientOptions{
+          .addresses = {address}, .receiver = std::string(net::kController), .auth = *auth}));
     }
     request_.spec.batch = true;
     request_.spec.hold = true;
@@ -75,10 +79,12 @@ class Load {
       if (--under_way_ == 0) done_.notify_one();
       return;
     }
-    client.call<protocol::SubmitJobReply>(request_, std::chrono::seconds(60), [this, &client](const auto& reply) {
-      if (!reply && failed_++ == 0) std::fprintf(stderr, "submission failed: %s\n", reply.error().text.c_str());
-      next(client);
-    });
+    client.call<protocol::SubmitJobReply>(
+        request_, std::chrono::seconds(60), [this, &client](const auto& reply) {
+          if (!reply && failed_++ == 0)
+            std::fprintf(stderr, "submission failed: %s\n", reply.error().text.c_str());
+          next(client);
+        });
   }
 
   std::vector<std::unique_ptr<net::AsyncClient>> clients_;
@@ -109,9 +115,12 @@ int main(int argc, char** argv) {
   Load load(*config, jobs, connections);
   const auto start = std::chrono::steady_clock::now();
   load.run(under_way);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const long after = controller_kib(*config);
-  std::printf("%u jobs in %.2f s: %.0f submissions/s, %u failed; controller %ld -> %ld KiB, %.0f bytes a job\n", jobs,
-              seconds, jobs / seconds, load.failed(), before, after, 1024.0 * static_cast<double>(after - before) / jobs);
+  std::printf(
+      "%u jobs in %.2f s: %.0f submissions/s, %u failed; controller %ld -> %ld KiB, %.0f bytes a job\n",
+      jobs, seconds, jobs / seconds, load.failed(), before, after,
+      1024.0 * static_cast<double>(after - before) / jobs);
   return load.failed() == 0 ? 0 : 1;
 }

@@ -11,14 +11,15 @@
 namespace sluice::cli {
 
 int check_main(int argc, char** argv) {
-  CLI::App app("Looks at slurm.conf and the files beside it and says what is wrong, all of it at once.", "sluice check");
+  CLI::App app(
+      "Looks at slurm.conf and the files beside it and says what is wrong, all of it at once.",
+      "sluice check");
   std::string file;
-  app.add_option("-f,--file", file, "slurm.conf to look at (default: $SLURM_CONF or /etc/slurm/slurm.conf)");
+  app.add_option("-f,--file", file,
+                 "slurm.conf to look at (default: $SLURM_CONF or /etc/slurm/slurm.conf)");
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;
-  }
+  } catch (const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : 1; }
   const ConfigCheck check = check_config(config_path(file));
   std::fputs(check_text(check).c_str(), stdout);
   return check.errors.empty() ? 0 : 1;

@@ -53,7 +53,8 @@ void append_keys(std::string_view title, std::span<const Key> keys, std::string&
 
 void append_list(std::string_view what, const std::vector<std::string>& names, std::string& out) {
   out.append("\n").append(what).append(": ");
-  for (const std::string& name : names) out.append(&name == &names.front() ? "" : ", ").append("`").append(name).append("`");
+  for (const std::string& name : names)
+    out.append(&name == &names.front() ? "" : ", ").append("`").append(name).append("`");
   out.append("\n");
 }
 
@@ -71,7 +72,8 @@ void append_partition_keys(std::string& out) {
 void append_reservation_keys(std::string& out) {
   std::vector<std::string> taken;
   std::vector<std::string> refused;
-  for (const ReservationKeyName& key : reservation_key_names()) (key.taken ? taken : refused).emplace_back(key.name);
+  for (const ReservationKeyName& key : reservation_key_names())
+    (key.taken ? taken : refused).emplace_back(key.name);
   const std::vector<std::string_view> names = reservation_flag_names();
   out.append("\n## scontrol create and update reservation\n");
   append_list("Taken", taken, out);
@@ -89,7 +91,8 @@ void append_row(const CompatibilityRow& row, std::string& out) {
 }
 
 void append_heading(std::string_view title, std::string& out) {
-  out.append("\n## ").append(title).append("\n\n| | state | test, or what it belongs to |\n|---|---|---|\n");
+  out.append("\n## ").append(title).append(
+      "\n\n| | state | test, or what it belongs to |\n|---|---|---|\n");
 }
 
 // A unit test proves that the option reaches the request, not that the cluster obeys it.
@@ -117,7 +120,8 @@ void append_submit_options(CommandSet command, std::string& out) {
     std::string what = "--" + std::string(option.name);
     if (option.letter != 0) what.append(", -").push_back(option.letter);
     const std::string_view test = test_of(option, command);
-    append_row({submit_command_name(command), what, support_of(option, test), test, option.subject}, out);
+    append_row({submit_command_name(command), what, support_of(option, test), test, option.subject},
+               out);
   }
 }
 
@@ -137,7 +141,8 @@ std::string compatibility_text() {
     }
     append_row(row, out);
   }
-  for (const CommandSet submitter : {kSbatch, kSrun, kSalloc}) append_submit_options(submitter, out);
+  for (const CommandSet submitter : {kSbatch, kSrun, kSalloc})
+    append_submit_options(submitter, out);
   append_fields("squeue -o and -O", job_fields(), "cli:Squeue.EveryLetterAsCaptured", out);
   append_fields("sinfo -o and -O", sinfo_fields(), "cli:Fields.SinfoHasThemAll", out);
   append_keys("scontrol update JobId=…", job_update_keys(), out);

@@ -15,17 +15,19 @@ struct CompatibilityRow {
   std::string_view command;
   std::string_view what;  // "--states, -t", or a verb
   Support support;
-  std::string_view test;     // of kSupported
-  std::string_view subject;  // of kNoEffect and kMissing: what it belongs to, or why there is nothing to do
+  std::string_view test;  // of kSupported
+  // of kNoEffect and kMissing: what it belongs to, or why there is nothing to do
+  std::string_view subject;
 };
 
 [[nodiscard]] std::span<const CompatibilityRow> compatibility_rows();
 
 // Where Sluice does on purpose, or still, otherwise than Slurm 22.05.
 struct CompatibilityDifference {
-  std::string_view about;   // a command or a subject
-  std::string_view ours;    // what is so here
-  std::string_view theirs;  // what Slurm does instead; empty: something else that no script should hang on
+  std::string_view about;  // a command or a subject
+  std::string_view ours;   // what is so here
+  // what Slurm does instead; empty: something else that no script should hang on
+  std::string_view theirs;
 };
 
 [[nodiscard]] std::span<const CompatibilityDifference> compatibility_differences();

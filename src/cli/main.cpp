@@ -17,18 +17,12 @@ namespace {
 using sluice::cli::Command;
 
 constexpr Command kSlurmCommands[] = {
-    {"salloc", sluice::cli::salloc_main},
-    {"sattach", sluice::cli::sattach_main},
-    {"sbatch", sluice::cli::sbatch_main},
-    {"sbcast", sluice::cli::sbcast_main},
-    {"scancel", sluice::cli::scancel_main},
-    {"scontrol", sluice::cli::scontrol_main},
-    {"scrontab", sluice::cli::scrontab_main},
-    {"sdiag", sluice::cli::sdiag_main},
-    {"sinfo", sluice::cli::sinfo_main},
-    {"squeue", sluice::cli::squeue_main},
-    {"srun", sluice::cli::srun_main},
-    {"sstat", sluice::cli::sstat_main},
+    {"salloc", sluice::cli::salloc_main},     {"sattach", sluice::cli::sattach_main},
+    {"sbatch", sluice::cli::sbatch_main},     {"sbcast", sluice::cli::sbcast_main},
+    {"scancel", sluice::cli::scancel_main},   {"scontrol", sluice::cli::scontrol_main},
+    {"scrontab", sluice::cli::scrontab_main}, {"sdiag", sluice::cli::sdiag_main},
+    {"sinfo", sluice::cli::sinfo_main},       {"squeue", sluice::cli::squeue_main},
+    {"srun", sluice::cli::srun_main},         {"sstat", sluice::cli::sstat_main},
     {"strigger", sluice::cli::strigger_main},
 };
 constexpr Command kOwnCommands[] = {
@@ -49,8 +43,10 @@ const Command* find(std::span<const Command> commands, std::string_view name) {
 }
 
 void print_help(FILE* out) {
-  std::fputs("Usage: sluice COMMAND [ARGUMENT...]\n       sluice --version | --help\n\n"
-             "Sluice's own commands:", out);
+  std::fputs(
+      "Usage: sluice COMMAND [ARGUMENT...]\n       sluice --version | --help\n\n"
+      "Sluice's own commands:",
+      out);
   for (const Command& command : kOwnCommands) std::fprintf(out, " %s", command.name);
   std::fputs("\nSlurm's commands:", out);
   for (const Command& command : kSlurmCommands) std::fprintf(out, " %s", command.name);
@@ -62,7 +58,8 @@ int run_to_the_end(const Command& command, int argc, char** argv) {
   const int status = command.run(argc, argv);
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  const char* why = errno != 0 ? sluice::errno_text(errno) : "some of it is lost";  // an earlier part
+  // an earlier part
+  const char* why = errno != 0 ? sluice::errno_text(errno) : "some of it is lost";
   std::fprintf(stderr, "%s: error: Cannot write to standard output: %s\n", command.name, why);
   return status != 0 ? status : 1;
 }
@@ -104,6 +101,7 @@ static void fill_descriptors() {
 int main(int argc, char** argv) {
   const char* slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;
   const std::string_view name = argc > 0 ? (slash != nullptr ? slash + 1 : argv[0]) : "sluice";
-  if (const Command* command = find(kSlurmCommands, name)) return run_to_the_end(*command, argc, argv);
+  if (const Command* command = find(kSlurmCommands, name))
+    return run_to_the_end(*command, argc, argv);
   return run_own(argc, argv);
 }

@@ -55,9 +55,13 @@ class CommandRun {
  public:
   // `specs`: of all components of a heterogeneous job, else of the job.
   // `login`: --get-user-env.
-  CommandRun(Client& client, const Submission& submission, const std::vector<JobSpec>& specs, const Allocated& allocated,
-             const std::optional<Environment>& login)
-      : client_(client), submission_(submission), specs_(specs), allocated_(allocated), login_(login) {}
+  CommandRun(Client& client, const Submission& submission, const std::vector<JobSpec>& specs,
+             const Allocated& allocated, const std::optional<Environment>& login)
+      : client_(client),
+        submission_(submission),
+        specs_(specs),
+        allocated_(allocated),
+        login_(login) {}
 
   // Runs it to its end; salloc's exit status.
   int run(boost::asio::io_context& io, JobWatch& watch, std::vector<std::string> words) {
@@ -102,7 +106,8 @@ class CommandRun {
     if (login_) {
       for (const std::string& entry : login_->entries()) {
         const size_t equals = entry.find('=');
-        environment.set(std::string_view(entry).substr(0, equals), std::string_view(entry).substr(equals + 1));
+        environment.set(std::string_view(entry).substr(0, equals),
+                        std::string_view(entry).substr(equals + 1));
       }
     }
     forget_other_job(environment);
@@ -110,7 +115,8 @@ class CommandRun {
     if (specs_.size() > 1) {
       set_het_job_variables(environment);
     } else {
-      set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()), environment);
+      set_allocation_variables(facts_of(allocated_, submission_.job, client_.config()),
+                               environment);
     }
     const std::string& gpus = submission_.settings.gpus_per_node;
     if (!gpus.empty()) environment.set("SLURM_GPUS_PER_NODE", gpus);
@@ -143,17 +149,28 @@ class CommandRun {
 
   // Of a job around this one: what this job has otherwise, or not at all.
   static void forget_other_job(Environment& environment) {
-    constexpr std::string_view kSizes[] = {"SLURM_HET_SIZE",       "SLURM_PACK_SIZE",     "SLURM_JOB_NODELIST",
-                                           "SLURM_NODELIST",       "SLURM_JOB_NUM_NODES", "SLURM_NNODES",
-                                           "SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS",
-                                           "SLURM_NPROCS",         "SLURM_CPUS_PER_TASK", "SLURM_NTASKS_PER_NODE",
-                                           "SLURM_MEM_PER_CPU",    "SLURM_MEM_PER_GPU",   "SLURM_MEM_PER_NODE",
+    constexpr std::string_view kSizes[] = {"SLURM_HET_SIZE",
+                                           "SLURM_PACK_SIZE",
+                                           "SLURM_JOB_NODELIST",
+                                           "SLURM_NODELIST",
+                                           "SLURM_JOB_NUM_NODES",
+                                           "SLURM_NNODES",
+                                           "SLURM_JOB_CPUS_PER_NODE",
+                                           "SLURM_TASKS_PER_NODE",
+                                           "SLURM_NTASKS",
+                                           "SLURM_NPROCS",
+                                           "SLURM_CPUS_PER_TASK",
+                                           "SLURM_NTASKS_PER_NODE",
+                                           "SLURM_MEM_PER_CPU",
+                                           "SLURM_MEM_PER_GPU",
+                                           "SLURM_MEM_PER_NODE",
                                            "SLURM_JOB_PARTITION"};
     for (const std::string_view name : kSizes) environment.unset(name);
     const std::vector<std::string> entries = environment.entries();
     for (const std::string& entry : entries) {
       const std::string name = entry.substr(0, entry.find('='));
-      const bool of_component = name.find("_HET_GROUP_") != std::string::npos || name.find("_PACK_GROUP_") != std::string::npos;
+      const bool of_component = name.find("_HET_GROUP_") != std::string::npos ||
+                                name.find("_PACK_GROUP_") != std::string::npos;
       if (of_component && name.starts_with("SLURM_")) environment.unset(name);
     }
   }
@@ -178,8 +195,10 @@ class CommandRun {
     const JobSpec& job = submission_.job;
     if (job.uid == getuid() && job.gid == getgid()) return true;
     const std::string user = job.user_name.str();
-    const bool done = initgroups(user.c_str(), job.gid) == 0 && setgid(job.gid) == 0 && setuid(job.uid) == 0;
-    if (!done) print_error("salloc", fmt::format("cannot become user {}: {}", user, errno_text(errno)));
+    const bool done =
+        initgroups(user.c_str(), job.gid) == 0 && setgid(job.gid) == 0 && setuid(job.uid) == 0;
+    if (!done)
+      print_error("salloc", fmt::format("cannot become user {}: {}", user, errno_text(errno)));
     return done;
   }
 
@@ -228,7 +247,8 @@ class CommandRun {
   // The command hears of it as of any other end of the job.
   void cancel_job() {
     const auto told = cancel(client_, std::to_string(allocated_.job));
-    if (!told && told.error().code != ErrorCode::kAlreadyDone) print_error("salloc", error_text(told.error()));
+    if (!told && told.error().code != ErrorCode::kAlreadyDone)
+      print_error("salloc", error_text(told.error()));
   }
 
   void updated(const protocol::JobWatchUpdate& update) {
@@ -239,19 +259,18 @@ class CommandRun {
   void revoked(bool timed_out = false) {
     if (std::exchange(revoked_, true)) return;
     if (timed_out) {
-      inform(fmt::format("Job {} has exceeded its time limit and its allocation has been revoked.", allocated_.job));
+      inform(fmt::format("Job {} has exceeded its time limit and its allocation has been revoked.",
+                         allocated_.job));
     } else {
       inform(fmt::format("Job allocation {} has been revoked.", allocated_.job));
     }
     const auto asked = submission_.settings.kill_signal;
-    if (asked)
-      kill(whom(), static_cast<int>(*asked));
-    else if (interactive_)
-      kill(whom(), SIGHUP);
+    if (asked) kill(whom(), static_cast<int>(*asked));
+    else if (interactive_) kill(whom(), SIGHUP);
   }
 
-  // The command and what it starts are a process group of their own. One that a shell put into the background stays in
-  // salloc's, so that the shell can bring both to the front.
+  // The command and what it starts are a process group of their own. One that a shell put into the
+  // background stays in salloc's, so that the shell can bring both to the front.
   [[nodiscard]] bool own_group() const { return !has_terminal_ || in_front_; }
   [[nodiscard]] pid_t whom() const { return own_group() ? -child_ : child_; }
 
@@ -270,7 +289,8 @@ class CommandRun {
     kill(-child_, SIGCONT);
   }
 
-  // The words follow the controller's answer: that the job was ended may be still on its way when its command is over.
+  // The words follow the controller's answer: that the job was ended may be still on its way when
+  // its command is over.
   void relinquish(int status) const {
     if (revoked_) return;
     if (end_allocation(client_, allocated_.job, status)) {
@@ -290,10 +310,8 @@ class CommandRun {
       case SIGHUP:
       case SIGINT:
       case SIGKILL:
-      case SIGQUIT:
-        return 0;
-      default:
-        return error_exit();
+      case SIGQUIT: return 0;
+      default: return error_exit();
     }
   }
 
@@ -351,11 +369,13 @@ int salloc_main(int argc, char** argv) {
   for (Submission& component : components) {
     fill_caller(component, client->config(), argc, argv);
     say_plugins("salloc", component.settings.verbose, client->config());
-    if (const auto status = complete_with_config(component, client->config(), "salloc")) return *status;
+    if (const auto status = complete_with_config(component, client->config(), "salloc"))
+      return *status;
     component.job.interactive = parsers.back().operands().empty();
     specs.push_back(component.job);
   }
-  const bool quiet = std::ranges::any_of(components, [](const Submission& one) { return one.settings.quiet; });
+  const bool quiet =
+      std::ranges::any_of(components, [](const Submission& one) { return one.settings.quiet; });
   components.front().settings.quiet = quiet;
   const Submission& submission = components.front();
   if (submission.step.x11 != X11Nodes::kNone) {
@@ -380,12 +400,14 @@ int salloc_main(int argc, char** argv) {
   if (allocated.exit_status) return *allocated.exit_status;
   if (allocated.grant.allocation) {
     say_debug("salloc", submission.settings.verbose,
-              fmt::format("laying out the {} tasks on {} hosts {}", std::max(1U, submission.job.num_tasks),
-                          allocated.grant.nodes.size(), allocated.grant.allocation->node_list));
+              fmt::format("laying out the {} tasks on {} hosts {}",
+                          std::max(1U, submission.job.num_tasks), allocated.grant.nodes.size(),
+                          allocated.grant.allocation->node_list));
   }
   ring_bell(submission.settings, allocated);
   if (submission.settings.no_shell) return 0;
-  return CommandRun(*client, submission, specs, allocated, login).run(io, watch, parsers.back().operands());
+  return CommandRun(*client, submission, specs, allocated, login)
+      .run(io, watch, parsers.back().operands());
 }
 
 }  // namespace sluice::cli

@@ -43,7 +43,8 @@ struct Attach {
 };
 
 // The task that an option is for; an exit status when its value is no number.
-std::optional<int> take_task(std::string_view option, const char* value, std::optional<uint32_t>& task) {
+std::optional<int> take_task(std::string_view option, const char* value,
+                             std::optional<uint32_t>& task) {
   task = to_number<uint32_t>(value);
   if (task) return kGoOn;
   print_error("sattach", fmt::format("Invalid numeric value \"{}\" for {}.", value, option));
@@ -55,12 +56,15 @@ using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
     {"autocomplete", 0, Takes::kValue, no_effect<O>},
     {"debugger-test", 0, Takes::kNothing, no_effect<O>},
-    {"error-filter", 0, Takes::kValue, [](O& o, V v) { return take_task("error-filter", v, o.session.only_err); }},
+    {"error-filter", 0, Takes::kValue,
+     [](O& o, V v) { return take_task("error-filter", v, o.session.only_err); }},
     {"help", 'h', Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},
-    {"input-filter", 0, Takes::kValue, [](O& o, V v) { return take_task("input-filter", v, o.session.only_in); }},
+    {"input-filter", 0, Takes::kValue,
+     [](O& o, V v) { return take_task("input-filter", v, o.session.only_in); }},
     {"label", 'l', Takes::kNothing, [](O& o, V) { return o.session.label = true, kGoOn; }},
     {"layout", 0, Takes::kNothing, [](O& o, V) { return o.layout = true, kGoOn; }},
-    {"output-filter", 0, Takes::kValue, [](O& o, V v) { return take_task("output-filter", v, o.session.only_out); }},
+    {"output-filter", 0, Takes::kValue,
+     [](O& o, V v) { return take_task("output-filter", v, o.session.only_out); }},
     {"pty", 0, Takes::kNothing, [](O& o, V) { return o.session.pty = true, kGoOn; }},
     {"quiet", 'Q', Takes::kNothing, [](O& o, V) { return o.session.quiet = true, kGoOn; }},
     {"usage", 'u', Takes::kNothing, [](O&, V) { return print_and_end(kUsage); }},
@@ -73,7 +77,9 @@ std::optional<int> read_options(int argc, char** argv, Attach& out) {
   std::vector<char*> words(argv, argv + argc);
   words[0] = name.data();
   words.push_back(nullptr);
-  if (const auto status = read_option_rows<O>("sattach", kOptions, argc, words.data(), out, Reading::kOperandsEnd)) return status;
+  if (const auto status =
+          read_option_rows<O>("sattach", kOptions, argc, words.data(), out, Reading::kOperandsEnd))
+    return status;
   const bool one = optind + 1 == argc;
   const std::string word = one ? words[static_cast<size_t>(optind)] : "";
   const auto named = parse_named_step(word);
@@ -86,15 +92,18 @@ std::optional<int> read_options(int argc, char** argv, Attach& out) {
     out.id.step = *named->step;
     return std::nullopt;
   }
-  print_error("sattach", one ? "Failed to parse stepid from command line options" : "too many parameters");
+  print_error("sattach",
+              one ? "Failed to parse stepid from command line options" : "too many parameters");
   std::fputs(kUsage, stdout);
   return error_exit();
 }
 
 int report_step(const Error& error) {
   // Slurm does not tell a step that is not there, or another's, from such a job
-  const bool no_step = error.code == ErrorCode::kInvalidStepId || error.code == ErrorCode::kAccessDenied;
-  const std::string why = no_step ? std::string(error_sentence(ErrorCode::kInvalidJobId)) : error_text(error);
+  const bool no_step =
+      error.code == ErrorCode::kInvalidStepId || error.code == ErrorCode::kAccessDenied;
+  const std::string why =
+      no_step ? std::string(error_sentence(ErrorCode::kInvalidJobId)) : error_text(error);
   print_error("sattach", fmt::format("Could not get job step info: {}", why));
   return error_exit();
 }
@@ -106,14 +115,14 @@ int print_layout(const StepLayout& layout) {
   for (size_t i = 0; i < layout.nodes.size(); ++i) {
     const StepNode& node = layout.nodes[i];
     std::printf("\tNode %zu (%s), %zu task(s): ", i, node.name.c_str(), node.tasks.size());
-    for (const uint32_t task : node.tasks)
-      std::printf("%u ", task);
+    for (const uint32_t task : node.tasks) std::printf("%u ", task);
     std::printf("\n");
   }
   return 0;
 }
 
-// A step in several components of a heterogeneous job is one in each of them; any of them names the whole.
+// A step in several components of a heterogeneous job is one in each of them; any of them names the
+// whole.
 Result<std::vector<StepId>> parts_of_step(Client& client, StepId id) {
   protocol::DescribeStepRequest request;
   request.id = id;
@@ -121,8 +130,7 @@ Result<std::vector<StepId>> parts_of_step(Client& client, StepId id) {
   if (!reply) return tl::unexpected(reply.error());
   if (reply->step.world == nullptr) return std::vector{id};
   std::vector<StepId> parts;
-  for (const JobId job : reply->step.world->jobs)
-    parts.push_back({job, id.step});
+  for (const JobId job : reply->step.world->jobs) parts.push_back({job, id.step});
   return parts;
 }
 

@@ -30,8 +30,7 @@ struct Batch {
 };
 
 int report_faults(const std::vector<std::string>& faults) {
-  for (const std::string& fault : faults)
-    print_error("sbatch", fault);
+  for (const std::string& fault : faults) print_error("sbatch", fault);
   return error_exit();
 }
 
@@ -42,14 +41,17 @@ std::optional<std::string> wrapped_command(const std::vector<OptionParser>& pars
   return std::nullopt;
 }
 
-// Options of each component: those of its part of the command line, of its part of the script's directives, and of the
-// environment. When the script has more parts than the command line, the last one of that counts for the rest.
+// Options of each component: those of its part of the command line, of its part of the script's
+// directives, and of the environment. When the script has more parts than the command line, the
+// last one of that counts for the rest.
 std::optional<int> read_directives(const std::string& script, const std::string& shown,
                                    std::vector<OptionParser>& parsers) {
   const ScriptComponents in_script = script_components(script);
   if (in_script.old_word) {
-    std::fputs("sbatch: Warning: the \"packjob\" component separator is being deprecated. "
-               "Please, use \"hetjob\" instead.\n", stderr);
+    std::fputs(
+        "sbatch: Warning: the \"packjob\" component separator is being deprecated. "
+        "Please, use \"hetjob\" instead.\n",
+        stderr);
   }
   while (parsers.size() < in_script.count) {
     const OptionParser last = parsers.back();
@@ -61,9 +63,10 @@ std::optional<int> read_directives(const std::string& script, const std::string&
   return std::nullopt;
 }
 
-// What is about the job as a whole and was not said of the first component is taken from the last one that the command
-// line says it of; then each component has it of the one before.
-std::optional<int> apply_options(std::vector<OptionParser>& parsers, const JobSpec& common, Batch& batch) {
+// What is about the job as a whole and was not said of the first component is taken from the last
+// one that the command line says it of; then each component has it of the one before.
+std::optional<int> apply_options(std::vector<OptionParser>& parsers, const JobSpec& common,
+                                 Batch& batch) {
   for (OptionParser& parser : parsers) parser.read_environment();
   for (size_t i = parsers.size(); --i > 0;) parsers[0].inherit_from_behind(parsers[i]);
   for (size_t i = 0; i < parsers.size(); ++i) {
@@ -87,7 +90,8 @@ std::optional<int> read_request(int argc, char** argv, Batch& batch) {
   if (wrapped && !operands.empty()) {
     return report_faults({"Script arguments not permitted with --wrap option"});
   }
-  for (const OptionParser& parser : parsers) {  // before a script is waited for that is not meant to come
+  for (const OptionParser& parser : parsers) {
+    // before a script is waited for that is not meant to come
     Submission tried;
     if (const auto status = parser.apply(tried)) return status;
   }
@@ -101,8 +105,7 @@ std::optional<int> read_request(int argc, char** argv, Batch& batch) {
     batch.script = std::move(*script);
     job.name = operands.empty() ? "sbatch" : operands[0].substr(operands[0].rfind('/') + 1);
     job.command = path;
-    for (size_t i = 1; i < operands.size(); ++i)
-      job.arguments.emplace_back(operands[i]);
+    for (size_t i = 1; i < operands.size(); ++i) job.arguments.emplace_back(operands[i]);
     const std::string shown = operands.empty() ? "stdin" : operands[0];
     if (const auto status = read_directives(batch.script, shown, parsers)) return status;
   }
@@ -129,7 +132,8 @@ int wait_for_end(Client& client, JobId job) {
     });
     if (status) break;
     if (status.error().code == ErrorCode::kAccessDenied) {
-      print_error("sbatch", fmt::format("Unable to wait for job {}: {}", job, error_text(status.error())));
+      print_error("sbatch",
+                  fmt::format("Unable to wait for job {}: {}", job, error_text(status.error())));
       return error_exit();
     }
     if (ends_watch(status.error().code)) break;
@@ -153,7 +157,8 @@ int submit(Client& client, const Batch& batch, const Environment& environment) {
   const SubmitSettings& settings = batch.settings();
   protocol::SubmitJobRequest request;
   request.spec = batch.components.front().job;
-  for (size_t i = 1; i < batch.components.size(); ++i) request.components.push_back(batch.components[i].job);
+  for (size_t i = 1; i < batch.components.size(); ++i)
+    request.components.push_back(batch.components[i].job);
   request.script = batch.script;
   request.environment = environment.to_block();
   request.test_only = settings.test_only;
@@ -196,7 +201,8 @@ int sbatch_main(int argc, char** argv) {
   if (!gpus.empty()) environment->set("SLURM_GPUS_PER_NODE", gpus);
   const StepSpec& steps = batch.components.front().step;
   set_request_variables(steps, *environment);
-  if (!steps.mem_bind.empty()) set_batch_memory_bind(parse_memory_bind(steps.mem_bind), *environment);
+  if (!steps.mem_bind.empty())
+    set_batch_memory_bind(parse_memory_bind(steps.mem_bind), *environment);
   Result<Client> client = Client::open();
   if (!client) return report("sbatch", client.error());
   set_cluster_variable(client->config(), *environment);
@@ -205,7 +211,8 @@ int sbatch_main(int argc, char** argv) {
     fill_caller(component, client->config(), argc, argv);
     say_propagated("sbatch", component);
     say_plugins("sbatch", component.settings.verbose, client->config());
-    if (const auto status = complete_with_config(component, client->config(), "sbatch")) return *status;
+    if (const auto status = complete_with_config(component, client->config(), "sbatch"))
+      return *status;
   }
   return submit(*client, batch, *environment);
 }

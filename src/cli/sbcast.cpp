@@ -21,8 +21,7 @@
 namespace sluice::cli {
 namespace {
 
-constexpr const char* kUsage =
-    "Usage: sbcast [--exclude] [-CfFjpvVwZ] [--send-libs] SOURCE DEST\n";
+constexpr const char* kUsage = "Usage: sbcast [--exclude] [-CfFjpvVwZ] [--send-libs] SOURCE DEST\n";
 constexpr const char* kHelp =
     "Usage: sbcast [OPTIONS] SOURCE DEST\n"
     "  -C, --compress[=lib]  send it compressed: lz4 (the default) or none\n"
@@ -96,31 +95,63 @@ using Row = OptionRow<Options>;
 constexpr Row kRows[] = {
     {"autocomplete", 0, Takes::kValue, no_effect<Options>},
     {"compress", 'C', Takes::kPerhaps,
-     [](Options& o, const char* name) { o.compress = name != nullptr ? name : ""; return kGoOn; }},
-    {"exclude", 0, Takes::kValue, [](Options& o, const char* list) { o.exclude = list; return kGoOn; }},
+     [](Options& o, const char* name) {
+       o.compress = name != nullptr ? name : "";
+       return kGoOn;
+     }},
+    {"exclude", 0, Takes::kValue,
+     [](Options& o, const char* list) {
+       o.exclude = list;
+       return kGoOn;
+     }},
     {"fanout", 'F', Takes::kValue, set_number<&Options::fanout>},
-    {"force", 'f', Takes::kNothing, [](Options& o, const char*) { o.force = true; return kGoOn; }},
+    {"force", 'f', Takes::kNothing,
+     [](Options& o, const char*) {
+       o.force = true;
+       return kGoOn;
+     }},
     {"help", 0, Takes::kNothing, [](Options&, const char*) { return print_and_end(kHelp); }},
-    {"jobid", 'j', Takes::kValue, [](Options& o, const char* job) { o.job = job; return kGoOn; }},
-    {"no-allocation", 'Z', Takes::kPerhaps, [](Options& o, const char*) { o.no_allocation = true; return kGoOn; }},
-    {"nodelist", 'w', Takes::kValue, [](Options& o, const char* list) { o.nodes = list; return kGoOn; }},
-    {"preserve", 'p', Takes::kNothing, [](Options& o, const char*) { o.preserve = true; return kGoOn; }},
+    {"jobid", 'j', Takes::kValue,
+     [](Options& o, const char* job) {
+       o.job = job;
+       return kGoOn;
+     }},
+    {"no-allocation", 'Z', Takes::kPerhaps,
+     [](Options& o, const char*) {
+       o.no_allocation = true;
+       return kGoOn;
+     }},
+    {"nodelist", 'w', Takes::kValue,
+     [](Options& o, const char* list) {
+       o.nodes = list;
+       return kGoOn;
+     }},
+    {"preserve", 'p', Takes::kNothing,
+     [](Options& o, const char*) {
+       o.preserve = true;
+       return kGoOn;
+     }},
     {"send-libs", 0, Takes::kPerhaps, set_libraries},
     {"size", 's', Takes::kValue, set_size},
     {"timeout", 't', Takes::kValue, set_number<&Options::timeout_seconds>},
     {"treewidth", 0, Takes::kValue, set_number<&Options::fanout>},
     {"usage", 0, Takes::kNothing, [](Options&, const char*) { return print_and_end(kUsage); }},
-    {"verbose", 'v', Takes::kNothing, [](Options& o, const char*) { ++o.verbose; return kGoOn; }},
+    {"verbose", 'v', Takes::kNothing,
+     [](Options& o, const char*) {
+       ++o.verbose;
+       return kGoOn;
+     }},
     {"version", 'V', Takes::kNothing,
      [](Options&, const char*) { return std::optional<int>(print_slurm_version()); }},
 };
 
 // A variable stands for the option beside it.
 constexpr std::pair<const char*, const char*> kVariables[] = {
-    {"SBCAST_COMPRESS", "compress"}, {"SBCAST_EXCLUDE", "exclude"},   {"SBCAST_FANOUT", "fanout"},
-    {"SBCAST_FORCE", "force"},       {"SLURM_JOB_ID", "jobid"},       {"SBCAST_PRESERVE", "preserve"},
-    {"SBCAST_SEND_LIBS", "send-libs"}, {"SBCAST_SIZE", "size"},       {"SBCAST_TIMEOUT", "timeout"},
-    {"SBCAST_TREE_WIDTH", "treewidth"},
+    {"SBCAST_COMPRESS", "compress"},   {"SBCAST_EXCLUDE", "exclude"},
+    {"SBCAST_FANOUT", "fanout"},       {"SBCAST_FORCE", "force"},
+    {"SLURM_JOB_ID", "jobid"},         {"SBCAST_PRESERVE", "preserve"},
+    {"SBCAST_SEND_LIBS", "send-libs"}, {"SBCAST_SIZE", "size"},
+    {"SBCAST_TIMEOUT", "timeout"},     {"SBCAST_TREE_WIDTH", "treewidth"},
 };
 
 void read_variables(Options& options) {
@@ -138,7 +169,9 @@ std::string absolute(const std::string& path) {
 }
 
 void show(const BroadcastOptions& o) {
-  const auto line = [](std::string_view key, const auto& value) { say("sbcast", fmt::format("{:<10} = {}", key, value)); };
+  const auto line = [](std::string_view key, const auto& value) {
+    say("sbcast", fmt::format("{:<10} = {}", key, value));
+  };
   say("sbcast", "-----------------------------");
   line("block_size", o.block_bytes);
   line("compress", static_cast<uint32_t>(o.compression));
@@ -159,8 +192,10 @@ BroadcastOptions broadcast_options(const Options& given, const ClusterConfig& co
   const auto usual = option_value(config.bcast_parameters, "Compression");
   if (given.compress) out.compression = compression_of("sbcast", *given.compress);
   else if (usual) out.compression = compression_of("sbcast", *usual);
-  out.exclude = given.exclude ? excluded_folders(*given.exclude) : excluded_folders(join(config.bcast_exclude, ","));
-  out.send_libraries = given.send_libraries.value_or(has_option(config.bcast_parameters, "send_libs"));
+  out.exclude = given.exclude ? excluded_folders(*given.exclude)
+                              : excluded_folders(join(config.bcast_exclude, ","));
+  out.send_libraries =
+      given.send_libraries.value_or(has_option(config.bcast_parameters, "send_libs"));
   out.force = given.force;
   out.preserve = given.preserve;
   out.verbose = given.verbose;
@@ -177,7 +212,9 @@ int check_receivers(const Options& options) {
   } else if (lacks) {
     print_error("sbcast", "--nodelist is for use with --no-allocation.");
   } else if (!options.no_allocation && options.job.empty()) {
-    print_error("sbcast", "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.");
+    print_error(
+        "sbcast",
+        "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.");
   } else {
     return 0;
   }
@@ -189,9 +226,13 @@ int check_receivers(const Options& options) {
 int sbcast_main(int argc, char** argv) {
   Options options;
   read_variables(options);
-  if (const auto status = read_option_rows("sbcast", std::span<const Row>(kRows), argc, argv, options)) return *status;
+  if (const auto status =
+          read_option_rows("sbcast", std::span<const Row>(kRows), argc, argv, options))
+    return *status;
   if (argc - optind != 2) {
-    std::fprintf(stderr, "Need two file names, have %d names\nTry \"sbcast --help\" for more information\n", argc - optind);
+    std::fprintf(stderr,
+                 "Need two file names, have %d names\nTry \"sbcast --help\" for more information\n",
+                 argc - optind);
     return 1;
   }
   if (const int status = check_receivers(options); status != 0) return status;
@@ -215,7 +256,8 @@ int sbcast_main(int argc, char** argv) {
   const Result<JobId> job = find_job(*client, named->job);
   if (!job && job.error().code != ErrorCode::kInvalidJobId) return report("sbcast", job.error());
   const std::string name = number_of_job(named->job) ? options.job : "0";
-  return Broadcast(*client, std::move(what)).send(job.value_or(kNoJob), named->step.value_or(protocol::kWholeJob), name);
+  return Broadcast(*client, std::move(what))
+      .send(job.value_or(kNoJob), named->step.value_or(protocol::kWholeJob), name);
 }
 
 }  // namespace sluice::cli

@@ -28,7 +28,8 @@ int exit_status_of(const Error& error) {
   return status != 0 ? status : 1;
 }
 
-// Lines of a reply about some of an array's tasks that are no news to who cancels it: those that are over need no ending.
+// Lines of a reply about some of an array's tasks that are no news to who cancels it: those that
+// are over need no ending.
 bool is_no_news(const std::string& line) {
   return line.ends_with(error_sentence(ErrorCode::kAlreadyDone)) || line.ends_with(": No error");
 }
@@ -39,7 +40,8 @@ class Cancel {
       : client_(client),
         request_(request),
         filters_(request.has_filter() || request.interactive),
-        plain_(!filters_ && !request.signal_given && !request.batch && std::ranges::none_of(request.targets, names_step)) {}
+        plain_(!filters_ && !request.signal_given && !request.batch &&
+               std::ranges::none_of(request.targets, names_step)) {}
 
   int run() {
     if (!filters_) {
@@ -83,21 +85,19 @@ class Cancel {
     auto reply = call_surely<protocol::CancelJobsReply>(order);
     if (!reply) {
       const std::string text = "slurm_load_jobs error: " + error_text(reply.error());
-      if (reply.error().code == ErrorCode::kUnreachable)
-        std::fprintf(stderr, "%s\n", text.c_str());
-      else
-        print_error("scancel", text);
+      if (reply.error().code == ErrorCode::kUnreachable) std::fprintf(stderr, "%s\n", text.c_str());
+      else print_error("scancel", text);
       return std::nullopt;
     }
-    for (const std::string& target : reply->missing)
-      missing(target);
+    for (const std::string& target : reply->missing) missing(target);
     if (reply->outcomes.empty()) tell_of_none();
     return std::move(*reply);
   }
 
   int tell_of_none() const {
     if (request_.verbose > 0 && request_.has_filter()) {
-      print_error("scancel", fmt::format("No active jobs match ALL job filters, including: {}", filters_text(request_)));
+      print_error("scancel", fmt::format("No active jobs match ALL job filters, including: {}",
+                                         filters_text(request_)));
     }
     return 0;
   }
@@ -150,14 +150,17 @@ class Cancel {
   }
 
   static void print_failure(const std::string& target, std::string_view why) {
-    print_error("scancel", fmt::format("Kill job error on job {}id {}: {}", names_step(target) ? "step " : "", target, why));
+    print_error("scancel", fmt::format("Kill job error on job {}id {}: {}",
+                                       names_step(target) ? "step " : "", target, why));
   }
 
   [[nodiscard]] static bool confirmed(const protocol::CancelOutcome& part) {
     const char* kind = names_step(part.target) ? "step_id" : "job_id";
     std::string answer;
     do {  // until it is an answer
-      print_text(fmt::format("Cancel {}={} name={} partition={} [y/n]? ", kind, part.target, part.name, part.partition), {});
+      print_text(fmt::format("Cancel {}={} name={} partition={} [y/n]? ", kind, part.target,
+                             part.name, part.partition),
+                 {});
       std::fflush(stdout);
       if (!std::getline(std::cin, answer)) return false;
       if (answer.starts_with('y') || answer.starts_with('Y')) return true;
@@ -165,11 +168,12 @@ class Cancel {
     return false;
   }
 
-  // A step is cancelled unless a signal was asked for. KILL is the end of a job in Slurm, unless it is for the script or
-  // the steps alone.
+  // A step is cancelled unless a signal was asked for. KILL is the end of a job in Slurm, unless it
+  // is for the script or the steps alone.
   [[nodiscard]] bool ends(bool step) const {
     if (step) return !request_.signal_given;
-    return !request_.batch && !request_.full && (!request_.signal_given || request_.signal == SIGKILL);
+    return !request_.batch && !request_.full &&
+           (!request_.signal_given || request_.signal == SIGKILL);
   }
 
   [[nodiscard]] protocol::SignalFlags flags_for(bool step) const {
@@ -185,8 +189,8 @@ class Cancel {
   }
 
   void end_target(const std::string& target) {
-    tell_of(target, call_surely<protocol::CountReply>(
-                        protocol::SignalRequest{target, request_.signal, flags_for(names_step(target))}));
+    tell_of(target, call_surely<protocol::CountReply>(protocol::SignalRequest{
+                        target, request_.signal, flags_for(names_step(target))}));
   }
 
   // As many at a time as the controller does in one command.
@@ -200,16 +204,19 @@ class Cancel {
       order.step_flags = flags_for(true);
       order.each_id = true;
       const size_t end = std::min(targets.size(), at + kMostAtOnce);
-      order.filter.ids.assign(targets.begin() + static_cast<ptrdiff_t>(at), targets.begin() + static_cast<ptrdiff_t>(end));
+      order.filter.ids.assign(targets.begin() + static_cast<ptrdiff_t>(at),
+                              targets.begin() + static_cast<ptrdiff_t>(end));
       const auto reply = call_surely<protocol::CancelJobsReply>(order);
       if (!reply || reply->outcomes.empty()) {
-        const Error error = reply ? Error{ErrorCode::kError, "the controller gave no answer"} : reply.error();
+        const Error error =
+            reply ? Error{ErrorCode::kError, "the controller gave no answer"} : reply.error();
         for (; at < end; ++at) tell_of(targets[at], tl::unexpected<Error>(error));
         continue;
       }
       for (const protocol::CancelOutcome& outcome : reply->outcomes) {
         Result<protocol::CountReply> done = protocol::CountReply{outcome.count, outcome.errors};
-        if (outcome.code != ErrorCode::kOk) done = tl::unexpected<Error>(Error{outcome.code, outcome.text});
+        if (outcome.code != ErrorCode::kOk)
+          done = tl::unexpected<Error>(Error{outcome.code, outcome.text});
         tell_of(outcome.target, done);
       }
       at += reply->outcomes.size();
@@ -217,11 +224,15 @@ class Cancel {
   }
 
   void tell_of(const std::string& target, const Result<protocol::CountReply>& reply) {
-    const bool gone = !reply && (reply.error().code == ErrorCode::kInvalidJobId || reply.error().code == ErrorCode::kAlreadyDone);
-    const bool all_over = reply && reply->count == 0 && !reply->errors.empty() && std::ranges::all_of(reply->errors, is_no_news);
-    // Slurm looks for the jobs first when they are not just to end: what is over then is unknown to it
+    const bool gone = !reply && (reply.error().code == ErrorCode::kInvalidJobId ||
+                                 reply.error().code == ErrorCode::kAlreadyDone);
+    const bool all_over = reply && reply->count == 0 && !reply->errors.empty() &&
+                          std::ranges::all_of(reply->errors, is_no_news);
+    // Slurm looks for the jobs first when they are not just to end: what is over then is unknown to
+    // it
     if ((gone || all_over) && !plain_ && !filters_) return missing(target);
-    if (!reply && names_step(target) && reply.error().code == ErrorCode::kJobPending) return;  // it has no steps
+    // it has no steps
+    if (!reply && names_step(target) && reply.error().code == ErrorCode::kJobPending) return;
     announce(target);
     if (!reply) return failed(target, reply.error(), gone);
     for (const std::string& error : reply->errors) {
@@ -232,7 +243,11 @@ class Cancel {
   void announce(const std::string& target) const {
     if (request_.verbose <= 0) return;
     const bool step = names_step(target);
-    const std::string what = fmt::format("{}{} {}", request_.batch ? "batch " : request_.full ? "full " : "", step ? "step" : "job", target);
+    const std::string what = fmt::format("{}{} {}",
+                                         request_.batch  ? "batch "
+                                         : request_.full ? "full "
+                                                         : "",
+                                         step ? "step" : "job", target);
     if (!request_.signal_given || (step && request_.signal == SIGKILL)) {
       say("scancel", "Terminating " + what);
     } else {
@@ -248,7 +263,8 @@ class Cancel {
     }
     // a signal goes to the nodes as it is, and they know nothing of such a step
     if (error.code == ErrorCode::kInvalidStepId && request_.signal_given) return;
-    const Error told = error.code == ErrorCode::kInvalidStepId ? Error{ErrorCode::kInvalidJobId, {}} : error;
+    const Error told =
+        error.code == ErrorCode::kInvalidStepId ? Error{ErrorCode::kInvalidJobId, {}} : error;
     print_failure(target, error_text(told));
     worst_ = std::max(worst_, exit_status_of(told));
   }

@@ -21,7 +21,7 @@ using scontrol::Words;
 
 struct Verb {
   std::string_view name;
-  size_t least = 0;        // words after the verb
+  size_t least = 0;  // words after the verb
   size_t most = SIZE_MAX;
   void (*run)(Session&, const Words&);
 };
@@ -131,7 +131,8 @@ Words split_line(const std::string& line) {
     } else if (quote != '\0') {
       if (c == quote) quote = '\0';
       else word += c;
-    } else if ((c == '"' || c == '\'') && line.find(c, i + 1) != std::string::npos) {  // one that is never closed is a letter
+    } else if ((c == '"' || c == '\'') &&
+               line.find(c, i + 1) != std::string::npos) {  // one that is never closed is a letter
       quote = c;
       in_word = true;
     } else if (c == ' ' || c == '\t') {
@@ -146,7 +147,8 @@ Words split_line(const std::string& line) {
   return out;
 }
 
-// Until exit, quit or the end of the input; "!!" repeats the line before. What no terminal has echoed is shown here.
+// Until exit, quit or the end of the input; "!!" repeats the line before. What no terminal has
+// echoed is shown here.
 void run_interactively(Session& session) {
   std::string previous;
   std::string line;
@@ -179,7 +181,9 @@ std::optional<int> choose_form(Options& o, const char* value) {
   return choose_structured("scontrol", F, value, o.session.form);
 }
 
-std::optional<int> help(Options& /*options*/, const char* /*value*/) { return scontrol::print_help(), 0; }
+std::optional<int> help(Options& /*options*/, const char* /*value*/) {
+  return scontrol::print_help(), 0;
+}
 
 using O = Options;
 using V = const char*;
@@ -223,10 +227,12 @@ int scontrol_main(int argc, char** argv) {
   if (const auto status = choose_structured("scontrol", session.form)) return *status;
   options.cluster = environment("SLURM_CLUSTERS").value_or("");
   const Reading dashed = takes_dashed_words(argc, argv) ? Reading::kOperandsEnd : Reading::kUsual;
-  if (const auto status = read_option_rows<O>("scontrol", kOptions, argc, argv, options, dashed)) return *status;
+  if (const auto status = read_option_rows<O>("scontrol", kOptions, argc, argv, options, dashed))
+    return *status;
   if (!options.cluster.empty()) {
     Client* client = session.client();
-    if (client == nullptr || !accept_cluster("scontrol", options.cluster, client->config())) return 1;
+    if (client == nullptr || !accept_cluster("scontrol", options.cluster, client->config()))
+      return 1;
   }
   if (optind < argc) run_words(session, Words(argv + optind, argv + argc));
   else run_interactively(session);

@@ -85,15 +85,20 @@ std::optional<int> read_options(int argc, char** argv, Options& o) {
       default: std::fputs("Try \"scrontab --help\" for more information\n", stderr); return 1;
     }
   }
-  if (int{o.edit} + int{o.list} + int{o.remove} > 1) return refuse("Only one of -e, -l and -r is taken.");
+  if (int{o.edit} + int{o.list} + int{o.remove} > 1)
+    return refuse("Only one of -e, -l and -r is taken.");
   if (argc - optind > 1) return refuse("Only one file is taken.");
   if (optind < argc) o.file = argv[optind];
-  if (o.file && (o.edit || o.list || o.remove)) return refuse("A file is not taken with -e, -l or -r.");
+  if (o.file && (o.edit || o.list || o.remove))
+    return refuse("A file is not taken with -e, -l or -r.");
   // NOLINTBEGIN(concurrency-mt-unsafe): one thread
   o.user = name == nullptr ? getpwuid(getuid()) : getpwnam(name);
   // NOLINTEND(concurrency-mt-unsafe)
-  if (o.user == nullptr) return refuse(fmt::format("user {} is not known", name == nullptr ? std::to_string(getuid()) : name));
-  if (name != nullptr && getuid() != 0 && o.user->pw_uid != getuid()) return refuse("Only root can use the -u option");
+  if (o.user == nullptr)
+    return refuse(
+        fmt::format("user {} is not known", name == nullptr ? std::to_string(getuid()) : name));
+  if (name != nullptr && getuid() != 0 && o.user->pw_uid != getuid())
+    return refuse("Only root can use the -u option");
   if (!o.edit && !o.list && !o.remove && !o.file) o.file = "-";
   return std::nullopt;
 }
@@ -112,17 +117,23 @@ Environment line_environment(const CrontabLine& line, const passwd& user) {
 
 // The options of a #SCRON line; false when they are wrong (which was said).
 bool read_options_line(uint32_t number, const std::string& text, OptionParser& parser) {
-  const auto bad = [number](std::string_view what) { return fail(fmt::format("line {}: {}", number, what)), false; };
+  const auto bad = [number](std::string_view what) {
+    return fail(fmt::format("line {}: {}", number, what)), false;
+  };
   const std::string at_its_place = std::string(number - 1, '\n') + "#SBATCH " + text + "\n";
   Submission tried;
-  if (parser.read_script(at_its_place, "crontab") || parser.apply(tried)) return bad("the options are not valid");
-  if (tried.settings.wait_for_end) return bad("--wait is not for crontabs");  // nobody is there who would
-  if (!parser.passed_over().empty()) return bad("--" + parser.passed_over().front() + " is not for crontabs");
+  if (parser.read_script(at_its_place, "crontab") || parser.apply(tried))
+    return bad("the options are not valid");
+  // nobody is there who would
+  if (tried.settings.wait_for_end) return bad("--wait is not for crontabs");
+  if (!parser.passed_over().empty())
+    return bad("--" + parser.passed_over().front() + " is not for crontabs");
   return true;
 }
 
 // One line as sbatch would send it; nothing when its options are wrong (which was said).
-std::optional<protocol::CronEntry> make_entry(const CrontabLine& line, const Options& options, const ClusterConfig& config) {
+std::optional<protocol::CronEntry> make_entry(const CrontabLine& line, const Options& options,
+                                              const ClusterConfig& config) {
   OptionParser parser(kSbatch, "scrontab");
   Submission submission;
   JobSpec& job = submission.job;
@@ -171,7 +182,8 @@ int install(Client& client, const Options& options, const std::string& text) {
   }
   const auto reply = client.call<protocol::ReplaceCrontabReply>(request);
   if (!reply) return fail("The crontab cannot be installed: " + error_text(reply.error()));
-  if (reply->failed_line != 0) return fail(fmt::format("line {}: {}", reply->failed_line, reply->error));
+  if (reply->failed_line != 0)
+    return fail(fmt::format("line {}: {}", reply->failed_line, reply->error));
   for (size_t i = 0; options.verbose > 0 && i < reply->jobs.size(); ++i) {
     std::fprintf(stderr, "scrontab: line %u is job %u\n", (*lines)[i].number, reply->jobs[i]);
   }
@@ -183,7 +195,8 @@ std::optional<std::string> read_all(const std::string& name) {
 }
 
 Result<protocol::QueryCrontabReply> present(Client& client, const Options& options) {
-  return client.call<protocol::QueryCrontabReply>(protocol::QueryCrontabRequest{options.user->pw_uid});
+  return client.call<protocol::QueryCrontabReply>(
+      protocol::QueryCrontabRequest{options.user->pw_uid});
 }
 
 int list(Client& client, const Options& options) {
@@ -226,7 +239,8 @@ bool ask_again() {
   return answer == 'y' || answer == 'Y';
 }
 
-int edit_file(Client& client, const Options& options, const std::string& path, const std::string& before) {
+int edit_file(Client& client, const Options& options, const std::string& path,
+              const std::string& before) {
   while (true) {
     if (!run_editor(path)) return fail("the editor failed; the crontab is as it was");
     const auto text = read_file(path);
@@ -246,9 +260,11 @@ int edit(Client& client, const Options& options) {
   const std::string text = reply->present ? reply->text : kSkeleton;
   std::string path = "/tmp/scrontab-XXXXXX";
   const int fd = mkostemp(path.data(), O_CLOEXEC);
-  const bool written = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool written =
+      fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (fd >= 0) close(fd);
-  const int status = written ? edit_file(client, options, path, text) : fail(path + ": " + errno_text(errno));
+  const int status =
+      written ? edit_file(client, options, path, text) : fail(path + ": " + errno_text(errno));
   unlink(path.c_str());
   return status;
 }
@@ -261,7 +277,8 @@ int scrontab_main(int argc, char** argv) {
   Result<Client> client = Client::open();
   if (!client) return report("scrontab", client.error());
   client->keep_asking();
-  if (!has_option(client->config().scron_parameters, "enable")) return refuse("scrontab is disabled on this cluster");
+  if (!has_option(client->config().scron_parameters, "enable"))
+    return refuse("scrontab is disabled on this cluster");
   if (options.list) return list(*client, options);
   if (options.remove) return remove(*client, options);
   if (options.edit) return edit(*client, options);

@@ -19,7 +19,8 @@
 namespace sluice::cli {
 namespace {
 
-constexpr const char* kUsage = "Usage: sdiag [-M cluster] [-aritT] [--json[=parser]] [--yaml[=parser]]\n";
+constexpr const char* kUsage =
+    "Usage: sdiag [-M cluster] [-aritT] [--json[=parser]] [--yaml[=parser]]\n";
 constexpr const char* kHelp =
     "Usage: sdiag [OPTIONS]\n"
     "  -a, --all              show all statistics (the default)\n"
@@ -52,18 +53,23 @@ constexpr OptionRow<O> kOptions[] = {
     {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
     {"clusters", 'M', Takes::kValue, nullptr},
     {"help", 'h', Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},
-    {"json", 0, Takes::kPerhaps, [](O& o, V v) { return choose_structured("sdiag", StructuredForm::kJson, v, o.form); }},
+    {"json", 0, Takes::kPerhaps,
+     [](O& o, V v) { return choose_structured("sdiag", StructuredForm::kJson, v, o.form); }},
     {"no-trunc", 0, Takes::kNothing, no_effect<O>},
     {"reset", 'r', Takes::kNothing, [](O& o, V) { return o.reset = true, kGoOn; }},
     {"sort-by-id", 'i', Takes::kNothing, [](O& o, V) { return o.order = CallOrder::kId, kGoOn; }},
-    {"sort-by-time", 't', Takes::kNothing, [](O& o, V) { return o.order = CallOrder::kTotal, kGoOn; }},
-    {"sort-by-time2", 'T', Takes::kNothing, [](O& o, V) { return o.order = CallOrder::kAverage, kGoOn; }},
+    {"sort-by-time", 't', Takes::kNothing,
+     [](O& o, V) { return o.order = CallOrder::kTotal, kGoOn; }},
+    {"sort-by-time2", 'T', Takes::kNothing,
+     [](O& o, V) { return o.order = CallOrder::kAverage, kGoOn; }},
     {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsage); }},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
-    {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return choose_structured("sdiag", StructuredForm::kYaml, v, o.form); }},
+    {"yaml", 0, Takes::kPerhaps,
+     [](O& o, V v) { return choose_structured("sdiag", StructuredForm::kYaml, v, o.form); }},
 };
 
-void print_structured(const Options& options, const Client& client, Json records, std::vector<std::string> errors) {
+void print_structured(const Options& options, const Client& client, Json records,
+                      std::vector<std::string> errors) {
   StructuredDocument document;
   document.key = "statistics";
   document.records = std::move(records);
@@ -74,7 +80,8 @@ void print_structured(const Options& options, const Client& client, Json records
   print_document(options.form, std::move(document));
 }
 
-int print_statistics(const Options& options, const Client& client, const protocol::QueryStatisticsReply& reply) {
+int print_statistics(const Options& options, const Client& client,
+                     const protocol::QueryStatisticsReply& reply) {
   if (options.form) {
     print_structured(options, client, statistics_json(reply), {});
   } else {
@@ -91,15 +98,19 @@ int sdiag_main(int argc, char** argv) {
   options.command_line.assign(argv, argv + argc);
   if (const auto status = choose_structured("sdiag", options.form)) return *status;
   options.cluster = environment("SLURM_CLUSTERS").value_or("");
-  if (const auto status = read_option_rows<O>("sdiag", kOptions, argc, argv, options)) return *status;
+  if (const auto status = read_option_rows<O>("sdiag", kOptions, argc, argv, options))
+    return *status;
   Result<Client> client = Client::open();
   if (!client) return report("sdiag", client.error());
   client->keep_asking();
-  if (!options.cluster.empty() && !accept_cluster("sdiag", options.cluster, client->config())) return 1;
-  const auto reply = client->call<protocol::QueryStatisticsReply>(protocol::QueryStatisticsRequest{options.reset});
+  if (!options.cluster.empty() && !accept_cluster("sdiag", options.cluster, client->config()))
+    return 1;
+  const auto reply =
+      client->call<protocol::QueryStatisticsReply>(protocol::QueryStatisticsRequest{options.reset});
   if (!reply) {
     const std::string why =
-        fmt::format("{}: {}", options.reset ? "slurm_reset_statistics" : "slurm_get_statistics", error_text(reply.error()));
+        fmt::format("{}: {}", options.reset ? "slurm_reset_statistics" : "slurm_get_statistics",
+                    error_text(reply.error()));
     std::fprintf(stderr, "%s\n", why.c_str());
     if (options.form) print_structured(options, *client, Json::object(), {why});
     return 255;

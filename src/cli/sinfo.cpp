@@ -37,14 +37,13 @@ struct Widths {
   size_t node = 9;
 };
 
-Widths measure(const std::vector<const PartitionRecord*>& partitions, const std::vector<NodeRecord>& nodes) {
+Widths measure(const std::vector<const PartitionRecord*>& partitions,
+               const std::vector<NodeRecord>& nodes) {
   Widths widths;
   for (const PartitionRecord* p : partitions) {
     widths.partition = std::max(widths.partition, p->config.name.size() + p->config.is_default);
   }
-  for (const NodeRecord& n : nodes) {
-    widths.node = std::max(widths.node, n.node.name.size());
-  }
+  for (const NodeRecord& n : nodes) { widths.node = std::max(widths.node, n.node.name.size()); }
   return widths;
 }
 
@@ -68,8 +67,8 @@ std::string all_format() {
   for (const char first : {'a', 'A'}) {
     for (char c = first; c < first + 26; ++c) {
       if (find_field(sinfo_fields(), c) == nullptr) continue;
-      if (!all.empty()) all += all.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos
-                                   ? "|" : " |";
+      if (!all.empty())
+        all += all.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos ? "|" : " |";
       all.append("%").push_back(c);
     }
   }
@@ -146,8 +145,10 @@ StructuredDocument empty_document(const SinfoOptions& o, const Client& client) {
 }
 
 int cannot_load(const SinfoOptions& o, const Client& client, const Error& error) {
-  const bool nodes = error.code == ErrorCode::kAccessDenied && !has_option(client.config().private_data, "partitions");
-  const std::string why = fmt::format("slurm_load_{}: {}", nodes ? "node" : "partitions", error_text(error));
+  const bool nodes = error.code == ErrorCode::kAccessDenied &&
+                     !has_option(client.config().private_data, "partitions");
+  const std::string why =
+      fmt::format("slurm_load_{}: {}", nodes ? "node" : "partitions", error_text(error));
   std::fprintf(stderr, "%s\n", why.c_str());
   if (o.form) {
     StructuredDocument document = empty_document(o, client);
@@ -190,8 +191,8 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   if (structured) {
     grouping.fields.clear();
     for (const SinfoField& field : sinfo_fields()) {
-      const bool names_one = field.name == "NodeHost" || field.name == "NodeAddr" ||
-                             field.name == "Port";
+      const bool names_one =
+          field.name == "NodeHost" || field.name == "NodeAddr" || field.name == "Port";
       if (!names_one) grouping.fields.push_back(&field);
     }
   }
@@ -211,7 +212,8 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
 
 // sinfo -T
 int print_reservations(const SinfoOptions& o, Client& client) {
-  const auto reply = client.call<protocol::QueryReservationsReply>(protocol::QueryReservationsRequest{});
+  const auto reply =
+      client.call<protocol::QueryReservationsReply>(protocol::QueryReservationsRequest{});
   if (!reply) {
     std::fprintf(stderr, "slurm_load_reservations: %s\n", error_text(reply.error()).c_str());
     return 1;
@@ -222,15 +224,18 @@ int print_reservations(const SinfoOptions& o, Client& client) {
   }
   if (o.long_form && !o.no_header) print_date(reply->now);
   size_t width = 9;
-  for (const auto& record : reply->reservations) width = std::max(width, record.reservation.name.size());
+  for (const auto& record : reply->reservations)
+    width = std::max(width, record.reservation.name.size());
   const auto print = [&](auto&&... cells) {
-    std::puts(shown_text(fmt::format("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}", cells...), {}).c_str());
+    std::puts(
+        shown_text(fmt::format("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}", cells...), {}).c_str());
   };
-  if (!o.no_header) print("RESV_NAME", width, "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
+  if (!o.no_header)
+    print("RESV_NAME", width, "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
   for (const auto& record : reply->reservations) {
     const Reservation& r = record.reservation;
-    print(r.name, width, record.active ? "ACTIVE" : "INACTIVE", format_time(r.start), format_time(r.end),
-          format_span(r.end - r.start), record.node_list);
+    print(r.name, width, record.active ? "ACTIVE" : "INACTIVE", format_time(r.start),
+          format_time(r.end), format_span(r.end - r.start), record.node_list);
   }
   return 0;
 }
@@ -246,8 +251,9 @@ int sinfo_main(int argc, char** argv) {
   if (!accept_cluster("sinfo", options.cluster, client->config())) return 1;
   if (options.reservations) return print_reservations(options, *client);
   bool first = true;
-  return repeat_every(options.iterate_seconds,
-                      [&] { return query_and_print(options, *client, std::exchange(first, false)); });
+  return repeat_every(options.iterate_seconds, [&] {
+    return query_and_print(options, *client, std::exchange(first, false));
+  });
 }
 
 }  // namespace sluice::cli

@@ -16,8 +16,9 @@ struct SinfoOptions {
   std::optional<std::string> sort;
   // Filters: nothing passes an empty one, all where there is none.
   std::optional<std::vector<std::string>> partitions;
-  std::optional<std::vector<std::string>> nodes;                     // expanded
-  std::optional<std::vector<std::vector<NodeStateName>>> any_state;  // any of them, each "all of these"
+  std::optional<std::vector<std::string>> nodes;  // expanded
+  // any of them, each "all of these"
+  std::optional<std::vector<std::vector<NodeStateName>>> any_state;
   bool all = false;
   bool all_given = false, partitions_given = false;  // on the command line
   bool dead = false;
@@ -33,7 +34,7 @@ struct SinfoOptions {
   bool convert = true;
   uint32_t iterate_seconds = 0;
   std::string cluster;
-  uint32_t verbose = 0;                  // -v, counted
+  uint32_t verbose = 0;                   // -v, counted
   std::string nodes_given, states_given;  // as written, for -v
   StructuredChoice form;
   std::vector<std::string> command_line;

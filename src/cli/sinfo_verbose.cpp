@@ -24,13 +24,14 @@ std::string as_names(const TableFormat& format) {
     if (field == nullptr) continue;
     const bool list = field->name == "NodeList";
     if (!out.empty()) out += ",";
-    out += fmt::format("{}:{}{}{}", to_lower(field->name), column.right ? "." : "", list ? 0 : column.width,
-                       &column == &format.columns.back() ? "" : " ");
+    out += fmt::format("{}:{}{}{}", to_lower(field->name), column.right ? "." : "",
+                       list ? 0 : column.width, &column == &format.columns.back() ? "" : " ");
   }
   return out;
 }
 
-// Fields by which nodes are told apart, as Slurm calls them. "default_time_flag =false" is as there.
+// Fields by which nodes are told apart, as Slurm calls them. "default_time_flag =false" is as
+// there.
 struct FlagRow {
   std::string_view flag;
   std::string_view fields;  // of them, any

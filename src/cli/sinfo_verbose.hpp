@@ -9,6 +9,7 @@
 namespace sluice::cli {
 
 // `format`: the layout that is used.
-[[nodiscard]] std::string sinfo_options_text(const SinfoOptions& options, const TableFormat& format);
+[[nodiscard]] std::string sinfo_options_text(const SinfoOptions& options,
+                                             const TableFormat& format);
 
 }  // namespace sluice::cli

@@ -56,7 +56,8 @@ TableFormat choose_format(const SqueueOptions& o) {
   return parse_letter_format(o.long_form ? kLongFormat : kJobFormat);
 }
 
-// What Slurm sorts jobs by: fewer letters than there are columns, and some that are none, which sort nothing here.
+// What Slurm sorts jobs by: fewer letters than there are columns, and some that are none, which
+// sort nothing here.
 constexpr std::string_view kJobOrders = "bcdefghijlmnptuvzBCDGHIJLMNOPQSTUV";
 
 // Nothing when a letter is wrong (said). Steps take any.
@@ -79,10 +80,14 @@ std::optional<std::vector<SortField<Row>>> choose_order(const SqueueOptions& o,
 
 // The controller was asked for whole jobs: whether one of them was named but for this component.
 bool is_other_component(const SqueueOptions& o, const Job& job) {
-  if (job.het == nullptr || std::ranges::none_of(o.jobs, [](const NamedJob& named) { return named.component.has_value(); })) return false;
+  if (job.het == nullptr || std::ranges::none_of(o.jobs, [](const NamedJob& named) {
+        return named.component.has_value();
+      }))
+    return false;
   return std::ranges::none_of(o.jobs, [&](const NamedJob& named) {
     const auto id = to_number<JobId>(named.id);
-    return (id == job.id || id == job.het->leader) && named.component.value_or(job.het->offset) == job.het->offset;
+    return (id == job.id || id == job.het->leader) &&
+           named.component.value_or(job.het->offset) == job.het->offset;
   });
 }
 
@@ -137,7 +142,8 @@ std::vector<JobView> make_rows(const SqueueOptions& o, const Records& records,
 
 using HostSet = std::set<std::string>;
 
-// -s, -n and -w of a step: the name is its own or its job's, the nodes are those that it has of its job's.
+// -s, -n and -w of a step: the name is its own or its job's, the nodes are those that it has of its
+// job's.
 bool step_wanted(const SqueueOptions& o, const StepView& view, const HostSet& nodes) {
   const auto has = [](const std::vector<std::string>& list, std::string_view text) {
     return std::ranges::find(list, text) != list.end();
@@ -145,10 +151,14 @@ bool step_wanted(const SqueueOptions& o, const StepView& view, const HostSet& no
   std::string id;
   append_step_id(view, id);
   if (!o.steps.empty() && !has(o.steps, id) && !has(o.steps, step_id_text(view.step->id)) &&
-      !has(o.steps, step_id_text({view.step->id.job, number_of_step(view.step->id.step)}))) return false;
-  if (!o.step_names.empty() && !has(o.step_names, step_name(view)) && !has(o.step_names, view.job().spec().name)) return false;
+      !has(o.steps, step_id_text({view.step->id.job, number_of_step(view.step->id.step)})))
+    return false;
+  if (!o.step_names.empty() && !has(o.step_names, step_name(view)) &&
+      !has(o.step_names, view.job().spec().name))
+    return false;
   if (nodes.empty() || view.step->layout == nullptr) return true;
-  return std::ranges::any_of(view.step->layout->nodes, [&nodes](const StepNode& node) { return nodes.contains(node.name); });
+  return std::ranges::any_of(view.step->layout->nodes,
+                             [&nodes](const StepNode& node) { return nodes.contains(node.name); });
 }
 
 std::vector<StepView> make_step_rows(const SqueueOptions& o, const Records& records,
@@ -169,10 +179,13 @@ std::vector<StepView> make_step_rows(const SqueueOptions& o, const Records& reco
 template <class Row>
 int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
                 std::vector<Row> rows, size_t records, const RenderContext& context) {
-  Table<Row> table("squeue", std::is_same_v<Row, StepView> && !o.names ? "job step" : "job", fields, choose_format(o));
+  Table<Row> table("squeue", std::is_same_v<Row, StepView> && !o.names ? "job step" : "job", fields,
+                   choose_format(o));
   std::string out;
-  if (!o.no_header && (o.iterate_seconds != 0 || o.long_form || o.verbose > 0)) print_date(context.now);
-  if (o.verbose > 0) out = fmt::format("last_update_time={} records={}\n", to_seconds(context.now), records);
+  if (!o.no_header && (o.iterate_seconds != 0 || o.long_form || o.verbose > 0))
+    print_date(context.now);
+  if (o.verbose > 0)
+    out = fmt::format("last_update_time={} records={}\n", to_seconds(context.now), records);
   if (!o.cluster.empty() && !o.no_header) out.append("CLUSTER: ").append(o.cluster).append("\n");
   if (!o.no_header) table.append_header(out);
   flush_text(out);
@@ -188,8 +201,7 @@ int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
   return 0;
 }
 
-Status load(const SqueueOptions& o,
-            Client& client,
+Status load(const SqueueOptions& o, Client& client,
             const std::function<void(protocol::JobChunk&&)>& take) {
   if (o.nobody || !o.empty_filters.empty()) return {};
   return client.query_jobs(
@@ -205,7 +217,8 @@ std::string cannot_load(const Status& status) {
 // Each chunk is written as it comes.
 int print_structured(const SqueueOptions& o, Client& client) {
   const NodeShapes shapes = node_shapes(client.nodes());
-  std::optional<DocumentPrinter> printer;  // begun when it is known that there is an answer, or none
+  // begun when it is known that there is an answer, or none
+  std::optional<DocumentPrinter> printer;
   Time now = kNoTime;
   const Status status = load(o, client, [&](protocol::JobChunk&& chunk) {
     now = chunk.now;
@@ -233,21 +246,22 @@ int query_and_print(const SqueueOptions& o, Client& client) {
   Time now = kNoTime;
   const Status status = load(o, client, [&](protocol::JobChunk&& chunk) {
     now = chunk.now;
-    if (records.empty())
-      records = std::move(chunk.jobs);
-    else
-      std::move(chunk.jobs.begin(), chunk.jobs.end(), std::back_inserter(records));
+    if (records.empty()) records = std::move(chunk.jobs);
+    else std::move(chunk.jobs.begin(), chunk.jobs.end(), std::back_inserter(records));
   });
   if (!status) return cannot_load(status), 1;
   if (now == kNoTime) now = current_time();
   const RenderContext context = render_context(client.config(), now, o.convert);
-  if (o.step_mode) return print_table(o, step_fields(), make_step_rows(o, records, context), records.size(), context);
+  if (o.step_mode)
+    return print_table(o, step_fields(), make_step_rows(o, records, context), records.size(),
+                       context);
   std::vector<JobView> rows = make_rows(o, records, context);
   const auto gathered = o.one_row_a_task ? std::deque<GatheredTasks>{} : gather_waiting_tasks(rows);
   return print_table(o, job_fields(), std::move(rows), records.size(), context);
 }
 
-// -w: every name must be a node or a host of the cluster; localhost is this one. The nodes' names, folded.
+// -w: every name must be a node or a host of the cluster; localhost is this one. The nodes' names,
+// folded.
 std::optional<std::string> check_nodes(const std::string& list, Client& client) {
   std::vector<std::string> names;
   const auto given = expand_hosts(list);
@@ -288,7 +302,9 @@ int squeue_main(int argc, char** argv) {
     options.request.nodes = *nodes;
   }
   options.request.steps = options.step_mode || options.form;
-  if (options.step_mode && !options.form) options.step_names = std::exchange(options.request.names, {});  // steps have names, too
+  // steps have names, too
+  if (options.step_mode && !options.form)
+    options.step_names = std::exchange(options.request.names, {});
   if (!options.step_mode && !options.request.ids.empty()) options.request.hidden_partitions = true;
   options.request.missing_is_error = !options.step_mode;
   if (options.start && options.states_given.empty()) options.request.states = {JobState::kPending};

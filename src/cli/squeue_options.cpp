@@ -143,14 +143,18 @@ bool take_tasks(std::string_view& text) {
   const size_t end = text[0] == '*' ? 1 : std::min(text.find(']'), text.size() - 1) + 1;
   const std::string_view taken = text.substr(0, end);
   text.remove_prefix(end);
-  return taken == "*" || (taken.size() > 2 && taken.ends_with(']') &&
-                          taken.substr(1, end - 2).find_first_not_of("0123456789,:%-") == std::string_view::npos);
+  return taken == "*" ||
+         (taken.size() > 2 && taken.ends_with(']') &&
+          taken.substr(1, end - 2).find_first_not_of("0123456789,:%-") == std::string_view::npos);
 }
 
-// "12", "12_3", "12+1"; a step of it, as in "12.0", and what stands behind a blank are passed over as in Slurm.
+// "12", "12_3", "12+1"; a step of it, as in "12.0", and what stands behind a blank are passed over
+// as in Slurm.
 std::optional<NamedJob> read_job_id(std::string_view text) {
   const std::string_view all = text;
-  if (!take_number(text) || to_number<JobId>(all.substr(0, all.size() - text.size())).value_or(1) == 0) return std::nullopt;
+  if (!take_number(text) ||
+      to_number<JobId>(all.substr(0, all.size() - text.size())).value_or(1) == 0)
+    return std::nullopt;
   const bool tasks = text.starts_with('_');
   if (tasks) text.remove_prefix(1);
   if (tasks && !take_tasks(text)) return std::nullopt;
@@ -190,7 +194,8 @@ std::optional<int> take_jobs(const char* list, SqueueOptions& o) {
     o.jobs.push_back(*job);
     piece.clear();
   }
-  if (!piece.empty()) return fail(std::string("Invalid job id: ") + list);  // a bracket that is not closed
+  // a bracket that is not closed
+  if (!piece.empty()) return fail(std::string("Invalid job id: ") + list);
   if (o.request.ids.empty()) o.empty_filters.insert('j');
   return std::nullopt;
 }
@@ -232,7 +237,8 @@ std::optional<int> from_environment(SqueueOptions& o) {
   if (environment("SQUEUE_ALL")) o.request.hidden_partitions = true;
   if (environment("SQUEUE_ARRAY") || environment("SQUEUE_ARRAY_UNIQUE")) o.one_row_a_task = true;
   if (environment("SQUEUE_PRIORITY")) o.one_row_a_partition = true;
-  if (const auto v = environment("SQUEUE_ACCOUNT")) o.request.accounts = listed('A', to_lower(*v), o);
+  if (const auto v = environment("SQUEUE_ACCOUNT"))
+    o.request.accounts = listed('A', to_lower(*v), o);
   if (const auto v = environment("SQUEUE_PARTITION")) take_partitions(*v, o);
   if (const auto v = environment("SQUEUE_QOS")) o.request.qos = listed('q', *v, o);
   if (const auto v = environment("SQUEUE_NAMES")) o.request.names = listed('n', *v, o);
@@ -248,9 +254,11 @@ std::optional<int> from_environment(SqueueOptions& o) {
 using O = SqueueOptions;
 using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
-    {"account", 'A', Takes::kValue, [](O& o, V v) { return o.request.accounts = listed('A', to_lower(v), o), kGoOn; }},
+    {"account", 'A', Takes::kValue,
+     [](O& o, V v) { return o.request.accounts = listed('A', to_lower(v), o), kGoOn; }},
     {"accounts", 'A', Takes::kValue, nullptr},
-    {"all", 'a', Takes::kNothing, [](O& o, V) { return o.request.hidden_partitions = true, kGoOn; }},
+    {"all", 'a', Takes::kNothing,
+     [](O& o, V) { return o.request.hidden_partitions = true, kGoOn; }},
     {"array", 'r', Takes::kNothing, [](O& o, V) { return o.one_row_a_task = true, kGoOn; }},
     {"array-unique", 'r', Takes::kNothing, nullptr},
     {"autocomplete", 0, Takes::kValue, no_effect<O>},
@@ -261,20 +269,27 @@ constexpr OptionRow<O> kOptions[] = {
     {"Format", 'O', Takes::kValue, [](O& o, V v) { return o.names = v, kGoOn; }},
     {"format", 'o', Takes::kValue, [](O& o, V v) { return o.letters = v, kGoOn; }},
     {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelpText); }},
-    {"helpformat", 0, Takes::kNothing, [](O&, V) { return print_fields(job_fields()), std::optional(0); }},
-    {"helpFormat", 0, Takes::kNothing, [](O&, V) { return print_fields(job_fields()), std::optional(0); }},
-    {"helpstate", 0, Takes::kNothing, [](O&, V) { return print_and_end((job_state_names() + "\n").c_str()); }},
-    {"hide", 0, Takes::kNothing, [](O& o, V) { return o.request.hidden_partitions = false, kGoOn; }},
+    {"helpformat", 0, Takes::kNothing,
+     [](O&, V) { return print_fields(job_fields()), std::optional(0); }},
+    {"helpFormat", 0, Takes::kNothing,
+     [](O&, V) { return print_fields(job_fields()), std::optional(0); }},
+    {"helpstate", 0, Takes::kNothing,
+     [](O&, V) { return print_and_end((job_state_names() + "\n").c_str()); }},
+    {"hide", 0, Takes::kNothing,
+     [](O& o, V) { return o.request.hidden_partitions = false, kGoOn; }},
     {"iterate", 'i', Takes::kValue, [](O& o, V v) { return take_seconds(v, o); }},
     {"jobs", 'j', Takes::kPerhapsWord, [](O& o, V v) { return take_jobs(v, o); }},
     {"json", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kJson, v, o); }},
-    {"licenses", 'L', Takes::kValue, [](O& o, V v) { return o.request.licenses = listed('L', v, o), kGoOn; }},
+    {"licenses", 'L', Takes::kValue,
+     [](O& o, V v) { return o.request.licenses = listed('L', v, o), kGoOn; }},
     {"local", 0, Takes::kNothing, no_effect<O>},
     {"long", 'l', Takes::kNothing, [](O& o, V) { return o.long_form = true, kGoOn; }},
     {"me", 0, Takes::kNothing, [](O& o, V) { return take_me(o), kGoOn; }},
-    {"name", 'n', Takes::kValue, [](O& o, V v) { return o.request.names = listed('n', v, o), kGoOn; }},
+    {"name", 'n', Takes::kValue,
+     [](O& o, V v) { return o.request.names = listed('n', v, o), kGoOn; }},
     {"noconvert", 0, Takes::kNothing, [](O& o, V) { return o.convert = false, kGoOn; }},
-    {"node", 'w', Takes::kValue, [](O& o, V v) { return o.node_list = v, listed('w', v, o), kGoOn; }},
+    {"node", 'w', Takes::kValue,
+     [](O& o, V v) { return o.node_list = v, listed('w', v, o), kGoOn; }},
     {"nodelist", 'w', Takes::kValue, nullptr},
     {"nodes", 'w', Takes::kValue, nullptr},
     {"noheader", 'h', Takes::kNothing, [](O& o, V) { return o.no_header = true, kGoOn; }},
@@ -284,7 +299,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"partitions", 'p', Takes::kValue, nullptr},
     {"priority", 'P', Takes::kNothing, [](O& o, V) { return o.one_row_a_partition = true, kGoOn; }},
     {"qos", 'q', Takes::kValue, [](O& o, V v) { return o.request.qos = listed('q', v, o), kGoOn; }},
-    {"reservation", 'R', Takes::kValue, [](O& o, V v) { return o.request.reservations = listed('R', v, o), kGoOn; }},
+    {"reservation", 'R', Takes::kValue,
+     [](O& o, V v) { return o.request.reservations = listed('R', v, o), kGoOn; }},
     {"running-over", 0, Takes::kValue, [](O& o, V v) { return take_span(v, o.running_over); }},
     {"running-under", 0, Takes::kValue, [](O& o, V v) { return take_span(v, o.running_under); }},
     {"sib", 0, Takes::kNothing, no_effect<O>},
@@ -333,7 +349,8 @@ std::string squeue_options_text(const SqueueOptions& o) {
   for (size_t i = 0; o.verbose > 1 && i < q.states.size(); ++i) {
     lines.raw(fmt::format("state_list[{}] = {}\n", i, job_state_text(q.states[i])));
   }
-  for (size_t i = 0; o.verbose > 1 && i < q.uids.size(); ++i) lines.raw(fmt::format("user_list[{}] = {}\n", i, q.uids[i]));
+  for (size_t i = 0; o.verbose > 1 && i < q.uids.size(); ++i)
+    lines.raw(fmt::format("user_list[{}] = {}\n", i, q.uids[i]));
   lines.rule();
   lines.raw("\n\n");
   return lines.out();

@@ -13,36 +13,38 @@ namespace sluice::cli {
 
 // Of --jobs.
 struct NamedJob {
-  std::string id;                     // "12", "12_3"
-  std::optional<uint32_t> component;  // "12+1": of a heterogeneous job this one alone; any other job has but one
+  std::string id;  // "12", "12_3"
+  // "12+1": of a heterogeneous job this one alone; any other job has but one
+  std::optional<uint32_t> component;
 };
 
 struct SqueueOptions {
   protocol::QueryJobsRequest request;
-  std::vector<NamedJob> jobs;       // those of request.ids, where --jobs gave them
-  std::vector<std::string> steps;   // of --steps: "12.0"
+  std::vector<NamedJob> jobs;           // those of request.ids, where --jobs gave them
+  std::vector<std::string> steps;       // of --steps: "12.0"
   std::vector<std::string> step_names;  // -n beside it
   bool step_mode = false;
-  bool by_jobs = false;             // --jobs, with or without a list
+  bool by_jobs = false;                // --jobs, with or without a list
   std::optional<std::string> letters;  // -o
   std::optional<std::string> names;    // -O
   std::optional<std::string> sort;
   bool long_form = false;
   bool no_header = false;
-  bool one_row_a_task = false;      // -r
-  bool one_row_a_partition = false; // -P
+  bool one_row_a_task = false;       // -r
+  bool one_row_a_partition = false;  // -P
   bool start = false;
   bool only_state = false;
   bool convert = true;
-  bool nobody = false;              // the users named are unknown: nothing matches
-  std::set<char> empty_filters;     // letters of options that were given without a value: nothing matches these either
-  std::optional<uint32_t> not_user; // --notme
-  Duration running_over{-1};        // negative: no such filter
+  bool nobody = false;  // the users named are unknown: nothing matches
+  // letters of options that were given without a value: nothing matches these either
+  std::set<char> empty_filters;
+  std::optional<uint32_t> not_user;  // --notme
+  Duration running_over{-1};         // negative: no such filter
   Duration running_under{-1};
   uint32_t iterate_seconds = 0;
-  std::string node_list;            // -w, to be checked against the cluster's nodes
-  std::string cluster;              // -M
-  uint32_t verbose = 0;             // -v, counted
+  std::string node_list;  // -w, to be checked against the cluster's nodes
+  std::string cluster;    // -M
+  uint32_t verbose = 0;   // -v, counted
   std::string jobs_given, states_given, steps_given, users_given;  // as written, for -v
   StructuredChoice form;
   std::vector<std::string> command_line;

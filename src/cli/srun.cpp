@@ -60,13 +60,16 @@ class Srun {
   int run(int argc, char** argv) {
     const ClusterConfig& config = client_.config();
     for (Part& part : parts_) {
-      if (part.binds_cpus && config.task_plugin.empty()) say("srun", "cluster configuration lacks support for cpu binding");
+      if (part.binds_cpus && config.task_plugin.empty())
+        say("srun", "cluster configuration lacks support for cpu binding");
       fill_caller(part.submission, config, argc, argv);
       say_propagated("srun", part.submission);
       if (const auto status = complete_with_config(part.submission, config, "srun")) return *status;
     }
     say_plugins("srun", submission_.settings.verbose, config);
-    if (std::ranges::any_of(parts_, [](const Part& part) { return part.submission.settings.test_only; })) return test();
+    if (std::ranges::any_of(parts_,
+                            [](const Part& part) { return part.submission.settings.test_only; }))
+      return test();
     if (submission_.settings.no_allocate) return run_outside();
     own_ = submission_.settings.job_id == 0;
     for (Part& part : parts_) {
@@ -88,7 +91,8 @@ class Srun {
     if (own_) {
       // first: a watch that breaks off cancels the job
       const JobId job = parts_.front().job;
-      if (!cancelled_ || !cancel(client_, std::to_string(job))) end_allocation(client_, job, wait_status_);
+      if (!cancelled_ || !cancel(client_, std::to_string(job)))
+        end_allocation(client_, job, wait_status_);
     }
     return status;
   }
@@ -97,7 +101,8 @@ class Srun {
   int test() {
     protocol::SubmitJobRequest request;
     request.spec = submission_.job;
-    for (size_t i = 1; i < parts_.size(); ++i) request.components.push_back(parts_[i].submission.job);
+    for (size_t i = 1; i < parts_.size(); ++i)
+      request.components.push_back(parts_[i].submission.job);
     request.test_only = true;
     return print_test("srun", submit_job(client_, request, kSrun));
   }
@@ -113,9 +118,11 @@ class Srun {
     if (!submission_.settings.quiet) say("srun", "do not allocate resources");
     const auto names = expand_hosts(submission_.job.required_nodes.view());
     const size_t held = names ? names->size() : 0;
-    const uint32_t wanted = submission_.job.min_nodes != 0 ? submission_.job.min_nodes : static_cast<uint32_t>(held);
+    const uint32_t wanted =
+        submission_.job.min_nodes != 0 ? submission_.job.min_nodes : static_cast<uint32_t>(held);
     if (held == 0 || wanted > held) {
-      return fail_with({fmt::format("Only allocated {} nodes asked for {}", held, wanted), "Job creation failure."});
+      return fail_with({fmt::format("Only allocated {} nodes asked for {}", held, wanted),
+                        "Job creation failure."});
     }
     for (const NodeConfig& node : client_.nodes()) {
       if (node.name == names->front()) first_node_ = node.address;
@@ -142,15 +149,19 @@ class Srun {
   static StepId outside_step_id() {
     const uint64_t random = new_request_id();
     const auto high = static_cast<uint32_t>(random >> 32), low = static_cast<uint32_t>(random);
-    return {kFirstOutsideJob + high % (kLastOutsideJob - kFirstOutsideJob + 1), low % kFirstStepPart};
+    return {kFirstOutsideJob + high % (kLastOutsideJob - kFirstOutsideJob + 1),
+            low % kFirstStepPart};
   }
 
   // As when an agent refuses it.
-  static int report_launch_failure(const protocol::LaunchOutsideRequest& request, const Error& error) {
+  static int report_launch_failure(const protocol::LaunchOutsideRequest& request,
+                                   const Error& error) {
     constexpr uint32_t kNoAddress = 1012;
-    const std::string why = error.code == ErrorCode::kInvalidNodeName ? error_number_text(kNoAddress) : error_text(error);
-    print_error("srun", fmt::format("Task launch for StepId={}.{} failed on node {}: {}", request.id.job, request.id.step,
-                                    request.node_list, why));
+    const std::string why = error.code == ErrorCode::kInvalidNodeName
+                                ? error_number_text(kNoAddress)
+                                : error_text(error);
+    print_error("srun", fmt::format("Task launch for StepId={}.{} failed on node {}: {}",
+                                    request.id.job, request.id.step, request.node_list, why));
     print_error("srun", fmt::format("Application launch failed: {}", why));
     say("srun", "Job step aborted");
     return shell_code(launch_failure_status(why));
@@ -162,9 +173,12 @@ class Srun {
     JobSpec& job = part.submission.job;
     if (const Status known = check_gres(job, client_.config().gres_types); !known) {
       std::string why(error_sentence(known.error().code));
-      if (known.error().code == ErrorCode::kInvalidTres) {  // of the job's or step's own, says Slurm
+      if (known.error().code == ErrorCode::kInvalidTres) {
+        // of the job's or step's own, says Slurm
         const JobId id = part.submission.settings.job_id;
-        why = (own_ ? "Unable to allocate resources: " : fmt::format("Unable to create step for job {}: ", id)) + why;
+        why = (own_ ? "Unable to allocate resources: "
+                    : fmt::format("Unable to create step for job {}: ", id)) +
+              why;
       }
       return fail_with({std::move(why)});
     }
@@ -182,7 +196,8 @@ class Srun {
       job.min_nodes = job.max_nodes = job.num_tasks = 1;
       job.ntasks_per_node = 0;
       step.overlap = OverlapKind::kOverlap;
-      job.gres = job.tres_per_job = job.tres_per_socket = job.tres_per_task = {};  // all of the job's
+      // all of the job's
+      job.gres = job.tres_per_job = job.tres_per_socket = job.tres_per_task = {};
     }
     if (const auto status = choose_mpi(step)) return *status;
     if (step.x11 != X11Nodes::kNone) {
@@ -192,14 +207,16 @@ class Srun {
     }
     const SubmitSettings& settings = part.submission.settings;
     Environment caller = current_environment();  // --export chooses of this, too
-    caller.set("SRUN_DEBUG", std::to_string(kUsualDebug + settings.verbose - (settings.quiet ? 1 : 0)));
+    caller.set("SRUN_DEBUG",
+               std::to_string(kUsualDebug + settings.verbose - (settings.quiet ? 1 : 0)));
     Result<Environment> chosen = exported_environment(settings, caller);
     if (!chosen) return fail_with({chosen.error().text});
     part.environment = std::move(*chosen);
     set_caller_variables(part.environment);
     set_cluster_variable(client_.config(), part.environment);
     if (spawned_) part.environment.set(kMpiSpawnedVariable, spawned_->text);
-    if (own_ && parts_.size() > 1) part.environment.set("SLURM_HET_SIZE", std::to_string(parts_.size()));
+    if (own_ && parts_.size() > 1)
+      part.environment.set("SLURM_HET_SIZE", std::to_string(parts_.size()));
     if (!part.submission.settings.name_given) job.name = srun::base_name(part.program[0]);
     else part.environment.set("SLURM_JOB_NAME", job.name.view());
     return std::nullopt;
@@ -228,14 +245,15 @@ class Srun {
     }
     Submission request = submission_;
     request.job = specs.front();
-    const Allocated allocated =
-        allocate(client_, io_, watch_, request, kSrun, std::vector<JobSpec>(specs.begin() + 1, specs.end()));
+    const Allocated allocated = allocate(client_, io_, watch_, request, kSrun,
+                                         std::vector<JobSpec>(specs.begin() + 1, specs.end()));
     if (allocated.exit_status) return allocated.exit_status;
     const protocol::JobWatchUpdate& grant = allocated.grant;
     if (!grant.nodes.empty()) first_node_ = grant.nodes[0].host;
     parts_.front().job = allocated.job;
     parts_.front().nodes = static_cast<uint32_t>(grant.nodes.size());
-    show_job(allocated.job, grant.allocation->node_list, parts_.front().nodes, fold_counts(grant.cpus_per_node));
+    show_job(allocated.job, grant.allocation->node_list, parts_.front().nodes,
+             fold_counts(grant.cpus_per_node));
     for (size_t i = 1; i < std::min(parts_.size(), grant.components.size()); ++i) {
       const HetComponent& component = grant.components[i];
       parts_[i].job = component.job;
@@ -292,7 +310,8 @@ class Srun {
       request.environment = part.environment.to_block();
       tell_of_request(request);
     }
-    say_debug("srun", submission_.settings.verbose, fmt::format("initialized stdio listening socket, port {}", endpoint->port));
+    say_debug("srun", submission_.settings.verbose,
+              fmt::format("initialized stdio listening socket, port {}", endpoint->port));
     StepRequestOptions options;
     options.immediate = submission_.settings.immediate_seconds.has_value();
     options.quiet = submission_.settings.quiet;
@@ -303,14 +322,18 @@ class Srun {
       return interrupted_;
     };
     for (const int number : {SIGQUIT, SIGUSR1, SIGUSR2}) held_.add(number);
-    held_.async_wait([this](const auto& error, int number) { interrupted_ = error ? interrupted_ : number; });
-    std::vector<protocol::JobWatchUpdate> early;  // what becomes of the job meanwhile is for the step's session
+    held_.async_wait(
+        [this](const auto& error, int number) { interrupted_ = error ? interrupted_ : number; });
+    // what becomes of the job meanwhile is for the step's session
+    std::vector<protocol::JobWatchUpdate> early;
     watch_.handle([&early](const auto& update) { early.push_back(update); }, nullptr);
     std::deque<ProgramBroadcast> broadcasts;
     const std::optional<int> not_sent = send_programs(requests, broadcasts);
-    const auto made = not_sent ? Result<std::vector<protocol::CreateStepReply>>() : create_steps(client_, requests, options);
+    const auto made = not_sent ? Result<std::vector<protocol::CreateStepReply>>()
+                               : create_steps(client_, requests, options);
     const bool starts = made && made->size() == broadcasts.size();
-    for (size_t i = 0; i < broadcasts.size(); ++i) broadcasts[i].keep(starts ? &(*made)[i].layout : nullptr);
+    for (size_t i = 0; i < broadcasts.size(); ++i)
+      broadcasts[i].keep(starts ? &(*made)[i].layout : nullptr);
     if (not_sent) return *not_sent;
     if (!made) return error_exit();
     tell_of_step(made->front());
@@ -325,15 +348,19 @@ class Srun {
     const StepSpec& step = request.spec;
     const uint32_t verbose = submission_.settings.verbose;
     const uint32_t tasks = std::max(1U, step.num_tasks);
-    say_debug("srun", verbose, fmt::format("requesting job {}, user {}, nodes {} including ({})", request.job, step.uid,
-                                           std::max(1U, step.min_nodes),
-                                           step.node_list.empty() ? "(null)" : step.node_list.view()));
-    say_debug("srun", verbose, fmt::format("cpus {}, tasks {}, name {}, relative {}", tasks * std::max(1U, step.cpus_per_task),
-                                           tasks, step.name.view(), step.relative == UINT32_MAX ? kNotGiven : step.relative));
+    say_debug("srun", verbose,
+              fmt::format("requesting job {}, user {}, nodes {} including ({})", request.job,
+                          step.uid, std::max(1U, step.min_nodes),
+                          step.node_list.empty() ? "(null)" : step.node_list.view()));
+    say_debug("srun", verbose,
+              fmt::format("cpus {}, tasks {}, name {}, relative {}",
+                          tasks * std::max(1U, step.cpus_per_task), tasks, step.name.view(),
+                          step.relative == UINT32_MAX ? kNotGiven : step.relative));
   }
 
   // --bcast, of each part. An exit status when one cannot be sent.
-  std::optional<int> send_programs(std::vector<protocol::CreateStepRequest>& requests, std::deque<ProgramBroadcast>& sent) {
+  std::optional<int> send_programs(std::vector<protocol::CreateStepRequest>& requests,
+                                   std::deque<ProgramBroadcast>& sent) {
     for (size_t i = 0; i < parts_.size(); ++i) {
       sent.emplace_back(client_, parts_[i].submission);
       if (const auto status = sent.back().send(requests[i].job, requests[i].spec)) return status;
@@ -344,12 +371,15 @@ class Srun {
   int follow(const std::vector<protocol::CreateStepReply>& made, const StepSpec& spec,
              const std::vector<protocol::JobWatchUpdate>& early, bool prepared) {
     SessionOptions options = srun::session_options(spec, submission_.settings, client_.config());
-    if (const Status opened = srun::open_streams(made.front(), spec, submission_, client_.config(), options); !opened) {
+    if (const Status opened =
+            srun::open_streams(made.front(), spec, submission_, client_.config(), options);
+        !opened) {
       cancel_steps(client_, made);
       return fail_with({opened.error().text});
     }
     options.gives_up = !prepared;
-    for (size_t i = 0; i < made.size(); ++i) options.programs[step_id_text(made[i].id)] = parts_[i].program[0];
+    for (size_t i = 0; i < made.size(); ++i)
+      options.programs[step_id_text(made[i].id)] = parts_[i].program[0];
     options.x11 = x11_;
     if (spawned_) options.spawn_report = spawned_->report;
     StepSession session(client_, io_, link_, options);
@@ -367,8 +397,10 @@ class Srun {
   // For SrunProlog and SrunEpilog.
   void tell_of_step(const protocol::CreateStepReply& step) {
     std::vector<uint32_t> tasks;
-    for (const StepNode& node : step.layout.nodes) tasks.push_back(static_cast<uint32_t>(node.tasks.size()));
-    for (const char* name : {"SLURM_STEP_ID", "SLURM_STEPID"}) script_environment_.set(name, std::to_string(number_of_step(step.id.step)));
+    for (const StepNode& node : step.layout.nodes)
+      tasks.push_back(static_cast<uint32_t>(node.tasks.size()));
+    for (const char* name : {"SLURM_STEP_ID", "SLURM_STEPID"})
+      script_environment_.set(name, std::to_string(number_of_step(step.id.step)));
     for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) {
       script_environment_.set(name, std::to_string(step.layout.num_tasks));
     }
@@ -386,7 +418,8 @@ class Srun {
   bool run_prolog() {
     const std::string program = prolog();
     if (program.empty()) return true;
-    const int status = run_srun_script(program, parts_.front().program, script_variables("prolog_srun"));
+    const int status =
+        run_srun_script(program, parts_.front().program, script_variables("prolog_srun"));
     if (status == 0) return true;
     print_error("srun", fmt::format("srun prolog failed rc = {}. Aborting step.", status));
     return false;
@@ -395,7 +428,8 @@ class Srun {
     const std::string program = !submission_.settings.epilog.empty() ? submission_.settings.epilog
                                                                      : client_.config().srun_epilog;
     if (!program.empty() && program != "none") {
-      const int status = run_srun_script(program, parts_.front().program, script_variables("epilog_srun"));
+      const int status =
+          run_srun_script(program, parts_.front().program, script_variables("epilog_srun"));
       if (status != 0) print_error("srun", fmt::format("srun epilog failed status={}", status));
     }
   }

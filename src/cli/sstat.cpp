@@ -84,7 +84,11 @@ void add_format(Options& o, std::string_view fields) {
 
 using Row = OptionRow<Options>;
 constexpr Row kRows[] = {
-    {"allsteps", 'a', Takes::kNothing, [](Options& o, const char*) { o.all_steps = true; return kGoOn; }},
+    {"allsteps", 'a', Takes::kNothing,
+     [](Options& o, const char*) {
+       o.all_steps = true;
+       return kGoOn;
+     }},
     {"autocomplete", 0, Takes::kValue, no_effect<Options>},
     {"helpformat", 'e', Takes::kNothing, [](Options&, const char*) { return print_fields(); }},
     {"help", 'h', Takes::kNothing, [](Options&, const char*) { return print_and_end(kHelp); }},
@@ -94,17 +98,43 @@ constexpr Row kRows[] = {
        return kGoOn;
      }},
     {"pidformat", 'i', Takes::kNothing,
-     [](Options& o, const char*) { add_format(o, kUsagePidLayout); o.by_node = true; return kGoOn; }},
-    {"noheader", 'n', Takes::kNothing, [](Options& o, const char*) { o.header = false; return kGoOn; }},
-    {"noconvert", 0, Takes::kNothing, [](Options& o, const char*) { o.convert = false; return kGoOn; }},
-    {"fields", 'o', Takes::kValue, [](Options& o, const char* text) { add_format(o, text); return kGoOn; }},
+     [](Options& o, const char*) {
+       add_format(o, kUsagePidLayout);
+       o.by_node = true;
+       return kGoOn;
+     }},
+    {"noheader", 'n', Takes::kNothing,
+     [](Options& o, const char*) {
+       o.header = false;
+       return kGoOn;
+     }},
+    {"noconvert", 0, Takes::kNothing,
+     [](Options& o, const char*) {
+       o.convert = false;
+       return kGoOn;
+     }},
+    {"fields", 'o', Takes::kValue,
+     [](Options& o, const char* text) {
+       add_format(o, text);
+       return kGoOn;
+     }},
     {"format", 'o', Takes::kValue, nullptr},
     {"parsable", 'p', Takes::kNothing,
-     [](Options& o, const char*) { o.layout = Layout::kParsable; return kGoOn; }},
+     [](Options& o, const char*) {
+       o.layout = Layout::kParsable;
+       return kGoOn;
+     }},
     {"parsable2", 'P', Takes::kNothing,
-     [](Options& o, const char*) { o.layout = Layout::kParsable2; return kGoOn; }},
+     [](Options& o, const char*) {
+       o.layout = Layout::kParsable2;
+       return kGoOn;
+     }},
     {"usage", 0, Takes::kNothing, [](Options&, const char*) { return print_and_end(kUsage); }},
-    {"verbose", 'v', Takes::kNothing, [](Options& o, const char*) { ++o.verbose; return kGoOn; }},
+    {"verbose", 'v', Takes::kNothing,
+     [](Options& o, const char*) {
+       ++o.verbose;
+       return kGoOn;
+     }},
     {"version", 'V', Takes::kNothing,
      [](Options&, const char*) { return std::optional<int>(print_slurm_version()); }},
 };
@@ -123,7 +153,8 @@ std::optional<std::vector<Asked>> parse_jobs(const std::vector<std::string>& wor
     const auto named = parse_named_step(word);
     const auto number = number_of_job(std::string_view(word).substr(0, word.find('.')));
     if (!named || !number) {
-      const std::string why = number ? fmt::format("Bad step specified: {}", *number) : fmt::format("Bad job/step specified: {}", word);
+      const std::string why = number ? fmt::format("Bad step specified: {}", *number)
+                                     : fmt::format("Bad job/step specified: {}", word);
       std::fprintf(stderr, "sstat: fatal: %s\n", why.c_str());
       return std::nullopt;
     }
@@ -154,7 +185,8 @@ std::optional<std::vector<Column>> parse_format(const std::string& format) {
 }
 
 // Values that are too long end with a "+".
-void append_value(const Options& o, const Column& column, std::string_view value, bool last, std::string& out) {
+void append_value(const Options& o, const Column& column, std::string_view value, bool last,
+                  std::string& out) {
   if (o.layout != Layout::kColumns) {
     out += value;
     if (!last || o.layout == Layout::kParsable) out += '|';
@@ -169,7 +201,8 @@ void append_value(const Options& o, const Column& column, std::string_view value
 
 void append_header(const Options& o, const std::vector<Column>& columns, std::string& out) {
   for (const Column& column : columns) {  // names that are too long are cut without a mark
-    const auto width = o.layout == Layout::kColumns ? static_cast<size_t>(std::abs(column.width)) : std::string_view::npos;
+    const auto width = o.layout == Layout::kColumns ? static_cast<size_t>(std::abs(column.width))
+                                                    : std::string_view::npos;
     append_value(o, column, column.field->name.substr(0, width), &column == &columns.back(), out);
   }
   out += '\n';
@@ -200,27 +233,33 @@ void say_failed(const StepId& id, const Error& error) {
       fail(fmt::format("couldn't get steps for job {}", id.job));
       return;
     case ErrorCode::kInvalidStepId:
-      fail(id.step == protocol::kAnyStep ? fmt::format("No steps running for job {}", id.job)
-                                         : fmt::format("StepId={} not found running.", name_of(id)));
+      fail(id.step == protocol::kAnyStep
+               ? fmt::format("No steps running for job {}", id.job)
+               : fmt::format("StepId={} not found running.", name_of(id)));
       return;
     default:
-      fail(fmt::format("problem getting step_layout for StepId={}: {}", name_of(id), error_text(error)));
+      fail(fmt::format("problem getting step_layout for StepId={}: {}", name_of(id),
+                       error_text(error)));
   }
 }
 
-void print_line(const Options& o, const std::vector<Column>& columns, const protocol::StepUsageRecord& record) {
+void print_line(const Options& o, const std::vector<Column>& columns,
+                const protocol::StepUsageRecord& record) {
   std::string line;
   for (const Column& column : columns) {
-    append_value(o, column, column.field->render(record, o.convert), &column == &columns.back(), line);
+    append_value(o, column, column.field->render(record, o.convert), &column == &columns.back(),
+                 line);
   }
   std::puts(line.c_str());
 }
 
-void print_step(const Options& o, const std::vector<Column>& columns, const protocol::StepUsageRecord& record) {
+void print_step(const Options& o, const std::vector<Column>& columns,
+                const protocol::StepUsageRecord& record) {
   for (const protocol::NodeUsage& node : record.nodes) {
     // the step's part there ended meanwhile
     if (node.code == ErrorCode::kOk || node.code == ErrorCode::kInvalidStepId) continue;
-    fail(fmt::format("there was an error with the request to {} rc = {}", node.node, error_text({node.code, {}})));
+    fail(fmt::format("there was an error with the request to {} rc = {}", node.node,
+                     error_text({node.code, {}})));
   }
   if (!o.by_node || record.step.layout == nullptr) return print_line(o, columns, record);
   for (const StepNode& part : record.step.layout->nodes) {
@@ -248,7 +287,9 @@ void find_jobs(Client& client, std::vector<Asked>& asked) {
 
 int sstat_main(int argc, char** argv) {
   Options o;
-  if (const auto status = read_option_rows<Options>("sstat", kRows, argc, argv, o, Reading::kNoHint)) return *status;
+  if (const auto status =
+          read_option_rows<Options>("sstat", kRows, argc, argv, o, Reading::kNoHint))
+    return *status;
   for (int i = optind; i < argc; ++i) o.jobs.emplace_back(argv[i]);
   const auto columns = parse_format(o.format.value_or(std::string(kUsageLayout)));
   if (!columns) return 1;
@@ -269,7 +310,8 @@ int sstat_main(int argc, char** argv) {
       continue;
     }
     if (o.verbose > 1) debug(fmt::format("requesting info for StepId={}", name_of(id)));
-    const auto reply = client->call<protocol::QueryUsageReply>(protocol::QueryUsageRequest{id, o.all_steps});
+    const auto reply =
+        client->call<protocol::QueryUsageReply>(protocol::QueryUsageRequest{id, o.all_steps});
     if (!reply) {
       say_failed(id, reply.error());
       continue;

@@ -82,8 +82,9 @@ constexpr const char* kNoTrigger =
     "--primary_database_failure, or \n"
     "--primary_database_resumed_operation)\n";
 
-constexpr TriggerEvents kOfController = kTriggerPrimaryFailure | kTriggerPrimaryResumed | kTriggerPrimaryControl |
-                                        kTriggerBackupFailure | kTriggerBackupResumed | kTriggerBackupControl | kTriggerBufferFull;
+constexpr TriggerEvents kOfController =
+    kTriggerPrimaryFailure | kTriggerPrimaryResumed | kTriggerPrimaryControl |
+    kTriggerBackupFailure | kTriggerBackupResumed | kTriggerBackupControl | kTriggerBufferFull;
 constexpr TriggerEvents kOfDbd = kTriggerDbdFailure | kTriggerDbdResumed;
 constexpr TriggerEvents kOfDatabase = kTriggerDatabaseFailure | kTriggerDatabaseResumed;
 constexpr int64_t kMostOffset = 32000;
@@ -165,7 +166,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"id", 'i', Takes::kValue, set_id},
     {"idle", 'I', Takes::kNothing, add<kTriggerIdle>},
     {"jobid", 'j', Takes::kValue, set_job},
-    {"node", 'n', Takes::kPerhaps, [](O& o, V v) { return o.node = true, o.nodes = v != nullptr ? v : "", kGoOn; }},
+    {"node", 'n', Takes::kPerhaps,
+     [](O& o, V v) { return o.node = true, o.nodes = v != nullptr ? v : "", kGoOn; }},
     {"noheader", 'N', Takes::kNothing, [](O& o, V) { return o.header = false, kGoOn; }},
     {"offset", 'o', Takes::kValue, set_offset},
     {"primary_database_failure", 'h', Takes::kNothing, add<kTriggerDatabaseFailure>},
@@ -203,13 +205,16 @@ std::optional<int> check(const Options& o) {
   if (int{o.set} + int{o.get} + int{o.clear} != 1) {
     return fail("You must use exactly one of the following options: --set, --get or --clear");
   }
-  if (o.clear && !o.id && o.job == kNoJob && !o.user) return fail("You must specify a --id, --jobid, or --user to clear");
+  if (o.clear && !o.id && o.job == kNoJob && !o.user)
+    return fail("You must specify a --id, --jobid, or --user to clear");
   if (o.set && o.events == 0) return fail(kNoTrigger);
   if (o.set && o.program.empty()) return fail("You must specify a --program value");
-  if (!o.program.empty() && o.program[0] != '/') return fail("The --program value must start with \"/\"");
+  if (!o.program.empty() && o.program[0] != '/')
+    return fail("The --program value must start with \"/\"");
   struct stat status {};
   const std::string path = o.program.substr(0, o.program.find(' '));
-  if (o.set && ::stat(path.c_str(), &status) != 0) return fail("Invalid --program value, file not found");
+  if (o.set && ::stat(path.c_str(), &status) != 0)
+    return fail("Invalid --program value, file not found");
   if (o.offset > kMostOffset || o.offset < -kMostOffset) {
     return fail(fmt::format("The --offset parameter must be between +/-{}", kMostOffset));
   }
@@ -268,24 +273,30 @@ bool is_wanted(const Options& o, const Trigger& t) {
   if (o.node && t.resource != TriggerResource::kNode) return false;
   if (o.events == 0) return true;
   // each event that is named has to be the trigger's only one
-  return std::has_single_bit(o.events) && t.events == o.events && t.resource == resource_of_event(o.events);
+  return std::has_single_bit(o.events) && t.events == o.events &&
+         t.resource == resource_of_event(o.events);
 }
 
 int show_triggers(const Options& o, Client& client) {
   const auto reply = client.call<protocol::QueryTriggersReply>(protocol::QueryTriggersRequest{});
   if (!reply) return say(o, "slurm_get_triggers", reply.error());
-  if (o.verbose > 0) std::fprintf(stderr, "strigger: Read %zu trigger records\n", reply->triggers.size());
+  if (o.verbose > 0)
+    std::fprintf(stderr, "strigger: Read %zu trigger records\n", reply->triggers.size());
   bool head = !o.header;
   for (const Trigger& t : reply->triggers) {
     if (!is_wanted(o, t)) continue;
-    if (!head) std::puts("TRIG_ID RES_TYPE   RES_ID TYPE                                OFFSET USER     FLAGS PROGRAM");
+    if (!head)
+      std::puts(
+          "TRIG_ID RES_TYPE   RES_ID TYPE                                OFFSET USER     FLAGS PROGRAM");
     head = true;
-    const std::string resource = t.resource == TriggerResource::kJob           ? std::to_string(t.job)
+    const std::string resource = t.resource == TriggerResource::kJob ? std::to_string(t.job)
                                  : t.resource == TriggerResource::kBurstBuffer ? "(null)"
                                  : t.nodes.empty()                             ? "*"
                                                                                : t.nodes;
-    const std::string line = fmt::format("{:7} {:<9} {:>7} {:<35} {:6} {:<8} {:<5} {}", t.id, trigger_resource_text(t.resource), resource,
-                                         trigger_event_text(t.events), t.offset_seconds, t.user_name, t.permanent ? "PERM" : "", t.program);
+    const std::string line =
+        fmt::format("{:7} {:<9} {:>7} {:<35} {:6} {:<8} {:<5} {}", t.id,
+                    trigger_resource_text(t.resource), resource, trigger_event_text(t.events),
+                    t.offset_seconds, t.user_name, t.permanent ? "PERM" : "", t.program);
     std::puts(shown_text(line, {}).c_str());
   }
   return 0;
@@ -295,12 +306,14 @@ int show_triggers(const Options& o, Client& client) {
 
 int strigger_main(int argc, char** argv) {
   Options options;
-  if (const auto status = read_option_rows<O>("strigger", kOptions, argc, argv, options)) return *status;
+  if (const auto status = read_option_rows<O>("strigger", kOptions, argc, argv, options))
+    return *status;
   if (const auto status = check(options)) return *status;
   Result<Client> client = Client::open();
   if (!client) return report("strigger", client.error());
   client->keep_asking();
-  if (!options.cluster.empty() && !accept_cluster("strigger", options.cluster, client->config())) return 1;
+  if (!options.cluster.empty() && !accept_cluster("strigger", options.cluster, client->config()))
+    return 1;
   if (options.set) return set_trigger(options, *client);
   return options.get ? show_triggers(options, *client) : clear_triggers(options, *client);
 }

@@ -31,8 +31,10 @@ constexpr const char* kSigningKey = "credential.key";
 constexpr const char* kKeys[] = {kSigningKey, "jwt_hs256.key"};
 constexpr const char* kJournal = "journal";
 
-tl::unexpected<Error> cannot(const std::string& what, const fs::path& path, const std::error_code& code) {
-  return failure(ErrorCode::kPathMissing, fmt::format("cannot {} {}: {}", what, path.string(), code.message()));
+tl::unexpected<Error> cannot(const std::string& what, const fs::path& path,
+                             const std::error_code& code) {
+  return failure(ErrorCode::kPathMissing,
+                 fmt::format("cannot {} {}: {}", what, path.string(), code.message()));
 }
 
 tl::unexpected<Error> cannot_now(const std::string& what, const fs::path& path) {
@@ -45,7 +47,8 @@ Status flush(const fs::path& path) {
   const int error = errno;
   if (fd >= 0) ::close(fd);
   if (good) return {};
-  return failure(ErrorCode::kPathMissing, fmt::format("cannot flush {}: {}", path.string(), errno_text(error)));
+  return failure(ErrorCode::kPathMissing,
+                 fmt::format("cannot flush {}: {}", path.string(), errno_text(error)));
 }
 
 // A copy at `to`, private and on the disk. No-op when there is nothing at `from`.
@@ -67,7 +70,8 @@ Result<Content> read_journal(const fs::path& folder) {
   if (!reader) return tl::unexpected(reader.error());
   Content out;
   out.info = (*reader)->info();
-  if (Status done = journal::recover_into(out.recovered, **reader); !done) return tl::unexpected(done.error());
+  if (Status done = journal::recover_into(out.recovered, **reader); !done)
+    return tl::unexpected(done.error());
   return out;
 }
 
@@ -75,9 +79,11 @@ Result<Content> read_journal(const fs::path& folder) {
 Status check_key(const fs::path& folder, const state::ClusterState& state) {
   const auto key = net::CredentialSigner::load((folder / kSigningKey).string());
   if (!key) return tl::unexpected(key.error());
-  if (state.credential_key.empty() || hex_digits(key->public_key()) == state.credential_key) return {};
-  return failure(ErrorCode::kInvalidCredential,
-                 fmt::format("{} is not the key of this journal's cluster", (folder / kSigningKey).string()));
+  if (state.credential_key.empty() || hex_digits(key->public_key()) == state.credential_key)
+    return {};
+  return failure(
+      ErrorCode::kInvalidCredential,
+      fmt::format("{} is not the key of this journal's cluster", (folder / kSigningKey).string()));
 }
 
 // SQLite makes them beside a database that is read, too; an empty log is no part of it.
@@ -89,16 +95,20 @@ void remove_helpers(const fs::path& database) {
 Result<BackupContent> check_copy(const fs::path& folder) {
   const auto content = read_journal(folder / kJournal);
   if (!content) return tl::unexpected(content.error());
-  if (Status ok = check_key(folder, content->recovered.state); !ok) return tl::unexpected(ok.error());
-  return BackupContent{content->info.cluster_id, content->recovered.state.jobs.size(), content->recovered.state.next_job_id};
+  if (Status ok = check_key(folder, content->recovered.state); !ok)
+    return tl::unexpected(ok.error());
+  return BackupContent{content->info.cluster_id, content->recovered.state.jobs.size(),
+                       content->recovered.state.next_job_id};
 }
 
 Status copy_journal(const fs::path& from, const fs::path& to) {
   std::error_code code;
   if (!fs::exists(journal::database_file(from), code)) {
-    return failure(ErrorCode::kPathMissing, fmt::format("there is no journal in {}", from.string()));
+    return failure(ErrorCode::kPathMissing,
+                   fmt::format("there is no journal in {}", from.string()));
   }
-  auto source = journal::Database::open(journal::database_file(from), journal::Database::Mode::kReadOnly);
+  auto source =
+      journal::Database::open(journal::database_file(from), journal::Database::Mode::kReadOnly);
   if (!source) return tl::unexpected(source.error());
   if (Status known = journal::check_format(*source); !known) return known;
   const fs::path file = journal::database_file(to);
@@ -106,7 +116,8 @@ Status copy_journal(const fs::path& from, const fs::path& to) {
   if (fd < 0) return cannot_now("make", file);
   ::close(fd);
   // one transaction that only reads: writers go on meanwhile
-  if (Status done = source->run("VACUUM INTO ?", std::string_view(file.native())); !done) return done;
+  if (Status done = source->run("VACUUM INTO ?", std::string_view(file.native())); !done)
+    return done;
   return flush(file);
 }
 
@@ -115,15 +126,20 @@ bool is_empty_folder(const fs::path& path) {
   return fs::is_directory(path, code) && fs::is_empty(path, code);
 }
 
-// Whoever else can write there could put something of his own in a copy's place while it is made. The sticky bit keeps him from it.
+// Whoever else can write there could put something of his own in a copy's place while it is made.
+// The sticky bit keeps him from it.
 Status check_place(const fs::path& folder) {
   struct stat place {};
   if (::stat(folder.c_str(), &place) != 0) return cannot_now("look at", folder);
-  const bool by_group = (place.st_mode & S_IWGRP) != 0 && place.st_gid != 0 && place.st_gid != ::getegid();
+  const bool by_group =
+      (place.st_mode & S_IWGRP) != 0 && place.st_gid != 0 && place.st_gid != ::getegid();
   const bool by_others = by_group || (place.st_mode & S_IWOTH) != 0;
   if (!by_others || (place.st_mode & S_ISVTX) != 0) return {};
-  return failure(ErrorCode::kAccessDenied,
-                 fmt::format("others can write to {}: a backup, which holds the cluster's keys, is not made there", folder.string()));
+  return failure(
+      ErrorCode::kAccessDenied,
+      fmt::format(
+          "others can write to {}: a backup, which holds the cluster's keys, is not made there",
+          folder.string()));
 }
 
 // A new folder for this user alone. What a copy of his that was broken off left there goes.
@@ -131,7 +147,9 @@ Status make_fresh(const fs::path& folder) {
   struct stat left {};
   if (::lstat(folder.c_str(), &left) == 0) {
     if (!S_ISDIR(left.st_mode) || left.st_uid != ::geteuid()) {
-      return failure(ErrorCode::kPathMissing, fmt::format("{} is there already, and no unfinished backup of this user", folder.string()));
+      return failure(ErrorCode::kPathMissing,
+                     fmt::format("{} is there already, and no unfinished backup of this user",
+                                 folder.string()));
     }
     std::error_code ignored;
     fs::remove_all(folder, ignored);
@@ -186,9 +204,11 @@ Status skip_ids(const fs::path& folder, const state::ClusterState& state, JobId 
   if (!last) return tl::unexpected(last.error());
   const Time now = net::now();
   journal::FrameGroup group;
-  group.frames.push_back(journal::encode_frame(
-      *last + 1, now,
-      {state::EpochStarted{.cluster_id = state.cluster_id, .epoch = (*store)->info().epoch, .time = now, .next_job_id = next}}));
+  group.frames.push_back(journal::encode_frame(*last + 1, now,
+                                               {state::EpochStarted{.cluster_id = state.cluster_id,
+                                                                    .epoch = (*store)->info().epoch,
+                                                                    .time = now,
+                                                                    .next_job_id = next}}));
   const auto written = (*store)->append(group);
   return written ? Status{} : tl::unexpected(written.error());
 }
@@ -197,28 +217,34 @@ Status give_to(const fs::path& folder, uint32_t owner) {
   if (::geteuid() != 0) return {};
   std::vector<fs::path> paths{folder, folder / kJournal};
   std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder / kJournal, code)) paths.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(folder / kJournal, code))
+    paths.push_back(entry.path());
   for (const char* key : kKeys) {
     if (fs::exists(folder / key, code)) paths.push_back(folder / key);
   }
   for (const fs::path& path : paths) {
     if (::lchown(path.c_str(), owner, static_cast<gid_t>(-1)) != 0) {
-      return failure(ErrorCode::kPathMissing, fmt::format("cannot give {} to user {}: {}", path.string(), owner, errno_text(errno)));
+      return failure(ErrorCode::kPathMissing, fmt::format("cannot give {} to user {}: {}",
+                                                          path.string(), owner, errno_text(errno)));
     }
   }
   return {};
 }
 
-// What is there now: nothing, or the same cluster's state. Next ids of the same round are known from it.
-Result<std::optional<state::ClusterState>> present_state(const fs::path& folder, const BackupContent& content) {
+// What is there now: nothing, or the same cluster's state. Next ids of the same round are known
+// from it.
+Result<std::optional<state::ClusterState>> present_state(const fs::path& folder,
+                                                         const BackupContent& content) {
   std::error_code code;
-  if (!fs::exists(journal::database_file(folder), code)) return std::optional<state::ClusterState>();
+  if (!fs::exists(journal::database_file(folder), code))
+    return std::optional<state::ClusterState>();
   auto present = read_journal(folder);
   if (!present) return std::optional<state::ClusterState>();  // that is why it is replaced
   if (present->info.cluster_id != content.cluster_id) {
-    return failure(ErrorCode::kWrongCluster,
-                   fmt::format("{} holds the state of cluster {}, the backup that of {}: move it away first", folder.string(),
-                               present->info.cluster_id, content.cluster_id));
+    return failure(
+        ErrorCode::kWrongCluster,
+        fmt::format("{} holds the state of cluster {}, the backup that of {}: move it away first",
+                    folder.string(), present->info.cluster_id, content.cluster_id));
   }
   return std::optional(std::move(present->recovered.state));
 }
@@ -230,7 +256,9 @@ Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
   fs::path whole = fs::absolute(target, code).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
   if (fs::exists(whole, code) && !is_empty_folder(whole)) {
-    return failure(ErrorCode::kPathMissing, fmt::format("{} is there already: a backup goes into a new or empty folder", whole.string()));
+    return failure(ErrorCode::kPathMissing,
+                   fmt::format("{} is there already: a backup goes into a new or empty folder",
+                               whole.string()));
   }
   const fs::path place = whole.parent_path(), fresh = whole.string() + ".unfinished";
   fs::create_directories(place, code);
@@ -261,7 +289,9 @@ Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
 Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_t owner) {
   const fs::path journal = folder / kJournal;
   std::error_code code;
-  if (!fs::is_directory(backup, code)) return failure(ErrorCode::kPathMissing, fmt::format("{}: there is no such folder", backup.string()));
+  if (!fs::is_directory(backup, code))
+    return failure(ErrorCode::kPathMissing,
+                   fmt::format("{}: there is no such folder", backup.string()));
   fs::create_directories(folder, code);
   std::optional<Result<journal::FolderLock>> lock(journal::FolderLock::take(journal));
   if (!*lock) return tl::unexpected((*lock).error());
@@ -274,7 +304,8 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   Restored out{*content, {}};
   const fs::path file = journal::database_file(journal), fresh = file.string() + ".new";
   fs::remove(fresh, code);
-  fs::copy_file(journal::database_file(backup / kJournal), fresh, code);  // a new one: follows no link
+  // a new one: follows no link
+  fs::copy_file(journal::database_file(backup / kJournal), fresh, code);
   if (code) return cannot("copy the journal to", fresh, code);
   fs::permissions(fresh, fs::perms::owner_read | fs::perms::owner_write, code);
   if (Status ok = flush(fresh); !ok) return tl::unexpected(ok.error());
@@ -291,9 +322,11 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   if (Status ok = flush(journal); !ok) return tl::unexpected(ok.error());
   lock.reset();
   const state::ClusterState& old = state->recovered.state;
-  const bool later = *present && (*present)->job_id_round == old.job_id_round && (*present)->next_job_id > old.next_job_id;
+  const bool later = *present && (*present)->job_id_round == old.job_id_round &&
+                     (*present)->next_job_id > old.next_job_id;
   if (later) {
-    if (Status ok = skip_ids(journal, old, (*present)->next_job_id); !ok) return tl::unexpected(ok.error());
+    if (Status ok = skip_ids(journal, old, (*present)->next_job_id); !ok)
+      return tl::unexpected(ok.error());
     out.content.next_job_id = (*present)->next_job_id;
   }
   if (Status ok = give_to(folder, owner); !ok) return tl::unexpected(ok.error());

@@ -1,5 +1,6 @@
-// sluice backup and sluice restore: the controller's state as a copy that can be put back. What belongs together is the journal
-// (with all scripts and environments) and the keys beside it, by which nodes know the controller.
+// sluice backup and sluice restore: the controller's state as a copy that can be put back. What
+// belongs together is the journal (with all scripts and environments) and the keys beside it, by
+// which nodes know the controller.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +18,22 @@ struct BackupContent {
   JobId next_job_id = kNoJob;
 };
 
-// Copies the state in `folder` (StateSaveLocation), of a controller that may run and goes on writing meanwhile, to `target`: a
-// new or empty folder, which is there whole or not at all. The copy is read before it counts.
-[[nodiscard]] Result<BackupContent> back_up(const std::filesystem::path& folder, const std::filesystem::path& target);
+// Copies the state in `folder` (StateSaveLocation), of a controller that may run and goes on
+// writing meanwhile, to `target`: a new or empty folder, which is there whole or not at all. The
+// copy is read before it counts.
+[[nodiscard]] Result<BackupContent> back_up(const std::filesystem::path& folder,
+                                            const std::filesystem::path& target);
 
 struct Restored {
   BackupContent content;
   std::filesystem::path set_aside;  // where the journal is that was there; empty: none was
 };
 
-// Puts such a copy into `folder`, whose controller must not run. What was there is renamed, and of that journal, as far as it can
-// be read, no job id is given again. The files become `owner`'s where root calls. Errors: the copy is damaged or incomplete,
-// a controller runs, the folder holds another cluster's state.
-[[nodiscard]] Result<Restored> restore(const std::filesystem::path& backup, const std::filesystem::path& folder, uint32_t owner);
+// Puts such a copy into `folder`, whose controller must not run. What was there is renamed, and of
+// that journal, as far as it can be read, no job id is given again. The files become `owner`'s
+// where root calls. Errors: the copy is damaged or incomplete, a controller runs, the folder holds
+// another cluster's state.
+[[nodiscard]] Result<Restored> restore(const std::filesystem::path& backup,
+                                       const std::filesystem::path& folder, uint32_t owner);
 
 }  // namespace sluice::ctld

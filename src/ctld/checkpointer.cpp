@@ -8,7 +8,8 @@
 
 namespace sluice::ctld {
 
-Checkpointer::Checkpointer(journal::JournalStore& store, const engine::Publisher& publisher, engine::Clock clock)
+Checkpointer::Checkpointer(journal::JournalStore& store, const engine::Publisher& publisher,
+                           engine::Clock clock)
     : store_(store),
       publisher_(publisher),
       clock_(std::move(clock)),
@@ -34,9 +35,11 @@ void Checkpointer::take_if(journal::Sequence frames, uint64_t bytes) {
   const auto newest = publisher_.newest();
   if (newest->sequence == last_) return;
   if (newest->sequence < last_ + frames && appended - last_bytes_ < bytes) return;
-  const journal::Checkpoint checkpoint = journal::make_checkpoint(*newest->state, newest->sequence, clock_());
+  const journal::Checkpoint checkpoint =
+      journal::make_checkpoint(*newest->state, newest->sequence, clock_());
   if (const Status taken = store_.checkpoint(checkpoint); !taken) {
-    return log::error("no checkpoint could be written, the former one stands: {}", taken.error().text);
+    return log::error("no checkpoint could be written, the former one stands: {}",
+                      taken.error().text);
   }
   last_ = newest->sequence;
   last_bytes_ = appended;

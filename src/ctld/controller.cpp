@@ -59,7 +59,9 @@ Duration silence_limit(const ClusterConfig& config) {
 size_t most_request_bytes(const ClusterConfig& config) {
   constexpr size_t kBesideTheScript = size_t{20} << 20;
   constexpr size_t kMostScript = size_t{44} << 20;
-  const auto script = to_number<size_t>(option_value(config.scheduler_parameters, "max_script_size").value_or("")).value_or(0);
+  const auto script =
+      to_number<size_t>(option_value(config.scheduler_parameters, "max_script_size").value_or(""))
+          .value_or(0);
   return kBesideTheScript + std::min(script, kMostScript);
 }
 
@@ -69,7 +71,8 @@ Status check_new_log(const ClusterConfig& running, const ClusterConfig& fresh) {
   if (file.empty() || file == running.slurmctld_log_file) return {};
   const auto log_file = AppendFile::open(file);
   if (log_file) return {};
-  return failure(ErrorCode::kInvalidConfig, fmt::format("SlurmctldLogFile={}", log_file.error().text));
+  return failure(ErrorCode::kInvalidConfig,
+                 fmt::format("SlurmctldLogFile={}", log_file.error().text));
 }
 
 }  // namespace
@@ -81,7 +84,7 @@ struct Controller::Graph {
   std::unique_ptr<journal::SqliteStore> store;
   std::optional<net::CredentialSigner> signer;
   std::shared_ptr<net::AuthProvider> auth;
-  std::shared_ptr<net::TlsTrust> tls_trust;        // null, as the next one: nothing is encrypted
+  std::shared_ptr<net::TlsTrust> tls_trust;  // null, as the next one: nothing is encrypted
   std::shared_ptr<net::TlsIdentity> tls_identity;
   std::unique_ptr<net::TokenService> tokens;
   std::optional<NodeLinks> links;
@@ -127,14 +130,18 @@ struct Controller::Graph {
 };
 
 // A journal was begun just now where there is a key of before: the cluster's own journal is lost.
-Status Controller::Graph::check_journal_is_there(const journal::Recovered& recovered, const std::string& key) const {
+Status Controller::Graph::check_journal_is_there(const journal::Recovered& recovered,
+                                                 const std::string& key) const {
   if (recovered.last > 0 || options.clean) return {};
   struct stat file {};
   if (::stat(key.c_str(), &file) != 0) return {};
   if (modified(file) >= store->info().created) return {};
-  return failure(ErrorCode::kDamaged, fmt::format("{} holds the key of a cluster that was here before, and its journal is empty or gone: put a backup "
-                                                  "back (sluice restore FOLDER), or start once with slurmctld -c, which begins without its jobs",
-                                                  config->state_save_location));
+  return failure(
+      ErrorCode::kDamaged,
+      fmt::format(
+          "{} holds the key of a cluster that was here before, and its journal is empty or gone: put a backup "
+          "back (sluice restore FOLDER), or start once with slurmctld -c, which begins without its jobs",
+          config->state_save_location));
 }
 
 // The key that signs launches. A cluster that has been there before had one, and its nodes know it.
@@ -145,9 +152,11 @@ Status Controller::Graph::open_signer(const journal::Recovered& recovered) {
   if (!key && key.error().code == ErrorCode::kPathMissing) {
     const bool known = recovered.last > 0 && recovered.state.next_node_id > 0;
     if (known && !options.new_key) {
-      return failure(ErrorCode::kPathMissing,
-                     path + " is missing, with which this cluster's launches were signed until now: put it back from the "
-                            "backup, or start once with --new-credential-key, and the nodes take a new one over");
+      return failure(
+          ErrorCode::kPathMissing,
+          path +
+              " is missing, with which this cluster's launches were signed until now: put it back from the "
+              "backup, or start once with --new-credential-key, and the nodes take a new one over");
     }
     if (known) log::info("{}: a new key is made, which the nodes take over", path);
     key = net::CredentialSigner::create(path);
@@ -167,7 +176,8 @@ Status Controller::Graph::open_identity() {
     if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
     auth = net::accept_jwt(std::move(auth), jwt);
     if (!net::uses_tls(*config) && net::is_asked_over_a_network(*config)) {
-      log::error("AuthAltTypes=auth/jwt without TLSType=tls/s2n: whoever can read the network has the tokens that go over it, and is their users");
+      log::error(
+          "AuthAltTypes=auth/jwt without TLSType=tls/s2n: whoever can read the network has the tokens that go over it, and is their users");
     }
   }
   if (auto ok = open_tls(); !ok) return ok;
@@ -200,31 +210,49 @@ Status Controller::Graph::command(state::Command what) {
 
 Status Controller::Graph::start_core(journal::Recovered recovered) {
   const journal::StoreInfo& info = store->info();
-  log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id, recovered.replayed_events,
-            recovered.state.jobs.size(), info.epoch);
+  log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id,
+            recovered.replayed_events, recovered.state.jobs.size(), info.epoch);
   links.emplace(auth, tls_trust);
-  watches.emplace([this](JobId job) { engine->post({state::ClientGone{job}, {}, {}}); },
-                  [this] { return silence_limit(*publisher->newest()->state->config); });
-  effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs, users, refusals});
+  watches.emplace(
+      [this](JobId job) {
+        engine->post({state::ClientGone{job}, {}, {}});
+      },
+      [this] { return silence_limit(*publisher->newest()->state->config); });
+  effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs,
+                                      users, refusals});
   const auto first = std::make_shared<const state::ClusterState>(recovered.state);
   event_log.emplace(first);
   publisher.emplace(
       engine::Published{first, recovered.last},
-      [this](const state::Effects& list, const state::ClusterSnapshot& state) { effects->run(list, state); },
-      [this](std::vector<engine::LoggedFrame> frames, const state::ClusterSnapshot& after) { event_log->note(std::move(frames), after); });
-  commit.emplace(*store, journal::GroupCommitOptions{.on_storage_change = [this](bool trouble, const std::string& why) {
-                   if (trouble) log::error("{}; new work is refused until {} MiB are free in {}", why, journal::kRoomWanted >> 20, config->state_save_location);
-                   else log::info("the journal can be written again");
-                 }});
-  engine.emplace(engine::EngineOptions{.clock = now, .job_ids_wait = kJobIdsWait, .on_events = log_events}, std::move(recovered.state), recovered.last,
-                 *commit, *publisher);
+      [this](const state::Effects& list, const state::ClusterSnapshot& state) {
+        effects->run(list, state);
+      },
+      [this](std::vector<engine::LoggedFrame> frames, const state::ClusterSnapshot& after) {
+        event_log->note(std::move(frames), after);
+      });
+  commit.emplace(*store, journal::GroupCommitOptions{
+                             .on_storage_change = [this](bool trouble, const std::string& why) {
+                               if (trouble)
+                                 log::error("{}; new work is refused until {} MiB are free in {}",
+                                            why, journal::kRoomWanted >> 20,
+                                            config->state_save_location);
+                               else log::info("the journal can be written again");
+                             }});
+  engine.emplace(
+      engine::EngineOptions{.clock = now, .job_ids_wait = kJobIdsWait, .on_events = log_events},
+      std::move(recovered.state), recovered.last, *commit, *publisher);
   scheduler.emplace(*engine, *publisher, now, [this](const engine::PassReport& report) {
-    schedule_log.note(report, runtime.get().second.value_or(report.state.config->slurm_sched_log_level));
+    schedule_log.note(report,
+                      runtime.get().second.value_or(report.state.config->slurm_sched_log_level));
     pass_debug.note(report);
   });
   effects->connect(*engine, *scheduler, *publisher);
-  const state::StartEpoch start{info.cluster_id, info.epoch, options.clean, options.first_job_id,
-                                hex_digits(signer->public_key()), options.new_key};
+  const state::StartEpoch start{info.cluster_id,
+                                info.epoch,
+                                options.clean,
+                                options.first_job_id,
+                                hex_digits(signer->public_key()),
+                                options.new_key};
   if (auto ok = command(start); !ok) return ok;
   if (auto ok = command(state::ReplaceConfig{config, options.keep_partitions}); !ok) return ok;
   const state::ClusterSnapshot state = publisher->newest()->state;
@@ -238,9 +266,27 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
 }
 
 Status Controller::Graph::start_server() {
-  services.emplace(ServiceParts{*engine, *publisher, *scheduler, *store, *signer, *links, *liveness, *watches, step_waiters, users,
-                                now, now(), short_host_name(), [this] { return reconfigure(); },
-                                [this](bool controller_only) { shut_down(controller_only); }, runtime, calls, sent_files, config_for_nodes, refusals, submit_hosts});
+  services.emplace(ServiceParts{*engine,
+                                *publisher,
+                                *scheduler,
+                                *store,
+                                *signer,
+                                *links,
+                                *liveness,
+                                *watches,
+                                step_waiters,
+                                users,
+                                now,
+                                now(),
+                                short_host_name(),
+                                [this] { return reconfigure(); },
+                                [this](bool controller_only) { shut_down(controller_only); },
+                                runtime,
+                                calls,
+                                sent_files,
+                                config_for_nodes,
+                                refusals,
+                                submit_hosts});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
@@ -248,11 +294,14 @@ Status Controller::Graph::start_server() {
   server_options.tls = tls_identity;
   server_options.slurm_user = config->slurm_user_id;
   server_options.max_request = most_request_bytes(*config);
-  server_options.admit = [this](std::string_view method, uint32_t uid) { return rate_limits.admit(method, uid, now()); };
+  server_options.admit = [this](std::string_view method, uint32_t uid) {
+    return rate_limits.admit(method, uid, now());
+  };
   server_options.on_answered = [this](std::string_view method, uint32_t uid, Duration took) {
     calls.note(method, uid, took);
   };
-  // A client that is stopped, or whose host is gone, is noticed by its silence only where a limit is set.
+  // A client that is stopped, or whose host is gone, is noticed by its silence only where a limit
+  // is set.
   server_options.keepalive = silence_limit(*config) / 4;
   server.emplace(std::move(server_options));
   add_submit_methods(*server, *services);
@@ -289,7 +338,8 @@ Status Controller::Graph::read_again() {
   }
   for (const std::string& warning : warnings) log::info("{}", warning);
   if (fresh->without_effect != running->without_effect) {
-    if (const std::string ignored = tables::ignored_summary(*fresh); !ignored.empty()) log::warning("{}: {}", options.config_path, ignored);
+    if (const std::string ignored = tables::ignored_summary(*fresh); !ignored.empty())
+      log::warning("{}: {}", options.config_path, ignored);
   }
   for (const std::string& key : tables::config_changes(*running, *fresh).need_restart) {
     log::info("{} has changed and waits for a restart", key);
@@ -313,7 +363,8 @@ Status Controller::Graph::read_again() {
   rate_limits.use(*next);
   step_waiters.use(step_retry(*next));
   runtime.reset();
-  daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags, next->debug_flags);
+  daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags,
+                     next->debug_flags);
   log::info("configuration read again from {}", options.config_path);
   return {};
 }
@@ -323,10 +374,12 @@ void Controller::Graph::shut_down(bool controller_only) {
   const state::ClusterSnapshot state = publisher->newest()->state;
   Bitmap nodes;
   state->nodes.for_each([&](const Node& node) {
-    if (!node.removed && node.hardware && state::shown_base(node) != NodeBaseState::kDown) nodes.set(node.id);
+    if (!node.removed && node.hardware && state::shown_base(node) != NodeBaseState::kDown)
+      nodes.set(node.id);
   });
   if (controller_only || nodes.none()) return options.end_process();
-  links->send(*state, nodes, protocol::ShutdownNodeRequest{}, [end = options.end_process](const auto&) { end(); });
+  links->send(*state, nodes, protocol::ShutdownNodeRequest{},
+              [end = options.end_process](const auto&) { end(); });
 }
 
 // Outside in: no new requests, then nothing new from within, then everything durable.
@@ -350,7 +403,8 @@ void Controller::Graph::stop() {
 Controller::Controller(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
 Controller::~Controller() { graph_->stop(); }
 
-Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config, ControllerOptions options) {
+Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
+                                                      ControllerOptions options) {
   auto graph = std::make_unique<Graph>();
   graph->options = std::move(options);
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));

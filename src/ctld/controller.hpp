@@ -16,16 +16,17 @@ namespace sluice::ctld {
 struct ControllerOptions {
   std::string config_path;
   bool keep_partitions = false;  // -R: as scontrol left them, if slurm.conf is the same
-  bool clean = false;  // -c: forget jobs and changes, keep the cluster's and the jobs' ids
+  bool clean = false;           // -c: forget jobs and changes, keep the cluster's and the jobs' ids
   JobId first_job_id = kNoJob;  // --first-job-id
-  bool new_key = false;  // --new-credential-key: another credential.key than before is meant
+  bool new_key = false;         // --new-credential-key: another credential.key than before is meant
   std::function<void()> end_process;  // asked by scontrol shutdown
 };
 
 class Controller {
  public:
   // Opens the journal, replays it, starts to serve. Errors are for the administrator.
-  [[nodiscard]] static Result<std::unique_ptr<Controller>> start(ClusterConfig config, ControllerOptions options);
+  [[nodiscard]] static Result<std::unique_ptr<Controller>> start(ClusterConfig config,
+                                                                 ControllerOptions options);
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
   ~Controller();  // stops serving, then makes everything durable

@@ -24,8 +24,8 @@ namespace {
 using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
 
 struct Arguments : daemon::ProgramOptions {
-  bool clean = false, keep_partitions = false, keep_states = false, ignore_errors = false, new_key = false, test = false,
-       make_certificates = false;
+  bool clean = false, keep_partitions = false, keep_states = false, ignore_errors = false,
+       new_key = false, test = false, make_certificates = false;
   uint32_t first_job_id = kNoJob;
   std::string backup_to, restore_from;
 };
@@ -33,18 +33,27 @@ struct Arguments : daemon::ProgramOptions {
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   CLI::App app("The controller of a Sluice cluster.", a.program);
   daemon::add_options(app, a, {.log_file = "SlurmctldLogFile", .folder = "StateSaveLocation"});
-  app.add_flag("-c", a.clean, "forget all jobs and changed states, but not which job ids were used");
+  app.add_flag("-c", a.clean,
+               "forget all jobs and changed states, but not which job ids were used");
   app.add_flag("-r", a.keep_states, "keep jobs, and why nodes are down or drained (the default)");
-  app.add_flag("-R", a.keep_partitions, "keep partitions as scontrol changed them, too, while slurm.conf is the same");
+  app.add_flag("-R", a.keep_partitions,
+               "keep partitions as scontrol changed them, too, while slurm.conf is the same");
   app.add_flag("-t", a.test, "look at the whole configuration, say what is wrong with it, and end");
   app.add_flag("-i", a.ignore_errors, "accepted; a damaged journal is never ignored");
-  app.add_option("--first-job-id", a.first_job_id, "go on with this job id, which is beyond all that were given")->check(CLI::PositiveNumber);
-  app.add_flag("--new-credential-key", a.new_key,
-               "let nodes take over another credential.key than they know, or a new one where it is lost");
-  app.add_option("--backup-to", a.backup_to, "copy the state, of a controller that may run, to this new folder and end");
-  app.add_option("--restore-from", a.restore_from, "put such a copy back in place of the state and end")->excludes("--backup-to");
-  app.add_flag("--make-certificates", a.make_certificates,
-               "sign new certificates for the daemons (TLSType=tls/s2n), with a CA of this cluster's own, and end");
+  app.add_option("--first-job-id", a.first_job_id,
+                 "go on with this job id, which is beyond all that were given")
+      ->check(CLI::PositiveNumber);
+  app.add_flag(
+      "--new-credential-key", a.new_key,
+      "let nodes take over another credential.key than they know, or a new one where it is lost");
+  app.add_option("--backup-to", a.backup_to,
+                 "copy the state, of a controller that may run, to this new folder and end");
+  app.add_option("--restore-from", a.restore_from,
+                 "put such a copy back in place of the state and end")
+      ->excludes("--backup-to");
+  app.add_flag(
+      "--make-certificates", a.make_certificates,
+      "sign new certificates for the daemons (TLSType=tls/s2n), with a CA of this cluster's own, and end");
   return daemon::parse(app, argc, argv, a);
 }
 
@@ -57,8 +66,8 @@ int make_certificates(const Arguments& a, const ClusterConfig& config) {
   return 0;
 }
 
-int serve(const Arguments& a, const std::string& log_file, ClusterConfig config, daemon::Background& background,
-          daemon::Signals& signals) {
+int serve(const Arguments& a, const std::string& log_file, ClusterConfig config,
+          daemon::Background& background, daemon::Signals& signals) {
   auto pid_file = daemon::PidFile::create(config.slurmctld_pid_file);
   if (!pid_file) log::fatal("{}", pid_file.error().text);
   ctld::ControllerOptions options;
@@ -88,16 +97,22 @@ int serve(const Arguments& a, const std::string& log_file, ClusterConfig config,
 int copy_state(const Arguments& a, const ClusterConfig& config) {
   const bool saves = !a.backup_to.empty();
   Result<ctld::Restored> done = ctld::Restored{};
-  if (saves) done = ctld::back_up(config.state_save_location, a.backup_to).map([](auto content) { return ctld::Restored{content, {}}; });
+  if (saves)
+    done = ctld::back_up(config.state_save_location, a.backup_to).map([](auto content) {
+      return ctld::Restored{content, {}};
+    });
   else done = ctld::restore(a.restore_from, config.state_save_location, config.slurm_user_id);
   if (!done) {
-    std::fprintf(stderr, "sluice %s: error: %s\n", saves ? "backup" : "restore", done.error().text.c_str());
+    std::fprintf(stderr, "sluice %s: error: %s\n", saves ? "backup" : "restore",
+                 done.error().text.c_str());
     return 1;
   }
   const ctld::BackupContent& content = done->content;
-  std::printf("%s: cluster %s, %zu jobs, next job id %u\n", saves ? a.backup_to.c_str() : config.state_save_location.c_str(),
+  std::printf("%s: cluster %s, %zu jobs, next job id %u\n",
+              saves ? a.backup_to.c_str() : config.state_save_location.c_str(),
               content.cluster_id.c_str(), content.jobs, content.next_job_id);
-  if (!done->set_aside.empty()) std::printf("the journal that was there is %s now\n", done->set_aside.c_str());
+  if (!done->set_aside.empty())
+    std::printf("the journal that was there is %s now\n", done->set_aside.c_str());
   return 0;
 }
 
@@ -112,7 +127,8 @@ int main(int argc, char** argv) {
     ConfigCheck check = check_config(config_path(a.config));
     if (check.errors.empty()) {
       check.errors = ctld::start_errors(check.config);
-      std::erase_if(check.warnings, [&](const std::string& warning) { return contains(check.errors, warning); });
+      std::erase_if(check.warnings,
+                    [&](const std::string& warning) { return contains(check.errors, warning); });
     }
     std::fputs(check_text(check).c_str(), stdout);
     return check.errors.empty() ? 0 : 1;
@@ -135,12 +151,15 @@ int main(int argc, char** argv) {
   const auto certificates = ctld::make_first_certificates(*config, now());
   if (!certificates) return daemon::refuse(a, certificates.error().text);
   // first, so that nothing is opened by root in folders of SlurmUser
-  const std::vector<std::string> files = {config->slurmctld_pid_file, settings.file, config->slurm_sched_log_file};
+  const std::vector<std::string> files = {config->slurmctld_pid_file, settings.file,
+                                          config->slurm_sched_log_file};
   if (auto ok = daemon::become_user(config->slurm_user_id, files); !ok) {
     return daemon::refuse(a, ok.error().text);
   }
-  if (auto ok = daemon::settle(a, settings, warnings); !ok) return daemon::refuse(a, ok.error().text);
-  if (const std::string ignored = tables::ignored_summary(*config); !ignored.empty()) log::warning("{}: {}", config->config_path, ignored);
+  if (auto ok = daemon::settle(a, settings, warnings); !ok)
+    return daemon::refuse(a, ok.error().text);
+  if (const std::string ignored = tables::ignored_summary(*config); !ignored.empty())
+    log::warning("{}: {}", config->config_path, ignored);
   for (const std::string& file : *certificates) log::info("TLS: {} was made", file);
   return serve(a, settings.file, std::move(*config), background, signals);
 }

@@ -52,8 +52,9 @@ bool answers(const ClusterConfig& config, const ControllerHost& host) {
 Status may_control_here(const ClusterConfig& config) {
   const auto own = own_position(config);
   if (!own) {
-    return failure(ErrorCode::kAccessDenied, fmt::format("This host ({}/{}) not a valid controller: it is no SlurmctldHost",
-                                                         short_host_name(), full_host_name()));
+    return failure(ErrorCode::kAccessDenied,
+                   fmt::format("This host ({}/{}) not a valid controller: it is no SlurmctldHost",
+                               short_host_name(), full_host_name()));
   }
   if (config.controllers.size() == 1) return {};
   std::string others;
@@ -63,11 +64,15 @@ Status may_control_here(const ClusterConfig& config) {
     others += (others.empty() ? "" : ", ") + host.name;
     // one of several controllers of this host would find the port in use
     if (net::is_own_address(host.address) || !answers(config, host)) continue;
-    return failure(ErrorCode::kAlreadyDone, fmt::format("the controller on {} answers: only one runs at a time. End it there "
-                                                        "(scontrol shutdown slurmctld) before this one is started", host.name));
+    return failure(
+        ErrorCode::kAlreadyDone,
+        fmt::format("the controller on {} answers: only one runs at a time. End it there "
+                    "(scontrol shutdown slurmctld) before this one is started",
+                    host.name));
   }
-  log::info("SlurmctldHost: {} is in charge; no other takes over by itself: start slurmctld on one of them ({}) when this one is gone",
-            config.controllers[*own].name, others);
+  log::info(
+      "SlurmctldHost: {} is in charge; no other takes over by itself: start slurmctld on one of them ({}) when this one is gone",
+      config.controllers[*own].name, others);
   return {};
 }
 

@@ -1,4 +1,5 @@
-// Whether a controller is to run on this host: SlurmctldHost says on which ones, and that only one runs at a time.
+// Whether a controller is to run on this host: SlurmctldHost says on which ones, and that only one
+// runs at a time.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -6,7 +7,8 @@
 
 namespace sluice::ctld {
 
-// Errors: this host is none of them, or the controller on another one answers. Asks the others, for TCPTimeout at most each.
+// Errors: this host is none of them, or the controller on another one answers. Asks the others, for
+// TCPTimeout at most each.
 [[nodiscard]] Status may_control_here(const ClusterConfig& config);
 
 }  // namespace sluice::ctld

@@ -42,26 +42,32 @@ std::optional<Person> person(uid_t uid) {
 bool may(const Person& who, const struct stat& file, mode_t what) {
   if (who.uid == 0) return true;
   if (file.st_uid == who.uid) return (file.st_mode >> 6 & what) == what;
-  if (std::ranges::find(who.groups, file.st_gid) != who.groups.end()) return (file.st_mode >> 3 & what) == what;
+  if (std::ranges::find(who.groups, file.st_gid) != who.groups.end())
+    return (file.st_mode >> 3 & what) == what;
   return (file.st_mode & what) == what;
 }
 
-// What keeps him from it: a folder on the way, or the file itself. Empty: nothing, or it cannot be seen from here.
+// What keeps him from it: a folder on the way, or the file itself. Empty: nothing, or it cannot be
+// seen from here.
 std::string obstacle(const Person& who, const fs::path& path, mode_t what) {
   fs::path so_far;
   struct stat file {};
   for (const fs::path& part : path) {
-    if (!so_far.empty() && !may(who, file, kEnter)) return fmt::format("user {} may not enter {}", who.name, so_far.string());
+    if (!so_far.empty() && !may(who, file, kEnter))
+      return fmt::format("user {} may not enter {}", who.name, so_far.string());
     so_far /= part;
-    if (::stat(so_far.c_str(), &file) != 0) return errno == EACCES ? "" : fmt::format("{}: {}", so_far.string(), errno_text(errno));
+    if (::stat(so_far.c_str(), &file) != 0)
+      return errno == EACCES ? "" : fmt::format("{}: {}", so_far.string(), errno_text(errno));
   }
   if (may(who, file, what)) return {};
-  return fmt::format("user {} may not {} {}", who.name, what == kRead ? "read" : "write in", path.string());
+  return fmt::format("user {} may not {} {}", who.name, what == kRead ? "read" : "write in",
+                     path.string());
 }
 
 class StartChecks {
  public:
-  explicit StartChecks(const ClusterConfig& config) : config_(config), who_(person(config.slurm_user_id)) {}
+  explicit StartChecks(const ClusterConfig& config)
+      : config_(config), who_(person(config.slurm_user_id)) {}
   std::vector<std::string> all() {
     files();
     keys();
@@ -73,7 +79,8 @@ class StartChecks {
  private:
   void readable(std::string_view key, const std::string& path) {
     if (!who_) return;
-    if (const std::string why = obstacle(*who_, path, kRead); !why.empty()) out_.push_back(fmt::format("{}: {}", key, why));
+    if (const std::string why = obstacle(*who_, path, kRead); !why.empty())
+      out_.push_back(fmt::format("{}: {}", key, why));
   }
 
   // It is read again by the process that has become SlurmUser.
@@ -85,17 +92,22 @@ class StartChecks {
     if (errno == ENOENT) out_.push_back(fmt::format("{}: the key {} is not there", what, path));
   }
   void keys() {
-    if (config_.auth_type == "auth/slurm") key("AuthType=auth/slurm", net::key_file_for(config_.config_path));
-    if (const net::JwtSettings jwt = net::jwt_settings(config_); !jwt.key_file.empty()) key("AuthAltTypes=auth/jwt", jwt.key_file);
+    if (config_.auth_type == "auth/slurm")
+      key("AuthType=auth/slurm", net::key_file_for(config_.config_path));
+    if (const net::JwtSettings jwt = net::jwt_settings(config_); !jwt.key_file.empty())
+      key("AuthAltTypes=auth/jwt", jwt.key_file);
   }
 
   void certificates() {
     if (!net::uses_tls(config_)) return;
     const net::TlsFiles own = net::controller_tls_files(config_);
-    const bool some = fs::exists(own.ca, ignored_) || fs::exists(own.certificate, ignored_) || fs::exists(own.key, ignored_);
+    const bool some = fs::exists(own.ca, ignored_) || fs::exists(own.certificate, ignored_) ||
+                      fs::exists(own.key, ignored_);
     if (!some && !net::names_tls_files(config_)) return;  // the first start makes them
-    for (const std::string& file : {own.ca, own.certificate, own.key}) readable("TLSType=tls/s2n", file);
-    if (auto trust = net::tls_trust(config_); !trust) out_.push_back(fmt::format("TLSType=tls/s2n: {}", trust.error().text));
+    for (const std::string& file : {own.ca, own.certificate, own.key})
+      readable("TLSType=tls/s2n", file);
+    if (auto trust = net::tls_trust(config_); !trust)
+      out_.push_back(fmt::format("TLSType=tls/s2n: {}", trust.error().text));
     const bool may_read_key = ::geteuid() == 0 || ::geteuid() == config_.slurm_user_id;
     if (!may_read_key) return;
     if (auto identity = net::TlsIdentity::open(own, config_.slurm_user_id); !identity) {
@@ -103,18 +115,23 @@ class StartChecks {
     }
   }
 
-  // Root makes the files of a start before it becomes SlurmUser; who starts the controller as SlurmUser needs the folder himself.
+  // Root makes the files of a start before it becomes SlurmUser; who starts the controller as
+  // SlurmUser needs the folder himself.
   void place(std::string_view key, const std::string& file) {
     if (file.empty()) return;
     const fs::path folder = fs::absolute(file, ignored_).parent_path();
     if (!fs::is_directory(folder, ignored_)) {
-      if (!ignored_ || ignored_.value() == ENOENT || ignored_.value() == ENOTDIR) out_.push_back(fmt::format("{}={}: the folder is not there", key, file));
+      if (!ignored_ || ignored_.value() == ENOENT || ignored_.value() == ENOTDIR)
+        out_.push_back(fmt::format("{}={}: the folder is not there", key, file));
       return;
     }
-    if (fs::is_directory(file, ignored_)) return out_.push_back(fmt::format("{}={}: it is a folder", key, file));
+    if (fs::is_directory(file, ignored_))
+      return out_.push_back(fmt::format("{}={}: it is a folder", key, file));
     if (!who_ || ::geteuid() == 0) return;
     const bool there = fs::exists(file, ignored_);
-    if (const std::string why = obstacle(*who_, there ? fs::path(file) : folder, kWrite); !why.empty()) out_.push_back(fmt::format("{}={}: {}", key, file, why));
+    if (const std::string why = obstacle(*who_, there ? fs::path(file) : folder, kWrite);
+        !why.empty())
+      out_.push_back(fmt::format("{}={}: {}", key, file, why));
   }
   void folders() {
     place("SlurmctldLogFile", config_.slurmctld_log_file);

@@ -85,8 +85,10 @@ class Agent::Graph {
       for (const char* name : {"cluster_id", "credential_key", "last_job", "spool_id"}) {
         std::filesystem::remove(node_.spool_dir + "/" + name, ignored);
       }
-      if (auto ok = ChangedCpus(node_.spool_dir).give_all_back(); !ok) log::error("{}", ok.error().text);
-      if (auto ok = ChangedGpus(node_.spool_dir).give_all_back(); !ok) log::error("{}", ok.error().text);
+      if (auto ok = ChangedCpus(node_.spool_dir).give_all_back(); !ok)
+        log::error("{}", ok.error().text);
+      if (auto ok = ChangedGpus(node_.spool_dir).give_all_back(); !ok)
+        log::error("{}", ok.error().text);
     }
     node_.cluster_id = read_cluster_id(node_.spool_dir);
     node_.spool_id = spool_id(node_.spool_dir);
@@ -168,7 +170,8 @@ class Agent::Graph {
     if (!net::uses_tls(*node_.config)) return {};
     auto trust = net::tls_trust(*node_.config);
     if (!trust) return tl::unexpected<Error>(trust.error());
-    auto identity = net::TlsIdentity::open(net::agent_tls_files(*node_.config, node_.self), node_.config->slurmd_user_id);
+    auto identity = net::TlsIdentity::open(net::agent_tls_files(*node_.config, node_.self),
+                                           node_.config->slurmd_user_id);
     if (!identity) return tl::unexpected<Error>(identity.error());
     tls_trust_ = std::move(*trust);
     tls_identity_ = std::move(*identity);
@@ -178,7 +181,9 @@ class Agent::Graph {
   void make_parts() {
     children_.emplace(io_);
     scripts_.emplace(io_, *children_);
-    groups_.emplace(node_, [this](JobId job) { return !steps_->live_of(job).empty() || jobs_->keeps_group(job); });
+    groups_.emplace(node_, [this](JobId job) {
+      return !steps_->live_of(job).empty() || jobs_->keeps_group(job);
+    });
     containers_.emplace(node_, *children_);
     steps_.emplace(node_, *children_, *groups_, *containers_, [this](protocol::StepEnded report) {
       const protocol::StepKey key = report.key;
@@ -192,11 +197,12 @@ class Agent::Graph {
     features_.emplace(node_, *children_);
     reboot_.emplace(node_, *children_, *features_,
                     Reboot::Handlers{[this] { registrar_->start(); }, options_.end_process});
-    node_clients_ = std::make_shared<net::NodeClients>(
-        net::ClientOptions{.auth = auth_, .tls = tls_trust_, .connect_timeout = node_.config->tcp_timeout});
-    reporter_.emplace(node_, *controller_, node_clients_,
-                      Reporter::Handlers{[this](const protocol::StepKey& key) { steps_->forget(key); },
-                                         [this] { steps_->make_reports_safe(); }});
+    node_clients_ = std::make_shared<net::NodeClients>(net::ClientOptions{
+        .auth = auth_, .tls = tls_trust_, .connect_timeout = node_.config->tcp_timeout});
+    reporter_.emplace(
+        node_, *controller_, node_clients_,
+        Reporter::Handlers{[this](const protocol::StepKey& key) { steps_->forget(key); },
+                           [this] { steps_->make_reports_safe(); }});
     jobs_->connect(*steps_, *reporter_);
     steps_->when_begun([this](const protocol::StepKey& key) { jobs_->step_began(key); });
     broadcasts_.emplace(node_, *children_);
@@ -205,26 +211,29 @@ class Agent::Graph {
       broadcasts_->end_job(job);
       containers_->remove(job);
     });
-    registrar_.emplace(node_, *controller_, *features_,
-                       Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
-                                             steps_->adopt_late_ones();
-                                             request.running = steps_->live();
-                                             request.ended = steps_->unacknowledged();
-                                             request.jobs = jobs_->prepared();
-                                             for (const JobId job : containers_->jobs()) request.jobs.push_back(job);
-                                           },
-                                           [this](const protocol::RegisterNodeReply& reply) {
-                                             registered(reply);
-                                           },
-                                           [this] { return !steps_->live().empty(); }});
+    registrar_.emplace(
+        node_, *controller_, *features_,
+        Registrar::Handlers{[this](protocol::RegisterNodeRequest& request) {
+                              steps_->adopt_late_ones();
+                              request.running = steps_->live();
+                              request.ended = steps_->unacknowledged();
+                              request.jobs = jobs_->prepared();
+                              for (const JobId job : containers_->jobs())
+                                request.jobs.push_back(job);
+                            },
+                            [this](const protocol::RegisterNodeReply& reply) { registered(reply); },
+                            [this] { return !steps_->live().empty(); }});
   }
 
   void registered(const protocol::RegisterNodeReply& reply) {
     if (!std::exchange(knew_cluster_, true)) steps_->end_strays();
     if (reply.removed && !reply.forget.empty())
-      log::error("the cluster does not have this node any more; steps that are ended: {}", reply.forget.size());
+      log::error("the cluster does not have this node any more; steps that are ended: {}",
+                 reply.forget.size());
     for (const protocol::StepKey& key : reply.forget) {
-      log::info("JobId={} StepId={} is ended: the controller does not know it (any more); its log says why", key.id.job, step_id_text(key.id));
+      log::info(
+          "JobId={} StepId={} is ended: the controller does not know it (any more); its log says why",
+          key.id.job, step_id_text(key.id));
       steps_->terminate({key, true, {}});
     }
     for (const JobId job : reply.clean) {
@@ -237,8 +246,9 @@ class Agent::Graph {
 
   Status start_server() {
     fanout_ = net::Fanout::create(node_clients_);
-    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *reporter_, *health_, *reboot_,
-                                   options_.end_process, node_.config->slurmd_user_id, *broadcasts_, fanout_});
+    requests_.emplace(RequestParts{node_, *steps_, *jobs_, *registrar_, *reporter_, *health_,
+                                   *reboot_, options_.end_process, node_.config->slurmd_user_id,
+                                   *broadcasts_, fanout_});
     net::ServerOptions server_options;
     server_options.addresses = {net::agent_listen_address(*node_.config, node_.self)};
     server_options.receiver = node_.self.name;
@@ -256,7 +266,7 @@ class Agent::Graph {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   NodeState node_{.io = io_, .mailbox = std::make_shared<Mailbox>(io_)};
   std::shared_ptr<net::AuthProvider> auth_;
-  std::shared_ptr<net::TlsTrust> tls_trust_;        // null, as the next one: nothing is encrypted
+  std::shared_ptr<net::TlsTrust> tls_trust_;  // null, as the next one: nothing is encrypted
   std::shared_ptr<net::TlsIdentity> tls_identity_;
   std::unique_ptr<net::TokenService> tokens_;
   std::optional<ChildProcesses> children_;
@@ -276,15 +286,13 @@ class Agent::Graph {
   std::optional<RequestParts> requests_;
   std::optional<net::RpcServer> server_;
   std::unique_ptr<net::AsyncClient> controller_;
-  bool knew_cluster_ = false;  // when it looked for step daemons of this node
+  bool knew_cluster_ = false;         // when it looked for step daemons of this node
   std::optional<ConfigCache> cache_;  // none: slurm.conf is this host's own
   std::thread thread_;
 };
 
 Agent::Agent(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
-Agent::~Agent() {
-  graph_->stop();
-}
+Agent::~Agent() { graph_->stop(); }
 
 Result<std::unique_ptr<Agent>> Agent::start(ClusterConfig config, AgentOptions options) {
   if (find_node_config(config, options.node_name) == nullptr) {
@@ -299,8 +307,6 @@ Result<std::unique_ptr<Agent>> Agent::start(ClusterConfig config, AgentOptions o
   return std::unique_ptr<Agent>(new Agent(std::move(graph)));
 }
 
-Status Agent::reconfigure() {
-  return graph_->reconfigure();
-}
+Status Agent::reconfigure() { return graph_->reconfigure(); }
 
 }  // namespace sluice::noded

@@ -17,12 +17,13 @@ namespace sluice::noded {
 struct AgentOptions {
   std::string node_name;
   std::string config_path;
-  std::string sbin_dir;               // where slurmstepd is
-  bool clean = false;                 // forget what the spool remembers
-  bool rebooted = false;              // as if the host had just been started
+  std::string sbin_dir;                         // where slurmstepd is
+  bool clean = false;                           // forget what the spool remembers
+  bool rebooted = false;                        // as if the host had just been started
   std::shared_ptr<const NodeConfig> node_line;  // -Z: what it registers with; else null
-  bool claims_future = false;         // -F: it was given a FUTURE node's name
-  std::optional<ConfigCache::Start> cache;  // --conf-server: config_path is in a cache, which is filled already
+  bool claims_future = false;                   // -F: it was given a FUTURE node's name
+  // --conf-server: config_path is in a cache, which is filled already
+  std::optional<ConfigCache::Start> cache;
   std::function<void()> end_process;  // the controller asked for it; called on any thread
 };
 
@@ -36,7 +37,8 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
   ~Agent();  // steps go on
 
-  // Reads slurm.conf again, or fetches it where it came from the controller; errors leave the old one in force.
+  // Reads slurm.conf again, or fetches it where it came from the controller; errors leave the old
+  // one in force.
   Status reconfigure();
 
  private:

@@ -43,7 +43,8 @@ struct Broadcasts::Transfer {
   boost::asio::steady_timer timer;
 };
 
-Broadcasts::Broadcasts(NodeState& node, ChildProcesses& children) : node_(node), children_(children) {}
+Broadcasts::Broadcasts(NodeState& node, ChildProcesses& children)
+    : node_(node), children_(children) {}
 
 Broadcasts::~Broadcasts() {
   for (const auto& [key, transfer] : transfers_) {
@@ -55,7 +56,8 @@ bool Broadcasts::is_under_way(const protocol::BroadcastTicket& ticket, uint64_t 
   return transfers_.contains({ticket.job, ticket.uid, transfer});
 }
 
-void Broadcasts::write(const protocol::BroadcastTicket& ticket, const protocol::BroadcastBlock& block, Done done) {
+void Broadcasts::write(const protocol::BroadcastTicket& ticket,
+                       const protocol::BroadcastBlock& block, Done done) {
   const Key key{ticket.job, ticket.uid, block.transfer};
   const auto place = transfers_.find(key);
   TransferPtr transfer = place != transfers_.end() ? place->second : nullptr;
@@ -79,8 +81,10 @@ void Broadcasts::write(const protocol::BroadcastTicket& ticket, const protocol::
     transfer->waiting.push_back(std::move(done));
     return;
   }
-  if (transfer->busy || block.number != transfer->number + 1 || transfer->ended || transfer->link == nullptr) {
-    return done(transfer->reply.error != 0 ? transfer->reply : BlockReply{EPROTO, "a block out of order"});
+  if (transfer->busy || block.number != transfer->number + 1 || transfer->ended ||
+      transfer->link == nullptr) {
+    return done(transfer->reply.error != 0 ? transfer->reply
+                                           : BlockReply{EPROTO, "a block out of order"});
   }
   transfer->number = block.number;
   transfer->ended = block.last;
@@ -94,7 +98,8 @@ void Broadcasts::write(const protocol::BroadcastTicket& ticket, const protocol::
 
 size_t Broadcasts::bytes_of(uint32_t uid) const {
   size_t bytes = 0;
-  for (const auto& [key, transfer] : transfers_) bytes += std::get<1>(key) == uid && transfer->busy ? transfer->bytes : 0;
+  for (const auto& [key, transfer] : transfers_)
+    bytes += std::get<1>(key) == uid && transfer->busy ? transfer->bytes : 0;
   return bytes;
 }
 
@@ -113,11 +118,12 @@ Broadcasts::TransferPtr Broadcasts::start(const Key& key, const protocol::Broadc
     transfer->reply = {errno, {}};
     return transfer;
   }
-  const auto pid = children_.spawn({node_.sbin_dir + "/slurmstepd",
-                                    {fmt::format("slurmstepd: [{}.bcast]", ticket.job), protocol::kWriteFileMode},
-                                    daemon_environment(node_).entries(),
-                                    {{ends[1], protocol::kStartDescriptor}}},
-                                   [](int) {});
+  const auto pid = children_.spawn(
+      {node_.sbin_dir + "/slurmstepd",
+       {fmt::format("slurmstepd: [{}.bcast]", ticket.job), protocol::kWriteFileMode},
+       daemon_environment(node_).entries(),
+       {{ends[1], protocol::kStartDescriptor}}},
+      [](int) {});
   ::close(ends[1]);
   if (!pid) {
     ::close(ends[0]);
@@ -125,12 +131,14 @@ Broadcasts::TransferPtr Broadcasts::start(const Key& key, const protocol::Broadc
     return transfer;
   }
   using boost::asio::local::stream_protocol;
-  transfer->link = FrameConnection::make(stream_protocol::socket(node_.io, stream_protocol(), ends[0]));
-  transfer->link->start({[this, transfer](const Frame& frame) {
-                           const auto reply = wire::decode<BlockReply>(frame.body);
-                           answered(transfer, reply ? *reply : BlockReply{EBADMSG, {}});
-                         },
-                         [this, transfer] { end(transfer, "the process that writes the file ended"); }, nullptr});
+  transfer->link =
+      FrameConnection::make(stream_protocol::socket(node_.io, stream_protocol(), ends[0]));
+  transfer->link->start(
+      {[this, transfer](const Frame& frame) {
+         const auto reply = wire::decode<BlockReply>(frame.body);
+         answered(transfer, reply ? *reply : BlockReply{EBADMSG, {}});
+       },
+       [this, transfer] { end(transfer, "the process that writes the file ended"); }, nullptr});
   protocol::FileWriterStart first;
   first.uid = ticket.uid;
   first.gid = ticket.gid;
@@ -144,7 +152,8 @@ Broadcasts::TransferPtr Broadcasts::start(const Key& key, const protocol::Broadc
     first.mount_namespace = *file;
     transfer->link->send(FrameType::kFileStart, kNoTask, wire::encode(first));
     transfer->ready = true;
-    if (!transfer->first.empty()) transfer->link->send(FrameType::kFileBlock, kNoTask, std::exchange(transfer->first, {}));
+    if (!transfer->first.empty())
+      transfer->link->send(FrameType::kFileBlock, kNoTask, std::exchange(transfer->first, {}));
   };
   if (ticket.job == kNoJob) {
     auto at_once = begin;
@@ -181,7 +190,8 @@ void Broadcasts::wait_idle(const TransferPtr& transfer) {
 void Broadcasts::end(TransferPtr transfer,  // NOLINT(performance-unnecessary-value-param)
                      const std::string& why) {
   if (transfer->link == nullptr) return;
-  if (!transfer->ended || transfer->busy) log::debug("a file for JobId={} was not written: {}", std::get<0>(transfer->key), why);
+  if (!transfer->ended || transfer->busy)
+    log::debug("a file for JobId={} was not written: {}", std::get<0>(transfer->key), why);
   transfer->link->close();
   transfer->link.reset();
   transfer->busy = false;
@@ -190,7 +200,8 @@ void Broadcasts::end(TransferPtr transfer,  // NOLINT(performance-unnecessary-va
 }
 
 void Broadcasts::end_job(JobId job) {
-  for (auto at = transfers_.lower_bound({job, 0, 0}); at != transfers_.end() && std::get<0>(at->first) == job;) {
+  for (auto at = transfers_.lower_bound({job, 0, 0});
+       at != transfers_.end() && std::get<0>(at->first) == job;) {
     const TransferPtr transfer = at->second;
     at = transfers_.erase(at);
     transfer->timer.cancel();

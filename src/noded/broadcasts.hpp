@@ -1,5 +1,5 @@
-// Files that sbcast and srun --bcast send to this node: a process that is the user writes each of them.
-// All on the agent's thread.
+// Files that sbcast and srun --bcast send to this node: a process that is the user writes each of
+// them. All on the agent's thread.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,10 @@ class Broadcasts {
   // Where jobs have a /tmp of their own, files go there.
   void use_containers(JobContainers& containers) { containers_ = &containers; }
 
-  // A block of a checked ticket's user. One that came before is answered as then and not written again.
-  void write(const protocol::BroadcastTicket& ticket, const protocol::BroadcastBlock& block, Done done);
+  // A block of a checked ticket's user. One that came before is answered as then and not written
+  // again.
+  void write(const protocol::BroadcastTicket& ticket, const protocol::BroadcastBlock& block,
+             Done done);
   // What is on its way for this job is broken off, and what it wrote so far is removed.
   void end_job(JobId job);
   // Whether the first block of it was taken: its ticket may have run out since.

@@ -25,7 +25,8 @@ constexpr Duration kCallTime = std::chrono::seconds(20);
 
 }  // namespace
 
-Result<protocol::FetchConfigReply> fetch_patiently(const net::ConfigServer& server, Duration patience,
+Result<protocol::FetchConfigReply> fetch_patiently(const net::ConfigServer& server,
+                                                   Duration patience,
                                                    const std::function<void(const Error&)>& say) {
   const SteadyTime end = net::steady_now() + patience;
   Duration pause = kFirstPause;
@@ -46,10 +47,11 @@ std::string cache_folder(const ClusterConfig& config, const NodeConfig& self) {
 Status fill_cache(const std::string& folder, const protocol::FetchConfigReply& fetched) {
   if (Status ok = store_config_files(folder, fetched.files); !ok) return ok;
   const auto usual = std::filesystem::path(kUsualConfigPath).parent_path();
-  const std::pair<const char*, std::string> links[] = {{"slurm.key", net::key_file_for(kUsualConfigPath)},
-                                                       {net::kCaFile, net::usual_ca_file(kUsualConfigPath)},
-                                                       {net::kAgentCertificate, usual / net::kAgentCertificate},
-                                                       {net::kAgentKey, usual / net::kAgentKey}};
+  const std::pair<const char*, std::string> links[] = {
+      {"slurm.key", net::key_file_for(kUsualConfigPath)},
+      {net::kCaFile, net::usual_ca_file(kUsualConfigPath)},
+      {net::kAgentCertificate, usual / net::kAgentCertificate},
+      {net::kAgentKey, usual / net::kAgentKey}};
   for (const auto& [name, target] : links) {
     std::error_code error;
     const std::filesystem::path file = std::filesystem::absolute(target, error);
@@ -98,7 +100,8 @@ void ConfigCache::fetch() {
   busy_ = true;
   again_ = false;
   controller_.call<protocol::FetchConfigReply>(
-      protocol::FetchConfigRequest{}, kCallTime, [this, mailbox = node_.mailbox](Result<protocol::FetchConfigReply> reply) {
+      protocol::FetchConfigRequest{}, kCallTime,
+      [this, mailbox = node_.mailbox](Result<protocol::FetchConfigReply> reply) {
         mailbox->post([this, reply = std::move(reply)] { fetched(reply); });
       });
 }
@@ -108,7 +111,8 @@ void ConfigCache::fetched(const Result<protocol::FetchConfigReply>& reply) {
   Status ok = reply ? net::check_fetched(*reply) : tl::unexpected<Error>(reply.error());
   if (ok) ok = fill(*reply);
   if (!ok) {
-    if (retry_.fresh()) log::error("the configuration files in {} cannot be renewed: {}", folder_, ok.error().text);
+    if (retry_.fresh())
+      log::error("the configuration files in {} cannot be renewed: {}", folder_, ok.error().text);
     return retry_.later([this] {
       if (!busy_ && !wanted_.empty() && !has(wanted_)) fetch();
     });

@@ -1,5 +1,6 @@
-// The configuration of an agent that has no slurm.conf (--conf-server): it fetches the controller's files when it starts, keeps
-// them in SlurmdSpoolDir/conf-cache for the commands of jobs, and follows when the controller has others.
+// The configuration of an agent that has no slurm.conf (--conf-server): it fetches the controller's
+// files when it starts, keeps them in SlurmdSpoolDir/conf-cache for the commands of jobs, and
+// follows when the controller has others.
 #pragma once
 
 #include <functional>
@@ -13,17 +14,19 @@
 
 namespace sluice::noded {
 
-// Asks until there is an answer, or `patience` is at its end; each failure is said to `say`. A controller that refuses is not
-// asked again. Starts no thread.
-[[nodiscard]] Result<protocol::FetchConfigReply> fetch_patiently(const net::ConfigServer& server, Duration patience,
-                                                                 const std::function<void(const Error&)>& say);
+// Asks until there is an answer, or `patience` is at its end; each failure is said to `say`. A
+// controller that refuses is not asked again. Starts no thread.
+[[nodiscard]] Result<protocol::FetchConfigReply> fetch_patiently(
+    const net::ConfigServer& server, Duration patience,
+    const std::function<void(const Error&)>& say);
 
 // Where the files of a node go.
 [[nodiscard]] std::string cache_folder(const ClusterConfig& config, const NodeConfig& self);
 
-// Writes them there, with links to the key of auth/slurm and the certificates where they are at hand, as they are looked for beside
-// slurm.conf.
-[[nodiscard]] Status fill_cache(const std::string& folder, const protocol::FetchConfigReply& fetched);
+// Writes them there, with links to the key of auth/slurm and the certificates where they are at
+// hand, as they are looked for beside slurm.conf.
+[[nodiscard]] Status fill_cache(const std::string& folder,
+                                const protocol::FetchConfigReply& fetched);
 
 class ConfigCache {
  public:
@@ -33,10 +36,12 @@ class ConfigCache {
   };
   ConfigCache(NodeState& node, net::AsyncClient& controller, Start start);
 
-  // The controller has files with this digest; empty: it sends none (any more), and what is there stays.
+  // The controller has files with this digest; empty: it sends none (any more), and what is there
+  // stays.
   void follow(std::string digest);
 
-  // Fetches now, on the thread that calls, which may be any but the agent's own. Errors: as fetch_config() and fill_cache().
+  // Fetches now, on the thread that calls, which may be any but the agent's own. Errors: as
+  // fetch_config() and fill_cache().
   [[nodiscard]] Status renew();
 
  private:

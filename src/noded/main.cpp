@@ -33,23 +33,31 @@ using namespace sluice;  // NOLINT(google-build-using-namespace): a program's ma
 struct Arguments : daemon::ProgramOptions {
   std::string stepd, conf_servers, server_user, ca_file;
   noded::NodeLineOptions own;
-  bool clean = false, rebooted = false, show_hardware = false, show_gres = false, lock_memory = false;
+  bool clean = false, rebooted = false, show_hardware = false, show_gres = false,
+       lock_memory = false;
 };
 
 std::optional<int> parse(int argc, char** argv, Arguments& a) {
   CLI::App app("The agent of a Sluice cluster on each node.", a.program);
   daemon::add_options(app, a, {.log_file = "SlurmdLogFile", .folder = "SlurmdSpoolDir"});
-  app.add_option("--conf-server", a.conf_servers,
-                 "controllers, as HOST[:PORT],..., to get the configuration from; this host needs no file then");
-  app.add_option("--conf-server-user", a.server_user,
-                 "the SlurmUser of these controllers, which is to have signed the configuration where auth/munge proves it (default: root)");
-  app.add_option("--ca-cert-file", a.ca_file, "certificate of the CA that the controller's has to be of; nothing is said to others then");
+  app.add_option(
+      "--conf-server", a.conf_servers,
+      "controllers, as HOST[:PORT],..., to get the configuration from; this host needs no file then");
+  app.add_option(
+      "--conf-server-user", a.server_user,
+      "the SlurmUser of these controllers, which is to have signed the configuration where auth/munge proves it (default: root)");
+  app.add_option(
+      "--ca-cert-file", a.ca_file,
+      "certificate of the CA that the controller's has to be of; nothing is said to others then");
   app.add_option("-N", a.own.name, "name of the node this is, where a host has several");
-  auto* const brings = app.add_flag("-Z", a.own.brings_line, "be a dynamic node, which slurm.conf does not name");
-  app.add_option("--conf", a.own.line, "with -Z: keys of a NodeName line, such as \"Feature=x Gres=gpu:2\"")->needs(brings);
+  auto* const brings =
+      app.add_flag("-Z", a.own.brings_line, "be a dynamic node, which slurm.conf does not name");
+  app.add_option("--conf", a.own.line,
+                 "with -Z: keys of a NodeName line, such as \"Feature=x Gres=gpu:2\"")
+      ->needs(brings);
   std::string feature;
-  auto* const future =
-      app.add_option("-F", feature, "be a FUTURE node that is as this host is, with this feature if one is named");
+  auto* const future = app.add_option(
+      "-F", feature, "be a FUTURE node that is as this host is, with this feature if one is named");
   future->expected(0, 1)->excludes(brings);
   app.add_option("-d", a.stepd, "path of the step daemon");
   app.add_flag("-b", a.rebooted, "report the node as just rebooted (for tests)");
@@ -95,9 +103,12 @@ Result<Configuration> read_configuration(const Arguments& a) {
 // Whom to ask for the configuration; nobody: it is in a file.
 Result<std::vector<std::string>> find_servers(const Arguments& a) {
   const std::string named = config_servers(a.conf_servers, a.config);
-  if (named.empty()) return lacks_config(a.config) ? net::controllers_in_dns() : std::vector<std::string>();
+  if (named.empty())
+    return lacks_config(a.config) ? net::controllers_in_dns() : std::vector<std::string>();
   auto addresses = net::parse_conf_servers(named);
-  if (!addresses) return failure(addresses.error().code, "--conf-server=" + named + ": " + addresses.error().text);
+  if (!addresses)
+    return failure(addresses.error().code,
+                   "--conf-server=" + named + ": " + addresses.error().text);
   return addresses;
 }
 
@@ -106,8 +117,12 @@ Result<Configuration> fetch_configuration(const Arguments& a, std::vector<std::s
   if (!expected) return tl::unexpected(expected.error());
   auto tls = net::local_tls_trust(kUsualConfigPath);
   if (!tls) return tl::unexpected(tls.error());
-  const net::ConfigServer server{.addresses = std::move(servers), .config_path = kUsualConfigPath, .holds_key = true, .tls = std::move(*tls),
-                                 .slurm_user = expected->slurm_user, .auth_type = expected->auth_type};
+  const net::ConfigServer server{.addresses = std::move(servers),
+                                 .config_path = kUsualConfigPath,
+                                 .holds_key = true,
+                                 .tls = std::move(*tls),
+                                 .slurm_user = expected->slurm_user,
+                                 .auth_type = expected->auth_type};
   const auto fetched = noded::fetch_patiently(server, a.own.patience, [&a](const Error& error) {
     std::fprintf(stderr, "%s: error: %s; trying again\n", a.program.c_str(), error.text.c_str());
   });
@@ -133,19 +148,18 @@ Result<Configuration> fetch_configuration(const Arguments& a, std::vector<std::s
 // On the standard error, as a log.
 int show_gres(const Arguments& a, const Configuration& start) {
   std::vector<std::string> problems;
-  const std::vector<GresDevices> found = noded::find_gres(start.config, start.self, noded::nvml_gpus, problems);
-  for (const std::string& problem : problems) std::fprintf(stderr, "%s: error: %s\n", a.program.c_str(), problem.c_str());
+  const std::vector<GresDevices> found =
+      noded::find_gres(start.config, start.self, noded::nvml_gpus, problems);
+  for (const std::string& problem : problems)
+    std::fprintf(stderr, "%s: error: %s\n", a.program.c_str(), problem.c_str());
   for (const std::string& line : noded::gres_lines(start.self, found, start.self.cores())) {
     std::fprintf(stderr, "%s: %s\n", a.program.c_str(), line.c_str());
   }
   return 0;
 }
 
-int serve(const Arguments& a,
-          const std::string& log_file,
-          Configuration start,
-          daemon::Background& background,
-          daemon::Signals& signals) {
+int serve(const Arguments& a, const std::string& log_file, Configuration start,
+          daemon::Background& background, daemon::Signals& signals) {
   ClusterConfig& config = start.config;
   const NodeConfig& self = start.self;
   auto pid_file = daemon::PidFile::create(node_path(config.slurmd_pid_file, self));
@@ -184,10 +198,13 @@ int main(int argc, char** argv) {
   Arguments a;
   a.program = "slurmd";
   if (const auto code = parse(argc, argv, a)) return *code;
-  if (!a.ca_file.empty()) ::setenv("SLURM_CA_CERT_FILE", a.ca_file.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  if (!a.ca_file.empty())
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+    ::setenv("SLURM_CA_CERT_FILE", a.ca_file.c_str(), 1);
   auto servers = find_servers(a);
   if (!servers) return daemon::refuse(a, servers.error().text);
-  auto start = servers->empty() ? read_configuration(a) : fetch_configuration(a, std::move(*servers));
+  auto start =
+      servers->empty() ? read_configuration(a) : fetch_configuration(a, std::move(*servers));
   if (!start) return daemon::refuse(a, start.error().text);
   if (a.show_gres) return show_gres(a, *start);
   // what a controller sent was looked at there
@@ -205,7 +222,8 @@ int main(int argc, char** argv) {
   settings.debug_flags = config.debug_flags;
   settings.time_format = config.log_time_format;
   settings.json = daemon::wants_json(config);
-  if (auto ok = daemon::settle(a, settings, start->warnings); !ok) return daemon::refuse(a, ok.error().text);
+  if (auto ok = daemon::settle(a, settings, start->warnings); !ok)
+    return daemon::refuse(a, ok.error().text);
   if (a.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) log::error("cannot lock memory");
   return serve(a, settings.file, std::move(*start), background, signals);
 }

@@ -28,8 +28,8 @@ using net::CallContext;
 using net::Responder;
 using protocol::Empty;
 
-// Only the controller gives orders; it runs as root or SlurmUser. Others are told of by the server, which writes no more lines
-// than a disk can bear.
+// Only the controller gives orders; it runs as root or SlurmUser. Others are told of by the server,
+// which writes no more lines than a disk can bear.
 template <class Request, class Reply, class Run>
 void handle_order(net::RpcServer& server, RequestParts& parts, Run run) {
   server.handle<Request, Reply>(
@@ -71,12 +71,14 @@ uint32_t index_in(const StepLayout& layout, std::string_view name) {
 // The end of a wide step is told to another node of it.
 void set_route(RequestParts& parts, const protocol::StepLaunch& launch, uint32_t index) {
   const bool chosen = launch.step != nullptr && launch.step->tree_width != 0;
-  const uint32_t parent = parent_position(index, chosen ? launch.step->tree_width : parts.node.config->tree_width);
+  const uint32_t parent =
+      parent_position(index, chosen ? launch.step->tree_width : parts.node.config->tree_width);
   if (parent != UINT32_MAX) parts.reporter.set_route(launch.key, launch.layout.nodes[parent].name);
 }
 
 void log_launch(const StepId& step, uint32_t uid) {
-  if (step.step == kBatchStep) log::info("Launching batch job {} for UID {}", step_log_name(step), uid);
+  if (step.step == kBatchStep)
+    log::info("Launching batch job {} for UID {}", step_log_name(step), uid);
   else log::info("launch task {} request from UID:{}", step_log_name(step), uid);
 }
 
@@ -84,7 +86,8 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
   if (!parts.node.verifier) return failure(ErrorCode::kRetry, "the node is not registered yet");
   if (!request.key.empty() && hex_digits(request.key) != parts.node.credential_key) {
     parts.registrar.start();
-    return failure(ErrorCode::kRetry, "the launch was signed with another credential.key than this node knows");
+    return failure(ErrorCode::kRetry,
+                   "the launch was signed with another credential.key than this node knows");
   }
   if (auto ok = parts.node.verifier->verify(request.launch, request.signature); !ok) {
     return failure(ErrorCode::kInvalidCredential, "Invalid job credential");
@@ -99,21 +102,26 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
                    fmt::format("step {} has no part on node {}", step_id_text(message->key.id),
                                parts.node.name));
   }
-  if (message->controller_start != kNoTime && message->controller_start != parts.node.registered_with) {
+  if (message->controller_start != kNoTime &&
+      message->controller_start != parts.node.registered_with) {
     parts.registrar.start();
     return failure(ErrorCode::kRetry, "the node has not registered with this controller yet");
   }
-  if (parts.steps.is_forgotten(message->key)) return failure(ErrorCode::kAlreadyDone, protocol::kUsedJobId);
+  if (parts.steps.is_forgotten(message->key))
+    return failure(ErrorCode::kAlreadyDone, protocol::kUsedJobId);
   parts.steps.adopt(message->key);
-  const bool is_new = !parts.steps.knows(message->key);  // else the controller repeats an order of which it heard no answer
+  // else the controller repeats an order of which it heard no answer
+  const bool is_new = !parts.steps.knows(message->key);
   if (is_new) {
     if (auto ok = check_age(parts.node, message->issued); !ok) {
-      log::error("the launch of {} was refused: {}", step_log_name(message->key.id), ok.error().text);
+      log::error("the launch of {} was refused: {}", step_log_name(message->key.id),
+                 ok.error().text);
       parts.registrar.start();  // which asks for the controller's time
       return tl::unexpected<Error>(ok.error());
     }
   }
-  if (auto ok = parts.node.last_job->note({message->job_round, message->key.id.job}); !ok && is_new) {
+  if (auto ok = parts.node.last_job->note({message->job_round, message->key.id.job});
+      !ok && is_new) {
     log::error("{}", ok.error().text);
     const bool full = ok.error().code == ErrorCode::kStorageFull;
     parts.steps.refuse(message->key, message->uid, full ? protocol::kSpoolIsFull : ok.error().text);
@@ -166,7 +174,8 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
       });
   handle_order<RunPrologRequest, Empty>(
       server, parts, [](RequestParts& p, const RunPrologRequest& request) -> Result<Empty> {
-        if (auto ok = p.node.last_job->note({request.job_round, request.job}); !ok) log::error("{}", ok.error().text);
+        if (auto ok = p.node.last_job->note({request.job_round, request.job}); !ok)
+          log::error("{}", ok.error().text);
         p.jobs.run_prolog(request);
         return Empty{};
       });
@@ -198,19 +207,21 @@ void add_orders(net::RpcServer& server, RequestParts& parts) {
 
 // Reports from the nodes below this one in the tree.
 template <class Request, class Report>
-void gather(net::RpcServer& server, RequestParts& parts, std::vector<Report> Request::* reports) {
-  server.handle<Request, Empty>([&parts, reports](const CallContext& context, Request request, Responder<Empty> responder) {
-    if (!context.is_super_user() && !context.identity.is_user(parts.slurmd_user)) {
-      return responder.fail(ErrorCode::kAccessDenied);
-    }
-    auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
-    parts.node.mailbox->post([&parts, reports, answer, request = std::move(request)]() mutable {
-      if (request.cluster_id != parts.node.cluster_id) return answer->fail(ErrorCode::kWrongCluster);
-      for (Report& report : request.*reports)
-        report.happened = protocol::by_own_clock(report.happened, request.sent, now());
-      parts.reporter.add_gathered(std::move(request.*reports), [answer] { answer->reply({}); });
-    });
-  });
+void gather(net::RpcServer& server, RequestParts& parts, std::vector<Report> Request::*reports) {
+  server.handle<Request, Empty>(
+      [&parts, reports](const CallContext& context, Request request, Responder<Empty> responder) {
+        if (!context.is_super_user() && !context.identity.is_user(parts.slurmd_user)) {
+          return responder.fail(ErrorCode::kAccessDenied);
+        }
+        auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
+        parts.node.mailbox->post([&parts, reports, answer, request = std::move(request)]() mutable {
+          if (request.cluster_id != parts.node.cluster_id)
+            return answer->fail(ErrorCode::kWrongCluster);
+          for (Report& report : request.*reports)
+            report.happened = protocol::by_own_clock(report.happened, request.sent, now());
+          parts.reporter.add_gathered(std::move(request.*reports), [answer] { answer->reply({}); });
+        });
+      });
 }
 
 }  // namespace
@@ -229,43 +240,47 @@ void add_requests(net::RpcServer& server, RequestParts& parts) {
         auto answer = std::make_shared<Responder<Empty>>(std::move(responder));
         parts.node.mailbox->post([&parts, uid, answer, request = std::move(request)] {
           const Status done = parts.steps.attach(request, uid);
-          if (done)
-            answer->reply({});
-          else
-            answer->fail(done.error());
+          if (done) answer->reply({});
+          else answer->fail(done.error());
         });
       });
   // scontrol setdebug and setdebugflags with nodes=, from an administrator himself
-  server.handle<SetDebugRequest, Empty>([](const CallContext& context, const SetDebugRequest& request, Responder<Empty> responder) {
-    if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
-    if (auto ok = daemon::set_debug(request.level, request.flags); !ok) return responder.fail(ok.error());
-    log::info("debug level {}, flags {}", log::level_name(log::level()), log::debug_flag_names(log::debug_flags()));
-    responder.reply({});
-  });
-  // the controller has seen to it that sstat may ask
-  server.handle<StatStepRequest, StatStepReply>(
-      [&parts](const CallContext& context, StatStepRequest request, Responder<StatStepReply> responder) {
+  server.handle<SetDebugRequest, Empty>(
+      [](const CallContext& context, const SetDebugRequest& request, Responder<Empty> responder) {
         if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
-        auto answer = std::make_shared<Responder<StatStepReply>>(std::move(responder));
-        parts.node.mailbox->post([&parts, answer, request] {
-          parts.steps.stat(request.step, [answer](const Result<StatStepReply>& reply) {
-            answer->complete(reply);
-          });
-        });
+        if (auto ok = daemon::set_debug(request.level, request.flags); !ok)
+          return responder.fail(ok.error());
+        log::info("debug level {}, flags {}", log::level_name(log::level()),
+                  log::debug_flag_names(log::debug_flags()));
+        responder.reply({});
       });
+  // the controller has seen to it that sstat may ask
+  server.handle<StatStepRequest, StatStepReply>([&parts](const CallContext& context,
+                                                         StatStepRequest request,
+                                                         Responder<StatStepReply> responder) {
+    if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
+    auto answer = std::make_shared<Responder<StatStepReply>>(std::move(responder));
+    parts.node.mailbox->post([&parts, answer, request] {
+      parts.steps.stat(request.step,
+                       [answer](const Result<StatStepReply>& reply) { answer->complete(reply); });
+    });
+  });
   handle_question<ListPidsRequest, ListPidsReply>(
       server, parts,
-      [](RequestParts& p, const CallContext& context, const ListPidsRequest& request, const auto& answer) {
+      [](RequestParts& p, const CallContext& context, const ListPidsRequest& request,
+         const auto& answer) {
         p.steps.list_pids(request, whose_steps(p, context),
                           [answer](const ListPidsReply& reply) { answer->reply(reply); });
       });
   handle_question<ShowAgentRequest, ShowAgentReply>(
-      server, parts, [](RequestParts& p, const CallContext& context, const ShowAgentRequest&, const auto& answer) {
+      server, parts,
+      [](RequestParts& p, const CallContext& context, const ShowAgentRequest&, const auto& answer) {
         answer->reply(ShowAgentReply{describe_agent(p.node, p.steps, whose_steps(p, context))});
       });
 }
 
-std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps, std::optional<uint32_t> only_of) {
+std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps,
+                                        std::optional<uint32_t> only_of) {
   std::string active;
   for (const protocol::StepKey& key : steps.live(only_of)) {
     active += (active.empty() ? "" : ",") + step_id_text(key.id);

@@ -38,12 +38,13 @@ void add_requests(net::RpcServer& server, RequestParts& parts);
 // Those of sbcast.
 void add_broadcast_requests(net::RpcServer& server, RequestParts& parts);
 
-// Where a block goes: all nodes of the ticket, or those of them that are named. kBadRequest: more are named than it has.
-[[nodiscard]] Result<std::vector<net::FanoutTarget>> block_targets(const std::vector<protocol::NodeAddress>& nodes,
-                                                                   const std::vector<std::string>& only);
+// Where a block goes: all nodes of the ticket, or those of them that are named. kBadRequest: more
+// are named than it has.
+[[nodiscard]] Result<std::vector<net::FanoutTarget>> block_targets(
+    const std::vector<protocol::NodeAddress>& nodes, const std::vector<std::string>& only);
 
 // `scontrol show slurmd`
-[[nodiscard]] std::vector<std::string> describe_agent(const NodeState& node, const Steps& steps,
-                                                      std::optional<uint32_t> only_of = std::nullopt);
+[[nodiscard]] std::vector<std::string> describe_agent(
+    const NodeState& node, const Steps& steps, std::optional<uint32_t> only_of = std::nullopt);
 
 }  // namespace sluice::noded

@@ -10,11 +10,13 @@ namespace {
 constexpr auto kAcceptRetry = std::chrono::milliseconds(200);
 }  // namespace
 
-AgentLink::AgentLink(boost::asio::io_context& io,
-                     int started_with,
-                     std::function<void(const Frame&)> on_frame,
-                     std::function<void()> on_agent)
-    : io_(io), acceptor_(io), accept_timer_(io), on_frame_(std::move(on_frame)), on_agent_(std::move(on_agent)) {
+AgentLink::AgentLink(boost::asio::io_context& io, int started_with,
+                     std::function<void(const Frame&)> on_frame, std::function<void()> on_agent)
+    : io_(io),
+      acceptor_(io),
+      accept_timer_(io),
+      on_frame_(std::move(on_frame)),
+      on_agent_(std::move(on_agent)) {
   adopt(stream_protocol::socket(io, stream_protocol(), started_with));
 }
 
@@ -45,7 +47,8 @@ void AgentLink::accept() {
       });
 }
 
-// No descriptor is free, say. An agent that is never answered would hold the step for one that runs.
+// No descriptor is free, say. An agent that is never answered would hold the step for one that
+// runs.
 void AgentLink::accept_later() {
   accept_timer_.expires_after(kAcceptRetry);
   accept_timer_.async_wait([this](const boost::system::error_code& error) {

@@ -19,10 +19,8 @@ class AgentLink {
  public:
   // `started_with` is the inherited socket. `on_agent` is called for each agent that connects
   // later.
-  AgentLink(boost::asio::io_context& io,
-            int started_with,
-            std::function<void(const Frame&)> on_frame,
-            std::function<void()> on_agent);
+  AgentLink(boost::asio::io_context& io, int started_with,
+            std::function<void(const Frame&)> on_frame, std::function<void()> on_agent);
 
   // Takes connections from now on; `socket` is bound and listening.
   void listen(int socket);

@@ -20,13 +20,15 @@ tl::unexpected<Error> system_failure(std::string_view what, const std::string& p
   return failure(ErrorCode::kStorageFull, fmt::format("{} {}: {}", what, path, errno_text(errno)));
 }
 
-// Where others run, the script is the job's user's alone and its folder is not: he is not to fill the node's spool.
+// Where others run, the script is the job's user's alone and its folder is not: he is not to fill
+// the node's spool.
 Status give_to_user(const PlanInput& input, int script, const std::string& folder) {
   constexpr mode_t kScriptMode = 0500, kFolderMode = 0711;
   bool good = ::fchmod(script, kScriptMode) == 0 && ::chmod(folder.c_str(), kFolderMode) == 0;
   if (good && input.user.switches) {
     good = ::fchown(script, input.user.uid, input.user.gid) == 0 &&
-           ::lchown(folder.c_str(), ::geteuid(), ::getegid()) == 0;  // one that was left there was the user's
+           // one that was left there was the user's
+           ::lchown(folder.c_str(), ::geteuid(), ::getegid()) == 0;
   }
   if (!good) return system_failure("cannot protect", folder);
   return {};
@@ -46,14 +48,16 @@ Result<std::string> write_script(const PlanInput& input) {
   const ssize_t size = ::write(fd, script.data(), script.size());
   const bool written = size == static_cast<ssize_t>(script.size());
   if (size >= 0 && !written) errno = ENOSPC;  // the rest had no room
-  const Status done = written ? give_to_user(input, fd, folder) : system_failure("cannot write", path);
+  const Status done =
+      written ? give_to_user(input, fd, folder) : system_failure("cannot write", path);
   ::close(fd);
   if (!done) return tl::unexpected<Error>(done.error());
   return path;
 }
 
 std::string path_of(const PlanInput& input, std::string_view pattern) {
-  return absolute_path(expand_file_pattern(pattern, pattern_fields(input)), input.launch.job_spec->work_dir);
+  return absolute_path(expand_file_pattern(pattern, pattern_fields(input)),
+                       input.launch.job_spec->work_dir);
 }
 
 Result<int> opened(Result<int> fd, std::string_view stream, std::string_view path) {
@@ -68,9 +72,7 @@ Result<int> open_input(const PlanInput& input, OutputFiles& files) {
   return opened(files.input(path), "stdin", path);
 }
 
-Result<int> open_output(const PlanInput& input,
-                        OutputFiles& files,
-                        std::string_view pattern,
+Result<int> open_output(const PlanInput& input, OutputFiles& files, std::string_view pattern,
                         std::string_view stream) {
   const std::string path = path_of(input, pattern);
   return opened(files.output(path), stream, path);
@@ -105,8 +107,7 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
   set_gpu_variables(input, 0, setup);
   setup.program = *script;
   setup.arguments.push_back(*script);
-  for (const SharedText& argument : spec.arguments)
-    setup.arguments.push_back(argument.str());
+  for (const SharedText& argument : spec.arguments) setup.arguments.push_back(argument.str());
   setup.std_in = *in;
   setup.std_out = *out;
   setup.std_err = *err;

@@ -53,8 +53,8 @@ void set_up_encryption() {
   if (waits && std::getenv(protocol::kWillEncrypt) != nullptr) SecureStream::prepare();
 }
 
-// It was killed when the orders were on their way. The next agent is told that the step does not run here; one that began
-// afterwards would run unseen, or beside its job's epilog.
+// It was killed when the orders were on their way. The next agent is told that the step does not
+// run here; one that began afterwards would run unseen, or beside its job's epilog.
 bool agent_is_gone() {
   char next = 0;
   return ::recv(protocol::kStartDescriptor, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -63,15 +63,16 @@ bool agent_is_gone() {
 // Descriptors 0-2 are open, so that nothing else gets their numbers.
 void hold_standard_descriptors() {
   int fd = ::open("/dev/null", O_RDWR);
-  while (fd >= 0 && fd < 2)
-    fd = ::dup(fd);
+  while (fd >= 0 && fd < 2) fd = ::dup(fd);
   if (fd > 2 && fd != protocol::kStartDescriptor) ::close(fd);
 }
 
-// The name and the folder behind it, where the kernel shows them; what is left of the room is cut off by who reads it.
+// The name and the folder behind it, where the kernel shows them; what is left of the room is cut
+// off by who reads it.
 void take_title(char** argv, const std::string& title) {
   if (title.empty() || argv[0] == nullptr || argv[1] == nullptr) return;
-  const size_t room = std::strlen(argv[0]) + 1 + std::strlen(argv[1]) + 1;  // arguments lie behind one another
+  // arguments lie behind one another
+  const size_t room = std::strlen(argv[0]) + 1 + std::strlen(argv[1]) + 1;
   const std::string shown = title + '\0' + argv[1] + '\0';
   if (shown.size() > room) return;
   std::memset(argv[0], 0, room);
@@ -86,7 +87,8 @@ int serve(int argc, char** argv) {
   }
   if (mode == protocol::kMakeNamespaceMode) return make_namespace(argc - 2, argv + 2);
   if (mode == protocol::kRemoveNamespaceMode) return remove_namespace(argc - 2, argv + 2);
-  if (mode == protocol::kRunWhenToldMode) return run_when_told(protocol::kStartDescriptor, argc - 2, argv + 2);
+  if (mode == protocol::kRunWhenToldMode)
+    return run_when_told(protocol::kStartDescriptor, argc - 2, argv + 2);
   if (::fcntl(protocol::kStartDescriptor, F_SETFD, FD_CLOEXEC) != 0) {
     std::fputs("slurmstepd is started by slurmd, not by hand\n", stderr);
     return protocol::kStepdBadStart;

@@ -8,11 +8,10 @@
 namespace sluice::stepd {
 namespace {
 
-// The next word at the front of `line`, quotes taken away; nothing at the end. What is quoted or behind a backslash
-// means itself: its percent signs come out doubled, for replaced().
+// The next word at the front of `line`, quotes taken away; nothing at the end. What is quoted or
+// behind a backslash means itself: its percent signs come out doubled, for replaced().
 std::optional<std::string> take_word(std::string_view& line) {
-  while (!line.empty() && (line.front() == ' ' || line.front() == '\t'))
-    line.remove_prefix(1);
+  while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
   if (line.empty()) return std::nullopt;
   std::string word;
   bool quoted = false;
@@ -61,8 +60,7 @@ std::string replaced(std::string_view word, uint32_t task, uint32_t offset) {
 
 }  // namespace
 
-Result<std::vector<std::string>> program_of_task(std::string_view text,
-                                                 uint32_t task,
+Result<std::vector<std::string>> program_of_task(std::string_view text, uint32_t task,
                                                  const std::vector<std::string>& extra) {
   std::string joined;
   for (const std::string& line : split(text, '\n')) {
@@ -76,8 +74,7 @@ Result<std::vector<std::string>> program_of_task(std::string_view text,
     const auto offset = ranks ? offset_among(*ranks, task) : std::nullopt;
     if (offset) {
       std::vector<std::string> words;
-      while (auto word = take_word(rest))
-        words.push_back(replaced(*word, task, *offset));
+      while (auto word = take_word(rest)) words.push_back(replaced(*word, task, *offset));
       if (words.empty()) break;
       words.insert(words.end(), extra.begin(), extra.end());
       return words;

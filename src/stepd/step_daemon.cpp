@@ -22,10 +22,8 @@ namespace sluice::stepd {
 
 using protocol::FrameType;
 
-StepDaemon::StepDaemon(boost::asio::io_context& io,
-                       protocol::StepdStart start,
-                       protocol::StepLaunch launch,
-                       int agent)
+StepDaemon::StepDaemon(boost::asio::io_context& io, protocol::StepdStart start,
+                       protocol::StepLaunch launch, int agent)
     : io_(io),
       start_(std::move(start)),
       launch_(std::move(launch)),
@@ -35,16 +33,13 @@ StepDaemon::StepDaemon(boost::asio::io_context& io,
                   },
                   [this](int error) { on_output_lost(error); }}),
       agent_(
-          io,
-          agent,
-          [this](const Frame& frame) { on_agent_frame(frame); },
+          io, agent, [this](const Frame& frame) { on_agent_frame(frame); },
           [this] {
             if (ready_) agent_.send(FrameType::kAgentReady, {});
             if (finished_) agent_.send(FrameType::kAgentEnded, wire::encode(report_));
           }),
       listeners_(
-          io,
-          {launch_.key, start_.node_name, start_.node_index, {}},
+          io, {launch_.key, start_.node_name, start_.node_index, {}},
           {[this](const Frame& frame) { on_listener_frame(frame); }, [this] { on_owner_settled(); },
            [this](bool ended) { on_owner_lost(ended); }, [this] { let_output_flow(); },
            [this](const std::string& text) { agent_.send(FrameType::kAgentLog, text); }}),
@@ -68,7 +63,8 @@ int StepDaemon::start() {
   const auto claimed = spool_.claim(record);
   if (!claimed) {
     agent_.send(FrameType::kAgentLog, claimed.error().text);
-    return claimed.error().code == ErrorCode::kStorageFull ? protocol::kStepdFullSpool : protocol::kStepdNoSpool;
+    return claimed.error().code == ErrorCode::kStorageFull ? protocol::kStepdFullSpool
+                                                           : protocol::kStepdNoSpool;
   }
   if (!*claimed) return protocol::kStepdAlreadyRun;
   const auto socket = spool_.listen(launch_.key);
@@ -97,9 +93,11 @@ int StepDaemon::start() {
 // Tasks do not inherit it.
 void StepDaemon::lock_memory() {
   if (start_.memory_lock == protocol::MemoryLock::kNone) return;
-  const int what = start_.memory_lock == protocol::MemoryLock::kAll ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT;
+  const int what =
+      start_.memory_lock == protocol::MemoryLock::kAll ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT;
   if (::mlockall(what) == 0) return;
-  agent_.send(FrameType::kAgentLog, fmt::format("cannot lock the step daemon's memory: {}", errno_text(errno)));
+  agent_.send(FrameType::kAgentLog,
+              fmt::format("cannot lock the step daemon's memory: {}", errno_text(errno)));
 }
 
 Status StepDaemon::prepare() {
@@ -135,13 +133,13 @@ Status StepDaemon::hold_tasks(StepPlan plan) {
 }
 
 void StepDaemon::begin_held_tasks() {
-  if (held_plan_ && held_may_begin_ && !held_stopped_) launch_tasks(*std::exchange(held_plan_, std::nullopt));
+  if (held_plan_ && held_may_begin_ && !held_stopped_)
+    launch_tasks(*std::exchange(held_plan_, std::nullopt));
 }
 
 void StepDaemon::stop_held_tasks() {
   if (!held_plan_) return;
-  for (TaskPlan& plan : held_plan_->tasks)
-    plan.setup.stops_in_program = true;
+  for (TaskPlan& plan : held_plan_->tasks) plan.setup.stops_in_program = true;
 }
 
 void StepDaemon::end_held_tasks() {
@@ -151,7 +149,8 @@ void StepDaemon::end_held_tasks() {
     task.rank = plan.rank;
     task.local = plan.local;
     task.status = SIGKILL;
-    listeners_.send(FrameType::kExited, kNoTask, wire::encode(protocol::TaskExit{task.rank, task.status}));
+    listeners_.send(FrameType::kExited, kNoTask,
+                    wire::encode(protocol::TaskExit{task.rank, task.status}));
   }
   held_plan_.reset();
 }
@@ -159,7 +158,8 @@ void StepDaemon::end_held_tasks() {
 Status StepDaemon::open_pam_session() {
   if (!start_.use_pam) return {};
   const Deadline deadline(start_.unkillable_timeout, [this] {
-    failure_ = "cannot open the PAM session (service slurm): a module took longer than UnkillableStepTimeout";
+    failure_ =
+        "cannot open the PAM session (service slurm): a module took longer than UnkillableStepTimeout";
     report_ = make_report();
     (void)keep_report();
   });
@@ -180,7 +180,8 @@ void StepDaemon::close_pam_session() {
 Result<StepPlan> StepDaemon::make_plan(const PlanInput& input) {
   const MountNamespaceScope scope(start_.mount_namespace);
   if (scope.error() != 0) {
-    return failure(fmt::format("cannot enter the job's mount namespace: {}", errno_text(scope.error())));
+    return failure(
+        fmt::format("cannot enter the job's mount namespace: {}", errno_text(scope.error())));
   }
   return is_batch() ? plan_batch(input, *files_) : plan_step(input, *files_);
 }
@@ -201,16 +202,19 @@ Status StepDaemon::make_groups(const PlanInput& input, StepPlan& plan) {
   return {};
 }
 
-// What this process holds for its tasks is the job's from here on. Last, for CPUs may be fewer there, too.
+// What this process holds for its tasks is the job's from here on. Last, for CPUs may be fewer
+// there, too.
 void StepDaemon::charge_to_job(StepPlan& plan) {
   if (group_ == nullptr) return;
   if (Status ok = group_->charge_daemon(); !ok) {
-    agent_.send(FrameType::kAgentLog, "the step daemon's memory is not counted as its job's: " + ok.error().text);
+    agent_.send(FrameType::kAgentLog,
+                "the step daemon's memory is not counted as its job's: " + ok.error().text);
   }
   for (TaskPlan& task : plan.tasks) task.setup.oom_score = group_->oom_score_of_tasks();
 }
 
-// No process of its own: what enters its control group from outside belongs to the job, is counted here and ends with it.
+// No process of its own: what enters its control group from outside belongs to the job, is counted
+// here and ends with it.
 Status StepDaemon::prepare_extern(const PlanInput& input) {
   StepPlan nobody;
   if (Status ok = make_groups(input, nobody); !ok) return ok;
@@ -222,7 +226,8 @@ Status StepDaemon::prepare_extern(const PlanInput& input) {
   return {};
 }
 
-// Limits are set before a task becomes its user, and root may raise hard ones: who submits asks for some, no more.
+// Limits are set before a task becomes its user, and root may raise hard ones: who submits asks for
+// some, no more.
 std::vector<uint64_t> StepDaemon::limit_bounds() const {
   if (pam_) return pam_->limits();
   return launch_.uid == 0 ? std::vector<uint64_t>() : own_limits();
@@ -240,7 +245,8 @@ void StepDaemon::launch_tasks(StepPlan plan) {
     task.local = from.local;
     if (!bounds.empty()) from.setup.limits = limits_within(from.setup.limits, bounds);
     const auto submitted = to_number<int>(from.setup.env.get("SLURM_PRIO_PROCESS")).value_or(0);
-    from.setup.nice = task_nice(start_.propagate_nice, submitted, ::getpriority(PRIO_PROCESS, 0), launch_.uid == 0);
+    from.setup.nice = task_nice(start_.propagate_nice, submitted, ::getpriority(PRIO_PROCESS, 0),
+                                launch_.uid == 0);
     task.pid = start_task(from.setup);
     task.running = task.pid > 0;
     if (!task.running) {
@@ -254,8 +260,7 @@ void StepDaemon::launch_tasks(StepPlan plan) {
     task.env = std::move(from.setup.env);
     task.groups = std::move(from.setup.groups);
   }
-  for (const int fd : plan.child_ends)
-    ::close(fd);
+  for (const int fd : plan.child_ends) ::close(fd);
   report_started();
   if (!gpu_message_.empty()) write_to_user(gpu_message_, FrameType::kStderr);
   if (output_flows_) let_output_flow();
@@ -307,7 +312,8 @@ void StepDaemon::launch_failed(const Error& error) {
   no_room_ = error.code == ErrorCode::kStorageFull;
   const size_t last = text.ends_with('\n') ? 0 : text.rfind('\n') + 1;
   const std::string why = text.substr(last);
-  if (last > 0) listeners_.send(FrameType::kMessage, kNoTask, "srun: error: " + text.substr(0, last));
+  if (last > 0)
+    listeners_.send(FrameType::kMessage, kNoTask, "srun: error: " + text.substr(0, last));
   failure_ = why;
   agent_.send(FrameType::kAgentLog, "the launch failed: " + why);
   listeners_.send(FrameType::kLaunchFailed, kNoTask, why);

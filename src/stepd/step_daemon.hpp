@@ -38,9 +38,7 @@ namespace sluice::stepd {
 class StepDaemon {
  public:
   // `agent` is the inherited socket; `launch` is start.launch decoded. Both are kept.
-  StepDaemon(boost::asio::io_context& io,
-             protocol::StepdStart start,
-             protocol::StepLaunch launch,
+  StepDaemon(boost::asio::io_context& io, protocol::StepdStart start, protocol::StepLaunch launch,
              int agent);
 
   // Runs the step: call once, then the io_context until it has nothing left to do. The exit status
@@ -56,7 +54,8 @@ class StepDaemon {
     bool running = false;
     bool exited = false;  // the process did, but not all that it left behind (--wait-for-children)
     pid_t epilog = -1;
-    int epilog_err = -1;  // the task's standard error, kept open for its epilogs; -1: there are none
+    // the task's standard error, kept open for its epilogs; -1: there are none
+    int epilog_err = -1;
     bool pty = false;
     int out_file = -1;
     int err_file = -1;
@@ -78,7 +77,8 @@ class StepDaemon {
   void close_pam_session();
   // For limits_within(); empty: there are none.
   [[nodiscard]] std::vector<uint64_t> limit_bounds() const;
-  // --cpu-freq and --gpu-freq. What cannot be had is told to the agent's log; the step runs all the same.
+  // --cpu-freq and --gpu-freq. What cannot be had is told to the agent's log; the step runs all the
+  // same.
   void set_frequencies(const PlanInput& input);
   void set_gpu_clocks();
   void give_frequencies_back();
@@ -118,8 +118,10 @@ class StepDaemon {
   void on_owner_settled();
   void on_owner_lost(bool ended);
   void list_pids();
-  void tell_user(std::string_view message, protocol::FrameType type = protocol::FrameType::kMessage);
-  void write_to_user(const std::string& text, protocol::FrameType type = protocol::FrameType::kMessage);
+  void tell_user(std::string_view message,
+                 protocol::FrameType type = protocol::FrameType::kMessage);
+  void write_to_user(const std::string& text,
+                     protocol::FrameType type = protocol::FrameType::kMessage);
   void sample_usage();
   void hold_to_memory();
   // Looks at the processes now.
@@ -186,9 +188,9 @@ class StepDaemon {
   std::optional<StepPlan> held_plan_;  // until srun lets the tasks begin
   bool held_may_begin_ = false;        // it does
   bool held_stopped_ = false;          // but the job is suspended
-  std::unique_ptr<MpiServer> mpi_;  // null: the tasks need none
+  std::unique_ptr<MpiServer> mpi_;     // null: the tasks need none
   MpiAssembler mpi_assembler_;
-  std::unique_ptr<PamSession> pam_;  // null: none is opened
+  std::unique_ptr<PamSession> pam_;   // null: none is opened
   std::unique_ptr<X11Listener> x11_;  // null: the tasks have no display through us
   int message_fd_ = -1;
   bool whole_lines_ = false;
@@ -206,7 +208,7 @@ class StepDaemon {
   std::optional<std::chrono::steady_clock::time_point> leftovers_since_;
   uint32_t end_checks_ = 0;
   std::string failure_;
-  std::string gpu_message_;  // what the user is told of the GPUs' clocks once the tasks have begun
+  std::string gpu_message_;   // what the user is told of the GPUs' clocks once the tasks have begun
   bool users_error_ = false;  // StepEnded::users_error
   bool srun_ended_ = false;   // StepEnded::srun_ended
   bool no_room_ = false;      // the spool folder does not take the script

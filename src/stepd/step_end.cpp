@@ -62,7 +62,9 @@ void StepDaemon::reap() {
       }
       if (task.epilog == pid) {
         task.epilog = -1;
-        if (WIFSIGNALED(status)) write_to_user(fmt::format("slurmstepd: error: TaskEpilog failed status={}\n", status), FrameType::kMessage);
+        if (WIFSIGNALED(status))
+          write_to_user(fmt::format("slurmstepd: error: TaskEpilog failed status={}\n", status),
+                        FrameType::kMessage);
       }
     }
   }
@@ -90,13 +92,14 @@ void StepDaemon::on_task_exit(Task& task, int status) {
 
 // Orphans become our children: their ends are heard of, too.
 bool StepDaemon::waits_for_children(const Task& task) const {
-  return group_ != nullptr && !terminating_ && launch_.step != nullptr && launch_.step->wait_for_children &&
-         !group_->processes_of(task.local).empty();
+  return group_ != nullptr && !terminating_ && launch_.step != nullptr &&
+         launch_.step->wait_for_children && !group_->processes_of(task.local).empty();
 }
 
 bool StepDaemon::kills_step_on_oom() const {
-  for (const Toggle said : {launch_.step == nullptr ? Toggle::kDefault : launch_.step->oom_kill_step,
-                            launch_.job_spec->oom_kill_step}) {
+  for (const Toggle said :
+       {launch_.step == nullptr ? Toggle::kDefault : launch_.step->oom_kill_step,
+        launch_.job_spec->oom_kill_step}) {
     if (said != Toggle::kDefault) return said == Toggle::kYes;
   }
   return start_.oom_kill_step;
@@ -112,7 +115,8 @@ void StepDaemon::watch_memory() {
   });
 }
 
-// A task of which the kernel killed a process for want of memory has failed, whatever it says itself.
+// A task of which the kernel killed a process for want of memory has failed, whatever it says
+// itself.
 int32_t StepDaemon::status_of(const Task& task, int status) const {
   const bool starved = group_ != nullptr && group_->oom_kills_of(task.local) > 0;
   return starved ? protocol::kOutOfMemoryStatus : status;
@@ -136,7 +140,10 @@ void StepDaemon::run_epilog(Task& task) {
     setup.std_in = setup.std_out = *null;
     setup.std_err = err;
     task.epilog = start_epilogs(setup, task_epilogs());
-    if (task.epilog < 0) write_to_user(fmt::format("slurmstepd: error: TaskEpilog cannot be started: {}\n", errno_text(errno)), FrameType::kMessage);
+    if (task.epilog < 0)
+      write_to_user(
+          fmt::format("slurmstepd: error: TaskEpilog cannot be started: {}\n", errno_text(errno)),
+          FrameType::kMessage);
   }
   ::close(err);
 }
@@ -161,16 +168,17 @@ void StepDaemon::check_done() {
                                 [](const Task& task) { return task.running || task.epilog > 0; });
   if (busy || (is_extern() && failure_.empty() && !extern_over_)) return;
   const bool left = !members().empty();
-  const bool streaming = sinks_.waiting() || std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
-    return (task.out && !task.out->ended()) || (task.err && !task.err->ended());
-  });
+  const bool streaming =
+      sinks_.waiting() || std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
+        return (task.out && !task.out->ended()) || (task.err && !task.err->ended());
+      });
   if (!left && !streaming) return finish();
   if (left && !leftovers_may_end_alone()) {
     kill_members();
     if (gave_up_killing()) return;
   }
-  // a stream waits for its listener, or the reader of its FIFO, as long as that takes; without one, once nobody can
-  // write any more, or when the step was killed, not for ever
+  // a stream waits for its listener, or the reader of its FIFO, as long as that takes; without one,
+  // once nobody can write any more, or when the step was killed, not for ever
   const bool waits = (listeners_.congested() || sinks_.waiting()) && !killing_;
   if (!left && !waits && output_flows_ && ++end_checks_ > kMaxEndChecks) {
     for (Task& task : tasks_) {
@@ -181,15 +189,17 @@ void StepDaemon::check_done() {
   }
   if (finished_) return;
   // the end of a process that has KillWait is heard of
-  const bool long_wait = left && leftovers_since_ && !killing_ && std::chrono::steady_clock::now() - *leftovers_since_ >= kLeftoverGrace;
+  const bool long_wait = left && leftovers_since_ && !killing_ &&
+                         std::chrono::steady_clock::now() - *leftovers_since_ >= kLeftoverGrace;
   end_timer_.expires_after(long_wait ? kLeftoverInterval : kEndInterval);
   end_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) check_done();
   });
 }
 
-// Processes that got TERM together with the tasks have a moment to end. Those that do something about it have KillWait,
-// as the tasks have: an srun of a batch script passes on what its own tasks say until they have ended.
+// Processes that got TERM together with the tasks have a moment to end. Those that do something
+// about it have KillWait, as the tasks have: an srun of a batch script passes on what its own tasks
+// say until they have ended.
 bool StepDaemon::leftovers_may_end_alone() {
   if (!terminating_ || killing_) return false;
   const auto now = std::chrono::steady_clock::now();
@@ -219,13 +229,16 @@ protocol::StepEnded StepDaemon::make_report() const {
   protocol::StepEnded report;
   report.key = launch_.key;
   report.nodes = start_.node_name;
-  for (const Task& task : tasks_) report.exit_status = worse_of_tasks(report.exit_status, task.status);
+  for (const Task& task : tasks_)
+    report.exit_status = worse_of_tasks(report.exit_status, task.status);
   report.failure = failure_;
   report.users_error = users_error_;
   report.srun_ended = srun_ended_;
   report.drain_node = unkillable_ || no_room_;
-  if (report.drain_node) report.happened = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  if (!failure_.empty() && report.exit_status == 0) report.exit_status = protocol::kLaunchFailedStatus;
+  if (report.drain_node)
+    report.happened = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  if (!failure_.empty() && report.exit_status == 0)
+    report.exit_status = protocol::kLaunchFailedStatus;
   report.out_of_memory = out_of_memory_;
   if (out_of_memory_) report.exit_status = protocol::kOutOfMemoryStatus;
   report.usage = meter_.sums();
@@ -250,9 +263,10 @@ void StepDaemon::look_for_oom() {
 void StepDaemon::look_for_refused_forks() {
   const uint64_t refusals = group_ == nullptr ? 0 : group_->fork_refusals();
   if (refusals == 0) return;
-  write_to_user(fmt::format("slurmstepd: error: StepId={}: {} fork{} refused, the job's limit of {} processes and "
-                            "threads on this node was reached\n",
-                            step_id_text(launch_.key.id), refusals, refusals == 1 ? "" : "s", group_->most_pids()));
+  write_to_user(fmt::format(
+      "slurmstepd: error: StepId={}: {} fork{} refused, the job's limit of {} processes and "
+      "threads on this node was reached\n",
+      step_id_text(launch_.key.id), refusals, refusals == 1 ? "" : "s", group_->most_pids()));
 }
 
 void StepDaemon::finish() {
@@ -285,7 +299,8 @@ void StepDaemon::leave_job_soon() {
   memory_timer_.expires_after(kTimeToTell);
   memory_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
-    if (Status left = group_->release_daemon(); !left) agent_.send(FrameType::kAgentLog, left.error().text);
+    if (Status left = group_->release_daemon(); !left)
+      agent_.send(FrameType::kAgentLog, left.error().text);
   });
 }
 
@@ -306,7 +321,8 @@ void StepDaemon::keep_report_later() {
   });
 }
 
-// One whose report has no room on the disk says what it can: the agent was told, and this is the end of waiting.
+// One whose report has no room on the disk says what it can: the agent was told, and this is the
+// end of waiting.
 void StepDaemon::on_stop_signal() {
   stop_signals_.async_wait([this](const boost::system::error_code& error, int) {
     if (error) return;
@@ -322,7 +338,8 @@ void StepDaemon::end_after_report() {
   agent_.finish([this] { listeners_.finish([this] { leave(); }); });
   if (!terminating_) return;
   // for a listener that takes nothing: tasks that ended on TERM have left it KillWait
-  end_timer_.expires_after(kMaxEndChecks * kEndInterval + (killing_ ? Duration::zero() : start_.kill_wait));
+  end_timer_.expires_after(kMaxEndChecks * kEndInterval +
+                           (killing_ ? Duration::zero() : start_.kill_wait));
   end_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) leave();
   });

@@ -52,18 +52,15 @@ void StepDaemon::on_agent_frame(const Frame& frame) {
         terminate(request->at_once, request->message);
       }
       return;
-    case FrameType::kAgentListPids:
-      return list_pids();
-    case FrameType::kAgentStat:
-      return report_usage();
+    case FrameType::kAgentListPids: return list_pids();
+    case FrameType::kAgentStat: return report_usage();
     case FrameType::kAgentAttach:
       if (const auto request = wire::decode<protocol::AttachRequest>(frame.body)) {
         listeners_.connect(request->io, request->with_stdin, false);
         if (!tasks_.empty()) report_started();
       }
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -77,7 +74,8 @@ void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
   if (!request.message.empty()) tell_user(request.message);
   if (request.signal == 0) return;
   const int signal = static_cast<int>(request.signal);
-  // slurmstepd takes these for the end, whatever becomes of the tasks; srun goes on with them meanwhile
+  // slurmstepd takes these for the end, whatever becomes of the tasks; srun goes on with them
+  // meanwhile
   const bool as_end = signal == SIGTERM || (signal == SIGKILL && is_batch());
   if (as_end) {
     const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
@@ -100,8 +98,7 @@ void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
 
 void StepDaemon::on_listener_frame(const Frame& frame) {
   switch (frame.type) {
-    case FrameType::kStdin:
-      return give_input(frame);
+    case FrameType::kStdin: return give_input(frame);
     case FrameType::kWindowSize:
       if (const auto size = wire::decode<protocol::WindowSize>(frame.body)) {
         winsize window{};
@@ -115,22 +112,22 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
       return;
     case FrameType::kBegin:
       held_may_begin_ = true;
-      if (const auto how = wire::decode<protocol::BeginTasks>(frame.body); how && how->stopped) stop_held_tasks();
+      if (const auto how = wire::decode<protocol::BeginTasks>(frame.body); how && how->stopped)
+        stop_held_tasks();
       return begin_held_tasks();
-    case FrameType::kMpiPassed:
-      return on_mpi_frame(frame);
+    case FrameType::kMpiPassed: return on_mpi_frame(frame);
     case FrameType::kX11ToNode:
       if (x11_) x11_->send(frame.task, frame.body);
       return;
     case FrameType::kSignalTasks:
       if (const auto request = wire::decode<protocol::SignalTasks>(frame.body)) {
         const auto signal = static_cast<int>(request->signal);
-        // an srun that was told to end, too, and could not ask the controller: the tasks keep their KillWait
+        // an srun that was told to end, too, and could not ask the controller: the tasks keep their
+        // KillWait
         if (signal != SIGKILL || !terminating_) signal_members(signal);
       }
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -172,12 +169,13 @@ void StepDaemon::pause_output_to(int file) {
 
 void StepDaemon::on_output_lost(int error) {
   if (std::exchange(output_lost_, true)) return;
-  write_to_user(fmt::format("slurmstepd: error: Cannot write the tasks' output on {}: {}. Some of it is lost.\n",
-                            start_.node_name, errno_text(error)));
+  write_to_user(fmt::format(
+      "slurmstepd: error: Cannot write the tasks' output on {}: {}. Some of it is lost.\n",
+      start_.node_name, errno_text(error)));
 }
 
-// The srun of this step is gone. Its tasks end with it, wherever it died without ending them; one that is only out of
-// reach has them go on, without input, and a terminal hangs up.
+// The srun of this step is gone. Its tasks end with it, wherever it died without ending them; one
+// that is only out of reach has them go on, without input, and a terminal hangs up.
 void StepDaemon::on_owner_lost(bool ended) {
   let_output_flow();
   if (mpi_) mpi_->alone();
@@ -189,9 +187,11 @@ void StepDaemon::on_owner_lost(bool ended) {
     }
   }
   if (!ended && !held_plan_) return;
-  // one that goes after them has given up waiting for their streams (EioTimeout): it ends its job itself
+  // one that goes after them has given up waiting for their streams (EioTimeout): it ends its job
+  // itself
   srun_ended_ = std::ranges::any_of(tasks_, &Task::running);
-  if (!terminating_) terminate(true, {});  // else they have KillWait, whether srun lives as long or not
+  // else they have KillWait, whether srun lives as long or not
+  if (!terminating_) terminate(true, {});
 }
 
 void StepDaemon::list_pids() {
@@ -210,23 +210,29 @@ void StepDaemon::list_pids() {
   agent_.send(FrameType::kAgentPids, wire::encode(reply));
 }
 
-// As slurmstepd writes to the user's standard error. An end is told by one node only, and again only with a reason;
-// an empty kMessage tells srun of it alone.
+// As slurmstepd writes to the user's standard error. An end is told by one node only, and again
+// only with a reason; an empty kMessage tells srun of it alone.
 void StepDaemon::tell_user(std::string_view message, FrameType type) {
   if (start_.node_index != 0) return;
-  if (!message.starts_with("CANCELLED") && !message.starts_with("FAILED")) return write_to_user(fmt::format("slurmstepd: error: {}\n", message), type);
+  if (!message.starts_with("CANCELLED") && !message.starts_with("FAILED"))
+    return write_to_user(fmt::format("slurmstepd: error: {}\n", message), type);
   const bool again = std::exchange(told_of_end_, true);
   if (again && message.find(" DUE TO ") == std::string_view::npos) return write_to_user({}, type);
-  const std::string what = is_batch() ? fmt::format("JOB {}", launch_.key.id.job) : "STEP " + step_id_text(launch_.key.id);
-  write_to_user(fmt::format("slurmstepd: error: *** {} ON {} {} ***\n", what, start_.node_name, message), type);
+  const std::string what = is_batch() ? fmt::format("JOB {}", launch_.key.id.job)
+                                      : "STEP " + step_id_text(launch_.key.id);
+  write_to_user(
+      fmt::format("slurmstepd: error: *** {} ON {} {} ***\n", what, start_.node_name, message),
+      type);
 }
 
-// On the standard error of the node's first task: a step's --label names that one. As kStderr it is no news to srun where
-// that is a file.
+// On the standard error of the node's first task: a step's --label names that one. As kStderr it is
+// no news to srun where that is a file.
 void StepDaemon::write_to_user(const std::string& text, FrameType type) {
   const bool of_task = !is_batch() && !tasks_.empty();
   if (sinks_.has(message_fd_)) {
-    sinks_.write(message_fd_, of_task ? labelled(text, tasks_.front().rank, whole_layout(launch_).num_tasks) : text);
+    sinks_.write(
+        message_fd_,
+        of_task ? labelled(text, tasks_.front().rank, whole_layout(launch_).num_tasks) : text);
   } else if (message_fd_ >= 0) {
     const Patience patience(kMessageTime);
     write_to(message_fd_, text, patience);
@@ -238,7 +244,8 @@ void StepDaemon::write_to_user(const std::string& text, FrameType type) {
 void StepDaemon::measure() {
   std::vector<ProcessUsage> processes;
   for (const pid_t pid : members()) {
-    if (const auto usage = usage_of_process(pid, start_.counted_memory)) processes.push_back(*usage);
+    if (const auto usage = usage_of_process(pid, start_.counted_memory))
+      processes.push_back(*usage);
   }
   meter_.sample(processes);
 }
@@ -257,10 +264,12 @@ void StepDaemon::sample_usage() {
 void StepDaemon::hold_to_memory() {
   const std::string excess = memory_excess(meter_.memory(), memory_bounds(start_, launch_));
   if (excess.empty() || terminating_) return;
-  const std::string text = fmt::format("StepId={} {}, being killed", step_id_text(launch_.key.id), excess);
+  const std::string text =
+      fmt::format("StepId={} {}, being killed", step_id_text(launch_.key.id), excess);
   agent_.send(FrameType::kAgentLog, text);
   if (is_extern()) return kill_members();  // the step itself stays for what comes into it later
-  write_to_user(fmt::format("slurmstepd: error: {}\nslurmstepd: error: Exceeded job memory limit\n", text));
+  write_to_user(
+      fmt::format("slurmstepd: error: {}\nslurmstepd: error: Exceeded job memory limit\n", text));
   if (!is_batch()) mpi_abort(tasks_.empty() ? 0 : tasks_.front().rank, 0, {});
   terminate(true, {});
 }
@@ -270,8 +279,7 @@ void StepDaemon::report_usage() {
   protocol::StatStepReply reply;
   reply.key = launch_.key;
   reply.tasks = meter_.tasks();
-  for (const pid_t pid : members())
-    reply.pids.push_back(static_cast<uint32_t>(pid));
+  for (const pid_t pid : members()) reply.pids.push_back(static_cast<uint32_t>(pid));
   agent_.send(FrameType::kAgentStats, wire::encode(reply));
 }
 
@@ -286,8 +294,7 @@ std::vector<pid_t> StepDaemon::members() const {
 }
 
 void StepDaemon::signal_members(int signal) const {
-  for (const pid_t pid : members())
-    ::kill(pid, signal);
+  for (const pid_t pid : members()) ::kill(pid, signal);
 }
 
 void StepDaemon::kill_members() const {

@@ -18,7 +18,8 @@ void StepDaemon::set_frequencies(const PlanInput& input) {
   const auto tell = [&](const std::string& problem) {
     if (problem.empty() || problem == told) return;
     told = problem;
-    agent_.send(protocol::FrameType::kAgentLog, fmt::format("--cpu-freq={}: {}", start_.cpu_freq, problem));
+    agent_.send(protocol::FrameType::kAgentLog,
+                fmt::format("--cpu-freq={}: {}", start_.cpu_freq, problem));
   };
   const ChangedCpus changed(start_.spool_dir);
   group_cpus(input).step.for_each([&](size_t cpu) {
@@ -27,7 +28,8 @@ void StepDaemon::set_frequencies(const PlanInput& input) {
     const FrequencyPlan plan = plan_frequency(*request, *offer);
     tell(plan.problem);
     if (plan.wanted == CpuSettings{}) return;
-    if (const Status done = changed.set(launch_.key, cpu, plan.wanted); !done) tell(done.error().text);
+    if (const Status done = changed.set(launch_.key, cpu, plan.wanted); !done)
+      tell(done.error().text);
   });
 }
 
@@ -36,7 +38,8 @@ void StepDaemon::give_frequencies_back() {
     if (!done) agent_.send(protocol::FrameType::kAgentLog, done.error().text);
   };
   if (!start_.cpu_freq.empty()) told(ChangedCpus(start_.spool_dir).give_back(launch_.key));
-  if (start_.sets_gpu_clocks && !start_.tres_freq.empty()) told(ChangedGpus(start_.spool_dir).give_back(launch_.key));
+  if (start_.sets_gpu_clocks && !start_.tres_freq.empty())
+    told(ChangedGpus(start_.spool_dir).give_back(launch_.key));
 }
 
 void StepDaemon::set_gpu_clocks() {
@@ -47,7 +50,8 @@ void StepDaemon::set_gpu_clocks() {
   }
   if (!request || files.empty()) return;
   const auto tell = [this](const std::string& problem) {
-    agent_.send(protocol::FrameType::kAgentLog, fmt::format("--gpu-freq={}: {}", gpu_frequency_in(start_.tres_freq), problem));
+    agent_.send(protocol::FrameType::kAgentLog,
+                fmt::format("--gpu-freq={}: {}", gpu_frequency_in(start_.tres_freq), problem));
   };
   if (!start_.sets_gpu_clocks) {
     if (!launch_.step->tres_freq.empty()) gpu_message_ = "GpuFreq=control_disabled\n";
@@ -63,9 +67,13 @@ void StepDaemon::set_gpu_clocks() {
       tell(fmt::format("the clocks of {} cannot be set", file));
       continue;
     }
-    if (const Status done = changed.set(*nvml, launch_.key, *gpu, plan_gpu_clocks(*request, offer)); !done) tell(done.error().text);
+    if (const Status done = changed.set(*nvml, launch_.key, *gpu, plan_gpu_clocks(*request, offer));
+        !done)
+      tell(done.error().text);
     const GpuClocks now = nvml->now(*gpu);
-    if (request->verbose) gpu_message_ += fmt::format("GpuFreq=memory_freq:{},graphics_freq:{}\n", now.memory, now.graphics);
+    if (request->verbose)
+      gpu_message_ +=
+          fmt::format("GpuFreq=memory_freq:{},graphics_freq:{}\n", now.memory, now.graphics);
   }
 }
 

@@ -18,12 +18,12 @@ namespace {
 
 constexpr int kTries = 3;
 constexpr const char* kOwnOomScore = "/proc/self/oom_score_adj";
-// Behind all tasks, unless the daemon holds nearly all that the job may. With -1000 the kernel would let it wait for ever where
-// it alone is left.
+// Behind all tasks, unless the daemon holds nearly all that the job may. With -1000 the kernel
+// would let it wait for ever where it alone is left.
 constexpr int kLast = -999;
 
-// The device files of this node's generic resources that are not the owner's. A file that several units
-// share is his with any of them.
+// The device files of this node's generic resources that are not the owner's. A file that several
+// units share is his with any of them.
 std::vector<cgroup::DeviceFile> other_devices(const std::vector<protocol::GresDevice>& all,
                                               bool protocol::GresDevice::*owned) {
   std::set<cgroup::DeviceFile> own, others;
@@ -75,8 +75,9 @@ Result<std::unique_ptr<StepGroup>> StepGroup::make(const protocol::StepdStart& s
     if (ok) ok = tree.set_pids(group->job_, start.cgroup.job_pids);
     if (ok) {
       // a batch script has all that its job has
-      ok = make_one(group->step_, cpus.step, start.cgroup.step_memory,
-                    launch.step == nullptr ? &protocol::GresDevice::of_job : &protocol::GresDevice::of_step);
+      ok = make_one(
+          group->step_, cpus.step, start.cgroup.step_memory,
+          launch.step == nullptr ? &protocol::GresDevice::of_job : &protocol::GresDevice::of_step);
     }
     if (ok) {
       group->refusals_before_ = tree.fork_refusals(group->job_);
@@ -124,7 +125,8 @@ uint64_t StepGroup::oom_kills_of(uint32_t local_task) const {
 
 uint64_t StepGroup::fork_refusals() const {
   const uint64_t refusals = tree_->fork_refusals(job_);
-  return refusals > refusals_before_ ? refusals - refusals_before_ : 0;  // steps that ended took theirs along
+  // steps that ended took theirs along
+  return refusals > refusals_before_ ? refusals - refusals_before_ : 0;
 }
 
 std::vector<std::string> StepGroup::oom_victims() const {

@@ -36,12 +36,14 @@ class StepGroup {
   // The job's own group stays, for it may have other steps: the agent removes it.
   void remove() const { (void)tree_->remove(step_); }
 
-  // From now on what this process, the step's daemon, holds counts as memory of the job, up to whose limit: the kernel ends
-  // tasks for want of it, and the daemon only when there is nobody else. No-op where the setup does not say so.
+  // From now on what this process, the step's daemon, holds counts as memory of the job, up to
+  // whose limit: the kernel ends tasks for want of it, and the daemon only when there is nobody
+  // else. No-op where the setup does not say so.
   [[nodiscard]] Status charge_daemon();
   // Takes it out again, so that the job's group can go. No-op where it is not charged.
   [[nodiscard]] Status release_daemon();
-  // What the kernel thought of this process before, as its tasks are to have it (/proc/PID/oom_score_adj); empty: as they have it.
+  // What the kernel thought of this process before, as its tasks are to have it
+  // (/proc/PID/oom_score_adj); empty: as they have it.
   [[nodiscard]] const std::string& oom_score_of_tasks() const { return oom_score_of_tasks_; }
 
   // True when memory use is read from the groups.
@@ -50,7 +52,8 @@ class StepGroup {
 
   [[nodiscard]] uint64_t oom_kills() const { return tree_->oom_kills(step_); }
   [[nodiscard]] uint64_t oom_kills_of(uint32_t local_task) const;
-  // How often, since this step began, a process of the job could have no other for want of room below its limit.
+  // How often, since this step began, a process of the job could have no other for want of room
+  // below its limit.
   [[nodiscard]] uint64_t fork_refusals() const;
   [[nodiscard]] uint64_t most_pids() const { return most_pids_; }
   // "python3 (pid 123, task 0)" for each process of the step that the kernel's log names.

@@ -29,9 +29,7 @@ struct StreamTarget {
 };
 
 // What StepSpec::std_in, std_out or std_err means for one task; see protocol/stepd.hpp.
-StreamTarget target_of(std::string_view text,
-                       const PatternFields& fields,
-                       bool listened,
+StreamTarget target_of(std::string_view text, const PatternFields& fields, bool listened,
                        std::string_view folder) {
   if (text.empty() || text == "all") return {listened ? Route::kStream : Route::kNull, {}};
   if (text == "none") return {Route::kNull, {}};
@@ -59,7 +57,8 @@ class StepPlanner {
 
   Result<StepPlan> make() {
     const StepNode& here = input_.launch.layout.nodes[input_.start.node_index];
-    plan_.whole_lines = step_.label || (!step_.unbuffered && whole_layout(input_.launch).num_tasks > 1);
+    plan_.whole_lines =
+        step_.label || (!step_.unbuffered && whole_layout(input_.launch).num_tasks > 1);
     common_ = Environment::from_block(input_.launch.environment);
     const Environment given = common_;
     set_step_variables(input_.launch, node_facts(input_), common_);
@@ -122,8 +121,7 @@ class StepPlanner {
     setup.mount_namespace = input_.start.mount_namespace;
     setup.site_prolog = input_.start.task_prolog;
     setup.user_prolog = step_.task_prolog.str();
-    for (const SharedText& argument : step_.arguments)
-      setup.arguments.push_back(argument.str());
+    for (const SharedText& argument : step_.arguments) setup.arguments.push_back(argument.str());
     if (!step_.multi_prog.empty()) {
       auto program = program_of_task(step_.multi_prog, task.rank, setup.arguments);
       if (!program) return tl::unexpected<Error>(program.error());

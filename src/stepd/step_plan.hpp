@@ -56,10 +56,11 @@ struct PlanInput {
 // What the names of the step's files are made of.
 [[nodiscard]] PatternFields pattern_fields(const PlanInput& input);
 // Slurm's words when one of them cannot be opened.
-[[nodiscard]] std::string open_failure_text(std::string_view stream, std::string_view path, const Error& why);
+[[nodiscard]] std::string open_failure_text(std::string_view stream, std::string_view path,
+                                            const Error& why);
 
-// What --cpu-bind comes to for the tasks of this node; nothing without task/affinity. The error is two lines: a sentence
-// for the user and why the launch fails.
+// What --cpu-bind comes to for the tasks of this node; nothing without task/affinity. The error is
+// two lines: a sentence for the user and why the launch fails.
 [[nodiscard]] Result<TaskBinding> binding_of(const PlanInput& input);
 // The CPUs of this host that a task is bound to; nothing: anywhere.
 [[nodiscard]] std::optional<cpu_set_t> cpus_of_task(const PlanInput& input,
@@ -68,7 +69,8 @@ struct PlanInput {
 // The CPUs of this host that the job and the step have here, for their control groups.
 [[nodiscard]] GroupCpus group_cpus(const PlanInput& input);
 // --cpu-bind=verbose: what the task says of it, with a place for its pid; else empty.
-[[nodiscard]] std::string binding_report(const PlanInput& input, const TaskBinding& binding, uint32_t local_task);
+[[nodiscard]] std::string binding_report(const PlanInput& input, const TaskBinding& binding,
+                                         uint32_t local_task);
 // Variables of the GPUs that the task may use, as --gpu-bind says.
 void set_gpu_variables(const PlanInput& input, uint32_t local_task, TaskSetup& setup);
 void set_binding_variables(const PlanInput& input, const TaskBinding& binding, Environment& out);

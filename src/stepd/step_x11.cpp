@@ -22,19 +22,24 @@ bool StepDaemon::forwards_x11() const {
 Status StepDaemon::start_x11(StepPlan& plan) {
   if (!forwards_x11()) return {};
   x11_ = std::make_unique<X11Listener>(
-      io_, X11Listener::Handlers{
-               [this](uint32_t connection) { listeners_.send_owner(FrameType::kX11Opened, {}, connection); },
-               [this](uint32_t connection, std::string_view bytes) {
-                 listeners_.send_owner(FrameType::kX11FromNode, bytes, connection);
-               },
-               [this] { return listeners_.congested(); }});
+      io_, X11Listener::Handlers{[this](uint32_t connection) {
+                                   listeners_.send_owner(FrameType::kX11Opened, {}, connection);
+                                 },
+                                 [this](uint32_t connection, std::string_view bytes) {
+                                   listeners_.send_owner(FrameType::kX11FromNode, bytes,
+                                                         connection);
+                                 },
+                                 [this] { return listeners_.congested(); }});
   std::string home_file;
   if (start_.home_xauthority) {
     const std::string home = home_of(user_);
-    if (home.empty()) return failure("the user has no home folder here, and X11Parameters=home_xauthority is set");
+    if (home.empty())
+      return failure("the user has no home folder here, and X11Parameters=home_xauthority is set");
     home_file = home + "/.Xauthority";
   }
-  if (auto ok = x11_->start(user_, start_.mount_namespace, step_id_text(launch_.key.id), home_file); !ok) return ok;
+  if (auto ok = x11_->start(user_, start_.mount_namespace, step_id_text(launch_.key.id), home_file);
+      !ok)
+    return ok;
   for (TaskPlan& task : plan.tasks) x11_->set_variables(task.setup.env);
   return {};
 }

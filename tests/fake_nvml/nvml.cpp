@@ -1,7 +1,8 @@
-// Stands for libnvidia-ml.so.1: four GPUs, of which 0 and 1, and 2 and 3, are connected by four links and all others by
-// one. Their device files are numbered backwards. FAKE_NVML=broken: a library that finds no driver.
-// Clocks that are set lie in the folder "clocks" beside the library, where there is one: a file for each GPU, by the number of
-// its device file, with "MEMORY GRAPHICS" in MHz; it goes when they are reset.
+// Stands for libnvidia-ml.so.1: four GPUs, of which 0 and 1, and 2 and 3, are connected by four
+// links and all others by one. Their device files are numbered backwards. FAKE_NVML=broken: a
+// library that finds no driver. Clocks that are set lie in the folder "clocks" beside the library,
+// where there is one: a file for each GPU, by the number of its device file, with "MEMORY GRAPHICS"
+// in MHz; it goes when they are reset.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +23,9 @@ struct PciInfo {
   char bus_id[32];
 };
 
-unsigned index_of(const void* device) { return static_cast<unsigned>(reinterpret_cast<size_t>(device)) - 1; }
+unsigned index_of(const void* device) {
+  return static_cast<unsigned>(reinterpret_cast<size_t>(device)) - 1;
+}
 
 void fill(unsigned gpu, PciInfo* out) {
   std::memset(out, 0, sizeof *out);
@@ -30,7 +33,8 @@ void fill(unsigned gpu, PciInfo* out) {
   std::snprintf(out->bus_id, sizeof out->bus_id, "00000000:%02X:00.0", gpu + 1);
 }
 
-// What is at the other end: four links to the partner, then one to each of the other two; kGpus: nothing.
+// What is at the other end: four links to the partner, then one to each of the other two; kGpus:
+// nothing.
 unsigned end_of(unsigned gpu, unsigned link) {
   const unsigned partner = gpu ^ 1U;
   if (link < 4) return partner;
@@ -76,8 +80,10 @@ extern "C" {
 int nvmlDeviceGetSupportedMemoryClocks(void* /*device*/, unsigned* count, unsigned* clocks) {
   return fill_list(kMemoryClocks, count, clocks);
 }
-int nvmlDeviceGetSupportedGraphicsClocks(void* /*device*/, unsigned memory, unsigned* count, unsigned* clocks) {
-  return graphics_clocks(memory).empty() ? kInvalid : fill_list(graphics_clocks(memory), count, clocks);
+int nvmlDeviceGetSupportedGraphicsClocks(void* /*device*/, unsigned memory, unsigned* count,
+                                         unsigned* clocks) {
+  return graphics_clocks(memory).empty() ? kInvalid
+                                         : fill_list(graphics_clocks(memory), count, clocks);
 }
 int nvmlDeviceSetApplicationsClocks(void* device, unsigned memory, unsigned graphics) {
   const std::vector<unsigned> all = graphics_clocks(memory);
@@ -114,13 +120,17 @@ int nvmlDeviceGetName(void* /*device*/, char* name, unsigned size) {
   std::snprintf(name, size, "NVIDIA A100-SXM4-40GB");
   return kSuccess;
 }
-int nvmlDeviceGetMinorNumber(void* device, unsigned* minor) { return *minor = kGpus - 1 - index_of(device), kSuccess; }
+int nvmlDeviceGetMinorNumber(void* device, unsigned* minor) {
+  return *minor = kGpus - 1 - index_of(device), kSuccess;
+}
 int nvmlDeviceGetCpuAffinity(void* /*device*/, unsigned words, unsigned long* mask) {
   std::memset(mask, 0, words * sizeof *mask);
   mask[0] = 1;
   return kSuccess;
 }
-int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* out) { return fill(index_of(device), out), kSuccess; }
+int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* out) {
+  return fill(index_of(device), out), kSuccess;
+}
 int nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* active) {
   return *active = end_of(index_of(device), link) < kGpus ? 1 : 0, kSuccess;
 }

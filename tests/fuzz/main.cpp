@@ -14,11 +14,13 @@ void (*chosen)(std::string_view) = nullptr;
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   const char* wanted = std::getenv("SLUICE_FUZZ_TARGET");  // NOLINT(concurrency-mt-unsafe)
   for (const auto& target : sluice::fuzz::all_targets()) {
-    if (wanted == nullptr) std::printf("%.*s\n", static_cast<int>(target.name.size()), target.name.data());
+    if (wanted == nullptr)
+      std::printf("%.*s\n", static_cast<int>(target.name.size()), target.name.data());
     else if (target.name == wanted) chosen = target.run;
   }
   if (chosen != nullptr) return 0;
-  if (wanted != nullptr) std::fprintf(stderr, "SLUICE_FUZZ_TARGET=%s: there is no such target\n", wanted);
+  if (wanted != nullptr)
+    std::fprintf(stderr, "SLUICE_FUZZ_TARGET=%s: there is no such target\n", wanted);
   std::exit(wanted == nullptr ? 0 : 1);  // NOLINT(concurrency-mt-unsafe): without one it lists them
 }
 

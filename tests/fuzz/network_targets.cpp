@@ -43,12 +43,15 @@ void metadata(std::string_view input) {
 // A server that says what it likes.
 class Liar {
  public:
-  Liar() : path_("/tmp/sluice-fuzz-" + std::to_string(::getpid()) + ".sock"), fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  Liar()
+      : path_("/tmp/sluice-fuzz-" + std::to_string(::getpid()) + ".sock"),
+        fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path_.copy(address.sun_path, sizeof address.sun_path - 1);
     ::unlink(path_.c_str());
-    SLUICE_CHECK(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && ::listen(fd_, 4) == 0);
+    SLUICE_CHECK(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+                 ::listen(fd_, 4) == 0);
   }
   Liar(const Liar&) = delete;
   Liar& operator=(const Liar&) = delete;
@@ -82,7 +85,8 @@ void http2_client(std::string_view input) {
   {
     const net::ClientOptions options{.max_message = 1 << 16};
     const auto until = net::steady_now() + std::chrono::seconds(20);
-    auto connection = net::Http2Connection::open(liar.address(), options, net::Http2Connection::Greeting::kWithCall, until);
+    auto connection = net::Http2Connection::open(liar.address(), options,
+                                                 net::Http2Connection::Greeting::kWithCall, until);
     SLUICE_CHECK(connection.has_value());
     const auto call = (*connection)->start({"/sluice/Ping", "token", "request", until});
     const auto beside = (*connection)->start({"/sluice/Watch", "token", "another", until});
@@ -101,8 +105,12 @@ void call_status(std::string_view input) {
 }  // namespace
 
 std::vector<Target> network_targets() {
-  return {{"srv_answer", srv_answer}, {"jwt", jwt}, {"token", token}, {"metadata", metadata},
-          {"http2_client", http2_client}, {"call_status", call_status}};
+  return {{"srv_answer", srv_answer},
+          {"jwt", jwt},
+          {"token", token},
+          {"metadata", metadata},
+          {"http2_client", http2_client},
+          {"call_status", call_status}};
 }
 
 }  // namespace sluice::fuzz

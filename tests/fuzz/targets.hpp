@@ -1,5 +1,6 @@
-// What reads bytes of others: one target for each decoder and parser. libFuzzer drives them (tests/fuzz/main.cpp, preset
-// `fuzz`), and what it kept in tests/corpus/fuzz/NAME is read again by tests/unit/fuzz.
+// What reads bytes of others: one target for each decoder and parser. libFuzzer drives them
+// (tests/fuzz/main.cpp, preset `fuzz`), and what it kept in tests/corpus/fuzz/NAME is read again by
+// tests/unit/fuzz.
 #pragma once
 
 #include <string_view>

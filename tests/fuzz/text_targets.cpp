@@ -112,10 +112,11 @@ void multi_prog(std::string_view input) { (void)stepd::program_of_task(input, 3,
 }  // namespace
 
 std::vector<Target> text_targets() {
-  return {{"index_set", index_set}, {"index_sets", index_sets}, {"bitmap", bitmap}, {"host_list", host_list},
-          {"features", features}, {"dependency", dependency}, {"target", target}, {"distribution", distribution},
-          {"gres", gres}, {"licenses", licenses}, {"cron_times", cron_times}, {"times", times}, {"counts", counts},
-          {"multi_prog", multi_prog}};
+  return {{"index_set", index_set}, {"index_sets", index_sets},     {"bitmap", bitmap},
+          {"host_list", host_list}, {"features", features},         {"dependency", dependency},
+          {"target", target},       {"distribution", distribution}, {"gres", gres},
+          {"licenses", licenses},   {"cron_times", cron_times},     {"times", times},
+          {"counts", counts},       {"multi_prog", multi_prog}};
 }
 
 }  // namespace sluice::fuzz

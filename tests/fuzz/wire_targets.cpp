@@ -19,7 +19,8 @@ void message(std::string_view input) {
     return list;
   }();
   if (input.size() < 2) return;
-  const size_t which = static_cast<unsigned char>(input[0]) * 256U + static_cast<unsigned char>(input[1]);
+  const size_t which =
+      static_cast<unsigned char>(input[0]) * 256U + static_cast<unsigned char>(input[1]);
   const MessageDecoder decode = decoders[which % decoders.size()];
   const auto once = decode(input.substr(2));
   if (!once) return;
@@ -79,7 +80,8 @@ void block(std::string_view input) {
 }  // namespace
 
 std::vector<Target> wire_targets() {
-  return {{"message", message}, {"frames", frames}, {"pmi", pmi}, {"x11", x11}, {"xauthority", xauthority}, {"block", block}};
+  return {{"message", message}, {"frames", frames},         {"pmi", pmi},
+          {"x11", x11},         {"xauthority", xauthority}, {"block", block}};
 }
 
 }  // namespace sluice::fuzz

@@ -80,7 +80,8 @@ ClusterState FakeController::replayed() const {
   return state;
 }
 
-void FakeController::restart(Time now, std::shared_ptr<const ClusterConfig> config, bool keep_partitions) {
+void FakeController::restart(Time now, std::shared_ptr<const ClusterConfig> config,
+                             bool keep_partitions) {
   up_ = true;
   state_ = replayed();
   note("after a crash", check_state(state_));

@@ -1,6 +1,6 @@
 // The controller round the core as the simulation has it: frames that become durable later, effects
-// and replies held back until then, checkpoints, crashes. Every event is checked, and what is replayed
-// from encoded frames must equal what was.
+// and replies held back until then, checkpoints, crashes. Every event is checked, and what is
+// replayed from encoded frames must equal what was.
 #pragma once
 
 #include <array>
@@ -62,7 +62,7 @@ class FakeController {
   std::string checkpoint_;            // encoded StateImage; empty: none
   std::vector<std::string> durable_;  // frames since the checkpoint
   std::vector<std::string> undurable_;
-  std::vector<Pending> pending_;      // of the undurable frames
+  std::vector<Pending> pending_;  // of the undurable frames
   uint64_t epoch_ = 0;
 };
 

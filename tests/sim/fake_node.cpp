@@ -104,10 +104,11 @@ protocol::RegisterNodeRequest FakeNode::registration() const {
   protocol::RegisterNodeRequest request;
   request.name = name_;
   request.cluster_id = cluster_id;
-  request.hardware.devices = {{.name = "gpu", .type = "a", .count = 2, .files = {"/dev/g0", "/dev/g1"}, .cores = "0-1"},
-                              {.name = "gpu", .type = "b", .count = 1, .files = {"/dev/g2"}},
-                              {.name = "fan", .count = 3},
-                              {.name = "shard", .count = 6}};
+  request.hardware.devices = {
+      {.name = "gpu", .type = "a", .count = 2, .files = {"/dev/g0", "/dev/g1"}, .cores = "0-1"},
+      {.name = "gpu", .type = "b", .count = 1, .files = {"/dev/g2"}},
+      {.name = "fan", .count = 3},
+      {.name = "shard", .count = 6}};
   request.hardware.boot_id = "boot" + std::to_string(boot);
   request.active_features = features;
   request.features_changed = features_changed;

@@ -1,6 +1,6 @@
 // A node agent as the simulation has it: what it keeps on disk (key files, ends that were not
-// acknowledged), what runs, and what it tells the controller. It keeps the promises of the real one:
-// a step starts at most once, reports are repeated until they are acknowledged.
+// acknowledged), what runs, and what it tells the controller. It keeps the promises of the real
+// one: a step starts at most once, reports are repeated until they are acknowledged.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/protocol/noded.hpp"
+#include "common/protocol/node_reports.hpp"
 
 namespace sluice::sim {
 
@@ -30,11 +30,11 @@ class FakeNode {
 
   bool powered = true;
   bool agent_up = true;
-  bool cut_off = false;    // the network to the controller is broken
+  bool cut_off = false;  // the network to the controller is broken
   uint64_t boot = 1;
-  Time booted = kNoTime;   // last
+  Time booted = kNoTime;  // last
   uint64_t agent_starts = 1;
-  std::string features = "nps1";   // that its helpers have active
+  std::string features = "nps1";    // that its helpers have active
   Time features_changed = kNoTime;  // order that needed no reboot
   std::string cluster_id;
 
@@ -54,7 +54,8 @@ class FakeNode {
   }
   // What ends by itself until `now`.
   void run_until(Time now);
-  // Power off and on: processes and everything about them is gone, but for reports not yet sent where the spool is kept.
+  // Power off and on: processes and everything about them is gone, but for reports not yet sent
+  // where the spool is kept.
   void reboot(bool keeps_spool);
   // What the controller says after a registration.
   void obey(const std::vector<StepKey>& forget, const std::vector<JobId>& clean);
@@ -81,9 +82,9 @@ class FakeNode {
   std::map<StepKey, protocol::StepEnded> ended_;
   std::map<RunKey, protocol::JobCleaned> cleaned_;
   std::set<RunKey> prepared_;
-  std::set<StepKey> key_files_;   // never removed here: stands for "kept long enough"
-  std::set<StepKey> early_;       // steps whose order to end came before their launch
-  std::set<RunKey> over_;         // runs that were terminated here
+  std::set<StepKey> key_files_;  // never removed here: stands for "kept long enough"
+  std::set<StepKey> early_;      // steps whose order to end came before their launch
+  std::set<RunKey> over_;        // runs that were terminated here
   std::set<RunKey> prolog_;
   std::vector<StepKey> started_twice_;
   std::set<StepKey> ever_started_;

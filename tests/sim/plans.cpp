@@ -22,7 +22,8 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
     partition->nodes.for_each([&](size_t node_id) {
       if (found.size() >= wanted) return;
       const Node& node = tried.nodes.at(static_cast<NodeId>(node_id));
-      if (node.used_cpus + cpus > node.config->cpus || !may_serve(snapshot, node) || node.exclusive) return;
+      if (node.used_cpus + cpus > node.config->cpus || !may_serve(snapshot, node) || node.exclusive)
+        return;
       Bitmap free = Bitmap::first(node.config->cores());
       free.and_not(node.used_cores);
       NodeAllocation part{.node = node.id, .cores = free.take_first(cpus), .cpus = cpus};
@@ -56,12 +57,14 @@ std::vector<state::PlannedPreemption> World::any_preemptions(const ClusterState&
   snapshot.pending.for_each([&](uint32_t id) { pending.push_back(id); });
   const Job& runs = snapshot.jobs.at(active[below(static_cast<uint32_t>(active.size()))]);
   const Job& waits = snapshot.jobs.at(pending[below(static_cast<uint32_t>(pending.size()))]);
-  return {{runs.id, runs.restart_count, waits.id, chance(2) ? "small" : "main", chance(4) ? "r1" : ""}};
+  return {
+      {runs.id, runs.restart_count, waits.id, chance(2) ? "small" : "main", chance(4) ? "r1" : ""}};
 }
 
 void World::schedule() {
   if (!controller_.up()) return;
-  if (options_.real_scheduler && !quiet_ && !chance(4)) return;  // its passes cost more than all else
+  // its passes cost more than all else
+  if (options_.real_scheduler && !quiet_ && !chance(4)) return;
   if (quiet_ || chance(2)) snapshot_ = controller_.state();  // else an old one is used again
   StartJobs plan;
   if (options_.real_scheduler) {

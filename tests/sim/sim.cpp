@@ -39,18 +39,19 @@ void add(Totals& totals, uint64_t seed, const Outcome& outcome, const Arguments&
   }
   if (outcome.problems.empty()) return;
   ++totals.failed;
-  std::printf("seed %llu failed after %llu events (repeat: sim --first %llu --seeds 1 --events %llu)\n",
-              static_cast<unsigned long long>(seed),
-              static_cast<unsigned long long>(outcome.events),
-              static_cast<unsigned long long>(seed),
-              static_cast<unsigned long long>(arguments.events));
+  std::printf(
+      "seed %llu failed after %llu events (repeat: sim --first %llu --seeds 1 --events %llu)\n",
+      static_cast<unsigned long long>(seed), static_cast<unsigned long long>(outcome.events),
+      static_cast<unsigned long long>(seed), static_cast<unsigned long long>(arguments.events));
   for (const std::string& problem : outcome.problems) std::printf("  %s\n", problem.c_str());
 }
 
 void run_seeds(Totals& totals, std::atomic<uint64_t>& next, const Arguments& arguments) {
   for (uint64_t seed = next++; seed < arguments.first + arguments.seeds; seed = next++) {
-    const WorldOptions options{.seed = seed, .events = arguments.events,
-                               .real_scheduler = seed % 4 == 0, .plant_double_allocation = false};
+    const WorldOptions options{.seed = seed,
+                               .events = arguments.events,
+                               .real_scheduler = seed % 4 == 0,
+                               .plant_double_allocation = false};
     add(totals, seed, World(options).run(), arguments);
     if (totals.failed >= 5) return;
   }
@@ -77,7 +78,8 @@ int missing(const Totals& totals, bool print) {
     const auto fault = static_cast<Fault>(i);
     const auto at = totals.fault_counts.find(fault);
     const uint64_t number = at == totals.fault_counts.end() ? 0 : at->second;
-    if (print) std::printf("  %-22s %llu\n", fault_name(fault), static_cast<unsigned long long>(number));
+    if (print)
+      std::printf("  %-22s %llu\n", fault_name(fault), static_cast<unsigned long long>(number));
     if (number == 0) std::printf("never reached: fault %s\n", fault_name(fault)), ++count;
   }
   return count;
@@ -85,9 +87,11 @@ int missing(const Totals& totals, bool print) {
 
 bool planted_fault_is_caught(uint64_t events) {
   for (uint64_t seed = 1; seed < 10; ++seed) {
-    const Outcome outcome =
-        World({.seed = seed, .events = events, .real_scheduler = false,
-               .plant_double_allocation = true}).run();
+    const Outcome outcome = World({.seed = seed,
+                                   .events = events,
+                                   .real_scheduler = false,
+                                   .plant_double_allocation = true})
+                                .run();
     for (const std::string& problem : outcome.problems) {
       if (problem.find("allocated twice") != std::string::npos) return true;
     }

@@ -27,8 +27,9 @@ JobId World::any_job() {
 }
 
 void World::want_gres(JobSpec& spec) {
-  static constexpr std::array<const char*, 6> kOnNode{"gres/gpu:1", "gres/gpu:a:2", "gres/gpu:b:1,gres/fan:2",
-                                                      "gres/shard:2", "gres/fan:3", "gres/gpu:2"};
+  static constexpr std::array<const char*, 6> kOnNode{
+      "gres/gpu:1",   "gres/gpu:a:2", "gres/gpu:b:1,gres/fan:2",
+      "gres/shard:2", "gres/fan:3",   "gres/gpu:2"};
   switch (below(4)) {
     case 0: spec.tres_per_job = chance(2) ? "gres/gpu:3" : "gres/gpu:4"; break;
     case 1:
@@ -76,7 +77,8 @@ void World::submit() {
   }
   if (spec.batch && chance(6)) spec.array = chance(2) ? "0-7%2" : "1,3,5-6";
   if (chance(8) && any_job() != kNoJob) {
-    static constexpr std::array<const char*, 5> kKinds{"after:", "afterany:", "afterok:", "afternotok:", "aftercorr:"};
+    static constexpr std::array<const char*, 5> kKinds{
+        "after:", "afterany:", "afterok:", "afternotok:", "aftercorr:"};
     spec.dependency = kKinds[below(5)] + std::to_string(any_job());
     if (chance(4)) spec.kill_on_invalid_dependency = Toggle::kYes;
   } else if (chance(25)) {
@@ -119,7 +121,9 @@ void World::create_step() {
   if (chance(6)) command.step.tres_per_step = "gres/gpu:2";
   if (chance(10)) command.step.distribution = "cyclic";
   ask(std::move(command));
-  if (chance(8)) ask(UpdateStep{{job->spec->uid, 0}, {.id = {id, 0}, .all_steps = chance(2), .time_limit = 1 + below(3)}});
+  if (chance(8))
+    ask(UpdateStep{{job->spec->uid, 0},
+                   {.id = {id, 0}, .all_steps = chance(2), .time_limit = 1 + below(3)}});
 }
 
 void World::update_a_job(JobId id, Identity who) {
@@ -169,7 +173,9 @@ void World::act_on_job() {
     case 7: ask(ChangeJob{kRoot, target, JobAction::kRelease, false}); break;
     case 8: update_a_job(id, who); break;
     case 9: ask(NotifyJob{who, std::to_string(id), "hello"}); break;
-    case 10: ask(ChangeJob{kRoot, target, chance(2) ? JobAction::kSuspend : JobAction::kResume, false}); break;
+    case 10:
+      ask(ChangeJob{kRoot, target, chance(2) ? JobAction::kSuspend : JobAction::kResume, false});
+      break;
     default:
       if (!job->spec->batch) ask(EndAllocation{who, id, chance(4) ? 1 << 8 : 0});
       break;
@@ -177,13 +183,15 @@ void World::act_on_job() {
 }
 
 void World::change_triggers() {
-  if (controller_.state().triggers->size() > 8 || chance(5)) return ask(ClearTriggers{kRoot, {.uid = 0}});
+  if (controller_.state().triggers->size() > 8 || chance(5))
+    return ask(ClearTriggers{kRoot, {.uid = 0}});
   Trigger trigger;
   trigger.program = "/bin/true";
   trigger.permanent = chance(3);
   trigger.offset_seconds = chance(2) ? 0 : 5;
   if (chance(2)) {
-    static constexpr std::array<TriggerEvents, 4> kEvents{kTriggerDown, kTriggerUp, kTriggerDrained, kTriggerIdle};
+    static constexpr std::array<TriggerEvents, 4> kEvents{kTriggerDown, kTriggerUp, kTriggerDrained,
+                                                          kTriggerIdle};
     trigger.events = kEvents[below(4)];
   } else {
     trigger.resource = TriggerResource::kJob;
@@ -253,8 +261,14 @@ void World::change_reservations() {
   values.start = now_ + between(0, 30'000);
   values.duration = std::chrono::seconds(10 + below(200));
   if (there) values.start.reset();
-  static constexpr std::array<ReservationFlags, 8> kFlags{0, 0, kReservationMaint, kReservationFlex, kReservationMagnetic,
-                                                          kReservationPurge, kReservationHourly, kReservationNoHold};
+  static constexpr std::array<ReservationFlags, 8> kFlags{0,
+                                                          0,
+                                                          kReservationMaint,
+                                                          kReservationFlex,
+                                                          kReservationMagnetic,
+                                                          kReservationPurge,
+                                                          kReservationHourly,
+                                                          kReservationNoHold};
   values.add_flags = kFlags[below(kFlags.size())] | kReservationIgnoreJobs;
   if ((values.add_flags & kReservationPurge) != 0) values.purge_after = std::chrono::seconds(20);
   if (chance(3)) values.max_start_delay = std::chrono::minutes(1);
@@ -299,23 +313,29 @@ void World::change_cluster() {
     }
     case 4: {
       const bool there = find_partition(controller_.state(), "night") != nullptr;
-      UpdatePartition command{kRoot, there ? protocol::PartitionAction::kDelete
-                                           : protocol::PartitionAction::kCreate, "night", {}};
+      UpdatePartition command{
+          kRoot,
+          there ? protocol::PartitionAction::kDelete : protocol::PartitionAction::kCreate,
+          "night",
+          {}};
       command.config.nodes = {"n1"};
       ask(command);
       break;
     }
     case 5:
       if (!config_->suspend_program.empty() && chance(2)) {
-        static constexpr std::array<const char*, 5> kPower{"POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE", "POWER_UP", "POWER_UP"};
+        static constexpr std::array<const char*, 5> kPower{
+            "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE", "POWER_UP", "POWER_UP"};
         node.update.state = kPower[below(5)];
         ask(node);
       } else if (chance(3)) {
         node.update.state = "CANCEL_REBOOT";
         ask(node);
       } else {
-        static constexpr std::array<AfterReboot, 3> kAfter{AfterReboot::kAsBefore, AfterReboot::kResume, AfterReboot::kDown};
-        ask(RebootNodes{kRoot, {.nodes = node.update.nodes, .asap = chance(2), .after = kAfter[below(3)]}});
+        static constexpr std::array<AfterReboot, 3> kAfter{
+            AfterReboot::kAsBefore, AfterReboot::kResume, AfterReboot::kDown};
+        ask(RebootNodes{
+            kRoot, {.nodes = node.update.nodes, .asap = chance(2), .after = kAfter[below(3)]}});
       }
       break;
     default:

@@ -12,10 +12,23 @@ using namespace sluice::state;
 
 const char* fault_name(Fault fault) {
   static constexpr std::array<const char*, static_cast<size_t>(Fault::kCount)> kNames{
-      "message lost", "message repeated", "message delayed", "node cut off", "node back",
-      "node rebooted", "agent restarted", "controller crashed", "undurable frames lost",
-      "stale report", "configuration replaced", "launch failed", "prolog failed", "kill failed",
-      "reboot by order", "helper failed", "order lost"};
+      "message lost",
+      "message repeated",
+      "message delayed",
+      "node cut off",
+      "node back",
+      "node rebooted",
+      "agent restarted",
+      "controller crashed",
+      "undurable frames lost",
+      "stale report",
+      "configuration replaced",
+      "launch failed",
+      "prolog failed",
+      "kill failed",
+      "reboot by order",
+      "helper failed",
+      "order lost"};
   return kNames[static_cast<size_t>(fault)];
 }
 
@@ -23,14 +36,16 @@ World::World(const WorldOptions& options)
     : options_(options),
       random_(options.seed),
       controller_([this](const Effect& effect) { perform(effect); }) {
-  for (int i = 1; i <= 6; ++i) nodes_.push_back(std::make_unique<FakeNode>("n" + std::to_string(i)));
-  nodes_.push_back(std::make_unique<FakeNode>("d1"));  // in no configuration: it comes and goes by scontrol
+  for (int i = 1; i <= 6; ++i)
+    nodes_.push_back(std::make_unique<FakeNode>("n" + std::to_string(i)));
+  // in no configuration: it comes and goes by scontrol
+  nodes_.push_back(std::make_unique<FakeNode>("d1"));
   config_ = make_config(0);
 }
 
 Duration World::between(int64_t from_ms, int64_t to_ms) {
-  return std::chrono::milliseconds(from_ms + static_cast<int64_t>(
-      random_() % static_cast<uint64_t>(to_ms - from_ms + 1)));
+  return std::chrono::milliseconds(
+      from_ms + static_cast<int64_t>(random_() % static_cast<uint64_t>(to_ms - from_ms + 1)));
 }
 
 void World::at(Duration delay, Action action) {
@@ -61,7 +76,8 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   if (preempts) {
     config->preempt_type = "preempt/partition_prio";
     config->preempt_mode = options_.seed % 8 == 3 ? PreemptMode::kRequeue : PreemptMode::kCancel;
-    if (options_.seed % 16 == 3) config->preempt_parameters = {"youngest_first", "send_user_signal"};
+    if (options_.seed % 16 == 3)
+      config->preempt_parameters = {"youngest_first", "send_user_signal"};
     if (options_.seed % 16 == 7) config->preempt_exempt_time = std::chrono::seconds(5);
   }
   config->node_features_plugins = {"node_features/helpers"};
@@ -203,12 +219,13 @@ void World::perform(const Effect& effect) {
     });
   } else if (const auto* end = std::get_if<TerminateJob>(&effect)) {
     end->nodes.for_each([&](size_t id) {
-      to_node(static_cast<NodeId>(id), *end, [this, run = RunKey{end->job, end->restart}](FakeNode& node) {
-        const bool stuck = !quiet_ && node.runs_any_of(run.first) && chance(100);
-        if (stuck) count(Fault::kKillFailed);
-        node.terminate(run, stuck);
-        report(node);
-      });
+      to_node(static_cast<NodeId>(id), *end,
+              [this, run = RunKey{end->job, end->restart}](FakeNode& node) {
+                const bool stuck = !quiet_ && node.runs_any_of(run.first) && chance(100);
+                if (stuck) count(Fault::kKillFailed);
+                node.terminate(run, stuck);
+                report(node);
+              });
     });
   } else if (const auto* step_end = std::get_if<TerminateStep>(&effect)) {
     step_end->nodes.for_each([&](size_t id) {
@@ -219,11 +236,12 @@ void World::perform(const Effect& effect) {
     });
   } else if (const auto* prolog = std::get_if<LaunchProlog>(&effect)) {
     prolog->nodes.for_each([&](size_t id) {
-      to_node(static_cast<NodeId>(id), *prolog, [this, run = RunKey{prolog->job, prolog->restart}](FakeNode& node) {
-        node.prepare(run);
-        node.answer_prolog(run);
-        report(node);
-      });
+      to_node(static_cast<NodeId>(id), *prolog,
+              [this, run = RunKey{prolog->job, prolog->restart}](FakeNode& node) {
+                node.prepare(run);
+                node.answer_prolog(run);
+                report(node);
+              });
     });
   } else if (const auto* own = std::get_if<RunControllerProlog>(&effect)) {
     at(between(1, 500), [this, order = *own] {
@@ -232,18 +250,22 @@ void World::perform(const Effect& effect) {
     });
   } else if (const auto* order = std::get_if<RebootNow>(&effect)) {
     order->nodes.for_each([&](size_t id) {
-      to_node(static_cast<NodeId>(id), *order, [this, reboot = *order](FakeNode& node) { obey(node, reboot); });
+      to_node(static_cast<NodeId>(id), *order,
+              [this, reboot = *order](FakeNode& node) { obey(node, reboot); });
     });
   } else if (const auto* power = std::get_if<PowerNodes>(&effect)) {
     power->nodes.for_each([&](size_t id) {
       FakeNode& node = node_of(static_cast<NodeId>(id));
-      at(between(1, 2'000), [this, &node, program = power->program] { change_power(node, program); });
+      at(between(1, 2'000),
+         [this, &node, program = power->program] { change_power(node, program); });
     });
   } else if (const auto* configuration = std::get_if<ReconfigureNodes>(&effect)) {
     const Bitmap known = still_wanted(controller_.state(), *configuration, {});
     configuration->nodes.for_each([&](size_t id) {
-      if (!known.test(id)) return register_node(node_of(static_cast<NodeId>(id)));  // it asks by itself now and then
-      to_node(static_cast<NodeId>(id), *configuration, [this](FakeNode& node) { register_node(node); });
+      // it asks by itself now and then
+      if (!known.test(id)) return register_node(node_of(static_cast<NodeId>(id)));
+      to_node(static_cast<NodeId>(id), *configuration,
+              [this](FakeNode& node) { register_node(node); });
     });
   } else if (std::holds_alternative<RunTick>(effect)) {
     at(between(1, 100), [this] {
@@ -253,7 +275,8 @@ void World::perform(const Effect& effect) {
   }
 }
 
-// --- nodes -----------------------------------------------------------------------------------------
+// --- nodes
+// -----------------------------------------------------------------------------------------
 
 void World::launch(FakeNode& node, const StepKey& key) {
   if (!quiet_ && chance(60)) {
@@ -401,7 +424,8 @@ void World::disturb_node() {
   }
 }
 
-// --- the run ---------------------------------------------------------------------------------------
+// --- the run
+// ---------------------------------------------------------------------------------------
 
 void World::plant() {
   const ClusterState& state = controller_.state();
@@ -427,9 +451,8 @@ void World::plant() {
 
 bool World::all_schedulable() const {
   bool all = true;
-  controller_.state().nodes.for_each([&](const Node& node) {
-    all = all && (node.removed || is_schedulable(node));
-  });
+  controller_.state().nodes.for_each(
+      [&](const Node& node) { all = all && (node.removed || is_schedulable(node)); });
   return all;
 }
 
@@ -479,18 +502,23 @@ void World::settle() {
 
 void World::finish_checks() {
   const ClusterState& state = controller_.state();
-  const auto wrong = [&](const std::string& what) { outcome_.problems.push_back("at the end: " + what); };
+  const auto wrong = [&](const std::string& what) {
+    outcome_.problems.push_back("at the end: " + what);
+  };
   state.active.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
     // an allocation without a limit that nobody gives back may stay
     if (job.spec->batch || is_completing(job)) {
-      wrong("job " + std::to_string(id) + " does not end: " + std::string(job_state_text(job.state, job.flags)) + ", " +
-            std::to_string(job.steps.size()) + " steps, " + std::to_string(job.preparing.count()) + " prologs");
+      wrong("job " + std::to_string(id) +
+            " does not end: " + std::string(job_state_text(job.state, job.flags)) + ", " +
+            std::to_string(job.steps.size()) + " steps, " + std::to_string(job.preparing.count()) +
+            " prologs");
     }
   });
   for (const auto& node : nodes_) {
     for (const StepKey& key : node->started_twice()) {
-      wrong("step " + std::to_string(key.id.job) + "." + std::to_string(key.id.step) + " ran twice");
+      wrong("step " + std::to_string(key.id.job) + "." + std::to_string(key.id.step) +
+            " ran twice");
     }
   }
   for (const JobId id : controller_.acknowledged) {

@@ -17,15 +17,30 @@ namespace sluice::sim {
 
 struct WorldOptions {
   uint64_t seed = 1;
-  uint64_t events = 10'000;   // ends after so many, and when all is quiet again
+  uint64_t events = 10'000;  // ends after so many, and when all is quiet again
   bool real_scheduler = false;
   bool plant_double_allocation = false;
 };
 
 enum class Fault : uint8_t {
-  kMessageLost, kMessageRepeated, kMessageDelayed, kNodeCutOff, kNodeBack, kNodeRebooted,
-  kAgentRestarted, kControllerCrashed, kUndurableLost, kStaleReport, kConfigReplaced,
-  kLaunchFailed, kPrologFailed, kKillFailed, kOrderedReboot, kHelperFailed, kOrderLost, kCount
+  kMessageLost,
+  kMessageRepeated,
+  kMessageDelayed,
+  kNodeCutOff,
+  kNodeBack,
+  kNodeRebooted,
+  kAgentRestarted,
+  kControllerCrashed,
+  kUndurableLost,
+  kStaleReport,
+  kConfigReplaced,
+  kLaunchFailed,
+  kPrologFailed,
+  kKillFailed,
+  kOrderedReboot,
+  kHelperFailed,
+  kOrderLost,
+  kCount
 };
 [[nodiscard]] const char* fault_name(Fault fault);
 
@@ -60,7 +75,8 @@ class World {
   void perform(const state::Effect& effect);
   void schedule();
   [[nodiscard]] state::StartJobs greedy_plan(const state::ClusterState& snapshot);
-  [[nodiscard]] std::vector<state::PlannedPreemption> any_preemptions(const state::ClusterState& snapshot);
+  [[nodiscard]] std::vector<state::PlannedPreemption> any_preemptions(
+      const state::ClusterState& snapshot);
   void flush_later();
   void crash_controller();
   [[nodiscard]] std::shared_ptr<const ClusterConfig> make_config(uint32_t variant) const;
@@ -117,7 +133,7 @@ class World {
   uint64_t life_ = 0;             // of the controller: orders of an earlier one may be lost
   uint32_t config_variant_ = 0;
   uint64_t request_id_ = 0;
-  bool quiet_ = false;            // no more faults and users
+  bool quiet_ = false;  // no more faults and users
   bool flush_due_ = false;
   Outcome outcome_;
 };

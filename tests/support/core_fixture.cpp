@@ -4,9 +4,11 @@
 #include "ctld/state/core/invariants.hpp"
 
 template void sluice::wire::detail::put_message(std::string&, const sluice::state::EventFrame&);
-template void sluice::wire::detail::get_message(sluice::wire::detail::Reader&, sluice::state::EventFrame&);
+template void sluice::wire::detail::get_message(sluice::wire::detail::Reader&,
+                                                sluice::state::EventFrame&);
 template void sluice::wire::detail::put_message(std::string&, const sluice::state::StateImage&);
-template void sluice::wire::detail::get_message(sluice::wire::detail::Reader&, sluice::state::StateImage&);
+template void sluice::wire::detail::get_message(sluice::wire::detail::Reader&,
+                                                sluice::state::StateImage&);
 
 namespace sluice::state {
 
@@ -40,7 +42,8 @@ void CoreTest::start() {
   for (const NodeConfig& node : config_->nodes) register_node(node.name);
 }
 
-UpdateNode CoreTest::node_update(const std::string& nodes, const std::string& node_state, const std::string& reason) {
+UpdateNode CoreTest::node_update(const std::string& nodes, const std::string& node_state,
+                                 const std::string& reason) {
   UpdateNode command{kRoot, {}};
   command.update.nodes = nodes;
   command.update.state = node_state;
@@ -123,7 +126,8 @@ bool CoreTest::start_job(JobId job, const std::string& nodes, uint32_t cpus, uin
   return reply && std::get<StartedReply>(*reply).started == 1;
 }
 
-Result<Reply> CoreTest::end_step(JobId job, StepNumber step, const std::string& nodes, int32_t status, bool clean) {
+Result<Reply> CoreTest::end_step(JobId job, StepNumber step, const std::string& nodes,
+                                 int32_t status, bool clean) {
   protocol::StepEnded report;
   report.key = {{job, step}, state_.jobs.at(job).restart_count};
   report.nodes = nodes;

@@ -12,11 +12,16 @@
 #include "ctld/state/decide.hpp"
 #include "ctld/state/react.hpp"
 
-// Compiled once, in core_fixture.cpp: each test that encodes one would compile the codec of all its members again.
-extern template void sluice::wire::detail::put_message(std::string&, const sluice::state::EventFrame&);
-extern template void sluice::wire::detail::get_message(sluice::wire::detail::Reader&, sluice::state::EventFrame&);
-extern template void sluice::wire::detail::put_message(std::string&, const sluice::state::StateImage&);
-extern template void sluice::wire::detail::get_message(sluice::wire::detail::Reader&, sluice::state::StateImage&);
+// Compiled once, in core_fixture.cpp: each test that encodes one would compile the codec of all its
+// members again.
+extern template void sluice::wire::detail::put_message(std::string&,
+                                                       const sluice::state::EventFrame&);
+extern template void sluice::wire::detail::get_message(sluice::wire::detail::Reader&,
+                                                       sluice::state::EventFrame&);
+extern template void sluice::wire::detail::put_message(std::string&,
+                                                       const sluice::state::StateImage&);
+extern template void sluice::wire::detail::get_message(sluice::wire::detail::Reader&,
+                                                       sluice::state::StateImage&);
 
 namespace sluice::state {
 
@@ -31,7 +36,8 @@ class CoreTest : public ::testing::Test {
   void start();
 
   // As `scontrol update NodeName=NODES State=STATE Reason=REASON` of an administrator.
-  static UpdateNode node_update(const std::string& nodes, const std::string& node_state, const std::string& reason = {});
+  static UpdateNode node_update(const std::string& nodes, const std::string& node_state,
+                                const std::string& reason = {});
 
   // Decides and applies; effects collect in effects_. Every event goes through the codec first.
   Result<Reply> run(const Command& command);
@@ -46,7 +52,8 @@ class CoreTest : public ::testing::Test {
   // An allocation of the first free cores of each node.
   std::shared_ptr<const Allocation> free_cores(const std::string& nodes, uint32_t cpus);
   bool start_job(JobId job, const std::string& nodes, uint32_t cpus = 1, uint32_t task = kNoTask);
-  Result<Reply> end_step(JobId job, StepNumber step, const std::string& nodes, int32_t status, bool clean = false);
+  Result<Reply> end_step(JobId job, StepNumber step, const std::string& nodes, int32_t status,
+                         bool clean = false);
   Result<Reply> cleaned(JobId job, const std::string& nodes);
   const Job& job(JobId id) { return state_.jobs.at(id); }
   template <class E>

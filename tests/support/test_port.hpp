@@ -11,9 +11,10 @@
 
 namespace sluice::testing {
 
-// A free port of 127.0.0.1 that no other test takes while this object lives. The range is below the ephemeral one, so that the
-// kernel gives it to no connection either, and `sluice up` and the scripts' `free_ports` leave it alone. What holds the claim is
-// an abstract Unix socket, which goes with its process.
+// A free port of 127.0.0.1 that no other test takes while this object lives. The range is below the
+// ephemeral one, so that the kernel gives it to no connection either, and `sluice up` and the
+// scripts' `free_ports` leave it alone. What holds the claim is an abstract Unix socket, which goes
+// with its process.
 class TestPort {
  public:
   TestPort() {

@@ -59,12 +59,12 @@ class FakeController {
   }
 
   void start_server() {
-    server = std::make_unique<net::RpcServer>(net::ServerOptions{
-        .addresses = {fmt::format("127.0.0.1:{}", port.number())},
-        .receiver = std::string(net::kController),
-        .auth = auth,
-        .knows_nobody = auth == nullptr,
-        .slurm_user = ::geteuid()});
+    server = std::make_unique<net::RpcServer>(
+        net::ServerOptions{.addresses = {fmt::format("127.0.0.1:{}", port.number())},
+                           .receiver = std::string(net::kController),
+                           .auth = auth,
+                           .knows_nobody = auth == nullptr,
+                           .slurm_user = ::geteuid()});
     server->handle<protocol::RegisterNodeRequest, protocol::RegisterNodeReply>(
         [this](const CallContext&, protocol::RegisterNodeRequest request, auto responder) {
           protocol::RegisterNodeReply reply;
@@ -110,7 +110,8 @@ class FakeController {
         "ProctrackType=proctrack/linuxproc\n"
         "NodeName=n1 NodeAddr=127.0.0.1 Port={} CPUs=4 RealMemory=1000\n"
         "PartitionName=debug Nodes=ALL Default=YES\n{}",
-        port.number(), user(), user(), folder, folder, folder, folder, folder, node_port.number(), more_conf);
+        port.number(), user(), user(), folder, folder, folder, folder, folder, node_port.number(),
+        more_conf);
     pid = ::fork();
     if (pid == 0) {
       const int log = ::open((folder + "/stderr").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
@@ -120,7 +121,9 @@ class FakeController {
       ::_exit(127);
     }
     agent = std::make_unique<net::RpcClient>(
-        net::ClientOptions{.addresses = {fmt::format("127.0.0.1:{}", node_port.number())}, .receiver = "n1", .auth = auth});
+        net::ClientOptions{.addresses = {fmt::format("127.0.0.1:{}", node_port.number())},
+                           .receiver = "n1",
+                           .auth = auth});
   }
   void stop_agent(int signal) {
     if (pid <= 0) return;
@@ -181,7 +184,8 @@ class FakeController {
   static std::string user() { return ::geteuid() == 0 ? "root" : std::to_string(::geteuid()); }
 
   std::string folder;
-  std::string cluster_id = "cluster-" + std::to_string(::getpid());  // an agent ends what runs of its node and cluster elsewhere
+  // an agent ends what runs of its node and cluster elsewhere
+  std::string cluster_id = "cluster-" + std::to_string(::getpid());
   std::shared_ptr<net::AuthProvider> auth;
   net::CredentialSigner signer = net::CredentialSigner::generate();
   std::unique_ptr<net::RpcServer> server;

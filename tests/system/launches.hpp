@@ -12,7 +12,8 @@
 namespace sluice::testing {
 
 // One task on n1, for whoever runs the test.
-inline protocol::StepLaunch batch_launch_of(JobId job, const std::string& cluster_id, JobSpec spec, const std::string& script) {
+inline protocol::StepLaunch batch_launch_of(JobId job, const std::string& cluster_id, JobSpec spec,
+                                            const std::string& script) {
   spec.uid = ::geteuid();
   spec.gid = ::getegid();
   protocol::StepLaunch launch;

@@ -24,12 +24,10 @@ TEST(Noded, AReportIsRepeatedUntilItIsTaken) {
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
   ASSERT_TRUE(controller.launch(controller.batch_launch(12, "#!/bin/sh\nexit 1\n")));
   const std::string end = controller.folder + "/spool/steps/12.4294967291.0.end";
-  while (!std::filesystem::exists(end))
-    ::usleep(10000);
+  while (!std::filesystem::exists(end)) ::usleep(10000);
   controller.refuse_reports = false;
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
-  while (std::filesystem::exists(end))
-    ::usleep(10000);
+  while (std::filesystem::exists(end)) ::usleep(10000);
 }
 
 // n1 reports to n0 in a tree of width 1.
@@ -67,7 +65,8 @@ TEST(Noded, PassesReportsOfOtherNodesOn) {
   // the agent may repeat its own report while the answer to it is on its way
   ASSERT_GE(controller.ended.size(), 2U);
   EXPECT_EQ(controller.ended.back().nodes, "n[8-9]");
-  for (size_t i = 0; i + 1 < controller.ended.size(); ++i) EXPECT_EQ(controller.ended[i].key.id.job, 19U);
+  for (size_t i = 0; i + 1 < controller.ended.size(); ++i)
+    EXPECT_EQ(controller.ended[i].key.id.job, 19U);
 }
 
 size_t failed_reports(const FakeController& controller) {
@@ -84,8 +83,7 @@ void expect_answered_when_taken(FakeController& controller, const Request& reque
   controller.refuse_reports = true;
   const size_t failed = failed_reports(controller);
   auto sent = std::async(std::launch::async, [&] { return controller.send(request); });
-  while (failed_reports(controller) == failed)
-    ::usleep(5000);
+  while (failed_reports(controller) == failed) ::usleep(5000);
   EXPECT_EQ(sent.wait_for(0s), std::future_status::timeout);
   controller.refuse_reports = false;
   EXPECT_TRUE(sent.get());
@@ -97,12 +95,15 @@ TEST(Noded, PassesCleanedJobsAndPrologsOfOtherNodesOn) {
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
   ASSERT_TRUE(controller.launch(controller.batch_launch(19, "#!/bin/sh\n")));  // it is ready now
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
-  expect_answered_when_taken(controller, protocol::ReportCleanedRequest{controller.cluster_id,
-                                                                        {{20, 0, "n8", 0, false}, {20, 0, "n9", 0, false}}});
+  expect_answered_when_taken(
+      controller, protocol::ReportCleanedRequest{
+                      controller.cluster_id, {{20, 0, "n8", 0, false}, {20, 0, "n9", 0, false}}});
   ASSERT_EQ(controller.cleaned.size(), 1U);
   EXPECT_EQ(controller.cleaned[0].nodes, "n[8-9]");
   EXPECT_EQ(controller.cleaned[0].job, 20U);
-  expect_answered_when_taken(controller, protocol::ReportPrologsRequest{controller.cluster_id, {{21, 1, "n8", 0}, {21, 1, "n9", 256}}});
+  expect_answered_when_taken(
+      controller, protocol::ReportPrologsRequest{controller.cluster_id,
+                                                 {{21, 1, "n8", 0}, {21, 1, "n9", 256}}});
   ASSERT_EQ(controller.prologs.size(), 2U);
   EXPECT_EQ(controller.prologs[0].nodes, "n8");
   EXPECT_EQ(controller.prologs[1].status, 256);
@@ -130,21 +131,27 @@ TEST(Noded, TellsTheNodeAboveItOfPrologsAndCleanedJobs) {
   FakeController controller;
   std::vector<protocol::PrologEnded> prologs;
   std::vector<protocol::JobCleaned> cleaned;
-  net::RpcServer n0({.addresses = {"127.0.0.1:0"}, .receiver = "n0", .auth = controller.auth, .slurm_user = ::geteuid()});
+  net::RpcServer n0({.addresses = {"127.0.0.1:0"},
+                     .receiver = "n0",
+                     .auth = controller.auth,
+                     .slurm_user = ::geteuid()});
   n0.handle<protocol::ReportPrologsRequest, Empty>(
       [&](const CallContext&, protocol::ReportPrologsRequest request, auto responder) {
-        controller.note([&] { prologs.insert(prologs.end(), request.ended.begin(), request.ended.end()); });
+        controller.note(
+            [&] { prologs.insert(prologs.end(), request.ended.begin(), request.ended.end()); });
         responder.reply({});
       });
   n0.handle<protocol::ReportCleanedRequest, Empty>(
       [&](const CallContext&, protocol::ReportCleanedRequest request, auto responder) {
-        controller.note([&] { cleaned.insert(cleaned.end(), request.cleaned.begin(), request.cleaned.end()); });
+        controller.note(
+            [&] { cleaned.insert(cleaned.end(), request.cleaned.begin(), request.cleaned.end()); });
         responder.reply({});
       });
   ASSERT_TRUE(n0.start());
   controller.start_agent(tree_below_n0(n0.port()));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
-  run_prolog_and_end_job(controller, 27, [&] { ASSERT_TRUE(controller.wait([&] { return !prologs.empty(); })); });
+  run_prolog_and_end_job(controller, 27,
+                         [&] { ASSERT_TRUE(controller.wait([&] { return !prologs.empty(); })); });
   ASSERT_TRUE(controller.wait([&] { return !cleaned.empty(); }));
   EXPECT_EQ(prologs[0].job, 27U);
   EXPECT_EQ(prologs[0].nodes, "n1");

@@ -27,7 +27,8 @@ namespace sluice::testing {
 namespace {
 
 // A program of the site in the test's folder; its path.
-std::string make_program(const FakeController& controller, const std::string& name, const std::string& commands) {
+std::string make_program(const FakeController& controller, const std::string& name,
+                         const std::string& commands) {
   std::string path = controller.folder + "/" + name;
   std::ofstream(path) << "#!/bin/sh\n" << commands << "\n";
   ::chmod(path.c_str(), 0755);
@@ -50,8 +51,7 @@ TEST(Noded, RegistersRunsABatchScriptAndReportsOnce) {
   EXPECT_TRUE(controller.ended[0].node_clean);
   EXPECT_EQ(controller.ended[0].nodes, "n1");
   // a launch that comes late, when all files are gone, is refused
-  while (!std::filesystem::is_empty(controller.folder + "/spool/steps"))
-    ::usleep(5000);
+  while (!std::filesystem::is_empty(controller.folder + "/spool/steps")) ::usleep(5000);
   EXPECT_EQ(controller.launch(launch).error().code, ErrorCode::kAlreadyDone);
 }
 
@@ -63,22 +63,22 @@ TEST(Noded, RefusesLaunchesWithoutTheControllersSignature) {
   request.launch = wire::encode(controller.batch_launch(8, "#!/bin/sh\n"));
   request.signature = net::CredentialSigner::generate().sign(request.launch);
   Status sent = controller.send(request);
-  while (sent.error().code == ErrorCode::kRetry)
-    sent = controller.send(request);
+  while (sent.error().code == ErrorCode::kRetry) sent = controller.send(request);
   EXPECT_EQ(sent.error().code, ErrorCode::kInvalidCredential);
 }
 
 TEST(Noded, TerminatesAJobAndRunsPrologAndEpilog) {
   FakeController controller;
   for (const std::string which : {"prolog", "epilog"}) {
-    make_program(controller, which, "echo " + which + " $SLURM_JOB_ID $SLURM_SCRIPT_CONTEXT >> " + controller.folder + "/scripts.out");
+    make_program(controller, which,
+                 "echo " + which + " $SLURM_JOB_ID $SLURM_SCRIPT_CONTEXT >> " + controller.folder +
+                     "/scripts.out");
   }
   controller.start_agent(fmt::format("Prolog={0}/prolog\nEpilog={0}/epilog\n", controller.folder));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
   ASSERT_TRUE(
       controller.launch(controller.batch_launch(9, "#!/bin/sh\ntouch started\nexec sleep 1000\n")));
-  while (!std::filesystem::exists(controller.folder + "/started"))
-    ::usleep(10000);
+  while (!std::filesystem::exists(controller.folder + "/started")) ::usleep(10000);
   protocol::TerminateJobRequest request;
   request.job = 9;
   request.message = "CANCELLED DUE TO TIME LIMIT";
@@ -96,8 +96,9 @@ TEST(Noded, TerminatesAJobAndRunsPrologAndEpilog) {
 TEST(Noded, RunsAPrologOnceForARepeatedOrder) {
   FakeController controller;
   const std::string path = controller.folder + "/prolog";
-  std::ofstream(path) << fmt::format("#!/bin/sh\necho $SLURM_JOB_ID >> {0}/prologs.out\nwhile [ ! -e {0}/go ]; do sleep 0.01; done\n",
-                                     controller.folder);
+  std::ofstream(path) << fmt::format(
+      "#!/bin/sh\necho $SLURM_JOB_ID >> {0}/prologs.out\nwhile [ ! -e {0}/go ]; do sleep 0.01; done\n",
+      controller.folder);
   ::chmod(path.c_str(), 0755);
   controller.start_agent(fmt::format("Prolog={}\n", path));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
@@ -107,8 +108,7 @@ TEST(Noded, RunsAPrologOnceForARepeatedOrder) {
   request.partition = "debug";
   request.node_list = "n1";
   ASSERT_TRUE(controller.send(request));
-  while (controller.read("prologs.out").empty())
-    ::usleep(5000);
+  while (controller.read("prologs.out").empty()) ::usleep(5000);
   ASSERT_TRUE(controller.send(request));  // it runs
   std::ofstream(controller.folder + "/go").close();
   ASSERT_TRUE(controller.wait([&] { return controller.prologs.size() == 1; }));
@@ -122,7 +122,8 @@ TEST(Noded, RunsAPrologOnceForARepeatedOrder) {
 
 TEST(Noded, RebootsOnceForARepeatedOrder) {
   FakeController controller;
-  const std::string path = make_program(controller, "reboot", "echo reboot >> " + controller.folder + "/reboots.out");
+  const std::string path =
+      make_program(controller, "reboot", "echo reboot >> " + controller.folder + "/reboots.out");
   controller.start_agent(fmt::format("RebootProgram={}\n", path));
   ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
   protocol::RebootNodeRequest request;
@@ -130,8 +131,7 @@ TEST(Noded, RebootsOnceForARepeatedOrder) {
   request.reason = "test";
   ASSERT_TRUE(controller.send(request));
   ASSERT_TRUE(controller.send(request));
-  while (controller.read("reboots.out").empty())
-    ::usleep(5000);
+  while (controller.read("reboots.out").empty()) ::usleep(5000);
   // the host takes its time, and the agent is started once more
   controller.stop_agent(SIGKILL);
   controller.start_agent(fmt::format("RebootProgram={}\n", path));
@@ -139,8 +139,7 @@ TEST(Noded, RebootsOnceForARepeatedOrder) {
   ASSERT_TRUE(controller.send(request));
   request.issued = net::now();  // another order
   ASSERT_TRUE(controller.send(request));
-  while (controller.read("reboots.out").size() < 2 * sizeof("reboot"))
-    ::usleep(5000);
+  while (controller.read("reboots.out").size() < 2 * sizeof("reboot")) ::usleep(5000);
   EXPECT_EQ(controller.read("reboots.out"), "reboot\nreboot\n");
 }
 
@@ -156,8 +155,7 @@ TEST(Noded, LaterRunsOfCronJobsAreCleanedUnderTheirOwnNumber) {
   launch.job_spec = std::make_shared<const JobSpec>(spec);
   launch.key.restart = 3;
   ASSERT_TRUE(controller.launch(launch));
-  while (!std::filesystem::exists(controller.folder + "/started"))
-    ::usleep(10000);
+  while (!std::filesystem::exists(controller.folder + "/started")) ::usleep(10000);
   protocol::TerminateJobRequest request;
   request.job = 19;
   request.restart = 3;
@@ -182,8 +180,7 @@ TEST(Noded, KilledAndStartedAgainItAdoptsItsStepsAndKeepsReports) {
   controller.stop_agent(SIGKILL);
   std::ofstream(controller.folder + "/go1") << "";
   const std::string end = controller.folder + "/spool/steps/11.4294967291.0.end";
-  while (!std::filesystem::exists(end))
-    ::usleep(10000);
+  while (!std::filesystem::exists(end)) ::usleep(10000);
   controller.start_agent();
   ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 2; }));
   EXPECT_EQ(controller.registrations[1].cluster_id, controller.cluster_id);
@@ -204,23 +201,24 @@ TEST(Noded, AStepWhoseDaemonIsKilledEndsWithItsProcesses) {
       controller.batch_launch(16, "#!/bin/sh\necho $PPID $$ > pids\nexec sleep 1000\n")));
   int daemon = 0;
   int script = 0;
-  while (script == 0)
-    std::ifstream(controller.folder + "/pids") >> daemon >> script;
+  while (script == 0) std::ifstream(controller.folder + "/pids") >> daemon >> script;
   std::filesystem::create_directories(controller.folder + "/spool/pmix.16.batch/of-a-task");
   ::kill(daemon, SIGKILL);
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
   EXPECT_NE(controller.ended[0].failure, "");
-  EXPECT_FALSE(std::filesystem::exists(controller.folder + "/spool/pmix.16.batch")) << "what mpi/pmix kept is left";
+  EXPECT_FALSE(std::filesystem::exists(controller.folder + "/spool/pmix.16.batch"))
+      << "what mpi/pmix kept is left";
   // gone, or a zombie that nobody has buried yet
   std::ifstream stat(fmt::format("/proc/{}/stat", script));
   std::string line;
   std::getline(stat, line);
   EXPECT_TRUE(line.empty() || line.find(") Z ") != std::string::npos) << line;
-  EXPECT_FALSE(std::filesystem::exists(controller.folder + "/spool/job00016")) << "the script's folder is left";
+  EXPECT_FALSE(std::filesystem::exists(controller.folder + "/spool/job00016"))
+      << "the script's folder is left";
 }
 
-// A repeated launch that was slow on its way began a step again whose end the controller had already: its key file was
-// gone, and its job not over.
+// A repeated launch that was slow on its way began a step again whose end the controller had
+// already: its key file was gone, and its job not over.
 TEST(Noded, ALaunchThatComesLateDoesNotBeginAStepAgain) {
   FakeController controller;
   std::ofstream(controller.folder + "/epilog") << "#!/bin/sh\n";
@@ -231,8 +229,7 @@ TEST(Noded, ALaunchThatComesLateDoesNotBeginAStepAgain) {
   ASSERT_TRUE(controller.launch(launch));
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
   EXPECT_FALSE(controller.ended[0].node_clean);
-  while (!std::filesystem::is_empty(controller.folder + "/spool/steps"))
-    ::usleep(5000);
+  while (!std::filesystem::is_empty(controller.folder + "/spool/steps")) ::usleep(5000);
   const Status late = controller.launch(launch);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::kAlreadyDone);
@@ -245,11 +242,11 @@ void run_and_lose_agent(FakeController& controller, protocol::StepLaunch launch)
   ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
   launch.issued = net::now();  // after the agent's start
   ASSERT_TRUE(controller.launch(launch));
-  while (!std::filesystem::exists(controller.folder + "/started"))
-    ::usleep(10000);
+  while (!std::filesystem::exists(controller.folder + "/started")) ::usleep(10000);
   controller.stop_agent(SIGKILL);
 }
-constexpr const char* kUntilGo = "#!/bin/sh\ntouch started\nwhile [ ! -e go ]; do sleep 0.02; done\nexit 5\n";
+constexpr const char* kUntilGo =
+    "#!/bin/sh\ntouch started\nwhile [ ! -e go ]; do sleep 0.02; done\nexit 5\n";
 
 // The agent said that it knew the step, and never heard of its end.
 TEST(Noded, AStepThatItsDaemonClaimsAfterTheAgentHasLookedIsFound) {
@@ -269,7 +266,8 @@ TEST(Noded, AStepThatItsDaemonClaimsAfterTheAgentHasLookedIsFound) {
   EXPECT_EQ(controller.ended[0].failure, "");
 }
 
-// A step whose daemon could not be connected to just then was taken for lost, and its processes were killed.
+// A step whose daemon could not be connected to just then was taken for lost, and its processes
+// were killed.
 TEST(Noded, AStepIsNotLostAsLongAsItsDaemonLives) {
   FakeController controller;
   auto launch = controller.batch_launch(19, kUntilGo);
@@ -352,7 +350,8 @@ TEST(Noded, QuestionsDoNotPileUpForAStepThatIsNotReady) {
   ASSERT_EQ(::poll(&ready, 1, 20000), 1);
   const int agent = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
   for (int i = 0; i < 2; ++i)
-    EXPECT_TRUE(controller.agent->call<protocol::ListPidsReply>(protocol::ListPidsRequest{21, UINT32_MAX}, 10s));
+    EXPECT_TRUE(controller.agent->call<protocol::ListPidsReply>(
+        protocol::ListPidsRequest{21, UINT32_MAX}, 10s));
   protocol::SignalStepRequest signal;
   signal.key = record.key;
   signal.signal = SIGUSR1;
@@ -415,7 +414,8 @@ TEST(Noded, AllStepsAreKnownBeforeTheReportOfOne) {
   protocol::StepRecord record;
   record.daemon_pid = static_cast<uint32_t>(::getpid());
   std::vector<int> listening;
-  for (uint32_t step = 0; step < 10; ++step) {  // one that ran would be found before the script, perhaps
+  for (uint32_t step = 0; step < 10; ++step) {
+    // one that ran would be found before the script, perhaps
     record.key = {{24, step}, 0};
     ASSERT_TRUE(spool.claim(record).value());
     listening.push_back(spool.listen(record.key).value());
@@ -431,8 +431,7 @@ TEST(Noded, AllStepsAreKnownBeforeTheReportOfOne) {
   EXPECT_FALSE(controller.ended[0].node_clean);
   EXPECT_EQ(controller.registrations[0].running.size(), 10U);
   controller.stop_agent(SIGTERM);
-  for (const int fd : listening)
-    ::close(fd);
+  for (const int fd : listening) ::close(fd);
 }
 
 TEST(Noded, ALaunchThatCannotBeClaimedSaysWhy) {
@@ -444,7 +443,8 @@ TEST(Noded, ALaunchThatCannotBeClaimedSaysWhy) {
   std::ofstream(steps) << "in the way";
   ASSERT_TRUE(controller.launch(controller.batch_launch(20, "#!/bin/sh\n")));
   ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
-  EXPECT_EQ(controller.ended[0].failure, "its step daemon cannot write to " + controller.folder + "/spool");
+  EXPECT_EQ(controller.ended[0].failure,
+            "its step daemon cannot write to " + controller.folder + "/spool");
   EXPECT_TRUE(controller.ended[0].drain_node) << "else it takes all jobs that wait";
 }
 
@@ -468,27 +468,34 @@ TEST(Noded, AnotherClustersControllerIsRefused) {
 // The bug: it went on with a job that was requeued, and so ran twice.
 TEST(Noded, EndsWhatItRunsWhenItsClusterHasItNoMore) {
   FakeController controller;
-  const std::string path = make_program(controller, "epilog", "echo epilog $SLURM_JOB_ID >> " + controller.folder + "/scripts.out");
+  const std::string path = make_program(
+      controller, "epilog", "echo epilog $SLURM_JOB_ID >> " + controller.folder + "/scripts.out");
   controller.start_agent(fmt::format("Epilog={}\n", path));
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
-  ASSERT_TRUE(controller.launch(controller.batch_launch(22, "#!/bin/sh\necho $$ > new && mv new started\nexec sleep 1000\n")));
-  while (!std::filesystem::exists(controller.folder + "/started"))
-    ::usleep(5000);
+  ASSERT_TRUE(controller.launch(controller.batch_launch(
+      22, "#!/bin/sh\necho $$ > new && mv new started\nexec sleep 1000\n")));
+  while (!std::filesystem::exists(controller.folder + "/started")) ::usleep(5000);
   const pid_t job = std::stoi(controller.read("started"));
-  const auto logged = [&](const char* text) { return controller.read("log").find(text) != std::string::npos; };
+  const auto logged = [&](const char* text) {
+    return controller.read("log").find(text) != std::string::npos;
+  };
 
   const std::string own = controller.cluster_id;
   controller.note([&] {
     controller.cluster_id = "cluster-b";  // an empty state folder knows no node at all
     controller.removed = true;
   });
-  ASSERT_TRUE(controller.agent->call<protocol::PingNodeReply>(protocol::PingNodeRequest{own, 1, true}, 10s));
-  ASSERT_TRUE(controller.wait([&] { return logged(("this node belongs to cluster " + own).c_str()); }));
+  ASSERT_TRUE(controller.agent->call<protocol::PingNodeReply>(
+      protocol::PingNodeRequest{own, 1, true}, 10s));
+  ASSERT_TRUE(
+      controller.wait([&] { return logged(("this node belongs to cluster " + own).c_str()); }));
   EXPECT_EQ(::kill(job, 0), 0);
   EXPECT_TRUE(controller.ended.empty());
 
   controller.note([&] { controller.cluster_id = own; });
-  ASSERT_TRUE(controller.wait([&] { return !controller.cleaned.empty() && !controller.ended.empty(); })) << controller.read("log");
+  ASSERT_TRUE(controller.wait([&] {
+    return !controller.cleaned.empty() && !controller.ended.empty();
+  })) << controller.read("log");
   EXPECT_EQ(::kill(job, 0), -1);
   EXPECT_EQ(controller.ended[0].key.id.job, 22U);
   EXPECT_EQ(controller.cleaned[0].job, 22U);
@@ -496,18 +503,21 @@ TEST(Noded, EndsWhatItRunsWhenItsClusterHasItNoMore) {
   EXPECT_TRUE(logged("the cluster does not have this node any more; steps that are ended: 1"));
 }
 
-// The controller does not ask a node that it has no more, and may not have reached it when it was told.
+// The controller does not ask a node that it has no more, and may not have reached it when it was
+// told.
 TEST(Noded, RegistersByItselfWhileItHasWorkAndNobodyAsks) {
   FakeController controller;
   controller.start_agent("SlurmdTimeout=1\n");
   ASSERT_TRUE(controller.wait([&] { return !controller.registrations.empty(); }));
-  ASSERT_TRUE(controller.launch(controller.batch_launch(23, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\n")));
+  ASSERT_TRUE(controller.launch(
+      controller.batch_launch(23, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\n")));
   ASSERT_TRUE(controller.wait([&] { return controller.registrations.back().running.size() == 1; }));
   std::ofstream(controller.folder + "/go") << "";
   ASSERT_TRUE(controller.wait([&] { return !controller.ended.empty(); }));
 }
 
-// Who has taken the controller's port knows no key: neither a configuration nor an acknowledgement of his is believed.
+// Who has taken the controller's port knows no key: neither a configuration nor an acknowledgement
+// of his is believed.
 TEST(Noded, BelievesNoAnswerThatTheControllerHasNotSigned) {
   FakeController controller;
   const auto answer = [&](bool with_key) {
@@ -517,14 +527,18 @@ TEST(Noded, BelievesNoAnswerThatTheControllerHasNotSigned) {
     controller.start_server();
     controller.auth = auth;
   };
-  const auto logged = [&](const char* text) { return controller.read("log").find(text) != std::string::npos; };
+  const auto logged = [&](const char* text) {
+    return controller.read("log").find(text) != std::string::npos;
+  };
   answer(false);
   controller.start_agent();
-  ASSERT_TRUE(controller.wait([&] { return logged("cannot register with the controller") && logged("the answer is not signed"); }))
-      << controller.read("log");
+  ASSERT_TRUE(controller.wait([&] {
+    return logged("cannot register with the controller") && logged("the answer is not signed");
+  })) << controller.read("log");
   EXPECT_FALSE(std::filesystem::exists(controller.folder + "/spool/cluster_id"));
   answer(true);
-  ASSERT_TRUE(controller.launch(controller.batch_launch(16, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\n")));
+  ASSERT_TRUE(controller.launch(
+      controller.batch_launch(16, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\n")));
   answer(false);
   std::ofstream(controller.folder + "/go") << "";
   ASSERT_TRUE(controller.wait([&] { return !controller.ended.empty(); }));

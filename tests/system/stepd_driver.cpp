@@ -97,13 +97,11 @@ StepdDriver::~StepdDriver() {
 void StepdDriver::make_step(uint32_t tasks, const std::vector<std::string>& arguments) {
   is_batch = false;
   launch.key.id.step = 0;
-  for (const std::string& argument : arguments)
-    step.arguments.emplace_back(argument);
+  for (const std::string& argument : arguments) step.arguments.emplace_back(argument);
   step.work_dir = folder;
   StepNode here;
   here.name = "n1";
-  for (uint32_t task = 0; task < tasks; ++task)
-    here.tasks.push_back(task);
+  for (uint32_t task = 0; task < tasks; ++task) here.tasks.push_back(task);
   launch.layout.nodes = {here};
   launch.layout.num_tasks = tasks;
   launch.layout.node_list = "n1";
@@ -145,10 +143,8 @@ int StepdDriver::connect_agent() {
 void StepdDriver::start_daemon(int end) {
   pid_ = ::fork();
   if (pid_ == 0) {
-    if (end == protocol::kStartDescriptor)
-      ::fcntl(end, F_SETFD, 0);
-    else
-      ::dup2(end, protocol::kStartDescriptor);
+    if (end == protocol::kStartDescriptor) ::fcntl(end, F_SETFD, 0);
+    else ::dup2(end, protocol::kStartDescriptor);
     ::execl(STEPD_PATH, "slurmstepd: test", nullptr);
     ::_exit(127);
   }
@@ -166,7 +162,9 @@ FramePeer& StepdDriver::srun() {
   EXPECT_EQ(frame->body.find("secret"), std::string::npos) << "the key is never sent";
   EXPECT_EQ(hello->node, "n1");
   const std::string nonce(kIoNonceBytes, 'n');
-  srun_.send(FrameType::kChallenge, wire::encode(protocol::IoChallenge{nonce, io_proof(IoSide::kSrun, "secret", frame->body, nonce)}));
+  srun_.send(FrameType::kChallenge,
+             wire::encode(protocol::IoChallenge{
+                 nonce, io_proof(IoSide::kSrun, "secret", frame->body, nonce)}));
   const auto proof = srun_.wait_for(FrameType::kProof);
   EXPECT_TRUE(proof && is_io_proof(proof->body, IoSide::kDaemon, "secret", frame->body, nonce));
   return srun_;

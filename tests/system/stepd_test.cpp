@@ -160,11 +160,16 @@ TEST(Stepd, TerminationReachesEverythingTheTasksStarted) {
   EXPECT_EQ(::kill(grandchild, 0), -1);
 }
 
-// The bug: an srun of a batch script gets TERM with its job, asked for KILL, and its tasks could save nothing.
+// The bug: an srun of a batch script gets TERM with its job, asked for KILL, and its tasks could
+// save nothing.
 TEST(Stepd, TasksThatEndHaveKillWaitWhateverTheirSrunWants) {
   StepdDriver driver;
   driver.start.kill_wait = std::chrono::seconds(60);
-  driver.make_step(1, {"sh", "-c", "trap 'echo got' TERM; trap 'echo again' USR1; echo up; while [ ! -e go ]; do sleep 0.01; done; exit 0"});  // whatever became of a sleep
+  // whatever became of a sleep
+  driver.make_step(
+      1,
+      {"sh", "-c",
+       "trap 'echo got' TERM; trap 'echo again' USR1; echo up; while [ ! -e go ]; do sleep 0.01; done; exit 0"});
   FramePeer& agent = driver.run();
   FramePeer& srun = driver.srun();
   ASSERT_TRUE(srun.wait_for(FrameType::kStdout));
@@ -198,18 +203,22 @@ TEST(Stepd, WhatAScriptLeavesBehindHasKillWait) {
   StepdDriver driver;
   driver.start.kill_wait = std::chrono::seconds(60);
   driver.job.std_out = "out";
-  driver.launch.script = "#!/bin/sh\n(trap 'sleep 2.5; echo saved; exit' TERM; echo > up; while :; do sleep 0.05; done) &\nwait\n";
+  driver.launch.script =
+      "#!/bin/sh\n(trap 'sleep 2.5; echo saved; exit' TERM; echo > up; while :; do sleep 0.05; done) &\nwait\n";
   FramePeer& agent = driver.run();
-  while (!std::filesystem::exists(driver.folder + "/up")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (!std::filesystem::exists(driver.folder + "/up"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   agent.send(FrameType::kAgentTerminate, wire::encode(protocol::TerminateStepRequest{}));
   EXPECT_EQ(WTERMSIG(driver.ended().exit_status), SIGTERM);
   EXPECT_TRUE(has(driver.read("out"), "saved\n")) << driver.read("out");
 }
 
-// TERM is told as the end that it may be, to the output alone; the end itself is told to srun then, without a word.
+// TERM is told as the end that it may be, to the output alone; the end itself is told to srun then,
+// without a word.
 TEST(Stepd, TellsOfATermOnce) {
   StepdDriver driver;
-  driver.make_step(1, {"sh", "-c", "trap 'echo got' TERM USR1; echo up; while :; do sleep 0.01; done"});
+  driver.make_step(
+      1, {"sh", "-c", "trap 'echo got' TERM USR1; echo up; while :; do sleep 0.01; done"});
   FramePeer& agent = driver.run();
   FramePeer& srun = driver.srun();
   ASSERT_TRUE(srun.wait_for(FrameType::kStdout));
@@ -217,9 +226,7 @@ TEST(Stepd, TellsOfATermOnce) {
   for (const uint32_t signal : {SIGUSR1, SIGTERM, SIGTERM}) {
     request.signal = signal;
     agent.send(FrameType::kAgentSignal, wire::encode(request));
-    if (signal == SIGUSR1) {
-      ASSERT_TRUE(srun.wait_for(FrameType::kStdout));
-    }
+    if (signal == SIGUSR1) { ASSERT_TRUE(srun.wait_for(FrameType::kStdout)); }
   }
   protocol::TerminateStepRequest end;
   end.at_once = true;
@@ -333,7 +340,8 @@ TEST(Stepd, SrunThatCannotBeReachedLosesTheOutputOnly) {
   EXPECT_EQ(driver.read("mark"), "done\n");
 }
 
-// The bug: one that had only given up waiting for streams was said to have ended the step, and its job was cancelled.
+// The bug: one that had only given up waiting for streams was said to have ended the step, and its
+// job was cancelled.
 TEST(Stepd, SaysWhetherItEndsBecauseItsSrunDid) {
   for (const bool before : {true, false}) {
     StepdDriver driver;
@@ -395,7 +403,8 @@ TEST(Stepd, TasksStopInTheirProgramsWhereTheirSrunSaysSo) {
     const std::string text((std::istreambuf_iterator<char>(in)), {});
     return text.find("(sh) T ") != std::string::npos;
   };
-  for (int i = 0; i < 2000 && !is_stopped(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 2000 && !is_stopped(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_TRUE(is_stopped());
   ::kill(static_cast<pid_t>(tasks->pids[0]), SIGCONT);
   const auto said = driver.collect();
@@ -472,7 +481,8 @@ TEST(Stepd, AStepThatNoAgentCouldFindDoesNotBegin) {
   EXPECT_FALSE(std::filesystem::exists(driver.folder + "/ran"));
 }
 
-// The daemon waited in open() for ever and heard of no order: the job could not be ended, and its node was drained.
+// The daemon waited in open() for ever and heard of no order: the job could not be ended, and its
+// node was drained.
 TEST(Stepd, AFifoThatNobodyReadsFailsTheLaunch) {
   StepdDriver driver;
   driver.job.std_out = "fifo";
@@ -516,7 +526,8 @@ struct OutputFifo {
   int fd = -1;
 };
 
-// The daemon waited in write() for the FIFO's reader and heard of no order: the job could not be ended.
+// The daemon waited in write() for the FIFO's reader and heard of no order: the job could not be
+// ended.
 TEST(Stepd, AFifoWhoseReaderStallsKeepsNoOrderWaiting) {
   StepdDriver driver;
   driver.make_step(1, {"yes"});
@@ -541,8 +552,7 @@ TEST(Stepd, AFifoWithASlowReaderGetsItAll) {
   driver.srun();
   fifo.wait_half_full();
   std::string expected;
-  for (int i = 1; i <= kLines; ++i)
-    expected += "0: " + std::to_string(i) + "\n";
+  for (int i = 1; i <= kLines; ++i) expected += "0: " + std::to_string(i) + "\n";
   EXPECT_TRUE(fifo.read_all() == expected);
   EXPECT_EQ(driver.ended().exit_status, 0);
 }

@@ -23,8 +23,13 @@ inline JobSpec anns_spec() {
 }
 
 inline constexpr std::pair<const char*, const char*> kAnnsVariables[] = {
-    {"SLURM_JOB_ID", "7"},        {"SLURM_JOB_UID", "1001"},          {"SLURM_JOB_RESTART_COUNT", "2"},
-    {"SLURM_JOB_COMMENT", "why"}, {"SLURM_JOB_CONSTRAINTS", "fast"},  {"SLURM_JOB_EXTRA", "more"},
-    {"SLURM_JOB_WORK_DIR", "/srv"}, {"SLURM_JOB_STDOUT", "out.txt"}};
+    {"SLURM_JOB_ID", "7"},
+    {"SLURM_JOB_UID", "1001"},
+    {"SLURM_JOB_RESTART_COUNT", "2"},
+    {"SLURM_JOB_COMMENT", "why"},
+    {"SLURM_JOB_CONSTRAINTS", "fast"},
+    {"SLURM_JOB_EXTRA", "more"},
+    {"SLURM_JOB_WORK_DIR", "/srv"},
+    {"SLURM_JOB_STDOUT", "out.txt"}};
 
 }  // namespace sluice::testing

@@ -15,7 +15,9 @@ constexpr int kTimeFields = 5;
 
 bool is_name(std::string_view text) {
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
-  return text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+  return text.find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") ==
+         std::string_view::npos;
 }
 
 // The place after so many words and the blanks behind them.
@@ -56,7 +58,9 @@ Result<std::vector<CrontabLine>> parse_crontab(std::string_view text) {
   for (const std::string& raw : split(text, '\n')) {
     ++number;
     const std::string_view line = trim(raw);
-    if (line.starts_with(kDirective) && (line.size() == kDirective.size() || line[kDirective.size()] == ' ' || line[kDirective.size()] == '\t')) {
+    if (line.starts_with(kDirective) &&
+        (line.size() == kDirective.size() || line[kDirective.size()] == ' ' ||
+         line[kDirective.size()] == '\t')) {
       options.emplace_back(number, trim(line.substr(kDirective.size())));
       continue;
     }

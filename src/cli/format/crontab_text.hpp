@@ -1,5 +1,5 @@
-// The text of a crontab (scrontab): lines of times and commands, #SCRON lines with options for the next one,
-// variables.
+// The text of a crontab (scrontab): lines of times and commands, #SCRON lines with options for the
+// next one, variables.
 #pragma once
 
 #include <cstdint>

@@ -46,10 +46,10 @@ std::optional<uint32_t> user_id(const std::string& name_or_number) {
   return std::nullopt;
 }
 
-bool accept_cluster(const char* command, const std::string& clusters,
-                    const ClusterConfig& config) {
+bool accept_cluster(const char* command, const std::string& clusters, const ClusterConfig& config) {
   // scancel's message, as in Slurm, names the option in any case
-  const bool from_variable = environment("SLURM_CLUSTERS") == clusters && std::string_view(command) != "scancel";
+  const bool from_variable =
+      environment("SLURM_CLUSTERS") == clusters && std::string_view(command) != "scancel";
   for (const std::string& name : split_list(clusters)) {
     if (iequals(name, config.cluster_name) || iequals(name, "all")) continue;
     std::fprintf(stderr,

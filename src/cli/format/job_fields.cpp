@@ -77,6 +77,7 @@ void render_wait_for_switches(const JobView& v, const Context&, std::string& out
 }
 int64_t seconds(Time t) { return t.time_since_epoch().count(); }
 
+// clang-format off
 #define FIELD [](const JobView& v, const Context& c, std::string& out)
 #define KEY [](const JobView& v, const Context& c) -> int64_t
 #define UNUSED static_cast<void>(v), static_cast<void>(c)
@@ -346,6 +347,7 @@ constexpr JobField kFields[] = {
 #undef FIELD
 #undef KEY
 #undef UNUSED
+// clang-format on
 
 }  // namespace
 

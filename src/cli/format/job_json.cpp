@@ -19,7 +19,8 @@ namespace {
 
 Json maybe(uint32_t value) { return value == 0 ? json_unset() : json_number(value); }
 
-// All cores of the node, socket by socket; of a node that is not known, the job's cores as if they were of one socket.
+// All cores of the node, socket by socket; of a node that is not known, the job's cores as if they
+// were of one socket.
 Json socket_list(const NodeAllocation& node, const NodeShape* shape) {
   const auto core = [](size_t index, bool held) {
     return Json{{"index", index}, {"status", {held ? "ALLOCATED" : "UNALLOCATED"}}};
@@ -68,11 +69,12 @@ Json node_allocations(const Job& job, const NodeShapes& shapes) {
     const std::string name = names && i < names->size() ? (*names)[i] : "";
     const auto shape = shapes.find(name);
     const StepUse used = use_of_steps(job, node);
-    out.push_back({{"index", i},
-                   {"name", name},
-                   {"cpus", {{"count", node.cpus}, {"used", used.cpus}}},
-                   {"memory", {{"used", used.memory_mib}, {"allocated", node.memory_mib}}},
-                   {"sockets", socket_list(node, shape != shapes.end() ? &shape->second : nullptr)}});
+    out.push_back(
+        {{"index", i},
+         {"name", name},
+         {"cpus", {{"count", node.cpus}, {"used", used.cpus}}},
+         {"memory", {{"used", used.memory_mib}, {"allocated", node.memory_mib}}},
+         {"sockets", socket_list(node, shape != shapes.end() ? &shape->second : nullptr)}});
   }
   return out;
 }
@@ -84,7 +86,10 @@ Json resources(const JobView& view, const NodeShapes& shapes) {
   return {{"select_type", {"CORE"}},
           {"nodes",
            {{"count", allocation->nodes.size()},
-            {"select_type", {allocation->whole_nodes ? "RESERVED" : shared ? "AVAILABLE" : "ONE_ROW"}},
+            {"select_type",
+             {allocation->whole_nodes ? "RESERVED"
+              : shared                ? "AVAILABLE"
+                                      : "ONE_ROW"}},
             {"list", allocation->node_list},
             {"whole", allocation->whole_nodes},
             {"allocation", node_allocations(view.job(), shapes)}}},
@@ -92,7 +97,8 @@ Json resources(const JobView& view, const NodeShapes& shapes) {
           {"threads_per_core", maybe(view.spec().threads_per_core)}};
 }
 
-// What was given exactly or left to defaults, and how far the job came. Which pass tried to start it is not kept.
+// What was given exactly or left to defaults, and how far the job came. Which pass tried to start
+// it is not kept.
 Json flag_list(const Job& job, const JobSpec& spec) {
   const bool runs = job.state == JobState::kRunning || job.state == JobState::kSuspended;
   const bool waited = job.accrue != kNoTime && job.state != JobState::kPending;
@@ -174,7 +180,8 @@ void put_request(const JobView& view, const NodeShapes& shapes, JsonFields& out)
   out["billable_tres"] = std::move(billable).take();
   out["cpus_per_task"] = json_number(std::max(spec.cpus_per_task, 1U));
   const CpuFrequency frequency = parse_cpu_frequency(spec.cpu_freq.view()).value_or(CpuFrequency{});
-  for (const auto& [key, number] : {std::pair{"cpu_frequency_minimum", frequency.min}, {"cpu_frequency_maximum", frequency.max},
+  for (const auto& [key, number] : {std::pair{"cpu_frequency_minimum", frequency.min},
+                                    {"cpu_frequency_maximum", frequency.max},
                                     {"cpu_frequency_governor", frequency.governor}}) {
     out[key] = json_number(number, number != kNoFrequency);
   }
@@ -231,12 +238,12 @@ void put_size(const JobView& view, JsonFields& out) {
   out["network"] = json_text(spec.network);
   out["nodes"] = json_text(allocated_nodes(view));
   out["nice"] = spec.nice;
-  out["tasks_per_core"] = spec.ntasks_per_core == 0 ? json_infinite()
-                                                    : json_number(spec.ntasks_per_core);
+  out["tasks_per_core"] =
+      spec.ntasks_per_core == 0 ? json_infinite() : json_number(spec.ntasks_per_core);
   out["tasks_per_tres"] = json_number(spec.ntasks_per_gpu);
   out["tasks_per_node"] = json_number(spec.ntasks_per_node);
-  out["tasks_per_socket"] = spec.ntasks_per_socket == 0 ? json_infinite()
-                                                        : json_number(spec.ntasks_per_socket);
+  out["tasks_per_socket"] =
+      spec.ntasks_per_socket == 0 ? json_infinite() : json_number(spec.ntasks_per_socket);
   out["tasks_per_board"] = json_number(0);
   out["cpus"] = json_number(num_cpus(view));
   out["node_count"] = json_number(num_nodes(view));
@@ -251,8 +258,7 @@ void put_size(const JobView& view, JsonFields& out) {
   out["power"] = {{"flags", Json::array()}};
   out["preempt_time"] = json_time(view.job().preempted_at);
   out["preemptable_time"] = json_time(preemptable_from(view.job()));
-  out["pre_sus_time"] =
-      json_number(static_cast<uint64_t>(to_seconds(view.job().before_suspend)));
+  out["pre_sus_time"] = json_number(static_cast<uint64_t>(to_seconds(view.job().before_suspend)));
   out["hold"] = view.job().hold != HoldKind::kNone;
   out["priority"] = json_number(job_priority(view));
   out["priority_by_partition"] = Json::array();

@@ -20,7 +20,8 @@ using NodeShapes = std::unordered_map<std::string, NodeShape>;
 [[nodiscard]] NodeShapes node_shapes(const std::vector<NodeConfig>& nodes);
 
 // The record must have its steps: what they use of the job's resources is shown.
-[[nodiscard]] Json job_to_json(const JobView& view, const RenderContext& context, const NodeShapes& shapes);
+[[nodiscard]] Json job_to_json(const JobView& view, const RenderContext& context,
+                               const NodeShapes& shapes);
 [[nodiscard]] Json exit_code_to_json(int32_t status);
 
 }  // namespace sluice

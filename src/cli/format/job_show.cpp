@@ -114,8 +114,8 @@ void put_size(const JobView& v, ShowLines& out) {
   out.line().word("ReqTRES", or_else(v.record->required_tres, "(null)"));
   out.line().word("AllocTRES", or_else(v.record->allocated_tres, "(null)"));
   out.line().word("Socks/Node", count_or_star(spec.sockets_per_node));
-  out.word("NtasksPerN:B:S:C", std::to_string(spec.ntasks_per_node) + ":0:" +
-                                   count_or_star(spec.ntasks_per_socket) + ":" +
+  out.word("NtasksPerN:B:S:C", std::to_string(spec.ntasks_per_node) +
+                                   ":0:" + count_or_star(spec.ntasks_per_socket) + ":" +
                                    count_or_star(spec.ntasks_per_core));
   if (spec.thread_spec != UINT32_MAX) out.word("ThreadSpec", spec.thread_spec);
   else if (spec.core_spec != UINT32_MAX) out.word("CoreSpec", spec.core_spec);
@@ -136,7 +136,8 @@ void put_detail_of_nodes(const JobView& v, ShowLines& out) {
   if (allocation == nullptr) return;
   GresShares all;
   for (const NodeAllocation& node : allocation->nodes) {
-    for (const GresShare& share : node.gres) add_shares(all, {{share.name, share.type, share.count, {}, {}}});
+    for (const GresShare& share : node.gres)
+      add_shares(all, {{share.name, share.type, share.count, {}, {}}});
   }
   const std::string gres = gres_text(all, false);
   out.line().word("JOB_GRES", or_else(gres, "(null)"));
@@ -148,7 +149,8 @@ void put_detail_of_nodes(const JobView& v, ShowLines& out) {
     std::vector<std::string> same;
     for (; i < names->size(); ++i) {
       const NodeAllocation& node = allocation->nodes[i];
-      const bool alike = node.cores == first.cores && node.memory_mib == first.memory_mib && node.gres == first.gres;
+      const bool alike = node.cores == first.cores && node.memory_mib == first.memory_mib &&
+                         node.gres == first.gres;
       if (!alike && !same.empty()) break;
       same.push_back((*names)[i]);
     }
@@ -205,7 +207,8 @@ void put_rest(const JobView& v, ShowLines& out) {
   if (!spec.switches.empty()) {
     const std::string_view text = spec.switches;
     const size_t at = text.find('@');
-    out.line().word("Switches", std::string(text.substr(0, at)) + "@" + format_span(switch_wait(spec)));
+    out.line().word("Switches",
+                    std::string(text.substr(0, at)) + "@" + format_span(switch_wait(spec)));
   }
   if (!spec.burst_buffer.empty()) out.line().word("BurstBuffer", spec.burst_buffer);
   constexpr std::pair<std::string_view, std::string_view> kGresFlags[] = {
@@ -222,15 +225,21 @@ void put_rest(const JobView& v, ShowLines& out) {
   if (spec.spread) out.line().word("SpreadJob", "Yes");
   if (!spec.cron.empty()) out.line().word("CronJob", "Yes");
   const std::string cpus_per_gpu = per_gpu(spec.cpus_per_gpu.view());
-  const std::string memory_per_gpu =
-      spec.memory_kind == MemoryKind::kPerGpu ? per_gpu(std::to_string(spec.memory_mib)) : std::string();
+  const std::string memory_per_gpu = spec.memory_kind == MemoryKind::kPerGpu
+                                         ? per_gpu(std::to_string(spec.memory_mib))
+                                         : std::string();
   const std::string each_task = each_task_has(spec);
-  const std::string tasks_per_gpu = spec.ntasks_per_gpu == 0 ? std::string() : std::to_string(spec.ntasks_per_gpu);
+  const std::string tasks_per_gpu =
+      spec.ntasks_per_gpu == 0 ? std::string() : std::to_string(spec.ntasks_per_gpu);
   const std::pair<std::string_view, std::string_view> words[] = {
-      {"CpusPerTres", cpus_per_gpu},           {"MemPerTres", memory_per_gpu},
-      {"TresBind", spec.tres_bind},            {"TresFreq", spec.tres_freq},
-      {"TresPerJob", spec.tres_per_job},       {"TresPerNode", spec.gres},
-      {"TresPerSocket", spec.tres_per_socket}, {"TresPerTask", each_task},
+      {"CpusPerTres", cpus_per_gpu},
+      {"MemPerTres", memory_per_gpu},
+      {"TresBind", spec.tres_bind},
+      {"TresFreq", spec.tres_freq},
+      {"TresPerJob", spec.tres_per_job},
+      {"TresPerNode", spec.gres},
+      {"TresPerSocket", spec.tres_per_socket},
+      {"TresPerTask", each_task},
       {"NtasksPerTRES", tasks_per_gpu},
   };
   for (const auto& [key, value] : words) {

@@ -8,7 +8,7 @@
 namespace sluice {
 
 // Without the blank line that follows. `details` (-d) adds where its CPUs and memory are.
-[[nodiscard]] std::string show_job(const JobView& view, const RenderContext& context,
-                                   bool one_line, bool details);
+[[nodiscard]] std::string show_job(const JobView& view, const RenderContext& context, bool one_line,
+                                   bool details);
 
 }  // namespace sluice

@@ -37,7 +37,8 @@ std::optional<unsigned> find_json_parser(std::string_view name) {
     else if (start.front() == 'v') return std::nullopt;
   }
   const auto number = to_number<unsigned>(name);
-  const bool known = number && std::find(std::begin(kParsers), std::end(kParsers), *number) != std::end(kParsers);
+  const bool known =
+      number && std::find(std::begin(kParsers), std::end(kParsers), *number) != std::end(kParsers);
   return known ? number : std::nullopt;
 }
 

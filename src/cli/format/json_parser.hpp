@@ -1,5 +1,5 @@
-// The shapes of --json by the number of their parser. Records are made in the newest shape; an older one is the same
-// without the fields that came later.
+// The shapes of --json by the number of their parser. Records are made in the newest shape; an
+// older one is the same without the fields that came later.
 #pragma once
 
 #include <optional>

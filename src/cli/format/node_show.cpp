@@ -37,7 +37,9 @@ void put_features_and_gres(const protocol::NodeRecord& r, bool details, ShowLine
 void put_place(const protocol::NodeRecord& r, ShowLines& out) {
   const NodeConfig& config = config_of(r);
   const NodeHardware& hardware = hardware_of(r);
-  out.line().word("NodeAddr", node_host_address(r.node)).word("NodeHostName", node_host_name(r.node));
+  out.line()
+      .word("NodeAddr", node_host_address(r.node))
+      .word("NodeHostName", node_host_name(r.node));
   out.word("Port", config.port);
   if (!config.broadcast_address.empty()) out.word("BcastAddr", config.broadcast_address);
   if (!hardware.version.empty()) out.word("Version", hardware.version);
@@ -45,8 +47,7 @@ void put_place(const protocol::NodeRecord& r, ShowLines& out) {
     out.line().word("OS", hardware.operating_system).raw(" ");
   }
   out.line().word("RealMemory", config.real_memory_mib).word("AllocMem", r.used_memory_mib);
-  out.word("FreeMem", r.soft.free_memory_mib == 0 ? "N/A"
-                                                  : std::to_string(r.soft.free_memory_mib));
+  out.word("FreeMem", r.soft.free_memory_mib == 0 ? "N/A" : std::to_string(r.soft.free_memory_mib));
   out.word("Sockets", config.sockets).word("Boards", config.boards);
   const size_t kept = system_cores(config).count();
   if (kept == 0 && config.mem_spec_limit_mib == 0) return;
@@ -62,8 +63,8 @@ void put_texts(const protocol::NodeRecord& r, const RenderContext& context, Show
       const uint32_t uid = r.node.reason_uid;
       const std::string who =
           context.user_name != nullptr ? context.user_name(uid) : std::to_string(uid);
-      reason += " [" + who + "@" +
-                format_time(r.node.reason_time, context.time_form, context.now) + "]";
+      reason +=
+          " [" + who + "@" + format_time(r.node.reason_time, context.time_form, context.now) + "]";
     }
     out.line().word("Reason", reason);
   }
@@ -90,12 +91,11 @@ std::string show_node(const protocol::NodeRecord& r, const RenderContext& contex
   out.line().word("State", node_state_complete(r.shown_base, r.shown_flags));
   out.word("ThreadsPerCore", config.threads_per_core).word("TmpDisk", config.tmp_disk_mib);
   out.word("Weight", r.node.weight).word("Owner", "N/A").word("MCS_label", "N/A");
-  if (r.node.after_reboot != AfterReboot::kAsBefore && (r.shown_flags & (kNodeRebootRequested | kNodeRebootIssued)) != 0) {
+  if (r.node.after_reboot != AfterReboot::kAsBefore &&
+      (r.shown_flags & (kNodeRebootRequested | kNodeRebootIssued)) != 0) {
     out.line().word("NextState", r.node.after_reboot == AfterReboot::kDown ? "DOWN" : "RESUME");
   }
-  if (!r.partitions.empty()) {
-    out.line().word("Partitions", join(r.partitions, ",")).raw(" ");
-  }
+  if (!r.partitions.empty()) { out.line().word("Partitions", join(r.partitions, ",")).raw(" "); }
   out.line().word("BootTime", time_or_none(hardware.boot_time, context));
   out.word("SlurmdStartTime", time_or_none(hardware.agent_start, context));
   out.line().word("LastBusyTime", format_time(r.node.last_busy, context.time_form, context.now));
@@ -130,9 +130,12 @@ void put_configured(const protocol::NodeRecord& r, Json& out) {
   out["cpus"] = config.cpus;
   out["effective_cpus"] = effective_cpus(config);
   out["specialized_cpus"] = system_cpu_list(config);
-  out["energy"] = {{"average_watts", 0},          {"base_consumed_energy", 0},
-                   {"consumed_energy", 0},        {"current_watts", json_number(0)},
-                   {"previous_consumed_energy", 0}, {"last_collected", 0}};
+  out["energy"] = {{"average_watts", 0},
+                   {"base_consumed_energy", 0},
+                   {"consumed_energy", 0},
+                   {"current_watts", json_number(0)},
+                   {"previous_consumed_energy", 0},
+                   {"last_collected", 0}};
   out["external_sensors"] = Json::object();
   out["extra"] = json_text(r.node.extra);
   out["power"] = Json::object();
@@ -158,7 +161,9 @@ Json node_to_json(const protocol::NodeRecord& r, const RenderContext& context) {
   put_configured(r, out);
   out["name"] = r.node.name;
   const AfterReboot after = r.node.after_reboot;
-  out["next_state_after_reboot"] = {after == AfterReboot::kDown ? "DOWN" : after == AfterReboot::kResume ? "RESUME" : "INVALID"};
+  out["next_state_after_reboot"] = {after == AfterReboot::kDown     ? "DOWN"
+                                    : after == AfterReboot::kResume ? "RESUME"
+                                                                    : "INVALID"};
   out["address"] = node_host_address(r.node);
   out["hostname"] = node_host_name(r.node);
   Json states = {json_text(node_base_text(r.shown_base))};

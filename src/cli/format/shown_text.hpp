@@ -8,7 +8,8 @@ namespace sluice::cli {
 
 // mask_controls() of what lies between the characters in `kept`, which are of ASCII.
 [[nodiscard]] std::string mask_controls_but(std::string_view text, std::string_view kept);
-// The text as standard output may have it: where that is a terminal, without control characters but these.
+// The text as standard output may have it: where that is a terminal, without control characters but
+// these.
 [[nodiscard]] std::string shown_text(std::string_view text, std::string_view kept = "\n");
 void print_text(std::string_view text, std::string_view kept = "\n");
 

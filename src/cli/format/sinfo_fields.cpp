@@ -101,8 +101,8 @@ void render_nodes_ai(const SinfoRow& v, const Context&, std::string& out) {
   out += fmt::format("{}/{}", count_use(v, NodeUse::kAllocated), count_use(v, NodeUse::kIdle));
 }
 void render_nodes_aiot(const SinfoRow& v, const Context&, std::string& out) {
-  out += fmt::format("{}/{}/{}/{}", count_use(v, NodeUse::kAllocated),
-                     count_use(v, NodeUse::kIdle), count_use(v, NodeUse::kOther), v.nodes.size());
+  out += fmt::format("{}/{}/{}/{}", count_use(v, NodeUse::kAllocated), count_use(v, NodeUse::kIdle),
+                     count_use(v, NodeUse::kOther), v.nodes.size());
 }
 void render_node_list(const SinfoRow& v, const Context&, std::string& out) {
   std::vector<std::string> names;
@@ -143,6 +143,7 @@ std::string features_text(const NodeRecord& n) {
   return std::string(or_else(available_features(n), "(null)"));
 }
 
+// clang-format off
 #define FIELD [](const SinfoRow& v, const Context& c, std::string& out)
 #define KEY [](const SinfoRow& v, const Context& c) -> int64_t
 #define NODE [](const NodeRecord& n)
@@ -286,6 +287,7 @@ const SinfoField kFields[] = {
 #undef KEY
 #undef NODE
 #undef UNUSED
+// clang-format on
 
 }  // namespace
 

@@ -28,7 +28,8 @@ struct SinfoGrouping {
   std::vector<const SinfoField*> fields;  // what is shown
   bool exact = false;                     // -e
   bool one_node_a_row = false;            // -N
-  bool empty_rows = true;                 // where partitions are named, a line for one without any such node
+  // where partitions are named, a line for one without any such node
+  bool empty_rows = true;
 };
 // `nodes` are those that passed the filters; `partitions` likewise. Both must outlive the rows.
 [[nodiscard]] std::vector<SinfoRow> group_nodes(

@@ -64,7 +64,8 @@ std::vector<SinfoRow> group_nodes(const std::vector<const PartitionRecord*>& par
   });
   std::vector<SinfoRow> rows;
   std::unordered_map<std::string, size_t> found;
-  std::set<std::pair<size_t, const NodeRecord*>> seen;  // partitions may share nodes, and a line: each counts once on it
+  // partitions may share nodes, and a line: each counts once on it
+  std::set<std::pair<size_t, const NodeRecord*>> seen;
   for (size_t index = 0; index < partitions.size(); ++index) {
     bool any = false;
     for (const NodeRecord* node : nodes) {
@@ -81,7 +82,8 @@ std::vector<SinfoRow> group_nodes(const std::vector<const PartitionRecord*>& par
   const auto ranks = rank_by_name(nodes);
   for (SinfoRow& row : rows) {
     row.name_rank = SIZE_MAX;
-    for (const NodeRecord* node : row.nodes) row.name_rank = std::min(row.name_rank, ranks.at(node));
+    for (const NodeRecord* node : row.nodes)
+      row.name_rank = std::min(row.name_rank, ranks.at(node));
   }
   return rows;
 }
@@ -141,8 +143,7 @@ Json memory_part(const SinfoRow& row) {
 
 }  // namespace
 
-Json sinfo_row_to_json(const SinfoRow& row, const std::string& tres,
-                       const RenderContext& context) {
+Json sinfo_row_to_json(const SinfoRow& row, const std::string& tres, const RenderContext& context) {
   static const NodeRecord nothing;
   const NodeRecord& first = row.nodes.empty() ? nothing : *row.nodes.front();
   const NodeConfig& config = config_of(first);

@@ -79,7 +79,8 @@ std::vector<Call> calls_of(const QueryStatisticsReply& counts, CallOrder order) 
   for (const CallCount& call : counts.by_method) {
     const auto* known = std::ranges::find(kMessages, call.method, &MessageName::method);
     const bool found = known != std::end(kMessages);
-    out.push_back({found ? std::string(known->name) : own_name(call.method), found ? known->id : 0, call.count, call.total_us});
+    out.push_back({found ? std::string(known->name) : own_name(call.method), found ? known->id : 0,
+                   call.count, call.total_us});
   }
   std::ranges::stable_sort(out, [order](const Call& a, const Call& b) {
     switch (order) {
@@ -107,7 +108,9 @@ std::string moment(Time time) {
   return fmt::format("{} ({})", std::string_view(text, size), seconds);
 }
 
-uint64_t mean(uint64_t sum, const CycleCounts& cycles) { return cycles.cycles == 0 ? 0 : sum / cycles.cycles; }
+uint64_t mean(uint64_t sum, const CycleCounts& cycles) {
+  return cycles.cycles == 0 ? 0 : sum / cycles.cycles;
+}
 
 uint64_t minutes_covered(const QueryStatisticsReply& counts) {
   return static_cast<uint64_t>(std::max<int64_t>(0, to_seconds(counts.now - counts.since) / 60));
@@ -124,52 +127,62 @@ std::string head(const QueryStatisticsReply& c) {
   out += kLine;
   out += fmt::format("sdiag output at {}\nData since      {}\n", moment(c.now), moment(c.since));
   out += kLine;
-  out += fmt::format("Server thread count:  {}\nRPC queue enabled:    0\nAgent queue size:     {}\nAgent count:          0\n"
-                     "Agent thread count:   0\nDBD Agent queue size: 0\n\n", c.server_threads, c.messages_waiting);
-  out += fmt::format("Jobs submitted: {}\nJobs started:   {}\nJobs completed: {}\nJobs canceled:  {}\nJobs failed:    {}\n\n",
-                     c.jobs_submitted, c.jobs_started, c.jobs_completed, c.jobs_canceled, c.jobs_failed);
-  out += fmt::format("Job states ts:  {}\nJobs pending:   {}\nJobs running:   {}\n\n", moment(c.states_time), c.jobs_pending,
-                     c.jobs_running);
+  out += fmt::format(
+      "Server thread count:  {}\nRPC queue enabled:    0\nAgent queue size:     {}\nAgent count:          0\n"
+      "Agent thread count:   0\nDBD Agent queue size: 0\n\n",
+      c.server_threads, c.messages_waiting);
+  out += fmt::format(
+      "Jobs submitted: {}\nJobs started:   {}\nJobs completed: {}\nJobs canceled:  {}\nJobs failed:    {}\n\n",
+      c.jobs_submitted, c.jobs_started, c.jobs_completed, c.jobs_canceled, c.jobs_failed);
+  out += fmt::format("Job states ts:  {}\nJobs pending:   {}\nJobs running:   {}\n\n",
+                     moment(c.states_time), c.jobs_pending, c.jobs_running);
   return out;
 }
 
 std::string main_part(const QueryStatisticsReply& c) {
   const CycleCounts& s = c.cycles;
   std::string out = "Main schedule statistics (microseconds):\n";
-  out += fmt::format("\tLast cycle:   {}\n\tMax cycle:    {}\n\tTotal cycles: {}\n", s.last_us, s.max_us, s.cycles);
+  out += fmt::format("\tLast cycle:   {}\n\tMax cycle:    {}\n\tTotal cycles: {}\n", s.last_us,
+                     s.max_us, s.cycles);
   if (s.cycles > 0) {
-    out += fmt::format("\tMean cycle:   {}\n\tMean depth cycle:  {}\n", mean(s.total_us, s), mean(s.total_depth, s));
+    out += fmt::format("\tMean cycle:   {}\n\tMean depth cycle:  {}\n", mean(s.total_us, s),
+                       mean(s.total_depth, s));
   }
   if (minutes_covered(c) > 0) out += fmt::format("\tCycles per minute: {}\n", per_minute(c));
   out += fmt::format("\tLast queue length: {}\n\n", s.last_queue);
-  out += fmt::format("Main scheduler exit:\n\tEnd of job queue:{:2}\n\tHit default_queue_depth:{:2}\n"
-                     "\tHit sched_max_job_start:{:2}\n\tBlocked on licenses:{:2}\n\tHit max_rpc_cnt:{:2}\n"
-                     "\tTimeout (max_sched_time):{:2}\n\n",
-                     s.ended_queue, s.ended_tests, s.ended_starts, s.ended_licenses, 0, 0);
+  out += fmt::format(
+      "Main scheduler exit:\n\tEnd of job queue:{:2}\n\tHit default_queue_depth:{:2}\n"
+      "\tHit sched_max_job_start:{:2}\n\tBlocked on licenses:{:2}\n\tHit max_rpc_cnt:{:2}\n"
+      "\tTimeout (max_sched_time):{:2}\n\n",
+      s.ended_queue, s.ended_tests, s.ended_starts, s.ended_licenses, 0, 0);
   return out;
 }
 
 std::string backfill_part(const QueryStatisticsReply& c) {
   const CycleCounts& b = c.backfill;
   std::string out = "Backfilling stats\n";
-  out += fmt::format("\tTotal backfilled jobs (since last slurm start): {}\n"
-                     "\tTotal backfilled jobs (since last stats cycle start): {}\n"
-                     "\tTotal backfilled heterogeneous job components: 0\n\tTotal cycles: {}\n",
-                     c.backfilled_ever, c.backfilled, b.cycles);
-  out += fmt::format("\tLast cycle when: {}\n\tLast cycle: {}\n\tMax cycle:  {}\n", b.cycles > 0 ? moment(b.last) : "N/A",
-                     b.last_us, b.max_us);
+  out += fmt::format(
+      "\tTotal backfilled jobs (since last slurm start): {}\n"
+      "\tTotal backfilled jobs (since last stats cycle start): {}\n"
+      "\tTotal backfilled heterogeneous job components: 0\n\tTotal cycles: {}\n",
+      c.backfilled_ever, c.backfilled, b.cycles);
+  out += fmt::format("\tLast cycle when: {}\n\tLast cycle: {}\n\tMax cycle:  {}\n",
+                     b.cycles > 0 ? moment(b.last) : "N/A", b.last_us, b.max_us);
   if (b.cycles > 0) out += fmt::format("\tMean cycle: {}\n", mean(b.total_us, b));
-  out += fmt::format("\tLast depth cycle: {}\n\tLast depth cycle (try sched): {}\n", b.last_depth, b.last_tried);
+  out += fmt::format("\tLast depth cycle: {}\n\tLast depth cycle (try sched): {}\n", b.last_depth,
+                     b.last_tried);
   if (b.cycles > 0) {
-    out += fmt::format("\tDepth Mean: {}\n\tDepth Mean (try depth): {}\n", mean(b.total_depth, b), mean(b.total_tried, b));
+    out += fmt::format("\tDepth Mean: {}\n\tDepth Mean (try depth): {}\n", mean(b.total_depth, b),
+                       mean(b.total_tried, b));
   }
   out += fmt::format("\tLast queue length: {}\n", b.last_queue);
   if (b.cycles > 0) out += fmt::format("\tQueue length mean: {}\n", mean(b.total_queue, b));
   out += fmt::format("\tLast table size: {}\n", b.last_table);
   if (b.cycles > 0) out += fmt::format("\tMean table size: {}\n", mean(b.total_table, b));
-  out += fmt::format("\nBackfill exit\n\tEnd of job queue:{:2}\n\tHit bf_max_job_start:{:2}\n\tHit bf_max_job_test:{:2}\n"
-                     "\tSystem state changed:{:2}\n\tHit table size limit (bf_node_space_size):{:2}\n\tTimeout (bf_max_time):{:2}\n\n",
-                     b.ended_queue, b.ended_starts, b.ended_tests, 0, 0, 0);
+  out += fmt::format(
+      "\nBackfill exit\n\tEnd of job queue:{:2}\n\tHit bf_max_job_start:{:2}\n\tHit bf_max_job_test:{:2}\n"
+      "\tSystem state changed:{:2}\n\tHit table size limit (bf_node_space_size):{:2}\n\tTimeout (bf_max_time):{:2}\n\n",
+      b.ended_queue, b.ended_starts, b.ended_tests, 0, 0, 0);
   return out;
 }
 
@@ -185,9 +198,12 @@ void add_main_json(const QueryStatisticsReply& c, Json& out) {
   out["schedule_cycle_mean_depth"] = mean(s.total_depth, s);
   out["schedule_cycle_per_minute"] = per_minute(c);
   out["schedule_cycle_depth"] = s.total_depth;
-  out["schedule_exit"] = {{"end_job_queue", s.ended_queue}, {"default_queue_depth", s.ended_tests},
-                          {"max_job_start", s.ended_starts}, {"max_rpc_cnt", 0},
-                          {"max_sched_time", 0},            {"licenses", s.ended_licenses}};
+  out["schedule_exit"] = {{"end_job_queue", s.ended_queue},
+                          {"default_queue_depth", s.ended_tests},
+                          {"max_job_start", s.ended_starts},
+                          {"max_rpc_cnt", 0},
+                          {"max_sched_time", 0},
+                          {"licenses", s.ended_licenses}};
   out["schedule_queue_length"] = s.last_queue;
 }
 
@@ -203,8 +219,9 @@ void add_backfill_json(const QueryStatisticsReply& c, Json& out) {
   out["bf_cycle_sum"] = b.total_us;
   out["bf_cycle_last"] = b.last_us;
   out["bf_cycle_max"] = b.max_us;
-  out["bf_exit"] = {{"end_job_queue", b.ended_queue}, {"bf_max_job_start", b.ended_starts}, {"bf_max_job_test", b.ended_tests},
-                    {"bf_max_time", 0},               {"bf_node_space_size", 0},            {"state_changed", 0}};
+  out["bf_exit"] = {{"end_job_queue", b.ended_queue},   {"bf_max_job_start", b.ended_starts},
+                    {"bf_max_job_test", b.ended_tests}, {"bf_max_time", 0},
+                    {"bf_node_space_size", 0},          {"state_changed", 0}};
   out["bf_last_depth"] = b.last_depth;
   out["bf_last_depth_try"] = b.last_tried;
   out["bf_depth_sum"] = b.total_depth;
@@ -223,19 +240,21 @@ void add_backfill_json(const QueryStatisticsReply& c, Json& out) {
 
 std::string statistics_text(const QueryStatisticsReply& counts, CallOrder order) {
   std::string out = head(counts) + main_part(counts) + backfill_part(counts);
-  out += fmt::format("Latency for 1000 calls to gettimeofday(): {} microseconds\n\n", counts.clock_us);
+  out +=
+      fmt::format("Latency for 1000 calls to gettimeofday(): {} microseconds\n\n", counts.clock_us);
   out += "Remote Procedure Call statistics by message type\n";
   for (const Call& call : calls_of(counts, order)) {
-    out += fmt::format("\t{:<40}({:5}) count:{:<6} ave_time:{:<6} total_time:{}\n", call.name, call.id, call.count,
-                       call.average_us(), call.total_us);
+    out += fmt::format("\t{:<40}({:5}) count:{:<6} ave_time:{:<6} total_time:{}\n", call.name,
+                       call.id, call.count, call.average_us(), call.total_us);
   }
   out += "\nRemote Procedure Call statistics by user\n";
   std::vector<Call> users;
-  for (const CallCount& user : counts.by_user) users.push_back({user_name(user.uid), user.uid, user.count, user.total_us});
+  for (const CallCount& user : counts.by_user)
+    users.push_back({user_name(user.uid), user.uid, user.count, user.total_us});
   std::ranges::stable_sort(users, std::greater<>(), &Call::count);
   for (const Call& user : users) {
-    out += fmt::format("\t{:<16}({:8}) count:{:<6} ave_time:{:<6} total_time:{}\n", user.name, user.id, user.count,
-                       user.average_us(), user.total_us);
+    out += fmt::format("\t{:<16}({:8}) count:{:<6} ave_time:{:<6} total_time:{}\n", user.name,
+                       user.id, user.count, user.average_us(), user.total_us);
   }
   return out + "\nPending RPC statistics\n\tNo pending RPCs\n";
 }
@@ -247,7 +266,8 @@ Json statistics_json(const QueryStatisticsReply& c) {
   out["req_time_start"] = json_time(c.since);
   out["server_thread_count"] = c.server_threads;
   out["agent_queue_size"] = c.messages_waiting;
-  for (const char* key : {"agent_count", "agent_thread_count", "dbd_agent_queue_size"}) out[key] = 0;
+  for (const char* key : {"agent_count", "agent_thread_count", "dbd_agent_queue_size"})
+    out[key] = 0;
   out["gettimeofday_latency"] = c.clock_us;
   add_main_json(c, out);
   out["jobs_submitted"] = c.jobs_submitted;
@@ -261,15 +281,24 @@ Json statistics_json(const QueryStatisticsReply& c) {
   add_backfill_json(c, out);
   out["rpcs_by_message_type"] = Json::array();
   for (const Call& call : calls_of(c, CallOrder::kCount)) {
-    out["rpcs_by_message_type"].push_back({{"type_id", call.id}, {"message_type", call.name}, {"count", call.count},
-                                           {"queued", 0}, {"dropped", 0}, {"cycle_last", 0}, {"cycle_max", 0},
-                                           {"total_time", call.total_us}, {"average_time", mean_json(call.average_us())}});
+    out["rpcs_by_message_type"].push_back({{"type_id", call.id},
+                                           {"message_type", call.name},
+                                           {"count", call.count},
+                                           {"queued", 0},
+                                           {"dropped", 0},
+                                           {"cycle_last", 0},
+                                           {"cycle_max", 0},
+                                           {"total_time", call.total_us},
+                                           {"average_time", mean_json(call.average_us())}});
   }
   out["rpcs_by_user"] = Json::array();
   for (const CallCount& user : c.by_user) {
-    out["rpcs_by_user"].push_back({{"user_id", user.uid}, {"user", user_name(user.uid)}, {"count", user.count},
-                                   {"total_time", user.total_us},
-                                   {"average_time", mean_json(user.count == 0 ? 0 : user.total_us / user.count)}});
+    out["rpcs_by_user"].push_back(
+        {{"user_id", user.uid},
+         {"user", user_name(user.uid)},
+         {"count", user.count},
+         {"total_time", user.total_us},
+         {"average_time", mean_json(user.count == 0 ? 0 : user.total_us / user.count)}});
   }
   for (const char* key : {"pending_rpcs", "pending_rpcs_by_hostlist"}) out[key] = Json::array();
   return out;

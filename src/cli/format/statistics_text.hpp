@@ -10,7 +10,8 @@ namespace sluice::cli {
 
 enum class CallOrder { kCount, kId, kTotal, kAverage };
 
-[[nodiscard]] std::string statistics_text(const protocol::QueryStatisticsReply& counts, CallOrder order);
+[[nodiscard]] std::string statistics_text(const protocol::QueryStatisticsReply& counts,
+                                          CallOrder order);
 [[nodiscard]] Json statistics_json(const protocol::QueryStatisticsReply& counts);
 
 }  // namespace sluice::cli

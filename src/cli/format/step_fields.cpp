@@ -29,7 +29,8 @@ namespace {
 
 using Context = RenderContext;
 
-constexpr uint32_t kNoNumber = 0xfffffffe;  // what Slurm writes where a plain number cannot say "none"
+// what Slurm writes where a plain number cannot say "none"
+constexpr uint32_t kNoNumber = 0xfffffffe;
 
 uint32_t step_tasks(const StepView& v) {
   if (v.step->layout != nullptr) return v.step->layout->num_tasks;
@@ -39,8 +40,8 @@ std::string_view step_nodes(const StepView& v) {
   return v.step->layout != nullptr ? std::string_view(v.step->layout->node_list)
                                    : std::string_view();
 }
-// Where nothing was asked for: with no more tasks than nodes, blocks are the same as turns, and Slurm says the latter
-// inside of a job. Of srun's own jobs it always says blocks.
+// Where nothing was asked for: with no more tasks than nodes, blocks are the same as turns, and
+// Slurm says the latter inside of a job. Of srun's own jobs it always says blocks.
 std::string step_distribution(const StepView& v) {
   if (!v.spec().distribution.empty()) return shown_distribution(v.spec().distribution.view());
   const bool one_each = v.step->layout != nullptr && step_tasks(v) <= v.step->layout->nodes.size();
@@ -78,6 +79,7 @@ JobId array_job_of(const StepView& v) {
 }
 std::string_view user_name(const StepView& v) { return v.job().spec().user_name; }
 
+// clang-format off
 #define FIELD [](const StepView& v, const Context& c, std::string& out)
 #define KEY [](const StepView& v, const Context& c) -> int64_t
 #define UNUSED static_cast<void>(v), static_cast<void>(c)
@@ -127,12 +129,14 @@ constexpr StepField kFields[] = {
     {"Gres", '\0', "TRES_PER_NODE", FIELD { UNUSED; out += or_else(v.spec().gres, "N/A"); }},
     {"Network", '\0', "NETWORK", FIELD { UNUSED; out += or_else(v.spec().network, "(null)"); }},
     {"Nodes", '\0', "NODELIST", FIELD { UNUSED; out += step_nodes(v); }},
-    {"ResvPorts", '\0', "RESERVED_PORTS", FIELD { UNUSED; out += "(null)"; }},  // of MPI, which needs none here
+    // of MPI, which needs none here
+    {"ResvPorts", '\0', "RESERVED_PORTS", FIELD { UNUSED; out += "(null)"; }},
 };
 
 #undef FIELD
 #undef KEY
 #undef UNUSED
+// clang-format on
 
 }  // namespace
 
@@ -143,7 +147,8 @@ std::string step_tres(const StepView& v, const std::vector<std::string>& account
   std::string out = "cpu=" + std::to_string(step_cpus(v));
   GresShares gres;
   for (const StepNode& node : v.step->layout->nodes) {
-    for (const GresShare& share : node.gres) add_shares(gres, {{share.name, share.type, share.count, {}, {}}});
+    for (const GresShare& share : node.gres)
+      add_shares(gres, {{share.name, share.type, share.count, {}, {}}});
   }
   out += gres_tres(gres, accounting_tres);
   if (memory != 0) out.append(",mem=").append(format_memory(memory));
@@ -181,14 +186,16 @@ std::string show_step(const StepView& v, const RenderContext& c, bool one_line) 
   out.line().word("TRES", step_tres(v, c.accounting_tres));
   out.line().word("ResvPorts", "(null)");
   const CpuFrequency frequency = frequency_of(v);
-  if (frequency.min != kNoFrequency || frequency.max != kNoFrequency || frequency.governor != kNoFrequency) {
+  if (frequency.min != kNoFrequency || frequency.max != kNoFrequency ||
+      frequency.governor != kNoFrequency) {
     show_frequency(frequency, out.line());
   } else {
     out.line().word("CPUFreqReq", "Default");
   }
   if (!is_named(v)) out.word("Dist", step_distribution(v));
   const std::string_view host = is_named(v) ? "" : v.spec().srun_host;
-  out.line().word("SrunHost:Pid", fmt::format("{}:{}", or_else(host, "(null)"), is_named(v) ? 0 : v.spec().srun_pid));
+  out.line().word("SrunHost:Pid", fmt::format("{}:{}", or_else(host, "(null)"),
+                                              is_named(v) ? 0 : v.spec().srun_pid));
   if (!v.spec().tres_freq.empty()) out.line().word("TresFreq", v.spec().tres_freq);
   if (!v.spec().gres.empty()) out.line().word("TresPerNode", v.spec().gres);
   if (!v.spec().tres_per_step.empty()) out.line().word("TresPerStep", v.spec().tres_per_step);
@@ -232,14 +239,16 @@ Json step_to_json(const StepView& v, const RenderContext& c, std::vector<std::st
   out["number_tasks"] = step_tasks(v);
   out["partition"] = json_text(shown_partition(v.job()));
   out["reserved_ports"] = "";
-  out["time"] = {{"running", json_number(static_cast<uint64_t>(to_seconds(step_run_time(v, c.now))))},
-                 {"start", json_time(v.step->start)},
-                 {"limit", json_limit(step_limit(v))}};
-  out["srun"] = {{"host", named ? "" : v.spec().srun_host.str()}, {"pid", named ? 0 : v.spec().srun_pid}};
+  out["time"] = {
+      {"running", json_number(static_cast<uint64_t>(to_seconds(step_run_time(v, c.now))))},
+      {"start", json_time(v.step->start)},
+      {"limit", json_limit(step_limit(v))}};
+  out["srun"] = {{"host", named ? "" : v.spec().srun_host.str()},
+                 {"pid", named ? 0 : v.spec().srun_pid}};
   out["state"] = {json_text(step_state_text(v.step->state))};
   out["id"] = id;
-  for (const char* key : {"stderr", "stdin", "stdout", "stdin_expanded", "stdout_expanded",
-                          "stderr_expanded"}) {
+  for (const char* key :
+       {"stderr", "stdin", "stdout", "stdin_expanded", "stdout_expanded", "stderr_expanded"}) {
     out[key] = "";
   }
   out["submit_line"] = json_text(v.spec().submit_line);

@@ -24,15 +24,18 @@ using StepField = FieldRow<StepView>;
 [[nodiscard]] std::span<const StepField> step_fields();
 
 [[nodiscard]] std::string_view step_name(const StepView& view);  // as given, or "batch"
-void append_step_id(const StepView& view, std::string& out);  // "12.0", "2_9.batch"
+void append_step_id(const StepView& view, std::string& out);     // "12.0", "2_9.batch"
 
-// "cpu=2,mem=100M,node=1", with the generic resources that AccountingStorageTRES names; "(null)" of named steps.
-[[nodiscard]] std::string step_tres(const StepView& view, const std::vector<std::string>& accounting_tres = {});
+// "cpu=2,mem=100M,node=1", with the generic resources that AccountingStorageTRES names; "(null)" of
+// named steps.
+[[nodiscard]] std::string step_tres(const StepView& view,
+                                    const std::vector<std::string>& accounting_tres = {});
 
 // As `scontrol show step` prints it, without the blank line that follows.
 [[nodiscard]] std::string show_step(const StepView& view, const RenderContext& context,
                                     bool one_line);
 // What a record cannot say is added to `warnings`, as in Slurm.
-[[nodiscard]] Json step_to_json(const StepView& view, const RenderContext& context, std::vector<std::string>& warnings);
+[[nodiscard]] Json step_to_json(const StepView& view, const RenderContext& context,
+                                std::vector<std::string>& warnings);
 
 }  // namespace sluice

@@ -16,7 +16,8 @@
 namespace sluice::cli {
 namespace {
 
-constexpr uint32_t kAnyError = static_cast<uint32_t>(-1);  // Slurm's number of what has none of its own
+// Slurm's number of what has none of its own
+constexpr uint32_t kAnyError = static_cast<uint32_t>(-1);
 
 std::string parser_name(unsigned parser) { return "data_parser/v0.0." + std::to_string(parser); }
 
@@ -42,8 +43,8 @@ Json make_meta(const StructuredDocument& document, unsigned parser) {
 
 }  // namespace
 
-std::optional<int> choose_structured(std::string_view command, StructuredForm form, const char* argument,
-                                     StructuredChoice& out) {
+std::optional<int> choose_structured(std::string_view command, StructuredForm form,
+                                     const char* argument, StructuredChoice& out) {
   const std::string_view text = argument != nullptr ? argument : "";
   const std::string_view name = text.substr(0, text.find('+'));
   const auto parser = name.empty() ? kNewestJsonParser : find_json_parser(name);
@@ -53,19 +54,22 @@ std::optional<int> choose_structured(std::string_view command, StructuredForm fo
   }
   if (name == "list") {
     std::fprintf(stderr, "Possible data_parser plugins:\n");
-    for (const unsigned known : json_parsers()) std::fprintf(stderr, "%s\n", parser_name(known).c_str());
+    for (const unsigned known : json_parsers())
+      std::fprintf(stderr, "%s\n", parser_name(known).c_str());
   } else {
-    std::fprintf(stderr, "%s: fatal: Unable to find plugin: data_parser/%s\n", std::string(command).c_str(),
-                 std::string(name).c_str());
+    std::fprintf(stderr, "%s: fatal: Unable to find plugin: data_parser/%s\n",
+                 std::string(command).c_str(), std::string(name).c_str());
   }
   return 1;
 }
 
 std::optional<int> choose_structured(std::string_view command, StructuredChoice& out) {
   std::optional<int> status;
-  if (const auto v = environment("SLURM_JSON")) status = choose_structured(command, StructuredForm::kJson, v->c_str(), out);
+  if (const auto v = environment("SLURM_JSON"))
+    status = choose_structured(command, StructuredForm::kJson, v->c_str(), out);
   if (status) return status;
-  if (const auto v = environment("SLURM_YAML")) status = choose_structured(command, StructuredForm::kYaml, v->c_str(), out);
+  if (const auto v = environment("SLURM_YAML"))
+    status = choose_structured(command, StructuredForm::kYaml, v->c_str(), out);
   return status;
 }
 
@@ -77,7 +81,9 @@ Json error_entry(const std::string& text) {
     const size_t at = text.find(between);
     if (at == std::string::npos) continue;
     const std::string what = text.substr(at + between.size());
-    return {{"description", text}, {"error_number", error_number_of(what).value_or(kAnyError)}, {"error", what},
+    return {{"description", text},
+            {"error_number", error_number_of(what).value_or(kAnyError)},
+            {"error", what},
             {"source", text.substr(0, at)}};
   }
   return {{"description", text}, {"error_number", kAnyError}, {"error", text}, {"source", ""}};
@@ -107,7 +113,8 @@ Json make_document(const StructuredChoice& choice, StructuredDocument document) 
 
 void print_document(const StructuredChoice& choice, StructuredDocument document) {
   const Json root = make_document(choice, std::move(document));
-  const std::string text = choice.form == StructuredForm::kJson ? to_json_text(root) : to_yaml_text(root);
+  const std::string text =
+      choice.form == StructuredForm::kJson ? to_json_text(root) : to_yaml_text(root);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 

@@ -21,15 +21,15 @@ struct StructuredChoice {
   explicit operator bool() const { return form != StructuredForm::kNone; }
 };
 
-// Takes the argument of --json or --yaml (null, "v0.0.44", "list"). Exit status 1 when it names no parser that is
-// known (then it was reported), else nothing.
-[[nodiscard]] std::optional<int> choose_structured(std::string_view command, StructuredForm form, const char* argument,
-                                                   StructuredChoice& out);
+// Takes the argument of --json or --yaml (null, "v0.0.44", "list"). Exit status 1 when it names no
+// parser that is known (then it was reported), else nothing.
+[[nodiscard]] std::optional<int> choose_structured(std::string_view command, StructuredForm form,
+                                                   const char* argument, StructuredChoice& out);
 // The same from the environment.
 [[nodiscard]] std::optional<int> choose_structured(std::string_view command, StructuredChoice& out);
 
-// {"KEY": records, further…, "meta": …, "errors": […], "warnings": […]}. `further` are pairs that come after the
-// records. `command_line` goes into meta.
+// {"KEY": records, further…, "meta": …, "errors": […], "warnings": […]}. `further` are pairs that
+// come after the records. `command_line` goes into meta.
 struct StructuredDocument {
   std::string key;
   Json records;
@@ -38,7 +38,8 @@ struct StructuredDocument {
   std::string cluster;
   std::string accounting_storage;     // type of the plugin
   std::vector<std::string> warnings;  // what the records cannot say
-  std::vector<std::string> errors;    // as a person is told of them: "slurm_load_jobs error: Invalid job id specified"
+  // as a person is told of them: "slurm_load_jobs error: Invalid job id specified"
+  std::vector<std::string> errors;
 };
 [[nodiscard]] Json make_document(const StructuredChoice& choice, StructuredDocument document);
 void print_document(const StructuredChoice& choice, StructuredDocument document);

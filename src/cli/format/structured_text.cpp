@@ -12,7 +12,9 @@
 namespace sluice::cli {
 namespace {
 
-std::string quoted(const Json& value, bool ascii = false) { return value.dump(-1, ' ', ascii, Json::error_handler_t::replace); }
+std::string quoted(const Json& value, bool ascii = false) {
+  return value.dump(-1, ' ', ascii, Json::error_handler_t::replace);
+}
 
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
@@ -22,16 +24,12 @@ void put_json_string(const std::string& text, std::string& out) {
     out.append("\"").append(text).append("\"");
     return;
   }
-  for (const char c : quoted(Json(text)))
-    out.append(c == '/' ? "\\" : "").push_back(c);
+  for (const char c : quoted(Json(text))) out.append(c == '/' ? "\\" : "").push_back(c);
 }
 
 void put_json(const Json& value, std::string& indent, std::string& out);
 
-void put_item(const Json& value,
-              bool first,
-              std::string& indent,
-              std::string& out,
+void put_item(const Json& value, bool first, std::string& indent, std::string& out,
               const std::string* key = nullptr) {
   out.append(first ? "\n" : ",\n").append(indent);
   if (key != nullptr) {
@@ -43,11 +41,8 @@ void put_item(const Json& value,
 
 void put_json(const Json& value, std::string& indent, std::string& out) {
   switch (value.type()) {
-    case Json::value_t::string:
-      return put_json_string(value.get_ref<const std::string&>(), out);
-    case Json::value_t::boolean:
-      out += value.get<bool>() ? "true" : "false";
-      return;
+    case Json::value_t::string: return put_json_string(value.get_ref<const std::string&>(), out);
+    case Json::value_t::boolean: out += value.get<bool>() ? "true" : "false"; return;
     case Json::value_t::number_unsigned:
       fmt::format_to(std::back_inserter(out), "{}", value.get<uint64_t>());
       return;
@@ -55,11 +50,8 @@ void put_json(const Json& value, std::string& indent, std::string& out) {
       fmt::format_to(std::back_inserter(out), "{}", value.get<int64_t>());
       return;
     case Json::value_t::object:
-    case Json::value_t::array:
-      break;
-    default:
-      out += value.dump();
-      return;
+    case Json::value_t::array: break;
+    default: out += value.dump(); return;
   }
   indent += "  ";
   bool first = true;
@@ -68,8 +60,7 @@ void put_json(const Json& value, std::string& indent, std::string& out) {
     for (const auto& [key, item] : value.get_ref<const Json::object_t&>())
       put_item(item, std::exchange(first, false), indent, out, &key);
   } else {
-    for (const Json& item : value)
-      put_item(item, std::exchange(first, false), indent, out);
+    for (const Json& item : value) put_item(item, std::exchange(first, false), indent, out);
   }
   indent.resize(indent.size() - 2);
   out.append("\n").append(indent).push_back(value.is_object() ? '}' : ']');
@@ -88,15 +79,19 @@ bool has_control(std::string_view text) {
 bool needs_quotes(std::string_view text) {
   constexpr std::string_view kFirst = "#,[]{}&*!|>'\"%@`";
   if (text.empty()) return false;  // the tag says that it is a text
-  if (kFirst.find(text.front()) != std::string_view::npos || text.front() == ' ' || text.back() == ' ') return true;
+  if (kFirst.find(text.front()) != std::string_view::npos || text.front() == ' ' ||
+      text.back() == ' ')
+    return true;
   if (text.back() == ':' || text.starts_with("---") || text.starts_with("...")) return true;
-  if ((text[0] == '-' || text[0] == '?' || text[0] == ':') && (text.size() == 1 || text[1] == ' ')) return true;
+  if ((text[0] == '-' || text[0] == '?' || text[0] == ':') && (text.size() == 1 || text[1] == ' '))
+    return true;
   return text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos;
 }
 
 std::string yaml_string(const Json& value) {
   const auto& text = value.get_ref<const std::string&>();
-  if (!std::ranges::all_of(text, is_plain)) return " " + quoted(value, has_control(text));  // JSON's escapes are YAML's, too
+  // JSON's escapes are YAML's, too
+  if (!std::ranges::all_of(text, is_plain)) return " " + quoted(value, has_control(text));
   if (!needs_quotes(text)) return text.empty() ? "" : " " + text;
   std::string out = " '";
   for (const char c : text) out.append(c == '\'' ? "'" : "").push_back(c);

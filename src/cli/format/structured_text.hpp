@@ -1,5 +1,5 @@
-// The two notations of --json and --yaml, character by character as Slurm writes them, so that what reads Slurm's output
-// line by line reads this, too.
+// The two notations of --json and --yaml, character by character as Slurm writes them, so that what
+// reads Slurm's output line by line reads this, too.
 #pragma once
 
 #include <string>

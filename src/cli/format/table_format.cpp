@@ -29,7 +29,8 @@ void read_width(std::string_view text, size_t& at, Column& column) {
 // As much of a value as the column has room for.
 void append_cut(const Column& column, std::string_view value, std::string& out) {
   const bool fits = value.size() <= column.width;
-  const bool whole = column.cut == Cut::kNoSpanOnTheRight && column.right && !value.empty() && is_digit(value[0]);
+  const bool whole =
+      column.cut == Cut::kNoSpanOnTheRight && column.right && !value.empty() && is_digit(value[0]);
   if (fits || whole) {
     out += value;
   } else if (column.cut == Cut::kBeforeMark && value.ends_with('*')) {
@@ -50,7 +51,8 @@ Column parse_name_column(std::string_view piece) {
   }
   size_t at = colon + 1;
   const size_t sign = at + (at < piece.size() && piece[at] == '.' ? 1 : 0);
-  const bool is_signed = sign + 1 < piece.size() && (piece[sign] == '-' || piece[sign] == '+') && is_digit(piece[sign + 1]);
+  const bool is_signed = sign + 1 < piece.size() && (piece[sign] == '-' || piece[sign] == '+') &&
+                         is_digit(piece[sign + 1]);
   if (!is_signed) {
     read_width(piece, at, column);
     column.suffix = piece.substr(at);
@@ -60,7 +62,8 @@ Column parse_name_column(std::string_view piece) {
   at = sign + 1;
   read_width(piece, at, column);
   column.suffix = piece.substr(at);
-  if (piece[sign] == '-' && column.has_width) {  // none at all, but a blank behind the value, as in Slurm
+  if (piece[sign] == '-' && column.has_width) {
+    // none at all, but a blank behind the value, as in Slurm
     column.has_width = false;
     column.suffix.insert(0, " ");
   }

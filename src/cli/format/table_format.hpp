@@ -1,10 +1,11 @@
 // The layouts of -o and -O: which fields, how wide, and the text between them.
 //
 //   -o '%[[.]width]letter'        any text between fields is printed as it is
-//   -O 'name[:[.][width][suffix]]'  20 wide when nothing follows the name; a width below 0 is a blank behind all of the value
+//   -O 'name[:[.][width][suffix]]'  20 wide when nothing follows the name; a width below 0 is a
+//   blank behind all of the value
 //
-// A leading dot justifies right. A width cuts and pads; without one, or with 0, a value takes what it needs. `%%`
-// prints nothing.
+// A leading dot justifies right. A width cuts and pads; without one, or with 0, a value takes what
+// it needs. `%%` prints nothing.
 #pragma once
 
 #include <string>
@@ -16,20 +17,20 @@
 namespace sluice::cli {
 
 struct Column {
-  char letter = '\0';      // of -o
-  std::string name;        // of -O
+  char letter = '\0';  // of -o
+  std::string name;    // of -O
   bool has_width = false;
   size_t width = 0;
   bool right = false;
-  std::string suffix;      // text up to the next field
-  std::string text{};      // of -o, as it was written: "%.8i"
-  Cut cut = Cut::kEnd;     // the field's
+  std::string suffix;   // text up to the next field
+  std::string text{};   // of -o, as it was written: "%.8i"
+  Cut cut = Cut::kEnd;  // the field's
 };
 
 struct TableFormat {
-  std::string prefix;      // text before the first field
+  std::string prefix;  // text before the first field
   std::vector<Column> columns;
-  bool ends_early = false; // behind the width of a field of -o, which stands for itself
+  bool ends_early = false;  // behind the width of a field of -o, which stands for itself
 };
 
 [[nodiscard]] TableFormat parse_letter_format(std::string_view text);

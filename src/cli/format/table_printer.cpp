@@ -21,7 +21,8 @@ int repeat_every(unsigned seconds, const std::function<int()>& print) {
     const int status = print();
     if (seconds == 0) return status;
     std::puts("");
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return status;  // nobody can read it any longer
+    // nobody can read it any longer
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return status;
     sleep(seconds);
   }
 }

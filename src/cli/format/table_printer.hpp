@@ -73,18 +73,21 @@ class Table {
     Column column;
   };
   // sinfo does not say its name where a letter is at fault.
-  static void complain(std::string_view command, std::string_view kind, const std::string& shown, bool by_letter) {
+  static void complain(std::string_view command, std::string_view kind, const std::string& shown,
+                       bool by_letter) {
     const bool bare = by_letter && command == "sinfo";
     std::fprintf(stderr, "%.*s%sInvalid %.*s format specification: %s\n",
-                 bare ? 0 : static_cast<int>(command.size()), command.data(), bare ? "" : ": error: ",
-                 static_cast<int>(kind.size()), kind.data(), shown.c_str());
+                 bare ? 0 : static_cast<int>(command.size()), command.data(),
+                 bare ? "" : ": error: ", static_cast<int>(kind.size()), kind.data(),
+                 shown.c_str());
   }
   std::string& literal() { return cells_.empty() ? prefix_ : cells_.back().column.suffix; }
 
   std::string prefix_;
   std::vector<Cell> cells_;
   std::string value_;  // reused
-  bool on_terminal_ = ::isatty(STDOUT_FILENO) != 0;  // which is not to obey what others called their jobs
+  // which is not to obey what others called their jobs
+  bool on_terminal_ = ::isatty(STDOUT_FILENO) != 0;
 };
 
 // One field of --sort: "-P" sorts downwards.
@@ -171,7 +174,8 @@ inline void flush_text(std::string& out) {
 // The line that --long and --iterate begin with: "Sat Nov 21 02:49:28 2026".
 void print_date(Time now);
 
-// --iterate: prints again and again, an empty line and so many seconds between. With 0 seconds once; gives what `print` did.
+// --iterate: prints again and again, an empty line and so many seconds between. With 0 seconds
+// once; gives what `print` did.
 int repeat_every(unsigned seconds, const std::function<int()>& print);
 
 }  // namespace sluice::cli

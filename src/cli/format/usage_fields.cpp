@@ -30,7 +30,9 @@ std::string show_seconds(uint64_t value, bool /*convert*/) {
 }
 
 constexpr uint64_t kKib = 1024;
-uint64_t cpu_of(const Task& t) { return static_cast<uint64_t>(to_seconds(t.user_cpu + t.system_cpu)); }
+uint64_t cpu_of(const Task& t) {
+  return static_cast<uint64_t>(to_seconds(t.user_cpu + t.system_cpu));
+}
 uint64_t pages_of(const Task& t) { return t.pages; }
 uint64_t read_of(const Task& t) { return t.read_bytes; }
 uint64_t written_by(const Task& t) { return t.write_bytes; }
@@ -140,7 +142,8 @@ std::string show_nought(const Record& /*record*/, bool /*convert*/) { return "0"
 template <uint32_t CpuFrequency::*Part>
 std::string show_frequency(const Record& record, bool /*convert*/) {
   if (is_named(record)) return "0";
-  const std::string_view asked = record.step.spec == nullptr ? "" : record.step.spec->cpu_freq.view();
+  const std::string_view asked =
+      record.step.spec == nullptr ? "" : record.step.spec->cpu_freq.view();
   return short_frequency_name(parse_cpu_frequency(asked).value_or(CpuFrequency{}).*Part);
 }
 

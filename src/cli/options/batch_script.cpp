@@ -60,7 +60,8 @@ std::vector<std::string> script_faults(std::string_view script) {
             "instead of expected UNIX line breaks (\\n)."};
   }
   if (script.size() > kMaxScriptBytes) {
-    return {"Batch job submission failed: Pathname of a file, directory or other parameter too long"};
+    return {
+        "Batch job submission failed: Pathname of a file, directory or other parameter too long"};
   }
   return {};
 }

@@ -10,7 +10,8 @@
 
 namespace sluice::cli {
 
-// More is not even sent; how much the controller takes is its matter (SchedulerParameters=max_script_size).
+// More is not even sent; how much the controller takes is its matter
+// (SchedulerParameters=max_script_size).
 inline constexpr size_t kMaxScriptBytes = 48U << 20;
 
 // The script of `name`: a file (looked up in PATH when it is not here and has no slash), or

@@ -138,13 +138,13 @@ std::optional<int> read_environment(CancelRequest& out) {
     bool flag;
   };
   constexpr Variable kVariables[] = {
-      {"SCANCEL_ACCOUNT", "account", false},        {"SCANCEL_BATCH", "batch", true},
-      {"SCANCEL_CRON", "cron", true},               {"SCANCEL_FULL", "full", true},
-      {"SCANCEL_HURRY", "hurry", true},             {"SCANCEL_INTERACTIVE", "interactive", true},
-      {"SCANCEL_NAME", "name", false},              {"SCANCEL_PARTITION", "partition", false},
-      {"SCANCEL_QOS", "qos", false},                {"SCANCEL_STATE", "state", false},
-      {"SCANCEL_USER", "user", false},              {"SCANCEL_VERBOSE", "verbose", true},
-      {"SCANCEL_WCKEY", "wckey", false},            {"SLURM_CLUSTERS", "clusters", false}};
+      {"SCANCEL_ACCOUNT", "account", false}, {"SCANCEL_BATCH", "batch", true},
+      {"SCANCEL_CRON", "cron", true},        {"SCANCEL_FULL", "full", true},
+      {"SCANCEL_HURRY", "hurry", true},      {"SCANCEL_INTERACTIVE", "interactive", true},
+      {"SCANCEL_NAME", "name", false},       {"SCANCEL_PARTITION", "partition", false},
+      {"SCANCEL_QOS", "qos", false},         {"SCANCEL_STATE", "state", false},
+      {"SCANCEL_USER", "user", false},       {"SCANCEL_VERBOSE", "verbose", true},
+      {"SCANCEL_WCKEY", "wckey", false},     {"SLURM_CLUSTERS", "clusters", false}};
   for (const Variable& variable : kVariables) {
     const char* value = std::getenv(variable.name);
     if (value == nullptr || (variable.flag && !flag_is_on(value))) continue;
@@ -155,9 +155,7 @@ std::optional<int> read_environment(CancelRequest& out) {
 
 }  // namespace
 
-bool names_step(const std::string& target) {
-  return target.find('.') != std::string::npos;
-}
+bool names_step(const std::string& target) { return target.find('.') != std::string::npos; }
 
 bool is_cancel_target(const std::string& text) {
   std::string job = text;
@@ -206,7 +204,8 @@ std::optional<int> read_cancel_request(int argc, char** argv, CancelRequest& out
   words[0] = name.data();
   words.push_back(nullptr);
   if (const auto status = read_environment(out)) return status;
-  if (const auto status = read_option_rows<O>("scancel", kOptions, argc, words.data(), out)) return status;
+  if (const auto status = read_option_rows<O>("scancel", kOptions, argc, words.data(), out))
+    return status;
   for (int i = optind; i < argc; ++i) {
     const std::string word = words[static_cast<size_t>(i)];
     const std::vector<std::string> targets = split_hosts(word);  // "12,13_[1,4]" is two

@@ -16,7 +16,8 @@ struct CancelRequest {
   bool signal_given = false;
   bool batch = false, cron = false, full = false, hurry = false, interactive = false;
   int32_t verbose = 0;  // -1 after -Q, and -v counts from there
-  std::optional<std::string> account, name, partition, qos, reservation, wckey, nodes;  // empty: nothing passes
+  // empty: nothing passes
+  std::optional<std::string> account, name, partition, qos, reservation, wckey, nodes;
   std::string user, clusters;
   std::optional<uint32_t> uid;
   std::optional<JobState> state;

@@ -12,12 +12,14 @@ namespace {
 
 bool is_usable(const std::string& path, int mode) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), mode) == 0;
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::access(path.c_str(), mode) == 0;
 }
 
 }  // namespace
 
-std::optional<std::string> find_in_path(const std::string& name, int mode, const std::string& here) {
+std::optional<std::string> find_in_path(const std::string& name, int mode,
+                                        const std::string& here) {
   const char* folders = std::getenv("PATH");
   for (const std::string& folder : split(folders != nullptr ? folders : "/usr/bin:/bin", ':')) {
     std::string file = (folder.empty() ? here : folder) + '/' + name;

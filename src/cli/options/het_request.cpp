@@ -17,7 +17,8 @@ std::string group_variable(const char* name, uint32_t group) {
 
 }  // namespace
 
-std::optional<int> read_components(CommandSet command, int argc, char** argv, std::vector<OptionParser>& out) {
+std::optional<int> read_components(CommandSet command, int argc, char** argv,
+                                   std::vector<OptionParser>& out) {
   std::vector<std::string> words(argv + 1, argv + argc);
   while (true) {
     OptionParser& parser = out.emplace_back(command);
@@ -53,7 +54,8 @@ PartPlaces place_parts(const std::vector<IndexSet>& said, size_t components) {
   for (size_t part = 0; part < said.size(); ++part) {
     IndexSet groups = said[part];
     if (groups.empty()) groups.insert(static_cast<uint32_t>(part));
-    if (const uint32_t last = groups.back(); last >= components) {  // there is none: who asks for it needs no others
+    if (const uint32_t last = groups.back(); last >= components) {
+      // there is none: who asks for it needs no others
       groups = {};
       groups.insert(last);
     }
@@ -68,19 +70,25 @@ PartPlaces place_parts(const std::vector<IndexSet>& said, size_t components) {
   std::ranges::stable_sort(out.places, {}, &PartPlace::group);
   const uint32_t highest = out.places.back().group;
   if (!out.error.empty() || highest < components) return out;
-  const bool named = std::ranges::any_of(said, [&](const IndexSet& set) { return set.contains(highest); });
-  out.error = named ? fmt::format("Requested het-group offset exceeds highest hetjob index ({} > {})", highest,
-                                  components - 1)
-                    : fmt::format("Attempt to run a job step with het group value of {}, but the job allocation has "
-                                  "maximum value of {}",
-                                  highest, components - 1);
+  const bool named =
+      std::ranges::any_of(said, [&](const IndexSet& set) { return set.contains(highest); });
+  out.error =
+      named
+          ? fmt::format("Requested het-group offset exceeds highest hetjob index ({} > {})",
+                        highest, components - 1)
+          : fmt::format(
+                "Attempt to run a job step with het group value of {}, but the job allocation has "
+                "maximum value of {}",
+                highest, components - 1);
   return out;
 }
 
 std::string fault_without_components(const std::vector<IndexSet>& said) {
   if (std::ranges::all_of(said, [](const IndexSet& groups) { return groups.empty(); })) return {};
   const PartPlaces placed = place_parts(said, 1);
-  return placed.error.empty() ? "No directives to start application on any available hetjob components" : placed.error;
+  return placed.error.empty()
+             ? "No directives to start application on any available hetjob components"
+             : placed.error;
 }
 
 }  // namespace sluice::cli

@@ -1,5 +1,5 @@
-// Heterogeneous jobs on command lines: options of several components with ":" between them, and the components that an
-// srun inside such a job names.
+// Heterogeneous jobs on command lines: options of several components with ":" between them, and the
+// components that an srun inside such a job names.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace sluice::cli {
 
-// Reads the command line: one parser a component, each with the operands that are its own. sbatch and salloc take a ":"
-// after options only, for their scripts and programs may have one among their arguments; srun has a program in each
-// component. An exit status when the command is to end now.
+// Reads the command line: one parser a component, each with the operands that are its own. sbatch
+// and salloc take a ":" after options only, for their scripts and programs may have one among their
+// arguments; srun has a program in each component. An exit status when the command is to end now.
 [[nodiscard]] std::optional<int> read_components(CommandSet command, int argc, char** argv,
                                                  std::vector<OptionParser>& out);
 
@@ -28,8 +28,9 @@ struct HetSurroundings {
 };
 [[nodiscard]] HetSurroundings het_surroundings();
 
-// Which component each part of an srun is for: as --het-group says (a part that names several is made as many), else
-// part after part. `said`: the sets that were given, one a part. Errors are the lines to print; they end the command.
+// Which component each part of an srun is for: as --het-group says (a part that names several is
+// made as many), else part after part. `said`: the sets that were given, one a part. Errors are the
+// lines to print; they end the command.
 struct PartPlace {
   size_t part = 0;     // of the command line
   uint32_t group = 0;  // component of the job
@@ -39,7 +40,8 @@ struct PartPlaces {
   std::string error;
 };
 [[nodiscard]] PartPlaces place_parts(const std::vector<IndexSet>& said, size_t components);
-// Why srun's --het-group cannot be followed in a job that is not heterogeneous; empty: none was given.
+// Why srun's --het-group cannot be followed in a job that is not heterogeneous; empty: none was
+// given.
 [[nodiscard]] std::string fault_without_components(const std::vector<IndexSet>& said);
 
 }  // namespace sluice::cli

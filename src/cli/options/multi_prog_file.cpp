@@ -18,8 +18,7 @@ constexpr uint32_t kMostTasks = 1U << 24;  // where the file itself says how man
 // The records of one file, read line by line.
 class Records {
  public:
-  explicit Records(uint32_t tasks)
-      : most_(tasks == 0 ? kMostTasks : tasks), known_(tasks, false) {}
+  explicit Records(uint32_t tasks) : most_(tasks == 0 ? kMostTasks : tasks), known_(tasks, false) {}
 
   // What is wrong with a line that begins a record: an empty text where only the line is to be
   // named.
@@ -71,7 +70,7 @@ class Records {
 
   uint32_t most_;
   std::vector<bool> known_;  // by rank
-  bool rest_ = false;  // a record with * is for all others
+  bool rest_ = false;        // a record with * is for all others
 };
 
 }  // namespace

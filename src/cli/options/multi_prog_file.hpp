@@ -19,10 +19,9 @@ struct MultiProgCheck {
   uint32_t tasks = 0;               // as many as asked for, or as the file names
 };
 
-// Whether every one of `tasks` (0: as many as the text names) has a program in `text`, and just one.
-// `name` is the file's, for messages.
-[[nodiscard]] MultiProgCheck check_multi_prog(std::string_view text,
-                                              uint32_t tasks,
+// Whether every one of `tasks` (0: as many as the text names) has a program in `text`, and just
+// one. `name` is the file's, for messages.
+[[nodiscard]] MultiProgCheck check_multi_prog(std::string_view text, uint32_t tasks,
                                               const std::string& name);
 
 }  // namespace sluice::cli

@@ -45,7 +45,8 @@ std::string with_plane_size(const std::string& distribution) {
   return distribution == "plane" && size != nullptr ? distribution + "=" + size : distribution;
 }
 
-// How long few switches are waited for may be told by a variable of its own, beside the one of --switches.
+// How long few switches are waited for may be told by a variable of its own, beside the one of
+// --switches.
 std::string with_switch_wait(const std::string& switches, std::string variable) {
   variable.replace(variable.find('_'), std::string::npos, "_WAIT4SWITCH");
   const char* wait = std::getenv(variable.c_str());
@@ -63,7 +64,9 @@ const char* variable_of(const std::string& name, std::optional<uint32_t> het_gro
   const char* size = het_group ? std::getenv("SLURM_HET_SIZE") : nullptr;
   const uint32_t groups = to_number<uint32_t>(size != nullptr ? size : "").value_or(0);
   for (uint32_t group = 0; group < groups; ++group) {
-    const auto own = [&](uint32_t which) { return std::getenv(fmt::format("{}_HET_GROUP_{}", name, which).c_str()); };
+    const auto own = [&](uint32_t which) {
+      return std::getenv(fmt::format("{}_HET_GROUP_{}", name, which).c_str());
+    };
     if (own(group) != nullptr) return own(*het_group);
   }
   return std::getenv(name.c_str());
@@ -118,8 +121,7 @@ std::optional<int> OptionParser::read(std::vector<std::string> words, Source sou
   longs.push_back({nullptr, 0, nullptr, 0});
   std::string name = name_;  // getopt's messages begin with it
   std::vector<char*> argv = {name.data()};
-  for (std::string& word : words)
-    argv.push_back(word.data());
+  for (std::string& word : words) argv.push_back(word.data());
   const int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
 
@@ -149,8 +151,7 @@ std::optional<int> OptionParser::read(std::vector<std::string> words, Source sou
     take(index, optarg, source);
   }
   operands_.clear();
-  for (int i = optind; i < argc; ++i)
-    operands_.emplace_back(argv[i]);
+  for (int i = optind; i < argc; ++i) operands_.emplace_back(argv[i]);
   return std::nullopt;
 }
 
@@ -165,7 +166,8 @@ std::optional<int> OptionParser::read_words(std::vector<std::string> words) {
 // A #PBS line, or a #BSUB line, of which only the names of the job and its files are understood.
 std::optional<int> OptionParser::read_foreign(std::string_view line) {
   const bool pbs = line.starts_with(kPbs);
-  const Result<std::vector<std::string>> words = directive_words(line.substr(pbs ? kPbs.size() : kBsub.size()));
+  const Result<std::vector<std::string>> words =
+      directive_words(line.substr(pbs ? kPbs.size() : kBsub.size()));
   if (!words) return std::nullopt;
   std::vector<PbsOption> options;
   if (pbs) {
@@ -174,18 +176,23 @@ std::optional<int> OptionParser::read_foreign(std::string_view line) {
     options = std::move(*understood);
   } else if (words->size() > 1) {
     const std::string& letter = (*words)[0];
-    const char* name = letter == "-J" ? "job-name" : letter == "-o" ? "output" : letter == "-e" ? "error" : "";
+    const char* name = letter == "-J"   ? "job-name"
+                       : letter == "-o" ? "output"
+                       : letter == "-e" ? "error"
+                                        : "";
     options.push_back({name, (*words)[1]});
   }
   for (const PbsOption& option : options) {
     for (size_t i = 0; i < rows_.size(); ++i) {
-      if (rows_[i].option->name == option.name) take(i, option.value ? option.value->c_str() : nullptr, kScript);
+      if (rows_[i].option->name == option.name)
+        take(i, option.value ? option.value->c_str() : nullptr, kScript);
     }
   }
   return std::nullopt;
 }
 
-std::optional<int> OptionParser::read_script(std::string_view script, std::string_view file, size_t component) {
+std::optional<int> OptionParser::read_script(std::string_view script, std::string_view file,
+                                             size_t component) {
   const std::vector<std::string> kept = operands_;
   size_t number = 0;
   size_t section = 0;
@@ -214,7 +221,8 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
       continue;
     }
     if (section != component) continue;
-    // An empty word is no argument, as in Slurm, which passes over the rest of its line: here that is an error.
+    // An empty word is no argument, as in Slurm, which passes over the rest of its line: here that
+    // is an error.
     const auto empty = std::ranges::find(*words, std::string());
     const bool ends_early = empty != words->end();
     words->erase(empty, words->end());
@@ -254,7 +262,10 @@ void OptionParser::read_environment(std::optional<uint32_t> het_group) {
     const SubmitOption& row = *rows_[i].option;
     for (const std::string& name : option_variables(row, command_)) {
       const char* value = variable_of(name, het_group);
-      if (value == nullptr || (name == "SRUN_DEBUG" && std::getenv("SLURM_SRUN_COMM_PORT") != nullptr)) continue;  // a task is told of its srun's
+      // a task is told of its srun's
+      if (value == nullptr ||
+          (name == "SRUN_DEBUG" && std::getenv("SLURM_SRUN_COMM_PORT") != nullptr))
+        continue;
       const OptionArgument argument = row.argument_of(command_);
       if (argument == OptionArgument::kNone && row.name != "verbose" && !flag_is_on(value))
         continue;
@@ -273,7 +284,8 @@ void OptionParser::take_over(const OptionParser& other, bool arguments_only) {
   bool own_memory = false;
   Source source;
   for (const Row& row : rows_) {
-    own_memory = own_memory || (row.option->name.starts_with("mem-per-") && strongest(row, &source) != nullptr);
+    own_memory = own_memory ||
+                 (row.option->name.starts_with("mem-per-") && strongest(row, &source) != nullptr);
   }
   for (size_t i = 0; i < rows_.size(); ++i) {
     const std::string_view name = rows_[i].option->name;
@@ -298,7 +310,8 @@ const OptionParser::Given* OptionParser::strongest(const Row& row, Source* sourc
 }
 
 std::optional<OptionParser::Source> OptionParser::source_of(std::string_view option) const {
-  const auto row = std::ranges::find(rows_, option, [](const Row& each) { return each.option->name; });
+  const auto row =
+      std::ranges::find(rows_, option, [](const Row& each) { return each.option->name; });
   Source source;
   if (row == rows_.end() || strongest(*row, &source) == nullptr) return std::nullopt;
   return source;
@@ -307,7 +320,8 @@ std::optional<OptionParser::Source> OptionParser::source_of(std::string_view opt
 namespace {
 
 // What --hint stands for: it is one or the other.
-constexpr std::string_view kBesideHint[] = {"ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind"};
+constexpr std::string_view kBesideHint[] = {"ntasks-per-core", "threads-per-core",
+                                            "extra-node-info", "cpu-bind"};
 
 bool only_reports(std::string_view cpu_bind) {
   return iequals(cpu_bind, "verbose") || iequals(cpu_bind, "v");
@@ -322,10 +336,14 @@ OptionParser::HintFault OptionParser::hint_fault() const {
   for (const Row& row : rows_) {
     Source source;
     const Given* given = strongest(row, &source);
-    if (given == nullptr || std::ranges::find(kBesideHint, row.option->name) == std::end(kBesideHint)) continue;
+    if (given == nullptr ||
+        std::ranges::find(kBesideHint, row.option->name) == std::end(kBesideHint))
+      continue;
     if (row.option->name == "cpu-bind" && only_reports(given->value)) continue;
     // what a job tells its sruns of its own hint
-    if (row.option->name == "threads-per-core" && given->value == "1" && source == kEnvironment && *hint == kEnvironment) continue;
+    if (row.option->name == "threads-per-core" && given->value == "1" && source == kEnvironment &&
+        *hint == kEnvironment)
+      continue;
     (source == kEnvironment ? from_environment : typed) = true;
   }
   if (typed) return *hint == kEnvironment ? HintFault::kHintIsWeaker : HintFault::kBothTyped;
@@ -333,7 +351,8 @@ OptionParser::HintFault OptionParser::hint_fault() const {
   return *hint == kEnvironment ? HintFault::kBothInEnvironment : HintFault::kHintIsStronger;
 }
 
-bool OptionParser::is_passed_over(std::string_view option, Source source, const Given& given) const {
+bool OptionParser::is_passed_over(std::string_view option, Source source,
+                                  const Given& given) const {
   const bool hint = option == "hint";
   if (!hint && std::ranges::find(kBesideHint, option) == std::end(kBesideHint)) return false;
   const HintFault fault = hint_fault();
@@ -344,10 +363,12 @@ bool OptionParser::is_passed_over(std::string_view option, Source source, const 
 
 bool OptionParser::is_overridden(std::string_view option, Source source, const Given& given) const {
   if (is_passed_over(option, source, given)) return true;
-  static constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"exclusive", "oversubscribe"}, {"nodelist", "nodefile"}};
+  static constexpr std::pair<std::string_view, std::string_view> kSame[] = {
+      {"exclusive", "oversubscribe"}, {"nodelist", "nodefile"}};
   for (const auto& [one, two] : kSame) {
     if (option != one && option != two) continue;
-    const auto other = std::ranges::find(rows_, option == one ? two : one, [](const Row& row) { return row.option->name; });
+    const auto other = std::ranges::find(rows_, option == one ? two : one,
+                                         [](const Row& row) { return row.option->name; });
     Source theirs;
     const Given* said = other == rows_.end() ? nullptr : strongest(*other, &theirs);
     return said != nullptr && std::pair(theirs, said->order) > std::pair(source, given.order);
@@ -376,8 +397,9 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
       if (source < memory_source) continue;  // a stronger source said it otherwise
       if (source == memory_source) {
         std::fprintf(stderr, "%s: fatal: %s are mutually exclusive.\n", name_.c_str(),
-                     source == kEnvironment ? "SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE"
-                                            : "--mem, --mem-per-cpu, and --mem-per-gpu");
+                     source == kEnvironment
+                         ? "SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE"
+                         : "--mem, --mem-per-cpu, and --mem-per-gpu");
         return error_exit();
       }
     }
@@ -409,13 +431,12 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
       if (!problem.print.empty()) {
         std::fprintf(out, "%s%s", problem.print.c_str(), problem.print.ends_with('\n') ? "" : "\n");
       }
-      for (const std::string& error : problem.errors) {
-        print_error(name_, error);
-      }
+      for (const std::string& error : problem.errors) { print_error(name_, error); }
       return problem.exit_status == 1 ? error_exit() : problem.exit_status;
     }
     // SLURM_TRES_PER_TASK of the job around us repeats its CPUs: what is said of them here counts
-    if (row.option->name == "tres-per-task" && source == kEnvironment && cpus != 0 && cpus_source >= source) {
+    if (row.option->name == "tres-per-task" && source == kEnvironment && cpus != 0 &&
+        cpus_source >= source) {
       submission.job.cpus_per_task = cpus;
     }
   }
@@ -456,7 +477,8 @@ Result<std::vector<std::string>> directive_words(std::string_view text) {
       in_word = true;
     }
   }
-  if (quote != '\0') return failure(fmt::format("Unmatched `{}` in [{}]", quote, text.substr(rest)));
+  if (quote != '\0')
+    return failure(fmt::format("Unmatched `{}` in [{}]", quote, text.substr(rest)));
   if (in_word) words.push_back(std::move(word));
   return words;
 }

@@ -24,15 +24,18 @@ class OptionParser {
   [[nodiscard]] std::optional<int> read_arguments(int argc, char** argv);
   // The same of words without a command's name before them.
   [[nodiscard]] std::optional<int> read_words(std::vector<std::string> words);
-  // The directives of a batch script; `file` is its name for messages. Of a heterogeneous job's script only those of
-  // this component.
-  [[nodiscard]] std::optional<int> read_script(std::string_view script, std::string_view file, size_t component = 0);
-  // `het_group`: the component that a step is for. Variables that each component has of its own (NAME_HET_GROUP_n)
-  // then stand for the plain ones.
+  // The directives of a batch script; `file` is its name for messages. Of a heterogeneous job's
+  // script only those of this component.
+  [[nodiscard]] std::optional<int> read_script(std::string_view script, std::string_view file,
+                                               size_t component = 0);
+  // `het_group`: the component that a step is for. Variables that each component has of its own
+  // (NAME_HET_GROUP_n) then stand for the plain ones.
   void read_environment(std::optional<uint32_t> het_group = std::nullopt);
-  // Takes over what the component before was given and this one was not, as far as it counts for both.
+  // Takes over what the component before was given and this one was not, as far as it counts for
+  // both.
   void inherit(const OptionParser& before);
-  // The same of the command line alone, from a component behind this one: what sbatch is told there counts for the first one, too.
+  // The same of the command line alone, from a component behind this one: what sbatch is told there
+  // counts for the first one, too.
   void inherit_from_behind(const OptionParser& behind);
   // Sets everything that was read.
   [[nodiscard]] std::optional<int> apply(Submission& submission) const;
@@ -56,7 +59,8 @@ class OptionParser {
     bool has_value = false;
     std::string value;
     uint32_t count = 0;
-    int32_t order = 0;  // of what was read: later is more; before all of its own what it has of another component
+    // of what was read: later is more; before all of its own what it has of another component
+    int32_t order = 0;
   };
   struct Row {
     const SubmitOption* option;
@@ -68,15 +72,18 @@ class OptionParser {
   void take_over(const OptionParser& other, bool arguments_only);
   [[nodiscard]] const Given* strongest(const Row& row, Source* source) const;
   [[nodiscard]] std::optional<Source> source_of(std::string_view option) const;
-  // --hint beside options that say themselves what it stands for. A hint that is typed counts above variables, else it is
-  // passed over.
+  // --hint beside options that say themselves what it stands for. A hint that is typed counts above
+  // variables, else it is passed over.
   enum class HintFault { kNone, kHintIsStronger, kHintIsWeaker, kBothTyped, kBothInEnvironment };
   [[nodiscard]] HintFault hint_fault() const;
   void tell_of_hint() const;
-  [[nodiscard]] std::string shown_value(const Row& row, const Given& given, const Submission& applied) const;
-  [[nodiscard]] bool is_passed_over(std::string_view option, Source source, const Given& given) const;
+  [[nodiscard]] std::string shown_value(const Row& row, const Given& given,
+                                        const Submission& applied) const;
+  [[nodiscard]] bool is_passed_over(std::string_view option, Source source,
+                                    const Given& given) const;
   // Another way to say the same was given later, or by a stronger source.
-  [[nodiscard]] bool is_overridden(std::string_view option, Source source, const Given& given) const;
+  [[nodiscard]] bool is_overridden(std::string_view option, Source source,
+                                   const Given& given) const;
   [[nodiscard]] std::optional<int> read_foreign(std::string_view line);
 
   CommandSet command_;
@@ -87,15 +94,17 @@ class OptionParser {
   std::vector<std::string> passed_over_;
 };
 
-// How many components the directives of a script are for: one more than there are lines `#SBATCH hetjob`.
+// How many components the directives of a script are for: one more than there are lines `#SBATCH
+// hetjob`.
 struct ScriptComponents {
   size_t count = 1;
   bool old_word = false;  // a line said packjob
 };
 [[nodiscard]] ScriptComponents script_components(std::string_view script);
 
-// The words of one directive line, without quotes and what follows a #. A backslash, in quotes too, takes the meaning from the quote,
-// the # or the backslash behind it, but joins no words: there it is left away. The error is what follows `FILE: line N: `.
+// The words of one directive line, without quotes and what follows a #. A backslash, in quotes too,
+// takes the meaning from the quote, the # or the backslash behind it, but joins no words: there it
+// is left away. The error is what follows `FILE: line N: `.
 [[nodiscard]] Result<std::vector<std::string>> directive_words(std::string_view text);
 
 // Prints `COMMAND: error: TEXT`.

@@ -28,8 +28,8 @@ struct OptionRow {
   const char* name;  // empty: the letter alone
   char letter;       // 0: the name alone
   Takes takes;
-  // Null: as the first row of this letter does. `value` is null where there is none. Gives an exit status when nothing
-  // further is to be done.
+  // Null: as the first row of this letter does. `value` is null where there is none. Gives an exit
+  // status when nothing further is to be done.
   std::optional<int> (*take)(Options& options, const char* value);
 };
 
@@ -46,8 +46,9 @@ std::optional<int> no_effect(Options& /*options*/, const char* /*value*/) {
 }
 
 template <class Options>
-[[nodiscard]] std::optional<int> take_row(std::span<const OptionRow<Options>> rows, const OptionRow<Options>& row,
-                                          Options& options, const char* value) {
+[[nodiscard]] std::optional<int> take_row(std::span<const OptionRow<Options>> rows,
+                                          const OptionRow<Options>& row, Options& options,
+                                          const char* value) {
   if (row.take != nullptr) return row.take(options, value);
   for (const OptionRow<Options>& first : rows) {
     if (first.letter == row.letter && first.take != nullptr) return first.take(options, value);
@@ -57,8 +58,9 @@ template <class Options>
 
 // The option of this name, as if it had been given.
 template <class Options>
-[[nodiscard]] std::optional<int> take_named(std::span<const OptionRow<Options>> rows, std::string_view name,
-                                            Options& options, const char* value) {
+[[nodiscard]] std::optional<int> take_named(std::span<const OptionRow<Options>> rows,
+                                            std::string_view name, Options& options,
+                                            const char* value) {
   for (const OptionRow<Options>& row : rows) {
     if (row.name == name) return take_row(rows, row, options, value);
   }
@@ -71,10 +73,12 @@ enum class Reading : uint8_t {
   kNoHint,       // as usual; after what is wrong, --help is not pointed at
 };
 
-// Reads the command line up to the operands, at which getopt's `optind` then stands. Says what is wrong with it.
+// Reads the command line up to the operands, at which getopt's `optind` then stands. Says what is
+// wrong with it.
 template <class Options>
-[[nodiscard]] std::optional<int> read_option_rows(const char* command, std::span<const OptionRow<Options>> rows, int argc,
-                                                  char** argv, Options& options,
+[[nodiscard]] std::optional<int> read_option_rows(const char* command,
+                                                  std::span<const OptionRow<Options>> rows,
+                                                  int argc, char** argv, Options& options,
                                                   Reading reading = Reading::kUsual) {
   constexpr int kFirstLong = 0x100;
   std::string letters = reading == Reading::kOperandsEnd ? "+" : "";
@@ -95,7 +99,8 @@ template <class Options>
     if (named) longs.push_back({row.name, argument, nullptr, kFirstLong + static_cast<int>(i)});
     if (row.letter == '\0' || letters.find(row.letter) != std::string::npos) continue;
     letters.push_back(row.letter);
-    letters.append(static_cast<size_t>(argument), ':');  // one or two, as getopt's own constants are
+    // one or two, as getopt's own constants are
+    letters.append(static_cast<size_t>(argument), ':');
   }
   longs.push_back({nullptr, 0, nullptr, 0});
   optind = 0;
@@ -107,7 +112,8 @@ template <class Options>
       if (rows[i].letter != '\0' && rows[i].letter == found) row = &rows[i];
     }
     if (row == nullptr) {
-      if (reading != Reading::kNoHint) std::fprintf(stderr, "Try \"%s --help\" for more information\n", command);
+      if (reading != Reading::kNoHint)
+        std::fprintf(stderr, "Try \"%s --help\" for more information\n", command);
       return 1;
     }
     const bool word = row->takes == Takes::kPerhapsWord && optarg == nullptr;

@@ -26,8 +26,10 @@ constexpr SameValue kLetterRows[] = {
     {"J", "array"},   {"t", "array"}, {"M", "mail-user"}, {"q", "partition"}, {"v", "export"},
 };
 constexpr SameValue kResourceRows[] = {
-    {"ncpus", "mincpus"}, {"mpiprocs", "ntasks-per-node"}, {"mppnodes", "nodelist"}, {"proc", "constraint"},
-    {"walltime", "time"}, {"cput", "time"},                {"pcput", "time"},
+    {"ncpus", "mincpus"},     {"mpiprocs", "ntasks-per-node"},
+    {"mppnodes", "nodelist"}, {"proc", "constraint"},
+    {"walltime", "time"},     {"cput", "time"},
+    {"pcput", "time"},
 };
 
 template <size_t N>
@@ -108,7 +110,8 @@ bool add_resources(std::string_view list, Options& out) {
       if (!add_resource(item, out)) return false;
       continue;
     }
-    const std::vector<std::string> words = split(std::string_view(item).substr(kSelect.size()), ':');
+    const std::vector<std::string> words =
+        split(std::string_view(item).substr(kSelect.size()), ':');
     for (const std::string& word : words) {
       const auto count = to_number<uint32_t>(word);
       if (count.value_or(0) > 0) out.push_back({"nodes", word});
@@ -123,7 +126,8 @@ void add_mail(std::string_view letters, Options& out) {
   std::string types;
   constexpr SameValue kTypes[] = {{"b", "BEGIN"}, {"e", "END"}, {"a", "FAIL"}, {"n", "NONE"}};
   for (const SameValue& type : kTypes) {
-    if (letters.find(type.pbs) != std::string_view::npos) types.append(types.empty() ? "" : ",").append(type.option);
+    if (letters.find(type.pbs) != std::string_view::npos)
+      types.append(types.empty() ? "" : ",").append(type.option);
   }
   if (!types.empty()) out.push_back({"mail-type", types});
 }
@@ -131,19 +135,13 @@ void add_mail(std::string_view letters, Options& out) {
 bool add_letter(char letter, std::string_view value, Options& out) {
   constexpr std::string_view kDepend = "depend=";
   switch (letter) {
-    case 'h':
-      out.push_back({"hold", std::nullopt});
-      return true;
-    case 'l':
-      return add_resources(value, out);
-    case 'm':
-      add_mail(value, out);
-      return true;
-    case 'p':
-      add_nice(value, out);
-      return true;
+    case 'h': out.push_back({"hold", std::nullopt}); return true;
+    case 'l': return add_resources(value, out);
+    case 'm': add_mail(value, out); return true;
+    case 'p': add_nice(value, out); return true;
     case 'W':
-      if (value.starts_with(kDepend)) out.push_back({"dependency", std::string(value.substr(kDepend.size()))});
+      if (value.starts_with(kDepend))
+        out.push_back({"dependency", std::string(value.substr(kDepend.size()))});
       return true;
     default:
       const std::string_view option = option_of(kLetterRows, {&letter, 1});
@@ -170,7 +168,8 @@ std::optional<Options> pbs_options(const std::vector<std::string>& words) {
       print_error("sbatch", "Unrecognized command line parameter ?");
       return std::nullopt;
     }
-    if (!add_letter(static_cast<char>(found), optarg != nullptr ? optarg : "", out)) return std::nullopt;
+    if (!add_letter(static_cast<char>(found), optarg != nullptr ? optarg : "", out))
+      return std::nullopt;
   }
   if (optind < argc) {
     print_error("sbatch", fmt::format("Invalid argument: {}", argv[static_cast<size_t>(optind)]));

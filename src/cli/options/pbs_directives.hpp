@@ -16,7 +16,9 @@ struct PbsOption {
   bool operator==(const PbsOption&) const = default;
 };
 
-// What the words of one line stand for. Nothing when the line is wrong (said). What Slurm passes over is left out.
-[[nodiscard]] std::optional<std::vector<PbsOption>> pbs_options(const std::vector<std::string>& words);
+// What the words of one line stand for. Nothing when the line is wrong (said). What Slurm passes
+// over is left out.
+[[nodiscard]] std::optional<std::vector<PbsOption>> pbs_options(
+    const std::vector<std::string>& words);
 
 }  // namespace sluice::cli

@@ -12,9 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Names names_of(std::string_view list) {
-  return expand_hosts(list).value_or(Names());
-}
+Names names_of(std::string_view list) { return expand_hosts(list).value_or(Names()); }
 
 bool among(const Names& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -28,8 +26,8 @@ Names exclusion_faults(const JobSpec& job, const Names& nodes) {
     return {fmt::format("Requested node {} is also in the excluded list.", name),
             "Job not submitted."};
   }
-  const auto left = static_cast<uint32_t>(
-      std::ranges::count_if(nodes, [&](const std::string& name) { return !among(excluded, name); }));
+  const auto left = static_cast<uint32_t>(std::ranges::count_if(
+      nodes, [&](const std::string& name) { return !among(excluded, name); }));
   if (left == nodes.size()) return {};
   if (left == 0) return {"Hostlist is empty!  Can't run job."};
   if (job.min_nodes <= left) return {};
@@ -48,9 +46,10 @@ Names step_faults(const Submission& submission, uint32_t nodes, std::string_view
   }
   if (from != UINT32_MAX && from + uint64_t{wanted} > nodes) {
     const bool inherited = submission.settings.nodes_inherited && wanted == nodes;
-    return {fmt::format("--relative and {} option incompatible with count of allocated nodes "
-                        "({}+{}>{})",
-                        inherited ? "SLURM_JOB_NUM_NODES" : "--nodes", from, wanted, nodes)};
+    return {
+        fmt::format("--relative and {} option incompatible with count of allocated nodes "
+                    "({}+{}>{})",
+                    inherited ? "SLURM_JOB_NUM_NODES" : "--nodes", from, wanted, nodes)};
   }
   if (wanted > nodes) {
     return {fmt::format("Only allocated {} nodes asked for {}", nodes, wanted)};

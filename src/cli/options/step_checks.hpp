@@ -11,8 +11,7 @@
 namespace sluice::cli {
 
 // The lines of error; none when the step fits. The job has `nodes` nodes, called `node_list`.
-[[nodiscard]] std::vector<std::string> step_faults(const Submission& submission,
-                                                   uint32_t nodes,
+[[nodiscard]] std::vector<std::string> step_faults(const Submission& submission, uint32_t nodes,
                                                    std::string_view node_list);
 
 }  // namespace sluice::cli

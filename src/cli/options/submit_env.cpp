@@ -99,8 +99,8 @@ std::vector<std::string> hosts_of_entry(const std::string& entry) {
 Result<std::vector<std::string>> hosts_of_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
-    return failure(fmt::format("slurm_allocate_resources error opening file {}, {}", path,
-                               errno_text(errno)));
+    return failure(
+        fmt::format("slurm_allocate_resources error opening file {}, {}", path, errno_text(errno)));
   }
   std::vector<std::string> hosts;
   int number = 0;
@@ -133,7 +133,8 @@ OptionResult follow_host_file(const std::string& path, Submission& submission) {
   const std::string what = "Failure getting NodeNames from hostfile";
   auto hosts = hosts_of_file(path);
   if (!hosts) return refuse({hosts.error().text, what}, 1);
-  const uint32_t nodes = submission.settings.nodes_inherited ? 0 : job.min_nodes;  // those of the job around us say nothing
+  // those of the job around us say nothing
+  const uint32_t nodes = submission.settings.nodes_inherited ? 0 : job.min_nodes;
   const uint32_t wanted = job.num_tasks != 0 ? job.num_tasks : nodes;
   if (hosts->size() < wanted) return refuse({"Too few NodeNames in Slurm Hostfile", what}, 1);
   if (wanted != 0) hosts->resize(wanted);
@@ -251,18 +252,22 @@ void fill_caller(Submission& submission, const ClusterConfig& config, int argc, 
 }
 
 void set_caller_variables(Environment& out) {
-  if (const std::string folder = working_folder(); !folder.empty()) out.set("SLURM_SUBMIT_DIR", folder);
+  if (const std::string folder = working_folder(); !folder.empty())
+    out.set("SLURM_SUBMIT_DIR", folder);
   out.set("SLURM_SUBMIT_HOST", short_host_name());
   errno = 0;
   out.set("SLURM_PRIO_PROCESS", std::to_string(getpriority(PRIO_PROCESS, 0)));
 }
 
-// NAME:HOST:PORT:VERSION:SELECT. Nothing here speaks Slurm's protocol: the version is that of the 22.05 commands, whose
-// variables these are, and 109 stands for select/cons_tres, which is how CPUs and memory are given out here.
+// NAME:HOST:PORT:VERSION:SELECT. Nothing here speaks Slurm's protocol: the version is that of
+// the 22.05 commands, whose variables these are, and 109 stands for select/cons_tres, which is how
+// CPUs and memory are given out here.
 void set_cluster_variable(const ClusterConfig& config, Environment& out) {
-  const std::string first = config.controllers.empty() ? std::string() : config.controllers.front().address;
+  const std::string first =
+      config.controllers.empty() ? std::string() : config.controllers.front().address;
   out.set("SLURM_WORKING_CLUSTER",
-          fmt::format("{}:{}:{}:9728:109", config.cluster_name, config.slurmctld_addr.empty() ? first : config.slurmctld_addr,
+          fmt::format("{}:{}:{}:9728:109", config.cluster_name,
+                      config.slurmctld_addr.empty() ? first : config.slurmctld_addr,
                       config.slurmctld_port));
 }
 
@@ -277,7 +282,8 @@ OptionResult read_host_file(Submission& submission) {
   if (settings.node_file.empty()) {
     const char* path = std::getenv("SLURM_HOSTFILE");
     const bool there = path != nullptr && *path != '\0';
-    return there && job.required_nodes.empty() ? follow_host_file(path, submission) : OptionResult{};
+    return there && job.required_nodes.empty() ? follow_host_file(path, submission)
+                                               : OptionResult{};
   }
   const auto hosts = hosts_of_file(settings.node_file);
   if (!hosts && settings.node_file_option) {
@@ -316,8 +322,7 @@ std::vector<uint64_t> collect_limits(std::string_view names) {
   for (const std::string_view name : kLimitNames) {
     const int number = rlimit_number(name).value_or(0);
     bool want = all;
-    for (const int other : wanted)
-      want = want || other == number;
+    for (const int other : wanted) want = want || other == number;
     rlimit limit{};
     if (!want || getrlimit(static_cast<__rlimit_resource_t>(number), &limit) != 0) continue;
     const auto place = static_cast<size_t>(number) * 2;
@@ -344,15 +349,16 @@ bool has_working_folder(std::string_view command) {
 
 uint64_t new_request_id() {
   uint64_t number = 0;
-  while (getrandom(&number, sizeof number, 0) != sizeof number || number == 0) {
-  }
+  while (getrandom(&number, sizeof number, 0) != sizeof number || number == 0) {}
   return number;
 }
 
 void set_request_variables(const StepSpec& step, Environment& environment) {
   constexpr std::string_view kX11Names[] = {"", "all", "batch", "first", "last"};
-  if (step.x11 != X11Nodes::kNone) environment.set("SLUICE_X11", kX11Names[static_cast<size_t>(step.x11)]);
-  if (!step.mem_bind.empty()) set_memory_bind_request(parse_memory_bind(step.mem_bind), environment);
+  if (step.x11 != X11Nodes::kNone)
+    environment.set("SLUICE_X11", kX11Names[static_cast<size_t>(step.x11)]);
+  if (!step.mem_bind.empty())
+    set_memory_bind_request(parse_memory_bind(step.mem_bind), environment);
 }
 
 }  // namespace sluice::cli

@@ -1,5 +1,5 @@
-// scontrol's verbs on nodes as a whole, steps, and values of the controller: reboot, cancel_reboot, getaddrs, cluster,
-// schedloglevel, fsdampeningfactor, write config, show topology, update StepId.
+// scontrol's verbs on nodes as a whole, steps, and values of the controller: reboot, cancel_reboot,
+// getaddrs, cluster, schedloglevel, fsdampeningfactor, write config, show topology, update StepId.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -60,7 +60,8 @@ RebootWish read_reboot(Session& session, const Words& words) {
 }
 
 Result<ClusterConfig> whole_config(Session& session) {
-  const auto reply = session.client()->call<protocol::QueryConfigReply>(protocol::QueryConfigRequest{});
+  const auto reply =
+      session.client()->call<protocol::QueryConfigReply>(protocol::QueryConfigRequest{});
   if (!reply) return tl::unexpected<Error>(reply.error());
   return reply->config;
 }
@@ -72,7 +73,8 @@ struct Switch {
   std::set<std::string> nodes;
 };
 
-// A switch's own, worked out from the leaves up; a ring of switches was refused when the file was read.
+// A switch's own, worked out from the leaves up; a ring of switches was refused when the file was
+// read.
 void settle(const std::string& name, std::map<std::string, Switch>& all) {
   Switch& one = all[name];
   if (one.config == nullptr || !one.nodes.empty()) return;
@@ -86,14 +88,16 @@ void settle(const std::string& name, std::map<std::string, Switch>& all) {
 
 std::string switch_line(const Switch& one) {
   std::vector<std::string> nodes(one.nodes.begin(), one.nodes.end());
-  std::string line = fmt::format("SwitchName={} Level={} LinkSpeed={} Nodes={}", one.config->name, one.level,
-                                 one.config->link_speed.empty() ? "1" : one.config->link_speed, fold_hosts_sorted(nodes));
+  std::string line = fmt::format(
+      "SwitchName={} Level={} LinkSpeed={} Nodes={}", one.config->name, one.level,
+      one.config->link_speed.empty() ? "1" : one.config->link_speed, fold_hosts_sorted(nodes));
   if (!one.config->switches.empty()) line += " Switches=" + fold_hosts_sorted(one.config->switches);
   return line;
 }
 
 bool is_above(const Switch& one, const std::vector<std::string>& nodes) {
-  return std::ranges::all_of(nodes, [&](const std::string& node) { return one.nodes.contains(node); });
+  return std::ranges::all_of(nodes,
+                             [&](const std::string& node) { return one.nodes.contains(node); });
 }
 
 }  // namespace
@@ -103,7 +107,8 @@ void reboot(Session& session, const Words& words) {
   if (!wish.good || session.client() == nullptr) return;
   if (session.client()->config().reboot_program.empty()) {
     session.fail("scontrol: error: RebootProgram isn't defined");
-    return session.fail("scontrol_reboot_nodes error: " + std::string(error_sentence(ErrorCode::kError)));
+    return session.fail("scontrol_reboot_nodes error: " +
+                        std::string(error_sentence(ErrorCode::kError)));
   }
   const auto reply = session.client()->call<protocol::Empty>(wish.request);
   if (!reply) session.fail("scontrol_reboot_nodes error: " + error_text(reply.error()));
@@ -181,10 +186,12 @@ void write_config_file(Session& session, const Words& words) {
   }
   const std::string when = format_time(current_time());
   const char* set = std::getenv("SLURM_CONF_OUT");
-  const std::string usual = set != nullptr && *set != '\0' ? set : session.client()->config().config_path;
+  const std::string usual =
+      set != nullptr && *set != '\0' ? set : session.client()->config().config_path;
   const std::string path = (words.size() > 2 ? words[2] : usual) + "." + when;
   FILE* out = std::fopen(path.c_str(), "w");
-  if (out == nullptr) return session.fail("Could not create file " + path + ": " + errno_text(errno));
+  if (out == nullptr)
+    return session.fail("Could not create file " + path + ": " + errno_text(errno));
   const std::string text = tables::write_config(*config, when);
   std::fwrite(text.data(), 1, text.size(), out);
   if (std::fclose(out) != 0) return session.fail("failed to write file `" + path + "'");
@@ -202,8 +209,9 @@ void show_topology(Session& session, const std::string& what) {
   if (!config) return session.fail("slurm_load_topo error: " + error_text(config.error()));
   if (config->switches.empty()) {
     if (keyed) return session.fail("scontrol: error: No topology information available");
-    const std::string why = what.empty() ? "No topology information available"
-                                         : "Topology information contains no switch or node named " + what;
+    const std::string why = what.empty()
+                                ? "No topology information available"
+                                : "Topology information contains no switch or node named " + what;
     std::fprintf(stderr, "scontrol: error: %s\n", why.c_str());  // no failure, as in Slurm
     return;
   }
@@ -234,7 +242,8 @@ void update_step(Session& session, const Words& words) {
     if (key.size() >= 4 && starts_with_i("StepId", key)) {
       const size_t dot = value.find('.');
       const auto job = to_number<uint32_t>(value.substr(0, dot));
-      const auto step = dot == std::string::npos ? std::nullopt : parse_step_number(value.substr(dot + 1));
+      const auto step =
+          dot == std::string::npos ? std::nullopt : parse_step_number(value.substr(dot + 1));
       request.all_steps = dot == std::string::npos;
       if (!job || (!request.all_steps && !step)) {
         session.fail("Invalid StepID parameter: " + words[i]);

@@ -34,14 +34,10 @@ struct ActionRow {
   bool is_update;  // Slurm does these as updates, and its last line on failure says so
 };
 constexpr ActionRow kActions[] = {
-    {"hold", JobAction::kHold, true},
-    {"holdu", JobAction::kUserHold, true},
-    {"uhold", JobAction::kUserHold, true},
-    {"release", JobAction::kRelease, true},
-    {"requeue", JobAction::kRequeue, false},
-    {"requeuehold", JobAction::kRequeueHold, false},
-    {"suspend", JobAction::kSuspend, false},
-    {"resume", JobAction::kResume, false},
+    {"hold", JobAction::kHold, true},        {"holdu", JobAction::kUserHold, true},
+    {"uhold", JobAction::kUserHold, true},   {"release", JobAction::kRelease, true},
+    {"requeue", JobAction::kRequeue, false}, {"requeuehold", JobAction::kRequeueHold, false},
+    {"suspend", JobAction::kSuspend, false}, {"resume", JobAction::kResume, false},
     {"top", JobAction::kTop, false},
 };
 
@@ -56,10 +52,12 @@ struct Target {
 Target target_of(const Job& job) {
   if (job.array != nullptr) {
     const uint32_t task = job.array->task;
-    return {job.array->array_job, task == kNoTask, fmt::format("{}_{}", job.array->array_job, task)};
+    return {job.array->array_job, task == kNoTask,
+            fmt::format("{}_{}", job.array->array_job, task)};
   }
   if (job.het != nullptr) {
-    return {job.het->leader, job.het->offset == 0, fmt::format("{}+{}", job.het->leader, job.het->offset)};
+    return {job.het->leader, job.het->offset == 0,
+            fmt::format("{}+{}", job.het->leader, job.het->offset)};
   }
   return {kNoJob, false, std::to_string(job.id)};
 }
@@ -137,7 +135,8 @@ Words split_ids(const std::string& text) {
   return out;
 }
 
-std::optional<Words> jobs_named(Session& session, const std::string& name, std::optional<uint32_t> uid) {
+std::optional<Words> jobs_named(Session& session, const std::string& name,
+                                std::optional<uint32_t> uid) {
   protocol::QueryJobsRequest request;
   request.names.push_back(name);
   if (uid) request.uids.push_back(*uid);
@@ -179,7 +178,8 @@ void change_jobs(Session& session, const Words& words) {
   Words all = targets(session, words, row->is_update);
   const auto incomplete = [&](const std::string& word) { return is_incomplete(words, word); };
   if (std::ranges::any_of(words, incomplete)) all = incomplete_ones(session, all);
-  if (row->action == JobAction::kTop) std::ranges::reverse(all);  // the first of them ends up on top
+  // the first of them ends up on top
+  if (row->action == JobAction::kTop) std::ranges::reverse(all);
   for (const std::string& target : all) {
     protocol::JobActionRequest request;
     request.target = target;
@@ -189,7 +189,8 @@ void change_jobs(Session& session, const Words& words) {
     if (!reply) {
       const std::string why = error_text(reply.error());
       refused(session, target, why);
-      if (row->is_update && target.find('_') == std::string::npos) session.fail(kUpdateFailed + why);
+      if (row->is_update && target.find('_') == std::string::npos)
+        session.fail(kUpdateFailed + why);
       continue;
     }
     for (const std::string& error : reply->errors) session.fail(error);
@@ -225,7 +226,8 @@ void wait_job(Session& session, const Words& words) {
   }
   if (!status) return say("Problem running job ", "");
   if (!ready || over) return say("Job ", " no longer running");
-  if (!session.quiet) std::fprintf(stderr, "scontrol: Nodes are ready for job %s\n", words[1].c_str());
+  if (!session.quiet)
+    std::fprintf(stderr, "scontrol: Nodes are ready for job %s\n", words[1].c_str());
 }
 
 namespace {
@@ -263,8 +265,7 @@ void completing(Session& session, const Words&) {
       const Time end = record.job.end;
       std::printf("JobId=%u EndTime=%s CompletingTime=%s Nodes(COMPLETING)=%s\n", record.job.id,
                   format_time(end, context.time_form, chunk.now).c_str(),
-                  format_span(chunk.now - end).c_str(),
-                  std::string(allocated_nodes(view)).c_str());
+                  format_span(chunk.now - end).c_str(), std::string(allocated_nodes(view)).c_str());
     }
     return true;
   });
@@ -272,14 +273,17 @@ void completing(Session& session, const Words&) {
 }
 
 void write(Session& session, const Words& words) {
-  if (starts_with_i("config", words[1]) && words[1].size() > 1) return write_config_file(session, words);
+  if (starts_with_i("config", words[1]) && words[1].size() > 1)
+    return write_config_file(session, words);
   if (!starts_with_i("batch_script", words[1]) || words[1].size() < 2) {
     return session.fail("invalid write argument:" + words[1]);
   }
   if (words.size() < 3 || session.client() == nullptr) return;
   protocol::BatchScriptRequest request;
-  const std::string id = words[2].substr(0, words[2].find_first_not_of("0123456789_+"));  // of a list the first one
-  request.job = to_number<uint32_t>(id.substr(0, id.find_first_of("_+"))).value_or(0);  // tasks and components have that of all
+  // of a list the first one
+  const std::string id = words[2].substr(0, words[2].find_first_not_of("0123456789_+"));
+  // tasks and components have that of all
+  request.job = to_number<uint32_t>(id.substr(0, id.find_first_of("_+"))).value_or(0);
   const auto reply = session.client()->call<protocol::BatchScriptReply>(request);
   const auto say = [&session, before = session.exit_status](const std::string& text) {
     session.fail(text);
@@ -290,7 +294,8 @@ void write(Session& session, const Words& words) {
   if (path == "-") return print_text(reply->script, "\n\t");  // root sees others' scripts
   FILE* out = std::fopen(path.c_str(), "w");
   if (out == nullptr) return say("failed to open file `" + path + "`: " + errno_text(errno));
-  const bool written = std::fwrite(reply->script.data(), 1, reply->script.size(), out) == reply->script.size();
+  const bool written =
+      std::fwrite(reply->script.data(), 1, reply->script.size(), out) == reply->script.size();
   if (std::fclose(out) != 0 || !written) return session.fail("failed to write file `" + path + "`");
   if (!session.quiet) {
     std::printf("batch script for job %s written to %s\n", id.c_str(), path.c_str());

@@ -28,7 +28,8 @@ void create_nodes(Session& session, const Words& words) {
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
     const std::string key = words[i].substr(0, equals);
-    if (i == 1 && (equals == std::string::npos || !iequals(key, "NodeName"))) return unreadable("NodeName= does not come first");
+    if (i == 1 && (equals == std::string::npos || !iequals(key, "NodeName")))
+      return unreadable("NodeName= does not come first");
     if (equals == std::string::npos) return unreadable("\"" + words[i] + "\" has no value");
     request.values[key] = words[i].substr(equals + 1);
   }
@@ -43,10 +44,14 @@ void create_nodes(Session& session, const Words& words) {
 
 void delete_nodes(Session& session, const std::string& typed, const std::string& names) {
   if (session.client() == nullptr) return;
-  const auto reply = session.client()->call<protocol::CountReply>(protocol::DeleteNodesRequest{names});
-  if (!reply) return session.fail("delete_node " + typed + ": " + std::string(error_sentence(reply.error().code)));
+  const auto reply =
+      session.client()->call<protocol::CountReply>(protocol::DeleteNodesRequest{names});
+  if (!reply)
+    return session.fail("delete_node " + typed + ": " +
+                        std::string(error_sentence(reply.error().code)));
   if (reply->errors.empty()) return;
-  for (size_t i = 0; i + 1 < reply->errors.size(); ++i) session.fail("scontrol: error: " + reply->errors[i]);
+  for (size_t i = 0; i + 1 < reply->errors.size(); ++i)
+    session.fail("scontrol: error: " + reply->errors[i]);
   session.fail("delete_node " + typed + ": " + reply->errors.back());
 }
 

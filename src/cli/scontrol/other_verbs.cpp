@@ -63,7 +63,8 @@ std::optional<std::string> nodes_given(const std::string& word) {
 }
 
 // To the controller, or to the agents of the nodes that are named; of several errors the first.
-Status send_debug(Session& session, const protocol::SetDebugRequest& request, const std::string& nodes) {
+Status send_debug(Session& session, const protocol::SetDebugRequest& request,
+                  const std::string& nodes) {
   Client& client = *session.client();
   if (nodes.empty()) {
     const auto reply = client.call<protocol::Empty>(request);
@@ -81,7 +82,9 @@ Status send_debug(Session& session, const protocol::SetDebugRequest& request, co
   Status first;
   for (const NodeConfig* node : meant) {
     const auto reply = client.call_node<protocol::Empty>(*node, request);
-    if (!reply && first) first = tl::unexpected<Error>(Error{reply.error().code, node->name + ": " + error_text(reply.error())});
+    if (!reply && first)
+      first = tl::unexpected<Error>(
+          Error{reply.error().code, node->name + ": " + error_text(reply.error())});
   }
   return first;
 }
@@ -96,7 +99,9 @@ std::vector<ControllerAnswer> ping_controllers(Session& session) {
     one.controllers = {config.controllers[i]};
     ControllerAnswer answer;
     answer.name = config.controllers[i].name;
-    answer.role = i == 0 ? "primary" : config.controllers.size() == 2 ? "backup" : "backup" + std::to_string(i);
+    answer.role = i == 0                           ? "primary"
+                  : config.controllers.size() == 2 ? "backup"
+                                                   : "backup" + std::to_string(i);
     const auto begin = std::chrono::steady_clock::now();
     Result<Client> client = Client::open(std::move(one));
     answer.up = client && client->call<protocol::PingReply>(protocol::PingRequest{}).has_value();
@@ -118,16 +123,22 @@ void ping(Session& session, const Words&) {
   if (!session.form) {
     for (const ControllerAnswer& answer : answers) std::puts(ping_line(answer).c_str());
     if (!all_down) return;
-    std::puts("*****************************************\n"
-              "** RESTORE SLURMCTLD DAEMON TO SERVICE **\n"
-              "*****************************************");
+    std::puts(
+        "*****************************************\n"
+        "** RESTORE SLURMCTLD DAEMON TO SERVICE **\n"
+        "*****************************************");
     return;
   }
   Json records = Json::array();
   for (const ControllerAnswer& answer : answers) {
-    const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(answer.took).count();
-    records.push_back({{"hostname", answer.name}, {"pinged", answer.up ? "UP" : "DOWN"}, {"responding", answer.up},
-                       {"latency", microseconds}, {"mode", answer.role}, {"primary", answer.role == "primary"}});
+    const auto microseconds =
+        std::chrono::duration_cast<std::chrono::microseconds>(answer.took).count();
+    records.push_back({{"hostname", answer.name},
+                       {"pinged", answer.up ? "UP" : "DOWN"},
+                       {"responding", answer.up},
+                       {"latency", microseconds},
+                       {"mode", answer.role},
+                       {"primary", answer.role == "primary"}});
   }
   print_records(session, "pings", std::move(records));
 }
@@ -142,7 +153,7 @@ void shutdown(Session& session, const Words& words) {
   protocol::ShutdownRequest request;
   if (words.size() > 1) {
     const bool controller = words[1].size() >= 8 && (starts_with_i("slurmctld", words[1]) ||
-                                                      starts_with_i("controller", words[1]));
+                                                     starts_with_i("controller", words[1]));
     if (!controller) return session.fail("invalid shutdown argument:" + words[1]);
     request.controller_only = true;
   }
@@ -200,14 +211,17 @@ void takeover(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
   const size_t controllers = session.client()->config().controllers.size();
   if (words.size() == 1 && controllers < 2) {  // no backup to ask
-    return session.fail("slurm_takeover error: " + std::string(error_sentence(ErrorCode::kUnreachable)));
+    return session.fail("slurm_takeover error: " +
+                        std::string(error_sentence(ErrorCode::kUnreachable)));
   }
   const uint32_t index = words.size() > 1 ? to_number<uint32_t>(words[1]).value_or(0) : 1;
   if (index == 0 || index >= controllers) {
-    return session.fail("takeover: invalid backup controller index (" + std::to_string(index) + ")");
+    return session.fail("takeover: invalid backup controller index (" + std::to_string(index) +
+                        ")");
   }
   const std::string& backup = session.client()->config().controllers[index].name;
-  session.fail("scontrol: error: no controller waits on " + backup + " to take over: end the one that runs (scontrol shutdown "
+  session.fail("scontrol: error: no controller waits on " + backup +
+               " to take over: end the one that runs (scontrol shutdown "
                "slurmctld), then start slurmctld there");
   session.fail("slurm_takeover error: " + std::string(error_sentence(ErrorCode::kNotSupported)));
 }
@@ -227,7 +241,8 @@ void token(Session& session, const Words& words) {
     const size_t equals = word.find('=');
     const std::string_view key = word.substr(0, equals);
     const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
-    const auto seconds = iequals(value, "infinite") ? std::optional<uint32_t>(kInfinite) : to_number<uint32_t>(value);
+    const auto seconds = iequals(value, "infinite") ? std::optional<uint32_t>(kInfinite)
+                                                    : to_number<uint32_t>(value);
     if (iequals(key, "lifespan") && seconds) request.lifespan_s = *seconds;
     else if (iequals(key, "username") && !value.empty()) request.user_name = value;
     else return session.fail("Invalid option: `" + words[i] + "`");
@@ -240,7 +255,9 @@ void token(Session& session, const Words& words) {
     return;
   }
   const bool off = reply.error().code == ErrorCode::kNotSupported;
-  if (!off) session.fail("scontrol: error: slurm_fetch_token: error with request: " + error_text(reply.error()));
+  if (!off)
+    session.fail("scontrol: error: slurm_fetch_token: error with request: " +
+                 error_text(reply.error()));
   session.fail("Error fetching token");
 }
 
@@ -297,7 +314,8 @@ void pid_info(Session& session, const Words& words) {
       const Time end = record.job.end;
       std::printf("Slurm JobId=%u ends at %s\n", job,
                   format_time(end, context.time_form, chunk.now).c_str());
-      const int64_t left = end == kNever || end == kNoTime ? int64_t{365} * 86400 : to_seconds(end - chunk.now);
+      const int64_t left =
+          end == kNever || end == kNoTime ? int64_t{365} * 86400 : to_seconds(end - chunk.now);
       std::printf("Job remaining time is %ld seconds\n", static_cast<long>(left));
     }
     return true;
@@ -324,8 +342,8 @@ void show_agent(Session& session) {
   const auto nodes = local_nodes(*session.client(), {});
   Error last{ErrorCode::kUnreachable, "Connection refused"};
   for (const NodeConfig* node : nodes) {
-    const auto reply = session.client()->call_node<protocol::ShowAgentReply>(
-        *node, protocol::ShowAgentRequest{});
+    const auto reply =
+        session.client()->call_node<protocol::ShowAgentReply>(*node, protocol::ShowAgentRequest{});
     if (!reply) continue;
     for (const std::string& line : reply->lines) std::puts(line.c_str());
     std::puts("");

@@ -17,10 +17,12 @@ using protocol::ChangeReservationRequest;
 using protocol::ListChange;
 using protocol::ReservationAction;
 
-bool is_name_key(std::string_view key) { return key.size() >= 3 && starts_with_i("ReservationName", key); }
+bool is_name_key(std::string_view key) {
+  return key.size() >= 3 && starts_with_i("ReservationName", key);
+}
 
-// "Invalid duration duration=x.  No reservation created."; what comes before a line break is printed as it is, and of
-// what does not end with a full stop no outcome is told.
+// "Invalid duration duration=x.  No reservation created."; what comes before a line break is
+// printed as it is, and of what does not end with a full stop no outcome is told.
 void refuse(Session& session, std::string_view text, std::string_view outcome) {
   const size_t line = text.rfind('\n');
   if (line != std::string_view::npos) {
@@ -28,19 +30,25 @@ void refuse(Session& session, std::string_view text, std::string_view outcome) {
     text.remove_prefix(line + 1);
   }
   const bool whole = text.ends_with('.');
-  session.fail(fmt::format("scontrol: error: {}{}{}", text, whole ? "  " : "", whole ? outcome : ""));
+  session.fail(
+      fmt::format("scontrol: error: {}{}{}", text, whole ? "  " : "", whole ? outcome : ""));
 }
 
 // What the words ask for; false: one was refused (and that was said).
-bool read_words(Session& session, const Words& words, std::string_view outcome, ChangeReservationRequest& request) {
+bool read_words(Session& session, const Words& words, std::string_view outcome,
+                ChangeReservationRequest& request) {
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
     const size_t equals = word.find('=');
     std::string key = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (i == 1 && equals == std::string::npos && is_name_key(key)) continue;  // "create reservation …"
+    // "create reservation …"
+    if (i == 1 && equals == std::string::npos && is_name_key(key)) continue;
     if (equals == std::string::npos && !iequals(word, "Skip")) {
-      refuse(session, fmt::format("Misformatted parameter '{}', most options have a parameter after '='.", word), outcome);
+      refuse(session,
+             fmt::format("Misformatted parameter '{}', most options have a parameter after '='.",
+                         word),
+             outcome);
       return false;
     }
     ListChange change = ListChange::kReplace;
@@ -52,7 +60,8 @@ bool read_words(Session& session, const Words& words, std::string_view outcome, 
       request.name = value;
       continue;
     }
-    const Status set = set_reservation_key(key, value, change, word, current_time(), request.values);
+    const Status set =
+        set_reservation_key(key, value, change, word, current_time(), request.values);
     if (!set) {
       refuse(session, set.error().text, outcome);
       return false;
@@ -66,7 +75,9 @@ bool read_words(Session& session, const Words& words, std::string_view outcome, 
 bool names_reservation(const Words& words) {
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
-    if ((equals != std::string::npos || i == 1) && is_name_key(std::string_view(words[i]).substr(0, equals))) return true;
+    if ((equals != std::string::npos || i == 1) &&
+        is_name_key(std::string_view(words[i]).substr(0, equals)))
+      return true;
   }
   return false;
 }
@@ -87,7 +98,8 @@ void create_reservation(Session& session, const Words& words) {
   }
   session.fail("Error creating the reservation: " + error_text(reply.error()));
   if (reply.error().code != ErrorCode::kNodesBusy) return;
-  std::puts("Note, unless nodes are directly requested a reservation must exist in a single partition.");
+  std::puts(
+      "Note, unless nodes are directly requested a reservation must exist in a single partition.");
   std::puts("If no partition is requested the default partition is assumed.");
 }
 

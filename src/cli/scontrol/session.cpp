@@ -97,14 +97,13 @@ Client* Session::client() {
   return &*client_;
 }
 
-RenderContext Session::context(Time now) {
-  return render_context(client()->config(), now, true);
-}
+RenderContext Session::context(Time now) { return render_context(client()->config(), now, true); }
 
 void Session::say_loaded(Time time, size_t records) {
   if (!verbose || form) return;
   const RenderContext form_of = context(time);
-  std::printf("last_update_time=%s, records=%zu\n", format_time(time, form_of.time_form, time).c_str(), records);
+  std::printf("last_update_time=%s, records=%zu\n",
+              format_time(time, form_of.time_form, time).c_str(), records);
 }
 
 void Session::fail_to_find(const std::string& text) {
@@ -120,7 +119,8 @@ void Session::fail(const std::string& text) {
   exit_status = 1;
 }
 
-void print_records(Session& session, std::string key, Json records, Json further, std::vector<std::string> warnings) {
+void print_records(Session& session, std::string key, Json records, Json further,
+                   std::vector<std::string> warnings) {
   StructuredDocument document;
   document.key = std::move(key);
   document.records = std::move(records);

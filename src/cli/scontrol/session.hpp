@@ -51,7 +51,7 @@ struct Session {
 // The verbs, by file.
 void show(Session& session, const Words& words);
 
-void change_jobs(Session& session, const Words& words);   // hold … resume, top
+void change_jobs(Session& session, const Words& words);  // hold … resume, top
 void wait_job(Session& session, const Words& words);
 void notify(Session& session, const Words& words);
 void write(Session& session, const Words& words);
@@ -60,7 +60,8 @@ void completing(Session& session, const Words& words);
 void update(Session& session, const Words& words);
 void create(Session& session, const Words& words);
 void remove(Session& session, const Words& words);  // delete
-[[nodiscard]] bool names_nodes(const Words& words);      // create: a word begins with NodeName or a part of it
+// create: a word begins with NodeName or a part of it
+[[nodiscard]] bool names_nodes(const Words& words);
 void create_nodes(Session& session, const Words& words);
 // `typed` is the word that named the entity.
 void delete_nodes(Session& session, const std::string& typed, const std::string& names);
@@ -73,8 +74,8 @@ void delete_reservation(Session& session, const std::string& typed, const std::s
 
 void list_pids(Session& session, const Words& words);
 void pid_info(Session& session, const Words& words);
-void list_jobs(Session& session, const Words& words);   // listjobs, liststeps
-void show_agent(Session& session);                      // show slurmd
+void list_jobs(Session& session, const Words& words);  // listjobs, liststeps
+void show_agent(Session& session);                     // show slurmd
 
 // administration
 void reboot(Session& session, const Words& words);
@@ -95,7 +96,7 @@ void set_debug_flags(Session& session, const Words& words);
 void takeover(Session& session, const Words& words);
 void error_number(Session& session, const Words& words);
 void token(Session& session, const Words& words);
-void not_here(Session& session, const Words& words);    // verbs whose feature is not built
+void not_here(Session& session, const Words& words);  // verbs whose feature is not built
 
 // What asking each controller gave, in the order of the configuration.
 struct ControllerAnswer {
@@ -116,9 +117,9 @@ void print_help();
 
 // "12,13_[1-3,5]" as two; commas in brackets stay.
 [[nodiscard]] Words split_ids(const std::string& text);
-// The jobs of a name that are not over, of this user only where one is given, each once: an array or
-// heterogeneous job as a whole where its first record has the name, else the tasks or components that have it.
-// Nothing: the controller did not say (and that was said).
+// The jobs of a name that are not over, of this user only where one is given, each once: an array
+// or heterogeneous job as a whole where its first record has the name, else the tasks or components
+// that have it. Nothing: the controller did not say (and that was said).
 [[nodiscard]] std::optional<Words> jobs_named(Session& session, const std::string& name,
                                               std::optional<uint32_t> uid);
 // Says why nothing was done to a job ("... for job 12") or to tasks ("12_1-3: ...").

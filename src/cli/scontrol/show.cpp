@@ -33,7 +33,8 @@ void print_record(const Session& session, const std::string& text) {
   if (!session.one_line) print_text("\n");
 }
 
-void print_json(Session& session, const std::string& key, Json records, Time now, std::vector<std::string> warnings = {}) {
+void print_json(Session& session, const std::string& key, Json records, Time now,
+                std::vector<std::string> warnings = {}) {
   Json further = Json::object();
   if (key == "jobs") further["last_backfill"] = json_time(now);
   further["last_update"] = json_time(now);
@@ -80,7 +81,8 @@ void show_jobs(Session& session, const std::string& id) {
   if (session.form) {
     Json records = Json::array();
     const NodeShapes shapes = node_shapes(session.client()->nodes());
-    for (const auto& job : answer->jobs) records.push_back(job_to_json({&job, kNoTask, {}}, context, shapes));
+    for (const auto& job : answer->jobs)
+      records.push_back(job_to_json({&job, kNoTask, {}}, context, shapes));
     return print_json(session, "jobs", std::move(records), answer->now);
   }
   session.say_loaded(answer->now, answer->jobs.size());
@@ -118,8 +120,10 @@ void show_steps(Session& session, const std::string& id) {
       const StepView view{&job, step.get()};
       std::string text;
       append_step_id(view, text);
-      const bool whole = step_id_text({step->id.job, number_of_step(step->id.step)}) == id;  // of which it is a part
-      if (dot == std::string::npos || text == id || step_id_text(step->id) == id || whole) steps.push_back(view);
+      // of which it is a part
+      const bool whole = step_id_text({step->id.job, number_of_step(step->id.step)}) == id;
+      if (dot == std::string::npos || text == id || step_id_text(step->id) == id || whole)
+        steps.push_back(view);
     }
   }
   if (session.form) {
@@ -197,9 +201,7 @@ void show_partitions(Session& session, const std::string& name) {
     if (session.form) records.push_back(partition_to_json(partition, tres));
     else print_record(session, show_partition(partition, tres, context, session.one_line));
   }
-  if (session.form) {
-    return print_json(session, "partitions", std::move(records), reply->now);
-  }
+  if (session.form) { return print_json(session, "partitions", std::move(records), reply->now); }
   if (any) return;
   if (!name.empty()) {
     session.exit_status = 1;
@@ -212,15 +214,14 @@ void show_partitions(Session& session, const std::string& name) {
 void show_config(Session& session, const std::string&) {
   const auto reply =
       session.client()->call<protocol::QueryConfigReply>(protocol::QueryConfigRequest{});
-  if (!reply) {
-    return session.fail("slurm_load_ctl_conf error: " + error_text(reply.error()));
-  }
+  if (!reply) { return session.fail("slurm_load_ctl_conf error: " + error_text(reply.error())); }
   const RenderContext context = session.context(reply->now);
   tables::ConfigReport report;
   report.as_of = format_time(reply->now, context.time_form, reply->now);
   report.boot_time = format_time(reply->boot_time, context.time_form, reply->now);
   report.next_job_id = reply->next_job_id;
-  for (const ControllerAnswer& answer : ping_controllers(session)) report.ping_lines.push_back(ping_line(answer));
+  for (const ControllerAnswer& answer : ping_controllers(session))
+    report.ping_lines.push_back(ping_line(answer));
   ClusterConfig config = reply->config;
   for (const auto& [key, value] : reply->runtime) config.values[key] = value;
   print_text(tables::render_config(config, report));
@@ -233,15 +234,13 @@ bool same_host(std::string_view a, std::string_view b) {
 void show_daemons(Session& session, const std::string&) {
   const ClusterConfig& config = session.client()->config();
   const std::string host = short_host_name();
-  const bool controller =
-      std::any_of(config.controllers.begin(), config.controllers.end(), [&](const auto& one) {
-        return same_host(one.name, host) || one.name == "localhost";
-      });
+  const bool controller = std::any_of(
+      config.controllers.begin(), config.controllers.end(),
+      [&](const auto& one) { return same_host(one.name, host) || one.name == "localhost"; });
   const std::vector<NodeConfig>& nodes = session.client()->nodes();
-  const bool node =
-      std::any_of(nodes.begin(), nodes.end(), [&](const NodeConfig& one) {
-        return same_host(one.hostname, host) || one.hostname == "localhost";
-      });
+  const bool node = std::any_of(nodes.begin(), nodes.end(), [&](const NodeConfig& one) {
+    return same_host(one.hostname, host) || one.hostname == "localhost";
+  });
   std::string out;
   if (controller) out += "slurmctld ";
   if (node) out += "slurmd ";
@@ -301,14 +300,22 @@ void fold_names(Session& session, const std::string& given, bool sorted) {
 }
 
 void show_licenses(Session& session, const std::string& name) {
-  const auto reply = session.client()->call<protocol::QueryLicensesReply>(protocol::QueryLicensesRequest{});
+  const auto reply =
+      session.client()->call<protocol::QueryLicensesReply>(protocol::QueryLicensesRequest{});
   if (!reply) return session.fail("slurm_load_licenses error: " + error_text(reply.error()));
   if (session.form) {
     Json records = Json::array();
     for (const auto& [license, total, used] : reply->licenses) {
       if (!name.empty() && name != license) continue;
-      records.push_back({{"LicenseName", license}, {"Total", total}, {"Used", used}, {"Free", total - std::min(total, used)},
-                         {"Remote", false}, {"Reserved", 0}, {"LastConsumed", 0}, {"LastDeficit", 0}, {"LastUpdate", 0}});
+      records.push_back({{"LicenseName", license},
+                         {"Total", total},
+                         {"Used", used},
+                         {"Free", total - std::min(total, used)},
+                         {"Remote", false},
+                         {"Reserved", 0},
+                         {"LastConsumed", 0},
+                         {"LastDeficit", 0},
+                         {"LastUpdate", 0}});
     }
     return print_json(session, "licenses", std::move(records), current_time());
   }
@@ -318,8 +325,9 @@ void show_licenses(Session& session, const std::string& name) {
   }
   for (const auto& [license, total, used] : reply->licenses) {
     if (!name.empty() && name != license) continue;
-    print_text(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n", license,
-                           session.one_line ? " " : "\n    ", total, used, total - std::min(total, used)));
+    print_text(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n",
+                           license, session.one_line ? " " : "\n    ", total, used,
+                           total - std::min(total, used)));
   }
 }
 
@@ -328,7 +336,8 @@ void say(Session& session, const char* text) {
 }
 
 void show_reservations(Session& session, const std::string& name) {
-  const auto reply = session.client()->call<protocol::QueryReservationsReply>(protocol::QueryReservationsRequest{});
+  const auto reply = session.client()->call<protocol::QueryReservationsReply>(
+      protocol::QueryReservationsRequest{});
   if (!reply) return session.fail("slurm_load_reservations error: " + error_text(reply.error()));
   Json records = Json::array();
   bool any = false;
@@ -357,9 +366,10 @@ constexpr Entity kEntities[] = {
     {"aliases", show_aliases},
     {"assoc_mgr",
      [](Session& s, const std::string&) {
-       say(s, "Current Association Manager state\n\nNo users currently cached in Slurm.\n\n\n"
-              "No associations currently cached in Slurm.\n\n\n"
-              "No QOS currently cached in Slurm.\n");
+       say(s,
+           "Current Association Manager state\n\nNo users currently cached in Slurm.\n\n\n"
+           "No associations currently cached in Slurm.\n\n\n"
+           "No QOS currently cached in Slurm.\n");
      }},
     {"bbstat", [](Session&, const std::string&) {}},
     {"burstbuffer", [](Session&, const std::string&) {}},
@@ -368,7 +378,10 @@ constexpr Entity kEntities[] = {
     {"dwstat", [](Session&, const std::string&) {}},
     {"federation", [](Session&, const std::string&) {}},
     {"hostlist", [](Session& s, const std::string& id) { fold_names(s, id, false); }, {}, false},
-    {"hostlistsorted", [](Session& s, const std::string& id) { fold_names(s, id, true); }, {}, false},
+    {"hostlistsorted",
+     [](Session& s, const std::string& id) { fold_names(s, id, true); },
+     {},
+     false},
     {"hostnames", show_host_names, {}, false},
     {"jobs", show_jobs, "jobs"},
     {"jobid", show_jobs, "jobs"},
@@ -408,12 +421,14 @@ void show(Session& session, const Words& words) {
     return session.fail("invalid entity:" + name + " for keyword:show ");
   }
   if (session.form_wanted && entity->records.empty()) {  // text would only be taken for broken JSON
-    return session.fail(fmt::format("scontrol: error: show {} gives text only, neither JSON nor YAML", entity->name));
+    return session.fail(fmt::format(
+        "scontrol: error: show {} gives text only, neither JSON nor YAML", entity->name));
   }
   if (entity->needs_cluster && session.client() == nullptr) return;
   session.in_document = session.form && !entity->records.empty();
   entity->show(session, id);
-  if (session.in_document) print_json(session, std::string(entity->records), Json::array(), current_time());
+  if (session.in_document)
+    print_json(session, std::string(entity->records), Json::array(), current_time());
 }
 
 }  // namespace sluice::cli::scontrol

@@ -39,7 +39,8 @@ std::optional<std::vector<Pair>> read_pairs(Session& session, const Words& words
         pair.key.pop_back();
       }
       out.push_back(std::move(pair));
-    } else if (iequals(words[i], "Nice") && (i + 1 == words.size() || words[i + 1].find('=') != std::string::npos)) {
+    } else if (iequals(words[i], "Nice") &&
+               (i + 1 == words.size() || words[i + 1].find('=') != std::string::npos)) {
       out.push_back({words[i], "100", words[i]});
     } else if (iequals(words[i], "ResetAccrueTime")) {
       out.push_back({words[i], "", words[i]});
@@ -60,7 +61,8 @@ bool is_key(const Pair& pair, std::string_view name, size_t least) {
 }
 // The last one counts, as in Slurm.
 const Pair* find_pair(const std::vector<Pair>& pairs, std::string_view name, size_t least) {
-  const auto found = std::find_if(pairs.rbegin(), pairs.rend(), [&](const Pair& pair) { return is_key(pair, name, least); });
+  const auto found = std::find_if(pairs.rbegin(), pairs.rend(),
+                                  [&](const Pair& pair) { return is_key(pair, name, least); });
   return found == pairs.rend() ? nullptr : &*found;
 }
 
@@ -134,14 +136,16 @@ void write_resize_scripts(Session& session, const std::string& job) {
   for (const NodeAllocation& part : allocation->nodes) cpus.push_back(part.cpus);
   const auto write = [&](const std::string& path, const char* set, const char* unset) {
     FILE* out = std::fopen(path.c_str(), "w");
-    if (out == nullptr) return session.fail("Could not create file " + path + ": " + errno_text(errno));
+    if (out == nullptr)
+      return session.fail("Could not create file " + path + ": " + errno_text(errno));
     for (const char* name : {"SLURM_NODELIST", "SLURM_JOB_NODELIST"}) {
       fmt::print(out, "{}\"{}\"\n", fmt::format(fmt::runtime(set), name), allocation->node_list);
     }
     for (const char* name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}) {
       fmt::print(out, "{}{}\n", fmt::format(fmt::runtime(set), name), cpus.size());
     }
-    fmt::print(out, "{}\"{}\"\n", fmt::format(fmt::runtime(set), "SLURM_JOB_CPUS_PER_NODE"), fold_counts(cpus));
+    fmt::print(out, "{}\"{}\"\n", fmt::format(fmt::runtime(set), "SLURM_JOB_CPUS_PER_NODE"),
+               fold_counts(cpus));
     for (const char* name : {"SLURM_NPROCS", "SLURM_NTASKS", "SLURM_TASKS_PER_NODE"}) {
       fmt::print(out, "{} {}\n", unset, name);
     }
@@ -152,10 +156,11 @@ void write_resize_scripts(Session& session, const std::string& job) {
   write(stem + ".sh", "export {}=", "unset");
   write(stem + ".csh", "setenv {} ", "unsetenv");
   if (session.quiet) return;
-  std::printf("To reset Slurm environment variables, execute\n"
-              "  For bash or sh shells:  . ./%s.sh\n"
-              "  For csh shells:         source ./%s.csh\n",
-              stem.c_str(), stem.c_str());
+  std::printf(
+      "To reset Slurm environment variables, execute\n"
+      "  For bash or sh shells:  . ./%s.sh\n"
+      "  For csh shells:         source ./%s.csh\n",
+      stem.c_str(), stem.c_str());
 }
 
 // `pairs`: what is to change.
@@ -178,7 +183,9 @@ void update_jobs(Session& session, const std::vector<Pair>& pairs, const Words& 
 }
 
 bool is_job_id(const Pair& pair) { return is_key(pair, "JobId", 3); }
-bool is_job_name(const Pair& pair) { return is_key(pair, "JobName", 4) || iequals(pair.key, "Name"); }
+bool is_job_name(const Pair& pair) {
+  return is_key(pair, "JobName", 4) || iequals(pair.key, "Name");
+}
 bool is_user(const Pair& pair) { return is_key(pair, "UserID", 4); }
 
 // "JobName=foo UserID=bob": all jobs of that name, of all users where none is given.
@@ -214,8 +221,8 @@ bool check_node_state(Session& session, const NodeUpdate& update, const Pair* st
     session.fail("Not all states are valid given a node's prior state");
     return false;
   }
-  const bool bad = *action == NodeAction::kDown || *action == NodeAction::kDrain ||
-                   *action == NodeAction::kFail;
+  const bool bad =
+      *action == NodeAction::kDown || *action == NodeAction::kDrain || *action == NodeAction::kFail;
   if (bad && update.reason.value_or("").empty()) {
     session.fail("You must specify a reason when DOWNING or DRAINING a node. Request denied");
     return false;
@@ -275,7 +282,8 @@ bool is_partition_key(const std::vector<Pair>& pairs, const Pair*& found) {
 
 void update(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
-  const bool of_job = std::ranges::any_of(words, [](const std::string& word) { return starts_with_i(word, "job"); });
+  const bool of_job = std::ranges::any_of(
+      words, [](const std::string& word) { return starts_with_i(word, "job"); });
   if (!of_job && names_reservation(words)) return update_reservation(session, words);
   const auto read = read_pairs(session, words);
   if (!read) return;
@@ -292,9 +300,7 @@ void update(Session& session, const Words& words) {
     return update_jobs(session, changes, jobs);
   }
   if (std::ranges::any_of(pairs, is_job_name)) return update_named_jobs(session, pairs);
-  if ((entity = find_pair(pairs, "StepId", 4)) != nullptr) {
-    return update_step(session, words);
-  }
+  if ((entity = find_pair(pairs, "StepId", 4)) != nullptr) { return update_step(session, words); }
   if (is_partition_key(pairs, entity)) {
     if (pairs.size() == 1) return session.fail("scontrol: error: No changes specified");
     const Status status =
@@ -306,8 +312,9 @@ void update(Session& session, const Words& words) {
     return set_debug(session, {"setdebug", entity->value});
   }
   session.fail("No valid entity in update command");
-  session.fail("Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", "
-               "\"JobId\", or \"SlurmctldDebug\"");
+  session.fail(
+      "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", "
+      "\"JobId\", or \"SlurmctldDebug\"");
 }
 
 void create(Session& session, const Words& words) {
@@ -331,7 +338,8 @@ void create(Session& session, const Words& words) {
 
 void remove(Session& session, const Words& words) {
   if (words.size() < 3 && words[1].find('=') == std::string::npos) {
-    return session.fail("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'");
+    return session.fail(
+        "scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'");
   }
   const size_t equals = words[1].find('=');
   const std::string key = words[1].substr(0, equals);

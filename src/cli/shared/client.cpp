@@ -33,7 +33,8 @@ std::vector<std::string> controller_addresses(const ClusterConfig& config) {
   std::vector<std::string> out;
   const std::string port = ":" + std::to_string(config.slurmctld_port);
   if (!config.slurmctld_addr.empty()) out.push_back(config.slurmctld_addr + port);
-  else for (const ControllerHost& host : config.controllers) out.push_back(host.address + port);
+  else
+    for (const ControllerHost& host : config.controllers) out.push_back(host.address + port);
   return out;
 }
 
@@ -42,21 +43,25 @@ std::vector<std::string> controller_addresses(const ClusterConfig& config) {
 struct Client::Parts {
   ClusterConfig config;
   std::unique_ptr<net::RpcClient> rpc;  // made at the first call
-  std::map<std::string, std::unique_ptr<net::RpcClient>> agents;  // by address, made at the first call
+  // by address, made at the first call
+  std::map<std::string, std::unique_ptr<net::RpcClient>> agents;
   std::shared_ptr<net::AuthProvider> auth;  // null: not made yet, or auth_error
   std::shared_ptr<net::TlsTrust> tls;       // null: nothing is encrypted, or not opened yet
   Error auth_error{ErrorCode::kOk, {}};
   bool nodes_read = false;
   bool keeps_asking = false;
   bool told_unresolved = false;  // said once, however often it is asked again
-  bool bears_token = false;    // SLURM_JWT
-  bool fetches_token = false;  // an answer holds one
+  bool bears_token = false;      // SLURM_JWT
+  bool fetches_token = false;    // an answer holds one
   std::atomic<bool> told_exposed = false;
 
   void warn_of_exposure(const std::string& address) {
     if (told_exposed.exchange(true)) return;
-    std::fprintf(stderr, "%s: warning: SLURM_JWT %s %s in plain text: whoever reads it on its way may use it until it expires "
-                         "(TLSType=tls/s2n encrypts)\n", program_invocation_short_name, bears_token ? "goes to" : "comes from", address.c_str());
+    std::fprintf(
+        stderr,
+        "%s: warning: SLURM_JWT %s %s in plain text: whoever reads it on its way may use it until it expires "
+        "(TLSType=tls/s2n encrypts)\n",
+        program_invocation_short_name, bears_token ? "goes to" : "comes from", address.c_str());
   }
   net::RpcClient& connection() {
     if (rpc == nullptr) rpc = connect(controller_addresses(config), std::string(net::kController));
@@ -68,7 +73,8 @@ struct Client::Parts {
     if (known == nullptr) known = connect({address}, node.name);
     return *known;
   }
-  std::unique_ptr<net::RpcClient> connect(std::vector<std::string> addresses, std::string receiver) {
+  std::unique_ptr<net::RpcClient> connect(std::vector<std::string> addresses,
+                                          std::string receiver) {
     if (auth == nullptr) {
       const char* token = std::getenv("SLURM_JWT");
       bears_token = token != nullptr && *token != '\0';
@@ -88,7 +94,8 @@ struct Client::Parts {
     options.connect_timeout = config.tcp_timeout;
     options.auth = auth;
     options.tls = tls;
-    if (bears_token || fetches_token) options.exposes_token = [this](const std::string& address) { warn_of_exposure(address); };
+    if (bears_token || fetches_token)
+      options.exposes_token = [this](const std::string& address) { warn_of_exposure(address); };
     return std::make_unique<net::RpcClient>(std::move(options));
   }
   [[nodiscard]] Duration timeout_or_usual(Duration timeout) const {
@@ -112,20 +119,28 @@ Result<Client> Client::open() {
 // This host has no slurm.conf.
 Result<Client> Client::open_from_controller() {
   if (const char* named = std::getenv("SLURM_CONF"); named != nullptr && *named != '\0') {
-    return failure(ErrorCode::kNotFound, fmt::format("Unable to process configuration file {}: {}", named, errno_text(::access(named, R_OK) != 0 ? errno : ENOENT)));
+    return failure(ErrorCode::kNotFound,
+                   fmt::format("Unable to process configuration file {}: {}", named,
+                               errno_text(::access(named, R_OK) != 0 ? errno : ENOENT)));
   }
   const std::string servers = config_servers({}, {});
   Result<std::vector<std::string>> addresses = std::vector<std::string>();
   if (!servers.empty()) addresses = net::parse_conf_servers(servers);
   else if (lacks_config()) addresses = net::controllers_in_dns();
-  if (!addresses) return failure(addresses.error().code, "SLURM_CONF_SERVER=" + servers + ": " + addresses.error().text);
-  if (addresses->empty()) return failure(ErrorCode::kNotFound, "Could not establish a configuration source");
+  if (!addresses)
+    return failure(addresses.error().code,
+                   "SLURM_CONF_SERVER=" + servers + ": " + addresses.error().text);
+  if (addresses->empty())
+    return failure(ErrorCode::kNotFound, "Could not establish a configuration source");
   const auto expected = expected_controller();
   if (!expected) return tl::unexpected<Error>(expected.error());
   auto tls = net::local_tls_trust(kUsualConfigPath);
   if (!tls) return tl::unexpected<Error>(tls.error());
-  const auto fetched = net::fetch_config({.addresses = std::move(*addresses), .config_path = kUsualConfigPath, .tls = std::move(*tls),
-                                          .slurm_user = expected->slurm_user, .auth_type = expected->auth_type});
+  const auto fetched = net::fetch_config({.addresses = std::move(*addresses),
+                                          .config_path = kUsualConfigPath,
+                                          .tls = std::move(*tls),
+                                          .slurm_user = expected->slurm_user,
+                                          .auth_type = expected->auth_type});
   if (!fetched) return tl::unexpected<Error>(fetched.error());
   Result<ClusterConfig> config = load_config(fetched->files, kUsualConfigPath);
   if (!config) return tl::unexpected<Error>(config.error());
@@ -140,9 +155,7 @@ Result<Client> Client::open(ClusterConfig config) {
   return Client(std::move(parts));
 }
 
-void Client::keep_asking(bool yes) {
-  parts_->keeps_asking = yes;
-}
+void Client::keep_asking(bool yes) { parts_->keeps_asking = yes; }
 
 void Client::expect_token() { parts_->fetches_token = true; }
 
@@ -169,7 +182,8 @@ const std::vector<NodeConfig>& Client::nodes_with_dynamic() {
 
 namespace {
 
-// A cause in the network's words is for logs; a user sees Slurm's sentence, and before it which name nobody knows.
+// A cause in the network's words is for logs; a user sees Slurm's sentence, and before it which
+// name nobody knows.
 Error for_user(Error error, bool& told) {
   if (error.text.find(net::kUnresolved) != std::string::npos && !std::exchange(told, true)) {
     std::fprintf(stderr, "%s: error: %s\n", program_invocation_short_name, error.text.c_str());
@@ -215,8 +229,7 @@ class Patience {
 
 }  // namespace
 
-Result<std::string> Client::call_bytes(std::string_view method,
-                                       const std::string& request,
+Result<std::string> Client::call_bytes(std::string_view method, const std::string& request,
                                        Duration timeout) {
   const Patience patience(parts_->keeps_asking, parts_->config.message_timeout);
   while (true) {
@@ -225,10 +238,8 @@ Result<std::string> Client::call_bytes(std::string_view method,
   }
 }
 
-Status Client::stream_bytes(std::string_view method,
-                            const std::string& request,
-                            const std::function<bool(std::string_view)>& take,
-                            Duration timeout) {
+Status Client::stream_bytes(std::string_view method, const std::string& request,
+                            const std::function<bool(std::string_view)>& take, Duration timeout) {
   const Patience patience(parts_->keeps_asking, parts_->config.message_timeout);
   bool begun = false;  // what was taken cannot be asked for again
   const auto note = [&](std::string_view bytes) { return begun = true, take(bytes); };
@@ -238,16 +249,15 @@ Status Client::stream_bytes(std::string_view method,
   }
 }
 
-Result<std::string> Client::call_once(std::string_view method,
-                                      const std::string& request,
+Result<std::string> Client::call_once(std::string_view method, const std::string& request,
                                       Duration timeout) {
   net::RpcClient& rpc = parts_->connection();
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }
-  Result<std::string> reply =
-      rpc.call_raw(method, request, parts_->timeout_or_usual(timeout));
-  if (!reply) return tl::unexpected<Error>(for_user(std::move(reply.error()), parts_->told_unresolved));
+  Result<std::string> reply = rpc.call_raw(method, request, parts_->timeout_or_usual(timeout));
+  if (!reply)
+    return tl::unexpected<Error>(for_user(std::move(reply.error()), parts_->told_unresolved));
   return reply;
 }
 
@@ -269,16 +279,15 @@ Result<std::unique_ptr<net::RawStream>> Client::open_bytes(std::string_view meth
   return rpc.open_raw(method, request);
 }
 
-Status Client::stream_once(std::string_view method,
-                           const std::string& request,
-                           const std::function<bool(std::string_view)>& take,
-                           Duration timeout) {
+Status Client::stream_once(std::string_view method, const std::string& request,
+                           const std::function<bool(std::string_view)>& take, Duration timeout) {
   net::RpcClient& rpc = parts_->connection();
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }
   auto stream = rpc.open_raw(method, request);
-  if (!stream) return tl::unexpected<Error>(for_user(std::move(stream.error()), parts_->told_unresolved));
+  if (!stream)
+    return tl::unexpected<Error>(for_user(std::move(stream.error()), parts_->told_unresolved));
   const bool endless = timeout >= kNoLimit;
   const Duration wait = endless ? Duration(-1) : parts_->timeout_or_usual(timeout);
   std::string chunk;
@@ -289,9 +298,7 @@ Status Client::stream_once(std::string_view method,
         (*stream)->cancel();
         return {};
       case net::ReadState::kEnd: return {};
-      case net::ReadState::kNotYet:
-        (*stream)->cancel();
-        return failure(ErrorCode::kTimedOut);
+      case net::ReadState::kNotYet: (*stream)->cancel(); return failure(ErrorCode::kTimedOut);
       case net::ReadState::kFailed:
         return tl::unexpected<Error>(for_user((*stream)->error(), parts_->told_unresolved));
     }

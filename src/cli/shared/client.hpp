@@ -1,12 +1,13 @@
-// How a command talks to the controller: it reads the configuration (SLURM_CONF), or has it sent (by SLURM_CONF_SERVER, or by
-// whom the DNS names), proves who calls it, and asks the controllers in their order until one answers.
+// How a command talks to the controller: it reads the configuration (SLURM_CONF), or has it sent
+// (by SLURM_CONF_SERVER, or by whom the DNS names), proves who calls it, and asks the controllers
+// in their order until one answers.
 //
 //   Result<Client> client = Client::open();
 //   if (!client) return report("sbatch", client.error());
 //   Result<protocol::SubmitJobReply> reply = client->call<protocol::SubmitJobReply>(request);
 //
-// Errors carry Slurm's texts (error_text()): a controller that cannot be reached gives kUnreachable,
-// "Unable to contact slurm controller (connect failure)".
+// Errors carry Slurm's texts (error_text()): a controller that cannot be reached gives
+// kUnreachable, "Unable to contact slurm controller (connect failure)".
 #pragma once
 
 #include <chrono>
@@ -26,8 +27,9 @@ namespace sluice::cli {
 
 class Client {
  public:
-  // Reads the configuration; nothing is connected before the first call, except to fetch it where this host has none.
-  // Errors: kInvalidConfig (text with file, line and key), kNotFound (no configuration at all).
+  // Reads the configuration; nothing is connected before the first call, except to fetch it where
+  // this host has none. Errors: kInvalidConfig (text with file, line and key), kNotFound (no
+  // configuration at all).
   [[nodiscard]] static Result<Client> open();
   // With a configuration read already.
   [[nodiscard]] static Result<Client> open(ClusterConfig config);
@@ -40,7 +42,8 @@ class Client {
   // Slurm's commands do, and without a word. Where a connection broke before the answer, what only
   // looks is asked again, too.
   void keep_asking(bool yes = true);
-  // An answer will hold a token: warns where it comes over a network in plain text. Before the first call.
+  // An answer will hold a token: warns where it comes over a network in plain text. Before the
+  // first call.
   void expect_token();
   // Instead of MessageTimeout.
   void wait_for_answers(Duration timeout);
@@ -48,7 +51,8 @@ class Client {
   [[nodiscard]] const ClusterConfig& config() const;
   // The nodes of slurm.conf, which are read when first asked for; none when they cannot be read.
   [[nodiscard]] const std::vector<NodeConfig>& nodes();
-  // As the controller has them, so those too that no file names; slurm.conf's when it does not answer.
+  // As the controller has them, so those too that no file names; slurm.conf's when it does not
+  // answer.
   [[nodiscard]] const std::vector<NodeConfig>& nodes_with_dynamic();
 
   // One question, one answer. Waits MessageTimeout unless `timeout` is given (not zero).
@@ -62,7 +66,8 @@ class Client {
 
   // The same to the agent of a node.
   template <class Reply, class Request>
-  [[nodiscard]] Result<Reply> call_node(const NodeConfig& node, const Request& request, Duration timeout = Duration(0)) {
+  [[nodiscard]] Result<Reply> call_node(const NodeConfig& node, const Request& request,
+                                        Duration timeout = Duration(0)) {
     Result<std::string> bytes =
         call_node_bytes(node, net::method_name<Request>(), wire::encode(request), timeout);
     if (!bytes) return tl::unexpected<Error>(bytes.error());
@@ -111,22 +116,19 @@ class Client {
 
  private:
   struct Parts;
-  [[nodiscard]] Result<std::string> call_once(std::string_view method,
-                                              const std::string& request,
+  [[nodiscard]] Result<std::string> call_once(std::string_view method, const std::string& request,
                                               Duration timeout);
-  [[nodiscard]] Status stream_once(std::string_view method,
-                                   const std::string& request,
+  [[nodiscard]] Status stream_once(std::string_view method, const std::string& request,
                                    const std::function<bool(std::string_view)>& take,
                                    Duration timeout);
   explicit Client(std::unique_ptr<Parts> parts);
   [[nodiscard]] static Result<Client> open_from_controller();
   [[nodiscard]] Result<std::string> call_bytes(std::string_view method, const std::string& request,
                                                Duration timeout);
-  [[nodiscard]] Result<std::string> call_node_bytes(const NodeConfig& node,
-                                                    std::string_view method, const std::string& request,
-                                                    Duration timeout);
+  [[nodiscard]] Result<std::string> call_node_bytes(const NodeConfig& node, std::string_view method,
+                                                    const std::string& request, Duration timeout);
   [[nodiscard]] Result<std::unique_ptr<net::RawStream>> open_bytes(std::string_view method,
-                                                                  const std::string& request);
+                                                                   const std::string& request);
   [[nodiscard]] Status stream_bytes(std::string_view method, const std::string& request,
                                     const std::function<bool(std::string_view)>& take,
                                     Duration timeout);

@@ -20,7 +20,8 @@ std::optional<NamedStep> parse_named_step(std::string_view word) {
 }
 
 void print_bad_step(std::string_view program, std::string_view word) {
-  fmt::print(stderr, "{}: fatal: Bad step specified: {}\n", program, word.substr(0, word.find('.')));
+  fmt::print(stderr, "{}: fatal: Bad step specified: {}\n", program,
+             word.substr(0, word.find('.')));
 }
 
 std::optional<JobId> number_of_job(std::string_view name) {

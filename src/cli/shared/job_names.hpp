@@ -19,10 +19,11 @@ struct NamedStep {
 [[nodiscard]] std::optional<NamedStep> parse_named_step(std::string_view word);
 // What a command says of a word that parse_named_step() has refused, before it ends.
 void print_bad_step(std::string_view program, std::string_view word);
-// The number that the name begins with, when nothing else follows than the task of an array (12_3) or the component of a
-// heterogeneous job (12+1).
+// The number that the name begins with, when nothing else follows than the task of an array (12_3)
+// or the component of a heterogeneous job (12+1).
 [[nodiscard]] std::optional<JobId> number_of_job(std::string_view name);
-// The job of this name; the controller is asked for tasks and components. Errors: kInvalidJobId, and those of the call.
+// The job of this name; the controller is asked for tasks and components. Errors: kInvalidJobId,
+// and those of the call.
 [[nodiscard]] Result<JobId> find_job(Client& client, const std::string& name);
 
 }  // namespace sluice::cli

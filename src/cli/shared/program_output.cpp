@@ -21,13 +21,15 @@ std::string program_output(std::vector<std::string> arguments) {
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   const auto argv = exec_pointers(arguments);
   pid_t pid = -1;
-  const int error = ::posix_spawnp(&pid, arguments[0].c_str(), &actions, nullptr, argv.data(), environ);
+  const int error =
+      ::posix_spawnp(&pid, arguments[0].c_str(), &actions, nullptr, argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   std::string text;
   char buffer[4096];
   ssize_t n = 0;
-  while (error == 0 && ((n = ::read(ends[0], buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR))) {
+  while (error == 0 &&
+         ((n = ::read(ends[0], buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR))) {
     if (n > 0) text.append(buffer, static_cast<size_t>(n));
   }
   ::close(ends[0]);

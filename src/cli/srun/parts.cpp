@@ -36,7 +36,8 @@ std::optional<int> read_programs(const std::string& path, Submission& out) {
 std::vector<IndexSet> het_groups_of(const std::vector<OptionParser>& lines) {
   std::vector<IndexSet> sets;
   for (const OptionParser& line : lines) {
-    const auto text = line.argument("het-group") ? line.argument("het-group") : line.argument("pack-group");
+    const auto text =
+        line.argument("het-group") ? line.argument("het-group") : line.argument("pack-group");
     sets.push_back(IndexSet::parse(text.value_or("")).value_or(IndexSet()));
   }
   return sets;
@@ -56,12 +57,15 @@ std::optional<int> share_programs(std::vector<OptionParser>& lines) {
   return std::nullopt;
 }
 
-// SLURM_TEST_EXEC: a program that is not here, either, is not asked for on the nodes; else it is the one that was found.
+// SLURM_TEST_EXEC: a program that is not here, either, is not asked for on the nodes; else it is
+// the one that was found.
 std::optional<int> test_program(Part& part) {
   const char* set = std::getenv("SLURM_TEST_EXEC");
-  if (set == nullptr || !flag_is_on(set) || part.submission.settings.multi_prog) return std::nullopt;
+  if (set == nullptr || !flag_is_on(set) || part.submission.settings.multi_prog)
+    return std::nullopt;
   const SharedText& folder = part.submission.job.work_dir;
-  if (auto found = find_program(part.program[0], folder.empty() ? working_folder() : folder.str())) {
+  if (auto found =
+          find_program(part.program[0], folder.empty() ? working_folder() : folder.str())) {
     part.program[0] = std::move(*found);
     return std::nullopt;
   }
@@ -74,18 +78,23 @@ void be_a_part(Submission& submission) {
   if (submission.settings.job_id == 0) return;
   JobSpec& job = submission.job;
   if (submission.settings.nodes_inherited) job.min_nodes = job.max_nodes = 0;
-  if (job.num_tasks == 0) job.num_tasks = std::max(1U, job.min_nodes) * std::max(1U, job.ntasks_per_node);
+  if (job.num_tasks == 0)
+    job.num_tasks = std::max(1U, job.min_nodes) * std::max(1U, job.ntasks_per_node);
 }
 
 // `beside_others`: in a job that is no heterogeneous one.
-std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> group, bool beside_others, Part& part) {
+std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> group,
+                             bool beside_others, Part& part) {
   OptionParser parser = line;
   parser.read_environment(group);
   if (const auto status = parser.apply(part.submission)) return status;
-  const bool whole_form = parser.argument("extra-node-info").has_value();  // -B sets the threads, too
-  part.binds_cpus = !part.submission.step.cpu_bind.empty() || (part.submission.job.threads_per_core != 0 && !whole_form);
+  // -B sets the threads, too
+  const bool whole_form = parser.argument("extra-node-info").has_value();
+  part.binds_cpus = !part.submission.step.cpu_bind.empty() ||
+                    (part.submission.job.threads_per_core != 0 && !whole_form);
   const JobSpec& job = part.submission.job;
-  if (part.submission.step.pty && !(job.std_in.empty() && job.std_out.empty() && job.std_err.empty())) {
+  if (part.submission.step.pty &&
+      !(job.std_in.empty() && job.std_out.empty() && job.std_err.empty())) {
     return fail_with({"--error/--input/--output are incompatible with --pty"});
   }
   if (part.submission.settings.verbose > 0) parser.print_defined(part.submission);
@@ -101,27 +110,28 @@ std::optional<int> read_part(const OptionParser& line, std::optional<uint32_t> g
 }  // namespace
 
 int fail_with(const std::vector<std::string>& errors) {
-  for (const std::string& error : errors)
-    print_error("srun", error);
+  for (const std::string& error : errors) print_error("srun", error);
   return error_exit();
 }
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts) {
   std::vector<OptionParser> lines;
   if (const auto status = read_components(kSrun, argc, argv, lines)) return status;
   if (const auto status = share_programs(lines)) return status;
-  const HetSurroundings around = lines.front().argument("jobid") ? HetSurroundings() : het_surroundings();
+  const HetSurroundings around =
+      lines.front().argument("jobid") ? HetSurroundings() : het_surroundings();
   std::vector<PartPlace> places;
   if (around.components.empty()) {
     const bool inside = !lines.front().argument("jobid") && std::getenv("SLURM_JOB_ID") != nullptr;
     const std::vector<IndexSet> groups = het_groups_of(lines);
     const bool divided = inside && lines.size() > 1;  // the job's nodes among the parts
-    if (std::string fault = inside && !divided ? fault_without_components(groups) : ""; !fault.empty()) return fail_with({fault});
-    PartPlaces placed = place_parts(divided ? groups : std::vector<IndexSet>(lines.size()), lines.size());
+    if (std::string fault = inside && !divided ? fault_without_components(groups) : "";
+        !fault.empty())
+      return fail_with({fault});
+    PartPlaces placed =
+        place_parts(divided ? groups : std::vector<IndexSet>(lines.size()), lines.size());
     if (!placed.error.empty()) return fail_with({placed.error});
     places = std::move(placed.places);
   } else {
@@ -135,7 +145,8 @@ std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts) {
     const bool inside = !around.components.empty();
     if (inside) part.surroundings = around.components[place.group];
     const auto group = inside ? std::optional(place.group) : std::nullopt;
-    if (const auto status = read_part(lines[place.part], group, !inside && lines.size() > 1, part)) return status;
+    if (const auto status = read_part(lines[place.part], group, !inside && lines.size() > 1, part))
+      return status;
   }
   return std::nullopt;
 }
@@ -150,8 +161,7 @@ StepSpec step_spec(const Part& part, bool own) {
   step.srun_host = short_host_name();
   step.srun_pid = static_cast<uint32_t>(getpid());
   const size_t skip = given.settings.multi_prog ? 1 : 0;
-  for (size_t i = skip; i < part.program.size(); ++i)
-    step.arguments.emplace_back(part.program[i]);
+  for (size_t i = skip; i < part.program.size(); ++i) step.arguments.emplace_back(part.program[i]);
   const uint32_t tasks = std::max({step.num_tasks, own ? part.nodes : step.min_nodes, 1U});
   for (SharedText* stream : {&step.std_in, &step.std_out, &step.std_err}) {
     // a number that no task has is a file's name

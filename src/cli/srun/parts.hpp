@@ -1,4 +1,5 @@
-// What an srun is to start: the parts of its command line, one for each job or component that a step of it runs in.
+// What an srun is to start: the parts of its command line, one for each job or component that a
+// step of it runs in.
 #pragma once
 
 #include <optional>
@@ -16,10 +17,11 @@ namespace sluice::cli::srun {
 struct Part {
   Submission submission;
   std::vector<std::string> program;
-  HetSurroundings::Component surroundings;  // the component, as the environment tells of it; else no job
-  Environment environment;                  // of the tasks
+  // the component, as the environment tells of it; else no job
+  HetSurroundings::Component surroundings;
+  Environment environment;  // of the tasks
   JobId job = kNoJob;
-  uint32_t nodes = 0;  // of a job of our own
+  uint32_t nodes = 0;       // of a job of our own
   bool binds_cpus = false;  // asked for by itself, not by a hint
 };
 
@@ -28,8 +30,8 @@ struct Part {
 
 [[nodiscard]] std::string base_name(const std::string& path);
 
-// Reads the command line and the environment. An exit status when that is all there is to do, or something is
-// wrong (said).
+// Reads the command line and the environment. An exit status when that is all there is to do, or
+// something is wrong (said).
 [[nodiscard]] std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts);
 
 // The step that is asked for. `own`: its job was made for it.

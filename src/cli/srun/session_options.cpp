@@ -10,7 +10,8 @@
 
 namespace sluice::cli::srun {
 
-SessionOptions session_options(const StepSpec& spec, const SubmitSettings& settings, const ClusterConfig& config) {
+SessionOptions session_options(const StepSpec& spec, const SubmitSettings& settings,
+                               const ClusterConfig& config) {
   SessionOptions options;
   options.verbose = settings.verbose;
   options.quiet = settings.quiet;
@@ -19,8 +20,9 @@ SessionOptions session_options(const StepSpec& spec, const SubmitSettings& setti
   options.quit_on_interrupt = settings.quit_on_interrupt;
   options.kill_on_bad_exit =
       spec.kill_on_bad_exit == UINT32_MAX ? config.kill_on_bad_exit : spec.kill_on_bad_exit != 0;
-  options.kill_on_oom = spec.oom_kill_step == Toggle::kDefault ? has_option(config.task_plugin_param, "OOMKillStep")
-                                                               : spec.oom_kill_step == Toggle::kYes;
+  options.kill_on_oom = spec.oom_kill_step == Toggle::kDefault
+                            ? has_option(config.task_plugin_param, "OOMKillStep")
+                            : spec.oom_kill_step == Toggle::kYes;
   options.ignored_signals = settings.ignored_signals;
   options.wait_seconds = spec.wait_seconds != UINT32_MAX
                              ? spec.wait_seconds
@@ -51,8 +53,8 @@ std::shared_ptr<const ArrayInfo> surrounding_array(JobId job) {
 
 }  // namespace
 
-Status open_streams(const protocol::CreateStepReply& step, const StepSpec& spec, const Submission& given,
-                    const ClusterConfig& config, SessionOptions& options) {
+Status open_streams(const protocol::CreateStepReply& step, const StepSpec& spec,
+                    const Submission& given, const ClusterConfig& config, SessionOptions& options) {
   const std::string host = short_host_name();
   PatternFields fields;
   fields.step = step.id;

@@ -1,4 +1,5 @@
-// How srun follows a step: what its options and the configuration say of that, and where its tasks' streams go.
+// How srun follows a step: what its options and the configuration say of that, and where its tasks'
+// streams go.
 #pragma once
 
 #include "cli/options/option_parser.hpp"
@@ -14,7 +15,8 @@ namespace sluice::cli::srun {
                                              const ClusterConfig& config);
 
 // Opens --input, --output and --error into `options`; they stay open. The error names the file.
-[[nodiscard]] Status open_streams(const protocol::CreateStepReply& step, const StepSpec& spec, const Submission& given,
-                                  const ClusterConfig& config, SessionOptions& options);
+[[nodiscard]] Status open_streams(const protocol::CreateStepReply& step, const StepSpec& spec,
+                                  const Submission& given, const ClusterConfig& config,
+                                  SessionOptions& options);
 
 }  // namespace sluice::cli::srun

@@ -18,13 +18,15 @@ std::optional<Spawned> take_spawned() {
   const char* text = std::getenv(kMpiSpawnedVariable);
   const auto number = to_number<int>(report != nullptr ? report : "");
   std::optional<Spawned> out;
-  if (number && text != nullptr && ::fcntl(*number, F_SETFD, FD_CLOEXEC) == 0) out = Spawned{*number, text};
+  if (number && text != nullptr && ::fcntl(*number, F_SETFD, FD_CLOEXEC) == 0)
+    out = Spawned{*number, text};
   ::unsetenv(kMpiReportVariable);
   ::unsetenv(kMpiSpawnedVariable);
   if (!out) return out;
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   pollfd reader{out->report, 0, 0};
-  if (::poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0) ::raise(SIGTERM);  // it is gone already
+  // it is gone already
+  if (::poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0) ::raise(SIGTERM);
   return out;
 }
 

@@ -1,4 +1,5 @@
-// This srun as another one's, which started it for a task that called MPI_Comm_spawn (cli/step/mpi_spawner.hpp).
+// This srun as another one's, which started it for a task that called MPI_Comm_spawn
+// (cli/step/mpi_spawner.hpp).
 #pragma once
 
 #include <optional>
@@ -11,7 +12,8 @@ struct Spawned {
   std::string text;  // for the step's daemons: kMpiSpawnedVariable
 };
 
-// Takes it out of the environment. From then on this process ends with the other one. Nothing for any other srun.
+// Takes it out of the environment. From then on this process ends with the other one. Nothing for
+// any other srun.
 [[nodiscard]] std::optional<Spawned> take_spawned();
 
 }  // namespace sluice::cli::srun

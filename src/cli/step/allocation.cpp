@@ -38,19 +38,14 @@ std::string_view why_not_now(JobReason reason) {
   switch (reason) {
     case JobReason::kPartitionNodeLimit:
     case JobReason::kPartitionTimeLimit:
-    case JobReason::kPartitionConfig:
-      return error_sentence(ErrorCode::kPartitionNotNow);
-    case JobReason::kPartitionDown:
-      return "Partition in DOWN state";
-    case JobReason::kPartitionInactive:
-      return error_sentence(ErrorCode::kPartitionNotAvailable);
+    case JobReason::kPartitionConfig: return error_sentence(ErrorCode::kPartitionNotNow);
+    case JobReason::kPartitionDown: return "Partition in DOWN state";
+    case JobReason::kPartitionInactive: return error_sentence(ErrorCode::kPartitionNotAvailable);
     case JobReason::kJobHeldUser:
-    case JobReason::kJobHeldAdmin:
-      return "Job is in held state, pending scheduler release";
+    case JobReason::kJobHeldAdmin: return "Job is in held state, pending scheduler release";
     case JobReason::kReqNodeNotAvail:
       return "Required node not available (down, drained or reserved)";
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -60,16 +55,17 @@ Error why_not_at_once(JobReason reason) {
     case JobReason::kBeginTime:
     case JobReason::kDependency:
     case JobReason::kJobHeldUser:
-    case JobReason::kJobHeldAdmin:
-      return Error{ErrorCode::kInvalidDependency, {}};
+    case JobReason::kJobHeldAdmin: return Error{ErrorCode::kInvalidDependency, {}};
     default:
       const std::string_view text = why_not_now(reason);
-      return text.empty() ? Error{ErrorCode::kNodesBusy, {}} : Error{ErrorCode::kError, std::string(text)};
+      return text.empty() ? Error{ErrorCode::kNodesBusy, {}}
+                          : Error{ErrorCode::kError, std::string(text)};
   }
 }
 
 class Waiter {
-  // A handler that was on its way already when this Waiter ended is called by the next run of `io_`.
+  // A handler that was on its way already when this Waiter ended is called by the next run of
+  // `io_`.
   template <class Action>
   auto while_here(Action action) {
     return [here = std::weak_ptr<const bool>(here_), action](const auto& error, auto...) {
@@ -78,12 +74,8 @@ class Waiter {
   }
 
  public:
-  Waiter(Client& client,
-         boost::asio::io_context& io,
-         JobWatch& watch,
-         const Submission& submission,
-         CommandSet command,
-         const std::vector<JobSpec>& components)
+  Waiter(Client& client, boost::asio::io_context& io, JobWatch& watch, const Submission& submission,
+         CommandSet command, const std::vector<JobSpec>& components)
       : client_(client),
         io_(io),
         watch_(watch),
@@ -148,13 +140,16 @@ class Waiter {
 
   void give_up(const Error& why) {
     const bool busy = why.code == ErrorCode::kNodesBusy;
-    if (salloc_ && !is_at_once()) print_error(name_, "Unable to allocate resources: Connection timed out");
+    if (salloc_ && !is_at_once())
+      print_error(name_, "Unable to allocate resources: Connection timed out");
     else report_failure(name_, busy ? "Unable to allocate resources" : what_failed(), why);
     if (salloc_ && !quiet()) say_revoked();
     finish(busy ? immediate_exit() : error_exit());
   }
 
-  void say_revoked() const { say(name_, fmt::format("Job allocation {} has been revoked.", out_.job)); }
+  void say_revoked() const {
+    say(name_, fmt::format("Job allocation {} has been revoked.", out_.job));
+  }
 
   void updated(const protocol::JobWatchUpdate& update) {
     if (!update.message.empty()) say(name_, update.message);
@@ -267,11 +262,8 @@ void say(std::string_view command, std::string_view text) {
                static_cast<int>(text.size()), text.data());
 }
 
-Allocated allocate(Client& client,
-                   boost::asio::io_context& io,
-                   JobWatch& watch,
-                   const Submission& submission,
-                   CommandSet command,
+Allocated allocate(Client& client, boost::asio::io_context& io, JobWatch& watch,
+                   const Submission& submission, CommandSet command,
                    const std::vector<JobSpec>& components) {
   return Waiter(client, io, watch, submission, command, components).run();
 }
@@ -280,7 +272,8 @@ JobFacts facts_of(const Allocated& allocated, const JobSpec& spec, const Cluster
   JobFacts facts;
   facts.job = allocated.job;
   auto told = std::make_shared<JobSpec>(spec);
-  if (told->oom_kill_step == Toggle::kDefault && has_option(config.task_plugin_param, "OOMKillStep")) {
+  if (told->oom_kill_step == Toggle::kDefault &&
+      has_option(config.task_plugin_param, "OOMKillStep")) {
     told->oom_kill_step = Toggle::kYes;
   }
   facts.spec = std::move(told);
@@ -296,8 +289,7 @@ JobFacts facts_of(const Allocated& allocated, const JobSpec& spec, const Cluster
   return facts;
 }
 
-std::vector<JobFacts> het_facts_of(const Allocated& allocated,
-                                   const std::vector<JobSpec>& specs,
+std::vector<JobFacts> het_facts_of(const Allocated& allocated, const std::vector<JobSpec>& specs,
                                    const ClusterConfig& config) {
   std::vector<JobFacts> all;
   for (size_t i = 0; i < std::min(specs.size(), allocated.grant.components.size()); ++i) {

@@ -21,18 +21,15 @@ struct Allocated {
   Duration wait_time{0};
 };
 
-// `components`: further ones of a heterogeneous job. Runs the event loop meanwhile. Afterwards `watch` goes on following the job; the caller exchanges
-// its handlers. SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel the job while it waits.
-[[nodiscard]] Allocated allocate(Client& client,
-                                 boost::asio::io_context& io,
-                                 JobWatch& watch,
-                                 const Submission& submission,
-                                 CommandSet command,
+// `components`: further ones of a heterogeneous job. Runs the event loop meanwhile. Afterwards
+// `watch` goes on following the job; the caller exchanges its handlers. SIGINT, SIGTERM, SIGHUP and
+// SIGQUIT cancel the job while it waits.
+[[nodiscard]] Allocated allocate(Client& client, boost::asio::io_context& io, JobWatch& watch,
+                                 const Submission& submission, CommandSet command,
                                  const std::vector<JobSpec>& components = {});
 
 // The job as environments tell of it.
-[[nodiscard]] JobFacts facts_of(const Allocated& allocated,
-                                const JobSpec& spec,
+[[nodiscard]] JobFacts facts_of(const Allocated& allocated, const JobSpec& spec,
                                 const ClusterConfig& config);
 
 // The same of each component of a heterogeneous job; `specs` in their order.
@@ -40,7 +37,8 @@ struct Allocated {
                                                  const std::vector<JobSpec>& specs,
                                                  const ClusterConfig& config);
 
-// Gives the job back; waits for the controller for a while when it is away. False when the job was over already.
+// Gives the job back; waits for the controller for a while when it is away. False when the job was
+// over already.
 bool end_allocation(Client& client, JobId job, int32_t wait_status);
 
 // As scancel: `target` is a job or a step.

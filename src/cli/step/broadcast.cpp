@@ -33,7 +33,9 @@ namespace {
 
 constexpr int kFailed = 255;
 
-int64_t nanoseconds(const timespec& time) { return time.tv_sec * int64_t{1000000000} + time.tv_nsec; }
+int64_t nanoseconds(const timespec& time) {
+  return time.tv_sec * int64_t{1000000000} + time.tv_nsec;
+}
 
 std::string date_text(time_t time) {
   char text[32];
@@ -46,7 +48,8 @@ std::string date_text(time_t time) {
 Compression compression_of(std::string_view command, std::string_view name) {
   if (name.empty() || iequals(name, "lz4")) return Compression::kLz4;
   if (!iequals(name, "none")) {
-    print_error(command, fmt::format("Compression type '{}' unknown, disabling compression support.", name));
+    print_error(command,
+                fmt::format("Compression type '{}' unknown, disabling compression support.", name));
   }
   return Compression::kNone;
 }
@@ -99,9 +102,13 @@ struct Broadcast::Source {
   }
 };
 
-int Broadcast::send(JobId job, StepNumber step, const std::string& name) { return send({{job, step, {}}, name}); }
+int Broadcast::send(JobId job, StepNumber step, const std::string& name) {
+  return send({{job, step, {}}, name});
+}
 
-int Broadcast::send_to(const std::string& nodes) { return send({{kNoJob, protocol::kWholeJob, nodes}, {}}); }
+int Broadcast::send_to(const std::string& nodes) {
+  return send({{kNoJob, protocol::kWholeJob, nodes}, {}});
+}
 
 int Broadcast::send(const Receivers& receivers) {
   Source source;
@@ -128,11 +135,14 @@ void Broadcast::show_source(const Source& source) const {
 
 int Broadcast::report_refusal(const Receivers& receivers, const Error& error) const {
   if (receivers.name.empty()) {
-    print_error(options_.command, fmt::format("REQUEST_FILE_BCAST({}): {}", receivers.request.node_list, error_text(error)));
+    print_error(options_.command, fmt::format("REQUEST_FILE_BCAST({}): {}",
+                                              receivers.request.node_list, error_text(error)));
   } else {
     const bool of_another = error.code == ErrorCode::kAccessDenied;
-    const std::string why = of_another ? std::string(error_sentence(ErrorCode::kInvalidUser)) : error_text(error);
-    print_error(options_.command, fmt::format("Slurm job {} lookup error: {}", receivers.name, why));
+    const std::string why =
+        of_another ? std::string(error_sentence(ErrorCode::kInvalidUser)) : error_text(error);
+    print_error(options_.command,
+                fmt::format("Slurm job {} lookup error: {}", receivers.name, why));
   }
   return kFailed;
 }
@@ -142,10 +152,12 @@ int Broadcast::get_ticket(const Receivers& receivers) {
   if (!reply) return report_refusal(receivers, reply.error());
   ticket_ = std::move(*reply);
   const auto ticket = wire::decode<protocol::BroadcastTicket>(ticket_.ticket);
-  if (!ticket || ticket->nodes.empty()) return report_refusal(receivers, {ErrorCode::kError, "it has no nodes"});
+  if (!ticket || ticket->nodes.empty())
+    return report_refusal(receivers, {ErrorCode::kError, "it has no nodes"});
   nodes_ = ticket->nodes;
   if (options_.verbose > 0) {
-    if (!receivers.name.empty()) say(options_.command, fmt::format("jobid      = {}", receivers.name));
+    if (!receivers.name.empty())
+      say(options_.command, fmt::format("jobid      = {}", receivers.name));
     say(options_.command, fmt::format("node_list  = {}", ticket_.node_list));
   }
   return 0;
@@ -167,26 +179,32 @@ int Broadcast::send_file(Source& source, const std::string& suffix) {
   auto next = source.read(options_.block_bytes);
   for (block.number = 1;; ++block.number) {
     if (!next) {
-      print_error(options_.command, fmt::format("Can't read `{}`: {}", source.path, errno_text(errno)));
+      print_error(options_.command,
+                  fmt::format("Can't read `{}`: {}", source.path, errno_text(errno)));
       block.action = BlockAction::kAbort;
       (void)send_block(std::move(block));
       return kFailed;
     }
     block.data = std::move(*next);
-    next = block.data.size() < options_.block_bytes ? std::string() : source.read(options_.block_bytes);
+    next = block.data.size() < options_.block_bytes ? std::string()
+                                                    : source.read(options_.block_bytes);
     block.last = next && next->empty();
     block.raw_bytes = static_cast<uint32_t>(block.data.size());
     raw += block.data.size();
     block.compression = options_.compression;
     if (block.compression == Compression::kLz4) {
-      std::string out(static_cast<size_t>(LZ4_compressBound(static_cast<int>(block.raw_bytes))), '\0');
-      const int size = LZ4_compress_default(block.data.data(), out.data(), static_cast<int>(block.raw_bytes),
-                                            static_cast<int>(out.size()));
+      std::string out(static_cast<size_t>(LZ4_compressBound(static_cast<int>(block.raw_bytes))),
+                      '\0');
+      const int size =
+          LZ4_compress_default(block.data.data(), out.data(), static_cast<int>(block.raw_bytes),
+                               static_cast<int>(out.size()));
       out.resize(static_cast<size_t>(std::max(size, 0)));
       block.data = std::move(out);
       packed += block.data.size();
     }
-    if (options_.verbose > 1) say(options_.command, fmt::format("debug:  block {}, size {}", block.number, block.data.size()));
+    if (options_.verbose > 1)
+      say(options_.command,
+          fmt::format("debug:  block {}, size {}", block.number, block.data.size()));
     if (const int status = send_block(block); status != 0) {
       block.data.clear();
       block.action = BlockAction::kAbort;
@@ -197,9 +215,11 @@ int Broadcast::send_file(Source& source, const std::string& suffix) {
   }
   if (options_.verbose > 0 && options_.compression != Compression::kNone && raw > 0) {
     const auto spent = std::chrono::steady_clock::now() - began;
-    const auto percent = (static_cast<int64_t>(raw) - static_cast<int64_t>(packed)) * 100 / static_cast<int64_t>(raw);
-    say(options_.command, fmt::format("File compressed from {} to {} ({} percent) in {} usec", raw, packed, percent,
-                                      std::chrono::duration_cast<std::chrono::microseconds>(spent).count()));
+    const auto percent = (static_cast<int64_t>(raw) - static_cast<int64_t>(packed)) * 100 /
+                         static_cast<int64_t>(raw);
+    say(options_.command,
+        fmt::format("File compressed from {} to {} ({} percent) in {} usec", raw, packed, percent,
+                    std::chrono::duration_cast<std::chrono::microseconds>(spent).count()));
   }
   return 0;
 }
@@ -218,7 +238,9 @@ int Broadcast::send_libraries() {
     Source source;
     if (const int status = source.open(options_.command, object); status != 0) return status;
     show_source(source);
-    if (const int status = send_file(source, folder + object.substr(object.rfind('/'))); status != 0) return status;
+    if (const int status = send_file(source, folder + object.substr(object.rfind('/')));
+        status != 0)
+      return status;
   }
   return 0;
 }
@@ -226,7 +248,8 @@ int Broadcast::send_libraries() {
 // The first agent that can be reached passes it on.
 Result<protocol::SendBlockReply> Broadcast::ask(const protocol::SendBlockRequest& request) {
   constexpr uint32_t kLevels = 8;  // of the deepest tree, and the way to it
-  const Duration level = options_.timeout > Duration(0) ? options_.timeout : client_.config().message_timeout;
+  const Duration level =
+      options_.timeout > Duration(0) ? options_.timeout : client_.config().message_timeout;
   Result<protocol::SendBlockReply> reply = failure(ErrorCode::kUnreachable);
   for (size_t tries = nodes_.size(); tries > 0; --tries) {
     NodeConfig node;
@@ -250,13 +273,16 @@ int Broadcast::send_block(BroadcastBlock block) {
   request.timeout = options_.timeout;
   const auto reply = ask(request);
   if (!reply) {
-    if (!quiet) print_error(options_.command, fmt::format("REQUEST_FILE_BCAST({}): {}", nodes_.front().name, error_text(reply.error())));
+    if (!quiet)
+      print_error(options_.command, fmt::format("REQUEST_FILE_BCAST({}): {}", nodes_.front().name,
+                                                error_text(reply.error())));
     return kFailed;
   }
   int status = 0;
   for (const protocol::BlockFailure& failed : reply->failed) {
     const std::string why = failed.text.empty() ? errno_text(failed.error) : failed.text;
-    if (!quiet) print_error(options_.command, fmt::format("REQUEST_FILE_BCAST({}): {}", failed.node, why));
+    if (!quiet)
+      print_error(options_.command, fmt::format("REQUEST_FILE_BCAST({}): {}", failed.node, why));
     status = std::max(status, failed.error != 0 ? failed.error : kFailed);
   }
   return std::min(status, kFailed);

@@ -33,9 +33,10 @@ struct BroadcastOptions {
 
 class Broadcast {
  public:
-  Broadcast(Client& client, BroadcastOptions options) : client_(client), options_(std::move(options)) {}
-  // To the nodes of the job, or of one step; `name` is what it is called in messages. 0, or the exit status that says why
-  // not: an errno of the nodes, or 255. It was said.
+  Broadcast(Client& client, BroadcastOptions options)
+      : client_(client), options_(std::move(options)) {}
+  // To the nodes of the job, or of one step; `name` is what it is called in messages. 0, or the
+  // exit status that says why not: an errno of the nodes, or 255. It was said.
   int send(JobId job, StepNumber step, const std::string& name);
   // The same to these nodes, without a job.
   int send_to(const std::string& nodes);

@@ -56,17 +56,22 @@ std::string signal_text(const std::string& given) {
   const size_t first = colon == std::string::npos ? 0 : colon + 1;
   const auto number = parse_signal(given.substr(first, at == std::string::npos ? at : at - first));
   if (!number || signal_name(*number).empty()) return given;
-  return fmt::format("{}{}{}", given.substr(0, first), signal_name(*number), at == std::string::npos ? "" : given.substr(at));
+  return fmt::format("{}{}{}", given.substr(0, first), signal_name(*number),
+                     at == std::string::npos ? "" : given.substr(at));
 }
 
 // Options whose values are not shown as they were given.
 const std::map<std::string_view, Shown>& shown_otherwise() {
   using S = const Submission&;
   using G = const std::string&;
-  static const Shown requeue = [](S s, G) { return s.job.requeue == Toggle::kNo ? "no-requeue" : "requeue"; };
+  static const Shown requeue = [](S s, G) {
+    return s.job.requeue == Toggle::kNo ? "no-requeue" : "requeue";
+  };
   static const Shown memory = [](S s, G) { return memory_text(s.job.memory_mib); };
   static const Shown sharing = [](S s, G) { return sharing_text(s.job.sharing); };
-  static const Shown bell = [](S s, G) { return s.settings.bell.value_or(false) ? "bell-always" : "bell-never"; };
+  static const Shown bell = [](S s, G) {
+    return s.settings.bell.value_or(false) ? "bell-always" : "bell-never";
+  };
   static const std::map<std::string_view, Shown> rows = {
       {"bcast", [](S, G given) { return given.empty() ? "set" : given; }},
       {"begin", [](S s, G) { return format_time(s.job.begin); }},
@@ -77,8 +82,10 @@ const std::map<std::string_view, Shown>& shown_otherwise() {
       {"exclusive", sharing},
       {"get-user-env", [](S, G given) { return given.empty() ? "0" : given; }},
       {"gres", [](S, G given) { return "gres:" + given; }},
-      {"immediate", [](S s, G) { return std::to_string(s.settings.immediate_seconds.value_or(1)); }},
-      {"kill-command", [](S s, G) { return std::string(signal_name(s.settings.kill_signal.value_or(SIGTERM))); }},
+      {"immediate",
+       [](S s, G) { return std::to_string(s.settings.immediate_seconds.value_or(1)); }},
+      {"kill-command",
+       [](S s, G) { return std::string(signal_name(s.settings.kill_signal.value_or(SIGTERM))); }},
       {"kill-on-bad-exit", [](S s, G) { return std::to_string(s.step.kill_on_bad_exit); }},
       {"mem", memory},
       {"mem-per-cpu", memory},
@@ -102,13 +109,16 @@ const std::map<std::string_view, Shown>& shown_otherwise() {
 
 }  // namespace
 
-std::string OptionParser::shown_value(const Row& row, const Given& given, const Submission& applied) const {
+std::string OptionParser::shown_value(const Row& row, const Given& given,
+                                      const Submission& applied) const {
   const std::string_view name = row.option->name;
   const bool stream = name == "output" || name == "error" || name == "input";
   if (stream && command_ == kSbatch) return path_text(given.value);
   if (name == "input" && given.value == "none") return "/dev/null";
-  if (const auto at = shown_otherwise().find(name); at != shown_otherwise().end()) return at->second(applied, given.value);
-  const bool has_value = given.has_value && row.option->argument_of(command_) != OptionArgument::kNone;
+  if (const auto at = shown_otherwise().find(name); at != shown_otherwise().end())
+    return at->second(applied, given.value);
+  const bool has_value =
+      given.has_value && row.option->argument_of(command_) != OptionArgument::kNone;
   return has_value ? given.value : "set";
 }
 
@@ -134,7 +144,9 @@ void OptionParser::tell_of_hint() const {
   if (hint_fault() == HintFault::kBothTyped) {
     say(name, fmt::format("{} (other then --cpu-bind=verbose). Ignoring --hint.", kBegin));
   } else if (hint_fault() == HintFault::kBothInEnvironment) {
-    say(name, fmt::format("{}, but more than one set by environment variables. Ignoring SLURM_HINT.", kBegin));
+    say(name,
+        fmt::format("{}, but more than one set by environment variables. Ignoring SLURM_HINT.",
+                    kBegin));
   }
 }
 
@@ -144,18 +156,23 @@ void say_debug(std::string_view command, uint32_t verbose, std::string_view text
 
 void say_plugins(std::string_view command, uint32_t verbose, const ClusterConfig& config) {
   const bool munge = config.auth_type == "auth/munge";
-  say_debug(command, verbose, fmt::format("{}: init: {} authentication plugin loaded", config.auth_type, munge ? "Munge" : "Slurm"));
+  say_debug(command, verbose,
+            fmt::format("{}: init: {} authentication plugin loaded", config.auth_type,
+                        munge ? "Munge" : "Slurm"));
 }
 
 void say_propagated(std::string_view command, const Submission& submission) {
-  constexpr std::string_view kOrder[] = {"CPU", "FSIZE", "DATA", "STACK", "CORE", "RSS", "NPROC", "NOFILE", "MEMLOCK", "AS"};
+  constexpr std::string_view kOrder[] = {"CPU", "FSIZE", "DATA",   "STACK",   "CORE",
+                                         "RSS", "NPROC", "NOFILE", "MEMLOCK", "AS"};
   const uint32_t verbose = submission.settings.verbose;
   const std::vector<uint64_t>& limits = submission.job.limits;
   for (const std::string_view name : kOrder) {
     const auto place = static_cast<size_t>(rlimit_number(name).value_or(0)) * 2;
-    if (place + 1 < limits.size()) say_debug(command, verbose, fmt::format("propagating RLIMIT_{}={}", name, limits[place]));
+    if (place + 1 < limits.size())
+      say_debug(command, verbose, fmt::format("propagating RLIMIT_{}={}", name, limits[place]));
   }
-  say_debug(command, verbose, fmt::format("propagating SLURM_PRIO_PROCESS={}", getpriority(PRIO_PROCESS, 0)));
+  say_debug(command, verbose,
+            fmt::format("propagating SLURM_PRIO_PROCESS={}", getpriority(PRIO_PROCESS, 0)));
   say_debug(command, verbose, fmt::format("propagating UMASK={:04o}", submission.job.umask));
 }
 

@@ -1,4 +1,5 @@
-// What -vv of sbatch, srun and salloc prints besides the options (OptionParser::print_defined()): lines "debug:  …".
+// What -vv of sbatch, srun and salloc prints besides the options (OptionParser::print_defined()):
+// lines "debug:  …".
 #pragma once
 
 #include <string_view>

@@ -22,31 +22,23 @@ void MpiHub::received(size_t node, MpiMessage message) {
   message.from = static_cast<uint32_t>(node);
   std::erase_if(message.nodes, [this](uint32_t other) { return other >= gone_.size(); });
   switch (message.kind) {
-    case MpiMessageKind::kFence:
-      return fence(std::move(message));
+    case MpiMessageKind::kFence: return fence(std::move(message));
     case MpiMessageKind::kRequest:
-    case MpiMessageKind::kReply:
-      return pass_on(std::move(message));
+    case MpiMessageKind::kReply: return pass_on(std::move(message));
     case MpiMessageKind::kTaskLost:
       for (size_t other = 0; other < gone_.size(); ++other) {
         if (other != node && !gone_[other]) handlers_.send(other, message);
       }
       return;
-    case MpiMessageKind::kPublish:
-      return publish(message);
-    case MpiMessageKind::kLookup:
-      return look_up(std::move(message));
-    case MpiMessageKind::kUnpublish:
-      return unpublish(message);
-    case MpiMessageKind::kAbort:
-      return handlers_.on_abort(message);
-    case MpiMessageKind::kSpawn:
-      return handlers_.on_spawn(message);
+    case MpiMessageKind::kPublish: return publish(message);
+    case MpiMessageKind::kLookup: return look_up(std::move(message));
+    case MpiMessageKind::kUnpublish: return unpublish(message);
+    case MpiMessageKind::kAbort: return handlers_.on_abort(message);
+    case MpiMessageKind::kSpawn: return handlers_.on_spawn(message);
     case MpiMessageKind::kReady:
       if (ready_.insert(message.from).second && ready_.size() == gone_.size()) handlers_.on_ready();
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -137,7 +129,8 @@ void MpiHub::publish(const MpiMessage& message) {
   if (!given) return answer(message, kNoRoom);
   const size_t bytes = given->name.size() + given->value.size();
   if (name_bytes_ + bytes > kMaxNameBytes) return answer(message, kNoRoom);
-  if (!names_.emplace(given->name, given->value).second) return answer(message, protocol::kNameTaken);
+  if (!names_.emplace(given->name, given->value).second)
+    return answer(message, protocol::kNameTaken);
   name_bytes_ += bytes;
   answer(message, 0);
   const auto waiting = waiting_.extract(given->name);
@@ -164,10 +157,8 @@ void MpiHub::node_gone(size_t node) {
   if (gone_[node]) return;
   gone_[node] = true;
   std::vector<std::string> names;
-  for (const auto& [name, rounds] : fences_)
-    names.push_back(name);
-  for (const std::string& name : names)
-    finish_rounds(name);
+  for (const auto& [name, rounds] : fences_) names.push_back(name);
+  for (const std::string& name : names) finish_rounds(name);
 }
 
 }  // namespace sluice::cli

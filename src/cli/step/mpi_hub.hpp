@@ -1,6 +1,6 @@
 // Where the MPI parts of a step's daemons meet: srun. Gathers what each node puts into a fence and
-// gives all of it to all of them; passes questions and answers on; keeps the names that tasks publish, and hands on what
-// they want started. Knows no sockets.
+// gives all of it to all of them; passes questions and answers on; keeps the names that tasks
+// publish, and hands on what they want started. Knows no sockets.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class MpiHub {
   struct Handlers {
     std::function<void(size_t node, const protocol::MpiMessage&)> send;
     std::function<void(const protocol::MpiMessage&)> on_abort;  // a task wants the step to end
-    std::function<void(const protocol::MpiMessage&)> on_spawn{};  // it wants another one; spawned() answers
+    // it wants another one; spawned() answers
+    std::function<void(const protocol::MpiMessage&)> on_spawn{};
     std::function<void()> on_ready{};  // all tasks have begun MPI, in a step that was spawned
   };
   MpiHub(size_t nodes, Handlers handlers) : gone_(nodes), handlers_(std::move(handlers)) {}
@@ -51,9 +52,10 @@ class MpiHub {
   std::set<uint32_t> ready_;  // nodes
   Handlers handlers_;
   std::map<std::string, std::deque<Round>> fences_;
-  std::map<std::string, std::string> names_;                        // published
-  size_t name_bytes_ = 0;                                           // of names_
-  std::map<std::string, std::vector<protocol::MpiMessage>> waiting_;  // look-ups of names that are not there yet
+  std::map<std::string, std::string> names_;  // published
+  size_t name_bytes_ = 0;                     // of names_
+  // look-ups of names that are not there yet
+  std::map<std::string, std::vector<protocol::MpiMessage>> waiting_;
 };
 
 }  // namespace sluice::cli

@@ -73,13 +73,15 @@ class SpawnSetup {
   void give(int ours, int theirs) {
     if (ours >= 0) ::posix_spawn_file_actions_adddup2(&actions_, ours, theirs);
   }
-  [[nodiscard]] Result<pid_t> run(const std::vector<std::string>& words, const Environment& environment) const {
+  [[nodiscard]] Result<pid_t> run(const std::vector<std::string>& words,
+                                  const Environment& environment) const {
     const std::vector<char*> argv = exec_pointers(words);
     const std::vector<char*> envp = environment.exec_pointers();
     // sockets of asio would go along, and daemons would not see that we closed ours
     static_cast<void>(::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC));
     pid_t pid = -1;
-    const int error = ::posix_spawn(&pid, "/proc/self/exe", &actions_, &attributes_, argv.data(), envp.data());
+    const int error =
+        ::posix_spawn(&pid, "/proc/self/exe", &actions_, &attributes_, argv.data(), envp.data());
     if (error != 0) return failure(errno_text(error));
     return pid;
   }
@@ -91,8 +93,13 @@ class SpawnSetup {
 
 }  // namespace
 
-MpiSpawner::MpiSpawner(boost::asio::io_context& io, SpawnPlace place, int output, int error, Handlers handlers)
-    : io_(io), place_(std::move(place)), output_(output), error_(error), handlers_(std::move(handlers)) {}
+MpiSpawner::MpiSpawner(boost::asio::io_context& io, SpawnPlace place, int output, int error,
+                       Handlers handlers)
+    : io_(io),
+      place_(std::move(place)),
+      output_(output),
+      error_(error),
+      handlers_(std::move(handlers)) {}
 
 MpiSpawner::~MpiSpawner() {
   end();
@@ -150,14 +157,15 @@ Status MpiSpawner::launch(const MpiSpawnRequest& request, Child& child) const {
 }
 
 void MpiSpawner::listen(const std::shared_ptr<Child>& child) {
-  child->report.async_read_some(boost::asio::buffer(child->buffer),
-                                [this, child](const boost::system::error_code& error, size_t bytes) {
-                                  if (child->abandoned) return;
-                                  if (error) return over(child);
-                                  child->heard.append(child->buffer.data(), bytes);
-                                  heard(child);
-                                  listen(child);
-                                });
+  child->report.async_read_some(
+      boost::asio::buffer(child->buffer),
+      [this, child](const boost::system::error_code& error, size_t bytes) {
+        if (child->abandoned) return;
+        if (error) return over(child);
+        child->heard.append(child->buffer.data(), bytes);
+        heard(child);
+        listen(child);
+      });
 }
 
 void MpiSpawner::heard(const std::shared_ptr<Child>& child) {

@@ -1,5 +1,5 @@
-// MPI_Comm_spawn: what a task asks for is a step of its own in the same job. Another srun starts it, which shares our
-// streams; it tells by a pipe when the step's tasks have begun MPI.
+// MPI_Comm_spawn: what a task asks for is a step of its own in the same job. Another srun starts
+// it, which shares our streams; it tells by a pipe when the step's tasks have begun MPI.
 #pragma once
 
 #include <array>
@@ -27,7 +27,8 @@ class MpiSpawner {
     std::function<void(std::string_view why)> on_error;
   };
   // The new steps write to `output` and `error`.
-  MpiSpawner(boost::asio::io_context& io, SpawnPlace place, int output, int error, Handlers handlers);
+  MpiSpawner(boost::asio::io_context& io, SpawnPlace place, int output, int error,
+             Handlers handlers);
   MpiSpawner(const MpiSpawner&) = delete;
   MpiSpawner& operator=(const MpiSpawner&) = delete;
   ~MpiSpawner();  // as end()

@@ -11,7 +11,8 @@
 
 namespace sluice::cli {
 
-// A folder, or nothing that is a path, makes it a file named after the step: under a passing name until that has a number.
+// A folder, or nothing that is a path, makes it a file named after the step: under a passing name
+// until that has a number.
 std::string ProgramBroadcast::destination(bool& unnamed, const std::string& folder) const {
   std::string wanted = *submission_.settings.broadcast;
   if (wanted.empty()) {
@@ -43,8 +44,10 @@ std::optional<int> ProgramBroadcast::send(JobId job, StepSpec& step) {
   const auto usual = option_value(config.bcast_parameters, "Compression");
   if (settings.compress) what.compression = compression_of("srun", *settings.compress);
   else if (usual) what.compression = compression_of("srun", *usual);
-  what.send_libraries = settings.send_libraries.value_or(has_option(config.bcast_parameters, "send_libs"));
-  what.exclude = excluded_folders(settings.broadcast_exclude ? *settings.broadcast_exclude : join(config.bcast_exclude, ","));
+  what.send_libraries =
+      settings.send_libraries.value_or(has_option(config.bcast_parameters, "send_libs"));
+  what.exclude = excluded_folders(settings.broadcast_exclude ? *settings.broadcast_exclude
+                                                             : join(config.bcast_exclude, ","));
   step.broadcast = what.destination;
   step.broadcast_libraries = what.send_libraries;
   sent_.emplace(client_, std::move(what));
@@ -52,7 +55,8 @@ std::optional<int> ProgramBroadcast::send(JobId job, StepSpec& step) {
   if (step.broadcast_unnamed) nodes_ = sent_->nodes();
   if (status == 0) return std::nullopt;
   keep(nullptr);
-  print_error("srun", fmt::format("fatal: Failed to broadcast '{}'. Step launch aborted.", *program));
+  print_error("srun",
+              fmt::format("fatal: Failed to broadcast '{}'. Step launch aborted.", *program));
   return error_exit();
 }
 
@@ -60,7 +64,9 @@ void ProgramBroadcast::keep(const StepLayout* layout) {
   if (!sent_) return;
   std::vector<std::string> rest;
   for (const std::string& name : nodes_) {
-    const bool needed = layout != nullptr && std::ranges::any_of(layout->nodes, [&](const StepNode& node) { return node.name == name; });
+    const bool needed =
+        layout != nullptr &&
+        std::ranges::any_of(layout->nodes, [&](const StepNode& node) { return node.name == name; });
     if (!needed) rest.push_back(name);
   }
   sent_->remove(std::move(rest));

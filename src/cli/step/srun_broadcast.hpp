@@ -11,10 +11,11 @@ namespace sluice::cli {
 
 class ProgramBroadcast {
  public:
-  ProgramBroadcast(Client& client, const Submission& submission) : client_(client), submission_(submission) {}
+  ProgramBroadcast(Client& client, const Submission& submission)
+      : client_(client), submission_(submission) {}
 
-  // Sends the program of `step` to the job's nodes and says in `step` where it is. No-op without --bcast. An exit status
-  // when it cannot be; it was said.
+  // Sends the program of `step` to the job's nodes and says in `step` where it is. No-op without
+  // --bcast. An exit status when it cannot be; it was said.
   std::optional<int> send(JobId job, StepSpec& step);
   // The step is on these nodes: the others do not need it. With no layout there is no step.
   void keep(const StepLayout* layout);

@@ -13,8 +13,7 @@
 
 namespace sluice::cli {
 
-int run_srun_script(const std::string& program,
-                    const std::vector<std::string>& arguments,
+int run_srun_script(const std::string& program, const std::vector<std::string>& arguments,
                     const Environment& environment) {
   if (access(program.c_str(), R_OK | X_OK) != 0) {
     say("srun", fmt::format("Access denied for {}: {}", program, errno_text(errno)));

@@ -19,9 +19,10 @@ namespace sluice::cli {
 namespace {
 
 constexpr auto kFirstPause = std::chrono::milliseconds(20);
-constexpr auto kLongestPause = std::chrono::milliseconds(500);  // also for which the controller may keep an answer back
-// An srun may be over before the controller has heard of its step's end: the next one says nothing of
-// processors that are busy for so short a time.
+// also for which the controller may keep an answer back
+constexpr auto kLongestPause = std::chrono::milliseconds(500);
+// An srun may be over before the controller has heard of its step's end: the next one says nothing
+// of processors that are busy for so short a time.
 constexpr auto kSettleTime = std::chrono::milliseconds(300);
 
 void report_unable(const protocol::CreateStepRequest& request, std::string_view why) {
@@ -30,7 +31,8 @@ void report_unable(const protocol::CreateStepRequest& request, std::string_view 
 
 // `waited`: the job was there when it was first asked for a step.
 void report_refusal(const protocol::CreateStepRequest& request, const Error& error, bool waited) {
-  if (waited && error.code == ErrorCode::kAlreadyDone) return report_unable(request, error_sentence(error.code));
+  if (waited && error.code == ErrorCode::kAlreadyDone)
+    return report_unable(request, error_sentence(error.code));
   switch (error.code) {
     case ErrorCode::kInvalidJobId:
     case ErrorCode::kJobPending:
@@ -48,14 +50,15 @@ void report_refusal(const protocol::CreateStepRequest& request, const Error& err
       for (const std::string& line : split(error_text(error), '\n')) print_error("srun", line);
       return;
     case ErrorCode::kInvalidGres:
-      if (!error.text.empty() && error.text != error_sentence(error.code)) print_error("srun", error.text);
+      if (!error.text.empty() && error.text != error_sentence(error.code))
+        print_error("srun", error.text);
       return report_unable(request, error_sentence(error.code));
     default: report_unable(request, error_text(error));
   }
 }
 
-Result<std::vector<protocol::CreateStepReply>> ask(Client& client,
-                                                   const std::vector<protocol::CreateStepRequest>& requests) {
+Result<std::vector<protocol::CreateStepReply>> ask(
+    Client& client, const std::vector<protocol::CreateStepRequest>& requests) {
   if (requests.size() == 1) {
     auto reply = client.call<protocol::CreateStepReply>(requests.front());
     if (!reply) return tl::unexpected(reply.error());
@@ -75,9 +78,9 @@ Error give_up(const protocol::CreateStepRequest& request, int signal) {
 
 }  // namespace
 
-Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
-                                                            std::vector<protocol::CreateStepRequest> requests,
-                                                            const StepRequestOptions& options) {
+Result<std::vector<protocol::CreateStepReply>> create_steps(
+    Client& client, std::vector<protocol::CreateStepRequest> requests,
+    const StepRequestOptions& options) {
   const protocol::CreateStepRequest& request = requests.front();
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
@@ -87,7 +90,8 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
   while (true) {
     const auto asked = Clock::now();
     const bool may_overlap = options.or_overlap && request.spec.overlap != OverlapKind::kOverlap;
-    if (!options.immediate && !may_overlap) requests.front().patience = said ? kLongestPause : kSettleTime;
+    if (!options.immediate && !may_overlap)
+      requests.front().patience = said ? kLongestPause : kSettleTime;
     requests.front().waited = std::chrono::duration_cast<Duration>(asked - begin);
     auto reply = ask(client, requests);
     const int interrupted = options.interrupted ? options.interrupted() : 0;
@@ -117,8 +121,9 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(Client& client,
     if (busy && !said && Clock::now() - begin >= kSettleTime) {
       said = true;
       if (!options.quiet) {
-        say("srun", fmt::format("Job {} step creation temporarily disabled, retrying ({})",
-                                request.job, error_sentence(suspended ? code : ErrorCode::kNodesBusy)));
+        say("srun",
+            fmt::format("Job {} step creation temporarily disabled, retrying ({})", request.job,
+                        error_sentence(suspended ? code : ErrorCode::kNodesBusy)));
       }
     }
     std::this_thread::sleep_until(asked + pause);  // unless the controller has waited for us
@@ -147,13 +152,15 @@ std::string address_for_daemons(const ClusterConfig& config, const std::string& 
   // To all of the cluster the controller is on their own host.
   const bool loopback = peer.starts_with("127.") || peer == "localhost";
   if (loopback && net::listens_at_one_address(config)) return address;
-  // The controller is on this host, so the way to it says nothing of the way to the nodes; it knows their addresses.
+  // The controller is on this host, so the way to it says nothing of the way to the nodes; it knows
+  // their addresses.
   return address.starts_with("127.") ? std::string() : address;
 }
 
 }  // namespace
 
-Result<IoEndpoint> listen_for_daemons(StepLink& link, const ClusterConfig& config, const std::string& granted) {
+Result<IoEndpoint> listen_for_daemons(StepLink& link, const ClusterConfig& config,
+                                      const std::string& granted) {
   const std::string address = address_for_daemons(config, granted);
   const bool there_alone = !address.empty() && net::listens_at_one_address(config);
   link.encrypt(net::uses_tls(config));

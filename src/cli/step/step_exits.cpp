@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "common/os/wait_status.hpp"
-#include "common/protocol/noded.hpp"
+#include "common/protocol/node_reports.hpp"
 #include "common/syntax/submit_values.hpp"
 
 namespace sluice::cli {
@@ -32,8 +32,7 @@ std::string task_list(const std::vector<uint32_t>& tasks) {
   std::string out = sorted.size() == 1 ? "task " : "tasks ";
   for (size_t i = 0; i < sorted.size();) {
     size_t last = i;
-    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1)
-      ++last;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
     if (i != 0) out += ',';
     out += last == i ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[last]);
     i = last + 1;
@@ -52,7 +51,8 @@ void StepExits::exited(const std::string& node, uint32_t task, int32_t status) {
   phases_[task] = status == 0 ? TaskPhase::kExited : TaskPhase::kFailed;
   ++exited_;
   fresh_[node][status].push_back(task);
-  killed_ = killed_ || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL));
+  killed_ = killed_ ||
+            (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL));
   const bool starved = status == protocol::kOutOfMemoryStatus;
   starved_ = starved_ || starved;
   worst_ = worse_of_tasks(worst_, starved ? 1 << 8 : status);
@@ -84,18 +84,22 @@ std::vector<std::string> StepExits::take_task_lines() {
   }
   std::vector<std::string> lines;
   for (const auto& [task, status] : failed) {
-    if (status == protocol::kOutOfMemoryStatus) lines.push_back(fmt::format("task {} ran out of memory", task));
-    else if (WIFSIGNALED(status)) lines.push_back(fmt::format("task {} killed by signal {}", task, WTERMSIG(status)));
-    else lines.push_back(fmt::format("task {} exited with exit code {}", task, WEXITSTATUS(status)));
+    if (status == protocol::kOutOfMemoryStatus)
+      lines.push_back(fmt::format("task {} ran out of memory", task));
+    else if (WIFSIGNALED(status))
+      lines.push_back(fmt::format("task {} killed by signal {}", task, WTERMSIG(status)));
+    else
+      lines.push_back(fmt::format("task {} exited with exit code {}", task, WEXITSTATUS(status)));
   }
   return lines;
 }
 
 std::vector<std::string> StepExits::state_lines(const std::string& step) const {
-  constexpr std::pair<TaskPhase, const char*> kWords[] = {{TaskPhase::kStarting, "unknown"},
-                                                          {TaskPhase::kRunning, "running"},
-                                                          {TaskPhase::kExited, "exited"},
-                                                          {TaskPhase::kFailed, "exited abnormally"}};
+  constexpr std::pair<TaskPhase, const char*> kWords[] = {
+      {TaskPhase::kStarting, "unknown"},
+      {TaskPhase::kRunning, "running"},
+      {TaskPhase::kExited, "exited"},
+      {TaskPhase::kFailed, "exited abnormally"}};
   std::vector<std::string> lines;
   for (const auto& [phase, word] : kWords) {
     std::vector<uint32_t> tasks;

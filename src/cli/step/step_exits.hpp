@@ -20,7 +20,8 @@ class StepExits {
 
   // Lines about tasks that failed since the last call; with `all`, of the others too ("Completed").
   [[nodiscard]] std::vector<std::string> take_lines(bool all);
-  // sattach's: those that failed since the last call, each by itself, in their order: `task 3 exited with exit code 1`.
+  // sattach's: those that failed since the last call, each by itself, in their order: `task 3
+  // exited with exit code 1`.
   [[nodiscard]] std::vector<std::string> take_task_lines();
   // `StepId=5.0 tasks 0,2-3: running` …, a line for each phase that has tasks.
   [[nodiscard]] std::vector<std::string> state_lines(const std::string& step) const;
@@ -31,7 +32,8 @@ class StepExits {
   [[nodiscard]] bool any_failed() const { return worst_ != 0; }
   // 128 and the highest signal that ended one; where none did, the highest exit code.
   [[nodiscard]] int exit_code() const;
-  // wait(2)'s status of the task that it comes from; the job ends out of memory when a task did, whatever came of the others.
+  // wait(2)'s status of the task that it comes from; the job ends out of memory when a task did,
+  // whatever came of the others.
   [[nodiscard]] int32_t wait_status() const;
 
  private:

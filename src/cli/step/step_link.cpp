@@ -35,7 +35,8 @@ bool bind_port(tcp::acceptor& acceptor, const address_v4& at, uint16_t port) {
   return false;
 }
 
-bool bind_in_range(tcp::acceptor& acceptor, const address_v4& at, const std::string& range, uint64_t random) {
+bool bind_in_range(tcp::acceptor& acceptor, const address_v4& at, const std::string& range,
+                   uint64_t random) {
   const size_t dash = range.find('-');
   const auto low = to_number<uint16_t>(range.substr(0, dash));
   const auto high = dash == std::string::npos ? low : to_number<uint16_t>(range.substr(dash + 1));
@@ -49,7 +50,8 @@ bool bind_in_range(tcp::acceptor& acceptor, const address_v4& at, const std::str
 
 }  // namespace
 
-Result<IoEndpoint> StepLink::listen(const std::string& host, const std::string& range, bool there_alone) {
+Result<IoEndpoint> StepLink::listen(const std::string& host, const std::string& range,
+                                    bool there_alone) {
   key_.resize(kKeyBytes);
   uint64_t random = 0;
   if (getrandom(key_.data(), kKeyBytes, 0) != static_cast<ssize_t>(kKeyBytes) ||
@@ -57,9 +59,11 @@ Result<IoEndpoint> StepLink::listen(const std::string& host, const std::string& 
     return failure("no random numbers to be had");
   }
   boost::system::error_code bad;
-  const address_v4 at = there_alone ? boost::asio::ip::make_address_v4(host, bad) : address_v4::any();
+  const address_v4 at =
+      there_alone ? boost::asio::ip::make_address_v4(host, bad) : address_v4::any();
   if (bad) return failure("unable to listen for step daemons: " + host + " is no address of IPv4");
-  const bool bound = range.empty() ? bind_port(acceptor_, at, 0) : bind_in_range(acceptor_, at, range, random);
+  const bool bound =
+      range.empty() ? bind_port(acceptor_, at, 0) : bind_in_range(acceptor_, at, range, random);
   if (!bound) return failure("unable to listen for step daemons: no free port");
   return IoEndpoint{host, acceptor_.local_endpoint().port(), key_};
 }
@@ -109,18 +113,22 @@ void StepLink::take(tcp::socket socket) {
   make_room();
   auto connection = FrameConnection::make(std::move(socket), kMaxUnprovedFrame);
   if (encrypted_) connection->secure(SecureStream::Side::kAccepted, key_);
-  strangers_.push_back({connection, address, std::chrono::steady_clock::now() + kPatience, {}, {}, 0});
+  strangers_.push_back(
+      {connection, address, std::chrono::steady_clock::now() + kPatience, {}, {}, 0});
   connection->start({[this, connection](Frame frame) { heard(connection, std::move(frame)); },
                      [this, raw = connection.get()] { closed(raw); }, nullptr});
   if (strangers_.size() == 1) drop_late_ones();
 }
 
-// Every node's daemon may come at once. Beyond that somebody floods the port: where most come from, the oldest makes room.
+// Every node's daemon may come at once. Beyond that somebody floods the port: where most come from,
+// the oldest makes room.
 void StepLink::make_room() {
   if (strangers_.size() < nodes_.size() + kMoreStrangers) return;
   std::map<std::string, size_t> counts;
   for (const Stranger& stranger : strangers_) ++counts[stranger.address];
-  const auto by_count = [](const auto& one, const auto& other) { return one.second < other.second; };
+  const auto by_count = [](const auto& one, const auto& other) {
+    return one.second < other.second;
+  };
   const std::string most = std::ranges::max_element(counts, by_count)->first;
   const auto oldest = std::ranges::find(strangers_, most, &Stranger::address);
   oldest->connection->close();
@@ -141,13 +149,15 @@ void StepLink::drop_late_ones() {
 }
 
 std::list<StepLink::Stranger>::iterator StepLink::stranger_of(const FrameConnection* connection) {
-  return std::ranges::find_if(strangers_, [&](const Stranger& one) { return one.connection.get() == connection; });
+  return std::ranges::find_if(
+      strangers_, [&](const Stranger& one) { return one.connection.get() == connection; });
 }
 
 void StepLink::closed(const FrameConnection* connection) {
-  if (!connection->handshake_problem().empty() && !std::exchange(said_problem_, true)) {  // once: anybody can come to the port
-    std::fprintf(stderr, "%s: error: a connection to the step's port was refused: %s\n", program_invocation_short_name,
-                 connection->handshake_problem().c_str());
+  if (!connection->handshake_problem().empty() && !std::exchange(said_problem_, true)) {
+    // once: anybody can come to the port
+    std::fprintf(stderr, "%s: error: a connection to the step's port was refused: %s\n",
+                 program_invocation_short_name, connection->handshake_problem().c_str());
   }
   if (const auto stranger = stranger_of(connection); stranger != strangers_.end()) {
     strangers_.erase(stranger);
@@ -187,19 +197,22 @@ void StepLink::heard(const std::shared_ptr<FrameConnection>& connection, Frame f
 
 bool StepLink::challenge(Stranger& stranger, const Frame& frame) {
   const Result<protocol::StepHello> hello = wire::decode<protocol::StepHello>(frame.body);
-  const bool speaks = frame.type == FrameType::kHello && hello && hello->nonce.size() == kIoNonceBytes;
+  const bool speaks =
+      frame.type == FrameType::kHello && hello && hello->nonce.size() == kIoNonceBytes;
   const auto place = speaks ? place_of(hello->key.id, hello->node_index) : std::nullopt;
   if (!place) return false;
   stranger.hello = frame.body;
   stranger.place = *place;
   stranger.nonce = make_io_nonce();
-  const protocol::IoChallenge challenge{stranger.nonce, io_proof(IoSide::kSrun, key_, stranger.hello, stranger.nonce)};
+  const protocol::IoChallenge challenge{
+      stranger.nonce, io_proof(IoSide::kSrun, key_, stranger.hello, stranger.nonce)};
   stranger.connection->send(FrameType::kChallenge, kNoTask, wire::encode(challenge));
   return true;
 }
 
 bool StepLink::believe(const Stranger& stranger, const Frame& frame) {
-  return frame.type == FrameType::kProof && is_io_proof(frame.body, IoSide::kDaemon, key_, stranger.hello, stranger.nonce);
+  return frame.type == FrameType::kProof &&
+         is_io_proof(frame.body, IoSide::kDaemon, key_, stranger.hello, stranger.nonce);
 }
 
 std::optional<size_t> StepLink::place_of(StepId id, size_t node) const {

@@ -1,5 +1,6 @@
-// The connections of a step's daemons to the srun (or sattach) that listens for them. Anybody can reach the port: who has not
-// shown that he knows the step's key (step/io_proof.hpp) is told nothing, may send little, and has little time.
+// The connections of a step's daemons to the srun (or sattach) that listens for them. Anybody can
+// reach the port: who has not shown that he knows the step's key (step/io_proof.hpp) is told
+// nothing, may send little, and has little time.
 #pragma once
 
 #include <chrono>
@@ -28,15 +29,17 @@ class StepLink {
     std::function<void(size_t node, Frame)> on_frame;
     std::function<void(size_t node)> on_closed;  // after kNodeDone or without it; see state()
   };
-  explicit StepLink(boost::asio::io_context& io) : io_(io), acceptor_(io), accept_timer_(io), stranger_timer_(io) {}
+  explicit StepLink(boost::asio::io_context& io)
+      : io_(io), acceptor_(io), accept_timer_(io), stranger_timer_(io) {}
 
   // Connections that come from now on are (TLSType).
   void encrypt(bool encrypted) { encrypted_ = encrypted; }
   // Opens a port (of `range`, "60001-63000", or any) and makes a key; `host` is the address that is
   // told to the daemons; with `there_alone` (NoInAddrAny) they cannot come by another one.
-  [[nodiscard]] Result<IoEndpoint> listen(const std::string& host, const std::string& range, bool there_alone);
-  // Starts to take connections of this step's daemons; others are turned away. A step in several components of a
-  // heterogeneous job has a part in each; nodes are counted through all of them.
+  [[nodiscard]] Result<IoEndpoint> listen(const std::string& host, const std::string& range,
+                                          bool there_alone);
+  // Starts to take connections of this step's daemons; others are turned away. A step in several
+  // components of a heterogeneous job has a part in each; nodes are counted through all of them.
   struct Part {
     StepId id;
     size_t nodes = 0;
@@ -53,7 +56,8 @@ class StepLink {
   // To the daemon that runs this task.
   void send_task(protocol::FrameType type, uint32_t task, std::string_view body);
   // No-op for a node that is not connected.
-  void send_node(size_t node, protocol::FrameType type, std::string_view body, uint32_t task = kNoTask);
+  void send_node(size_t node, protocol::FrameType type, std::string_view body,
+                 uint32_t task = kNoTask);
   // Marks a node that will never connect.
   void give_up(size_t node);
 

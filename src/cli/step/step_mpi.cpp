@@ -1,5 +1,5 @@
-// What srun does for the MPI library of its tasks: passes messages between their nodes, ends the step when one of
-// them asks for it, and starts those that they spawn.
+// What srun does for the MPI library of its tasks: passes messages between their nodes, ends the
+// step when one of them asks for it, and starts those that they spawn.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,7 +25,8 @@ void StepSession::make_mpi_hub() {
                                 [this] { mpi_ready(); }});
   for (size_t i = 0; i < layout_.nodes.size(); ++i) {
     const StepLink::NodeState state = link_.state(i);
-    if (state == StepLink::NodeState::kDone || state == StepLink::NodeState::kLost) mpi_->node_gone(i);
+    if (state == StepLink::NodeState::kDone || state == StepLink::NodeState::kLost)
+      mpi_->node_gone(i);
   }
 }
 
@@ -33,7 +34,8 @@ void StepSession::mpi_message(size_t node, const Frame& frame) {
   if (!mpi_) make_mpi_hub();
   auto message = mpi_assemblers_[node].take(frame.body);
   if (!message) {
-    print_error(options_.command, fmt::format("mpi: node {}: {}", layout_.nodes[node].name, message.error().text));
+    print_error(options_.command,
+                fmt::format("mpi: node {}: {}", layout_.nodes[node].name, message.error().text));
     failure_ = error_exit();
     return abort({});
   }
@@ -50,16 +52,19 @@ void StepSession::make_spawner() {
   SpawnPlace place{parts_.front().id.job, name_, options_.work_dir, options_.kill_on_bad_exit};
   spawner_ = std::make_unique<MpiSpawner>(
       io_, std::move(place), options_.output, options_.error,
-      MpiSpawner::Handlers{[this](const MpiMessage& question, const std::string& step) { mpi_->spawned(question, step); },
-                           [this](int status) {
-                             if (status != 0 && options_.kill_on_bad_exit && !exits_.all_exited() && !aborting_) {
-                               abort(fmt::format("Terminating StepId={}", name_), EndBy::kTerm);
-                             }
-                             finish_if_over();
-                           },
-                           [this](std::string_view why) {
-                             print_error(options_.command, fmt::format("mpi: MPI_Comm_spawn: {}", why));
-                           }});
+      MpiSpawner::Handlers{
+          [this](const MpiMessage& question, const std::string& step) {
+            mpi_->spawned(question, step);
+          },
+          [this](int status) {
+            if (status != 0 && options_.kill_on_bad_exit && !exits_.all_exited() && !aborting_) {
+              abort(fmt::format("Terminating StepId={}", name_), EndBy::kTerm);
+            }
+            finish_if_over();
+          },
+          [this](std::string_view why) {
+            print_error(options_.command, fmt::format("mpi: MPI_Comm_spawn: {}", why));
+          }});
 }
 
 void StepSession::mpi_spawn(const MpiMessage& question) {

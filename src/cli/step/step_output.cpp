@@ -15,7 +15,8 @@ namespace sluice::cli {
 
 namespace {
 
-// Whether somebody misses what could not be written: not when he closed it, or his terminal is gone.
+// Whether somebody misses what could not be written: not when he closed it, or his terminal is
+// gone.
 bool matters(int fd, int error) {
   if (error == EIO) return ::isatty(fd) == 0;
   return error != EPIPE && error != EBADF && error != ECONNRESET;
@@ -24,8 +25,7 @@ bool matters(int fd, int error) {
 }  // namespace
 
 OutputTarget::OutputTarget(int fd, Labels labels, uint32_t tasks) : fd_(fd), labels_(labels) {
-  for (uint32_t highest = tasks > 0 ? tasks - 1 : 0; highest >= 10; highest /= 10)
-    ++width_;
+  for (uint32_t highest = tasks > 0 ? tasks - 1 : 0; highest >= 10; highest /= 10) ++width_;
 }
 
 void OutputTarget::put(std::string_view bytes) {
@@ -80,11 +80,8 @@ bool is_stream_name(std::string_view pattern) {
          to_number<uint32_t>(pattern).has_value();
 }
 
-Result<int> open_output(std::string_view pattern,
-                        const PatternFields& fields,
-                        bool append,
-                        int fallback,
-                        std::string_view kind) {
+Result<int> open_output(std::string_view pattern, const PatternFields& fields, bool append,
+                        int fallback, std::string_view kind) {
   if (is_stream_name(pattern) || pattern_is_per_node(pattern)) return fallback;
   const std::string path = expand_file_pattern(pattern, fields);
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);

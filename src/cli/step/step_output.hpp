@@ -26,7 +26,8 @@ class OutputTarget {
   void write(uint32_t task, std::string_view bytes);
   // Puts out lines that have no end.
   void finish();
-  // The errno with which the rest could not be written (a full disk); 0: all is well, or its reader is gone.
+  // The errno with which the rest could not be written (a full disk); 0: all is well, or its reader
+  // is gone.
   [[nodiscard]] int lost() const { return lost_; }
   // A whole text that is no task's own (a step daemon's message).
   void write_text(std::string_view text);
@@ -44,11 +45,8 @@ class OutputTarget {
 
 // Opens what StepSpec::std_out or std_err names when that is srun's to open, else gives `fallback`.
 // `kind` is stdout or stderr, for the error's text: `Could not open stdout file: REASON`.
-[[nodiscard]] Result<int> open_output(std::string_view pattern,
-                                      const PatternFields& fields,
-                                      bool append,
-                                      int fallback,
-                                      std::string_view kind);
+[[nodiscard]] Result<int> open_output(std::string_view pattern, const PatternFields& fields,
+                                      bool append, int fallback, std::string_view kind);
 // Likewise for standard input; -1 when there is none for the tasks.
 [[nodiscard]] Result<int> open_input(std::string_view pattern, const PatternFields& fields);
 // Whether the name stands for a stream of srun itself: empty, `all`, `none` or one task's number.

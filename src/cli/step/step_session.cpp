@@ -36,9 +36,7 @@ int32_t launch_failure_status(const std::string& why) {
   return number ? static_cast<int32_t>(*number) : error_exit() << 8;
 }
 
-StepSession::StepSession(Client& client,
-                         boost::asio::io_context& io,
-                         StepLink& link,
+StepSession::StepSession(Client& client, boost::asio::io_context& io, StepLink& link,
                          SessionOptions options)
     : client_(client),
       io_(io),
@@ -55,9 +53,10 @@ StepSession::StepSession(Client& client,
   }
   if (options_.pty) signals_.add(SIGWINCH);
   if (options_.x11) {
-    x11_.emplace(io_, *options_.x11, [this](size_t node, uint32_t connection, std::string_view bytes) {
-      link_.send_node(node, FrameType::kX11ToNode, bytes, connection);
-    });
+    x11_.emplace(io_, *options_.x11,
+                 [this](size_t node, uint32_t connection, std::string_view bytes) {
+                   link_.send_node(node, FrameType::kX11ToNode, bytes, connection);
+                 });
   }
 }
 
@@ -71,7 +70,9 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   }
   name_ = step_id_text(parts_.front().id);
   exits_ = StepExits(layout_.num_tasks);
-  const Labels labels = !options_.label ? Labels::kNone : options_.pty ? Labels::kOfPieces : Labels::kOfLines;
+  const Labels labels = !options_.label ? Labels::kNone
+                        : options_.pty  ? Labels::kOfPieces
+                                        : Labels::kOfLines;
   out_ = std::make_unique<OutputTarget>(options_.output, labels, layout_.num_tasks);
   err_ = std::make_unique<OutputTarget>(options_.error, labels, layout_.num_tasks);
   if (options_.verbose > 0) {
@@ -96,7 +97,9 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   wait_for_signal();
   check_launch();
   if (options_.gives_up) {
-    inform(fmt::format("launch/slurm: launch_p_step_launch: StepId={} aborted before step completely launched.", name_));
+    inform(fmt::format(
+        "launch/slurm: launch_p_step_launch: StepId={} aborted before step completely launched.",
+        name_));
     abort({});
   }
   const auto guard = boost::asio::make_work_guard(io_);
@@ -113,7 +116,8 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   show_exits();
   const bool told = said_aborted_ && !ended_for_bad_exit_;
   if (!told && !options_.attached && exits_.any_killed()) {
-    for (const StepLink::Part& part : parts_) inform(fmt::format("Force Terminated StepId={}", step_id_text(part.id)));
+    for (const StepLink::Part& part : parts_)
+      inform(fmt::format("Force Terminated StepId={}", step_id_text(part.id)));
   }
   const int status = exit_status();
   return spawner_ ? std::max(status, spawner_->exit_status()) : status;
@@ -137,7 +141,8 @@ void StepSession::job_updated(const protocol::JobWatchUpdate& update) {
 
 void StepSession::connected(size_t node) {
   if (options_.lets_begin && !options_.gives_up) {
-    link_.send_node(node, FrameType::kBegin, wire::encode(protocol::BeginTasks{options_.for_debugger}));
+    link_.send_node(node, FrameType::kBegin,
+                    wire::encode(protocol::BeginTasks{options_.for_debugger}));
   }
   if (options_.pty) send_window_size(node);
   if (link_.all_connected() && !input_started_) start_input();
@@ -145,28 +150,20 @@ void StepSession::connected(size_t node) {
 
 void StepSession::received(size_t node, const Frame& frame) {
   switch (frame.type) {
-    case FrameType::kStarted:
-      return tasks_started(node, frame);
-    case FrameType::kStdout:
-      return output(frame.task, frame.body, false);
-    case FrameType::kStderr:
-      return output(frame.task, frame.body, true);
-    case FrameType::kExited:
-      return task_exited(node, frame);
-    case FrameType::kLaunchFailed:
-      return launch_failed(node, frame.body);
-    case FrameType::kMessage:
-      return message(frame.task, frame.body);
-    case FrameType::kMpi:
-      return mpi_message(node, frame);
+    case FrameType::kStarted: return tasks_started(node, frame);
+    case FrameType::kStdout: return output(frame.task, frame.body, false);
+    case FrameType::kStderr: return output(frame.task, frame.body, true);
+    case FrameType::kExited: return task_exited(node, frame);
+    case FrameType::kLaunchFailed: return launch_failed(node, frame.body);
+    case FrameType::kMessage: return message(frame.task, frame.body);
+    case FrameType::kMpi: return mpi_message(node, frame);
     case FrameType::kX11Opened:
       if (x11_) x11_->opened(node, frame.task);
       return;
     case FrameType::kX11FromNode:
       if (x11_) x11_->received(node, frame.task, frame.body);
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -181,15 +178,15 @@ void StepSession::look_for_loss() {
   const int why = out_->lost() != 0 ? out_->lost() : err_->lost();
   if (why == 0 || failure_) return;
   failure_ = error_exit();
-  print_error(options_.command, fmt::format("Cannot write the tasks' {}: {}. The rest of it is lost.",
-                                            out_->lost() != 0 ? "output" : "error output", errno_text(why)));
+  print_error(options_.command,
+              fmt::format("Cannot write the tasks' {}: {}. The rest of it is lost.",
+                          out_->lost() != 0 ? "output" : "error output", errno_text(why)));
 }
 
 void StepSession::tasks_started(size_t node, const Frame& frame) {
   const auto started = wire::decode<protocol::TasksStarted>(frame.body);
   if (!started) return;
-  for (const uint32_t task : started->tasks)
-    exits_.started(task);
+  for (const uint32_t task : started->tasks) exits_.started(task);
   if (options_.verbose > 0) {
     say(options_.command,
         fmt::format("Node {}, {} tasks started", layout_.nodes[node].name, started->tasks.size()));
@@ -203,8 +200,9 @@ void StepSession::tasks_started(size_t node, const Frame& frame) {
 
 void StepSession::tell_of_programs() const {
   for (const auto& [task, process] : processes_) {
-    say(options_.command, fmt::format("task:{}, host:{}, pid:{}, executable:{}", task, layout_.nodes[process.node].name,
-                                      process.pid, options_.programs.at(names_[process.node])));
+    say(options_.command, fmt::format("task:{}, host:{}, pid:{}, executable:{}", task,
+                                      layout_.nodes[process.node].name, process.pid,
+                                      options_.programs.at(names_[process.node])));
   }
 }
 
@@ -224,10 +222,12 @@ void StepSession::task_exited(size_t node, const Frame& frame) {
     said_aborted_ = ended_for_bad_exit_ = true;  // saying which step is ended is enough
     abort(fmt::format("Terminating StepId={}", name_), EndBy::kTerm);
   }
-  if (exit->status == protocol::kOutOfMemoryStatus && options_.kill_on_oom && !exits_.all_exited() && !aborting_) {
+  if (exit->status == protocol::kOutOfMemoryStatus && options_.kill_on_oom &&
+      !exits_.all_exited() && !aborting_) {
     abort(fmt::format("Terminating StepId={}", name_));
   }
-  if (begins_as_spawned() && !exits_.all_exited() && !aborting_) abort({});  // the others would wait for it
+  // the others would wait for it
+  if (begins_as_spawned() && !exits_.all_exited() && !aborting_) abort({});
   if (first && !exits_.all_exited()) first_exit();
   exit_timer_.expires_after(kExitGather);
   exit_timer_.async_wait([this](const auto& error) {
@@ -236,7 +236,8 @@ void StepSession::task_exited(size_t node, const Frame& frame) {
 }
 
 void StepSession::show_exits() {
-  for (const std::string& line : options_.attached ? exits_.take_task_lines() : exits_.take_lines(options_.verbose > 0)) {
+  for (const std::string& line :
+       options_.attached ? exits_.take_task_lines() : exits_.take_lines(options_.verbose > 0)) {
     if (line.ends_with(": Completed")) {
       say(options_.command, line);
     } else {
@@ -255,8 +256,7 @@ void StepSession::first_exit() {
 
 void StepSession::waited_long_enough() {
   say(options_.command, fmt::format("First task exited {}s ago", options_.wait_seconds));
-  for (const std::string& line : exits_.state_lines(name_))
-    say(options_.command, line);
+  for (const std::string& line : exits_.state_lines(name_)) say(options_.command, line);
   abort(fmt::format("Terminating StepId={}", name_));
 }
 
@@ -271,7 +271,8 @@ void StepSession::launch_failed(size_t node, const std::string& why) {
 
 void StepSession::message(uint32_t task, const std::string& text) {
   // A daemon says that the step is being ended; so do we, once.
-  const bool ends = text.empty() || text.find(" CANCELLED AT ") != std::string::npos || text.find(" FAILED (") != std::string::npos;
+  const bool ends = text.empty() || text.find(" CANCELLED AT ") != std::string::npos ||
+                    text.find(" FAILED (") != std::string::npos;
   if (ends) say_aborted();
   if (text.empty()) return;
   if (task != kNoTask && options_.label) {
@@ -285,8 +286,7 @@ void StepSession::closed(size_t node) {
   if (link_.state(node) == StepLink::NodeState::kLost && !exits_.all_exited()) {
     const StepNode& part = layout_.nodes[node];
     print_error(options_.command, fmt::format("Node failure on {}", part.name));
-    for (const uint32_t task : part.tasks)
-      exits_.exited(part.name, task, SIGKILL);
+    for (const uint32_t task : part.tasks) exits_.exited(part.name, task, SIGKILL);
     const bool ends = !options_.attached && !options_.no_kill;
     if (ends && !aborting_ && !link_.all_over()) abort({});
   }
@@ -307,14 +307,16 @@ void StepSession::start_input() {
 }
 
 void StepSession::send_input(std::string_view bytes) {
-  if (options_.pty && bytes.empty() && ::isatty(options_.input) != 0) return;  // a terminal has no end of file
+  // a terminal has no end of file
+  if (options_.pty && bytes.empty() && ::isatty(options_.input) != 0) return;
   const auto only = options_.only_in ? options_.only_in : options_.input_task;
   if (options_.pty) {
     link_.send_task(FrameType::kStdin, 0, bytes);
   } else if (only) {
     link_.send_task(FrameType::kStdin, *only, bytes);
     // a component of a heterogeneous job may have named another task, which waits for the end
-    if (bytes.empty() && !options_.only_in && parts_.size() > 1) link_.send_all(FrameType::kStdin, kNoTask, {});
+    if (bytes.empty() && !options_.only_in && parts_.size() > 1)
+      link_.send_all(FrameType::kStdin, kNoTask, {});
   } else {
     link_.send_all(FrameType::kStdin, kNoTask, bytes);
   }
@@ -324,19 +326,26 @@ bool StepSession::is_step_gone(StepId id) {
   protocol::DescribeStepRequest request;
   request.id = id;
   const auto reply = client_.call<protocol::DescribeStepReply>(request);
-  if (!reply && !reply.error().text.empty() && reply.error().text != error_sentence(reply.error().code)) refusal_ = reply.error().text;
+  if (!reply && !reply.error().text.empty() &&
+      reply.error().text != error_sentence(reply.error().code))
+    refusal_ = reply.error().text;
   return reply ? reply->step.state >= StepState::kCompleted
-               : reply.error().code == ErrorCode::kInvalidStepId || reply.error().code == ErrorCode::kInvalidJobId ||
-                     reply.error().code == ErrorCode::kAlreadyDone || reply.error().code == ErrorCode::kJobPending;
+               : reply.error().code == ErrorCode::kInvalidStepId ||
+                     reply.error().code == ErrorCode::kInvalidJobId ||
+                     reply.error().code == ErrorCode::kAlreadyDone ||
+                     reply.error().code == ErrorCode::kJobPending;
 }
 
-// Why the job ended before the step began on all of its nodes, where a node has said it: its prolog failed, say.
+// Why the job ended before the step began on all of its nodes, where a node has said it: its prolog
+// failed, say.
 void StepSession::say_refusal() {
   for (size_t i = 0; i < layout_.nodes.size(); ++i) {
-    if (options_.attached || options_.gives_up || link_.state(i) != StepLink::NodeState::kExpected) continue;
+    if (options_.attached || options_.gives_up || link_.state(i) != StepLink::NodeState::kExpected)
+      continue;
     for (const StepLink::Part& part : parts_) (void)is_step_gone(part.id);
     if (refusal_.empty()) return;
-    return print_error(options_.command, fmt::format("Task launch for StepId={} failed: {}", name_, refusal_));
+    return print_error(options_.command,
+                       fmt::format("Task launch for StepId={} failed: {}", name_, refusal_));
   }
 }
 
@@ -346,10 +355,10 @@ void StepSession::check_launch() {
   launch_timer_.async_wait([this](const auto& error) {
     if (error || link_.all_connected()) return;
     bool gone = false;
-    for (const StepLink::Part& part : parts_)
-      gone = gone || is_step_gone(part.id);
+    for (const StepLink::Part& part : parts_) gone = gone || is_step_gone(part.id);
     if (!gone && !job_over_) return check_launch();
-    // one may be on its way; of srun -Z's the controller knows nothing, and its prolog may take its time
+    // one may be on its way; of srun -Z's the controller knows nothing, and its prolog may take its
+    // time
     const uint32_t patience = is_outside_jobs(parts_.front().id.job) ? kOutsideChecks : 1;
     if (launch_checks_++ < patience && !job_over_) return check_launch();
     for (size_t i = 0; i < layout_.nodes.size(); ++i) {
@@ -358,17 +367,19 @@ void StepSession::check_launch() {
       if (!job_over_ && !options_.gives_up) {
         print_error(options_.command,
                     fmt::format("Task launch for StepId={} failed on node {}: {}", name_,
-                                layout_.nodes[i].name, refusal_.empty() ? "Communication connection failure" : refusal_));
+                                layout_.nodes[i].name,
+                                refusal_.empty() ? "Communication connection failure" : refusal_));
       }
     }
     failure_ = error_exit();
-    if (!options_.no_kill) launch_status_ = *failure_ << 8;  // else its job makes do with the other nodes
+    // else its job makes do with the other nodes
+    if (!options_.no_kill) launch_status_ = *failure_ << 8;
     finish_if_over();
   });
 }
 
-// A daemon closes its connection once its tasks' streams have ended. It may take its time as long as it sends
-// something; what srun itself needs to write that does not count.
+// A daemon closes its connection once its tasks' streams have ended. It may take its time as long
+// as it sends something; what srun itself needs to write that does not count.
 void StepSession::wait_for_streams() {
   const Duration patience = client_.config().eio_timeout;
   if (!exits_.all_exited() || patience <= Duration(0)) return;
@@ -385,9 +396,11 @@ void StepSession::wait_for_streams() {
 void StepSession::streams_stay_open() {
   for (size_t i = 0; i < layout_.nodes.size(); ++i) {
     if (link_.state(i) != StepLink::NodeState::kConnected) continue;
-    print_error(options_.command, fmt::format("StepId={}: the streams of node {} stay open after the end of its tasks; "
-                                              "nobody waits for them any longer (EioTimeout)",
-                                              name_, layout_.nodes[i].name));
+    print_error(
+        options_.command,
+        fmt::format("StepId={}: the streams of node {} stay open after the end of its tasks; "
+                    "nobody waits for them any longer (EioTimeout)",
+                    name_, layout_.nodes[i].name));
   }
   io_.stop();
 }

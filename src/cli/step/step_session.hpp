@@ -29,12 +29,12 @@ struct SessionOptions {
   uint32_t verbose = 0;
   bool quiet = false;
   bool disable_status = false;  // -X
-  bool no_kill = false;  // the step outlives a node
+  bool no_kill = false;         // the step outlives a node
   bool quit_on_interrupt = false;
   bool kill_on_bad_exit = false;
-  bool kill_on_oom = false;           // --oom-kill-step
+  bool kill_on_oom = false;          // --oom-kill-step
   std::vector<int> ignored_signals;  // --ignore-signals
-  uint32_t wait_seconds = 0;  // after the first task's end; 0: without end
+  uint32_t wait_seconds = 0;         // after the first task's end; 0: without end
   bool pty = false;
   bool label = false;
   bool attached = false;  // sattach: signals and the end are the step's own affair
@@ -42,32 +42,39 @@ struct SessionOptions {
   int input = 0;                                        // descriptors; -1: none
   int output = 1;
   int error = 2;
-  std::optional<uint32_t> input_task;  // only this one gets input
-  std::optional<X11Target> x11;        // where displays of the nodes lead
-  std::string work_dir;                // of the tasks
+  std::optional<uint32_t> input_task;           // only this one gets input
+  std::optional<X11Target> x11;                 // where displays of the nodes lead
+  std::string work_dir;                         // of the tasks
   std::map<std::string, std::string> programs;  // by the name of the part of the step that runs it
-  bool for_debugger = false;           // --debugger-test: tasks begin stopped; says which program each runs, where and as which process
-  bool lets_begin = false;             // tasks wait for our word: StepSpec::waits_for_srun
-  bool gives_up = false;               // they are not to have it: the step ends as soon as it is there
-  int spawn_report = -1;               // of a step that a task of another one spawned: its srun listens there
+  // --debugger-test: tasks begin stopped; says which program each runs, where and as which process
+  bool for_debugger = false;
+  bool lets_begin = false;  // tasks wait for our word: StepSpec::waits_for_srun
+  // they are not to have it: the step ends as soon as it is there
+  bool gives_up = false;
+  // of a step that a task of another one spawned: its srun listens there
+  int spawn_report = -1;
 };
 
-// In the place of a task's status when tasks could not be launched: the number of Slurm's error as it stands, else exit code 1.
+// In the place of a task's status when tasks could not be launched: the number of Slurm's error as
+// it stands, else exit code 1.
 [[nodiscard]] int32_t launch_failure_status(const std::string& why);
 
 class StepSession {
  public:
   StepSession(Client& client, boost::asio::io_context& io, StepLink& link, SessionOptions options);
 
-  // Runs the event loop until all daemons are done; the exit status. More than one part: of a step in several
-  // components of a heterogeneous job, whose ranks count through all of them.
+  // Runs the event loop until all daemons are done; the exit status. More than one part: of a step
+  // in several components of a heterogeneous job, whose ranks count through all of them.
   [[nodiscard]] int run(const std::vector<protocol::CreateStepReply>& parts);
   // News of the job, when somebody watches it; call on the event loop.
   void job_updated(const protocol::JobWatchUpdate& update);
   // Its user has ended it with Ctrl-C: so is a job of its own.
   [[nodiscard]] bool is_cancelled() const { return interrupting_; }
-  // What the step makes of a job of its own: the worst status of a task, or launch_failure_status().
-  [[nodiscard]] int32_t wait_status() const { return launch_status_ ? *launch_status_ : exits_.wait_status(); }
+  // What the step makes of a job of its own: the worst status of a task, or
+  // launch_failure_status().
+  [[nodiscard]] int32_t wait_status() const {
+    return launch_status_ ? *launch_status_ : exits_.wait_status();
+  }
 
  private:
   void connected(size_t node);
@@ -86,7 +93,9 @@ class StepSession {
   void mpi_ready();
   void make_mpi_hub();
   void make_spawner();
-  [[nodiscard]] bool begins_as_spawned() const { return options_.spawn_report >= 0 && !spawn_reported_; }
+  [[nodiscard]] bool begins_as_spawned() const {
+    return options_.spawn_report >= 0 && !spawn_reported_;
+  }
   void start_input();
   void send_input(std::string_view bytes);
   void show_exits();
@@ -101,15 +110,15 @@ class StepSession {
   void send_window_size(size_t node);
 
   void give_up_later();
-  // Ends the step, with KILL at once or with TERM and KillWait: the controller is asked to, the daemons themselves
-  // when it is away.
+  // Ends the step, with KILL at once or with TERM and KillWait: the controller is asked to, the
+  // daemons themselves when it is away.
   enum class EndBy { kKill, kTerm };
   void abort(std::string_view announcement, EndBy by = EndBy::kKill);
   void say_aborted();
   void inform(std::string_view text) const;  // nothing with --quiet
   [[nodiscard]] bool is_step_gone(StepId id);
   void say_refusal();
-  void check_launch();  // are the daemons that did not connect still coming?
+  void check_launch();      // are the daemons that did not connect still coming?
   void wait_for_streams();  // EioTimeout, from now on
   void streams_stay_open();
   void finish_if_over();
@@ -120,36 +129,38 @@ class StepSession {
   StepLink& link_;
   SessionOptions options_;
   std::vector<StepLink::Part> parts_;
-  StepLayout layout_;  // of all parts
-  std::string name_;  // of the step, or its first part: 12.0
+  StepLayout layout_;               // of all parts
+  std::string name_;                // of the step, or its first part: 12.0
   std::vector<std::string> names_;  // of the parts on the nodes, as in layout_
   StepExits exits_;
   struct Process {
     size_t node = 0;
     uint32_t pid = 0;
   };
-  std::map<uint32_t, Process> processes_;  // of the tasks that have begun, where programs are told of
+  // of the tasks that have begun, where programs are told of
+  std::map<uint32_t, Process> processes_;
   std::unique_ptr<OutputTarget> out_, err_;
   std::unique_ptr<StepStdin> stdin_;
-  std::optional<MpiHub> mpi_;                // since a daemon wanted it
+  std::optional<MpiHub> mpi_;                 // since a daemon wanted it
   std::vector<MpiAssembler> mpi_assemblers_;  // one a node
   std::unique_ptr<MpiSpawner> spawner_;       // since a task spawned others
   bool spawn_reported_ = false;
-  std::optional<X11Relay> x11_;               // with --x11
+  std::optional<X11Relay> x11_;  // with --x11
   boost::asio::signal_set signals_;
   boost::asio::steady_timer exit_timer_, wait_timer_, abort_timer_, launch_timer_, stream_timer_;
   std::chrono::steady_clock::time_point last_interrupt_{};
   uint32_t launch_checks_ = 0;
-  std::string refusal_;  // why a node did not take the step, as the controller says; empty: it does not
+  // why a node did not take the step, as the controller says; empty: it does not
+  std::string refusal_;
   bool input_started_ = false;
   bool aborting_ = false;
   bool interrupting_ = false;  // ended by Ctrl-C; an abort follows by itself
   bool said_aborted_ = false;
   bool ended_for_bad_exit_ = false;
   bool job_over_ = false;
-  std::optional<int> mpi_status_;  // what a task wanted when it ended the step
+  std::optional<int> mpi_status_;         // what a task wanted when it ended the step
   std::optional<int32_t> launch_status_;  // tasks could not be launched
-  std::optional<int> failure_;  // the exit status when something other than a task failed
+  std::optional<int> failure_;            // the exit status when something other than a task failed
 };
 
 }  // namespace sluice::cli

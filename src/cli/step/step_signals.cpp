@@ -37,23 +37,16 @@ void StepSession::signalled(int number) {
   if (options_.attached && number != SIGWINCH && number != SIGCONT) return leave_step(number);
   switch (number) {
     case SIGWINCH:
-      for (size_t i = 0; i < layout_.nodes.size(); ++i)
-        send_window_size(i);
+      for (size_t i = 0; i < layout_.nodes.size(); ++i) send_window_size(i);
       return;
     case SIGCONT:  // we were stopped, the tasks were not
       if (!options_.attached) inform("got SIGCONT");
       return;
-    case SIGALRM:
-      return;  // Slurm's srun has its own
-    case SIGINT:
-      return interrupted();
-    case SIGQUIT:
-      inform("Quit");
-      [[fallthrough]];
+    case SIGALRM: return;  // Slurm's srun has its own
+    case SIGINT: return interrupted();
+    case SIGQUIT: inform("Quit"); [[fallthrough]];
     case SIGTERM:
-    case SIGHUP:
-      inform("forcing job termination");
-      return abort({});
+    case SIGHUP: inform("forcing job termination"); return abort({});
     default:
       if (spawner_) spawner_->signal(number);
       return send_signal(static_cast<uint32_t>(number));
@@ -76,8 +69,7 @@ void StepSession::interrupted() {
   }
   if (!second && !options_.quit_on_interrupt) {
     inform("interrupt (one more within 1 sec to abort)");
-    for (const std::string& line : exits_.state_lines(name_))
-      inform(line);
+    for (const std::string& line : exits_.state_lines(name_)) inform(line);
     return;
   }
   inform(fmt::format("sending Ctrl-C to StepId={}", name_));
@@ -85,7 +77,8 @@ void StepSession::interrupted() {
   inform("forcing job termination");
   failure_ = 128 + SIGINT;
   say_aborted();
-  if (aborting_ || std::exchange(interrupting_, true)) return;  // who goes on pressing must not put the end off
+  // who goes on pressing must not put the end off
+  if (aborting_ || std::exchange(interrupting_, true)) return;
   abort_timer_.expires_after(kInterruptGrace);  // most tasks end by the signal itself
   abort_timer_.async_wait([this](const auto& error) {
     if (!error) abort({});
@@ -119,7 +112,8 @@ void StepSession::abort(std::string_view announcement, EndBy by) {
     request.flags = protocol::kSignalCancel;
     const auto told = client_.call<protocol::CountReply>(request, std::chrono::seconds(5));
     // a job that is ending ends its steps itself, with the time that KillWait gives them
-    const bool ends_with_job = !is_outside_jobs(part.id.job) && !told && told.error().code == ErrorCode::kInvalidJobId;
+    const bool ends_with_job =
+        !is_outside_jobs(part.id.job) && !told && told.error().code == ErrorCode::kInvalidJobId;
     done = done && (told || ends_with_job);
   }
   if (!done) send_signal(SIGKILL);

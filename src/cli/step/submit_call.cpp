@@ -76,8 +76,7 @@ int print_test(std::string_view command, const Result<protocol::SubmitJobReply>&
 }
 
 int report_problem(std::string_view command, const OptionProblem& problem) {
-  for (const std::string& error : problem.errors)
-    print_error(command, error);
+  for (const std::string& error : problem.errors) print_error(command, error);
   return problem.exit_status == 1 ? error_exit() : problem.exit_status;
 }
 
@@ -90,18 +89,21 @@ std::optional<int> complete_request(Submission& submission, CommandSet command) 
   if (const OptionResult fits = finish_submission(submission, command, warnings); !fits) {
     return report_problem(name, fits.error());
   }
-  if (command == kSbatch && submission.settings.quiet) {  // srun and salloc warn in spite of --quiet
+  if (command == kSbatch && submission.settings.quiet) {
+    // srun and salloc warn in spite of --quiet
     std::erase_if(warnings, [](const std::string& text) { return text.starts_with("Warning: "); });
   }
   print_messages(name, warnings);
   return std::nullopt;
 }
 
-std::optional<int> complete_with_config(Submission& submission, const ClusterConfig& config, std::string_view command) {
+std::optional<int> complete_with_config(Submission& submission, const ClusterConfig& config,
+                                        std::string_view command) {
   std::vector<std::string> warnings;
   follow_config(submission, config, warnings);
   print_messages(command, warnings);
-  if (const OptionResult allowed = settle_cpu_frequency(submission, config.cpu_freq_governors); !allowed) {
+  if (const OptionResult allowed = settle_cpu_frequency(submission, config.cpu_freq_governors);
+      !allowed) {
     return report_problem(command, allowed.error());
   }
   if (const OptionResult there = resolve_outside(submission, config); !there) {

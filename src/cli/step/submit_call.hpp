@@ -32,9 +32,10 @@ int report_problem(std::string_view command, const OptionProblem& problem);
 // status when they do not fit.
 [[nodiscard]] std::optional<int> complete_request(Submission& submission, CommandSet command);
 
-// What follows from slurm.conf, and from files and users of this host: prints what is wrong with it. An exit status when
-// the command is to end. `job.batch` is set before.
-[[nodiscard]] std::optional<int> complete_with_config(Submission& submission, const ClusterConfig& config,
+// What follows from slurm.conf, and from files and users of this host: prints what is wrong with
+// it. An exit status when the command is to end. `job.batch` is set before.
+[[nodiscard]] std::optional<int> complete_with_config(Submission& submission,
+                                                      const ClusterConfig& config,
                                                       std::string_view command);
 
 }  // namespace sluice::cli

@@ -36,16 +36,19 @@ std::string bytes_of_hex(std::string_view text) {
 std::string cookie_of_xauth(std::string_view text) {
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> words = split_list(line, ' ');
-    if (words.size() >= 3 && words[words.size() - 2] == kX11CookieName) return bytes_of_hex(words.back());
+    if (words.size() >= 3 && words[words.size() - 2] == kX11CookieName)
+      return bytes_of_hex(words.back());
   }
   return {};
 }
 
 Result<X11Target> find_x11_target() {
   const char* text = std::getenv("DISPLAY");
-  if (text == nullptr || *text == '\0') return failure("No DISPLAY variable set, cannot setup x11 forwarding.");
+  if (text == nullptr || *text == '\0')
+    return failure("No DISPLAY variable set, cannot setup x11 forwarding.");
   const auto display = parse_display(text);
-  if (!display) return failure(fmt::format("Cannot parse DISPLAY {}, cannot setup x11 forwarding.", text));
+  if (!display)
+    return failure(fmt::format("Cannot parse DISPLAY {}, cannot setup x11 forwarding.", text));
   struct stat about {};
   if (!display->path.empty() && ::stat(display->path.c_str(), &about) != 0) {
     return failure(fmt::format("Cannot stat() local X11 socket `{}`", display->path));
@@ -77,14 +80,16 @@ void X11Relay::opened(size_t node, uint32_t number) {
   const Key key{node, number};
   auto connection = std::make_shared<Connection>();
   connection->display = ByteConnection::make(
-      ByteConnection::Socket(io_), {[this, node, number](std::string_view bytes) { send_(node, number, bytes); },
-                                    [this, key] { close(key, true); }, [this, key] { close(key, false); }});
+      ByteConnection::Socket(io_),
+      {[this, node, number](std::string_view bytes) { send_(node, number, bytes); },
+       [this, key] { close(key, true); }, [this, key] { close(key, false); }});
   connections_[key] = connection;
   if (!target_.display.path.empty()) {
     return connection->display->connect(local::stream_protocol::endpoint(target_.display.path));
   }
   boost::system::error_code error;
-  const auto found = tcp::resolver(io_).resolve(target_.display.host, std::to_string(target_.display.port), error);
+  const auto found =
+      tcp::resolver(io_).resolve(target_.display.host, std::to_string(target_.display.port), error);
   if (error || found.empty()) return close(key, true);
   connection->display->connect(found.begin()->endpoint());
 }

@@ -1,6 +1,6 @@
-// The user's end of X11 forwarding: what programs of a step send to the display of their node goes to the
-// display that srun has. The cookie of that never leaves this host: it takes the place of the node's own
-// in each connection's first message.
+// The user's end of X11 forwarding: what programs of a step send to the display of their node goes
+// to the display that srun has. The cookie of that never leaves this host: it takes the place of
+// the node's own in each connection's first message.
 #pragma once
 
 #include <functional>

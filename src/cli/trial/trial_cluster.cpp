@@ -96,7 +96,8 @@ Status run_daemon(const std::vector<std::string>& words) {
   pid_t pid = 0;
   const int error = posix_spawn(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
   if (error != 0) return failure(fmt::format("{}: {}", words[0], errno_text(error)));
-  if (wait_for_child(pid).value_or(0) != 0) return failure(fmt::format("{} did not start", words[0]));
+  if (wait_for_child(pid).value_or(0) != 0)
+    return failure(fmt::format("{} did not start", words[0]));
   return {};
 }
 
@@ -120,16 +121,19 @@ Result<TrialNodes> wait_until_idle(const TrialOptions& options, const ClusterCon
           if (record.shown_base == NodeBaseState::kIdle && record.shown_flags == 0) ++nodes.idle;
           else if (is_kept_down(config, record.node.name)) ++nodes.kept_down;
         }
-        if (!reply->nodes.empty() && nodes.idle + nodes.kept_down == reply->nodes.size()) return nodes;
-        last = fmt::format("{} of {} nodes are idle", nodes.idle, reply->nodes.size() - nodes.kept_down);
+        if (!reply->nodes.empty() && nodes.idle + nodes.kept_down == reply->nodes.size())
+          return nodes;
+        last = fmt::format("{} of {} nodes are idle", nodes.idle,
+                           reply->nodes.size() - nodes.kept_down);
       } else {
         last = reply.error().text;
       }
     }
     std::this_thread::sleep_for(milliseconds(30));
   }
-  return failure(fmt::format("after {} s: {}\n--- {}/log/sluicectld.log\n{}", kStartLimit.count(), last,
-                             options.dir, tail_of(fs::path(options.dir) / "log/sluicectld.log")));
+  return failure(fmt::format("after {} s: {}\n--- {}/log/sluicectld.log\n{}", kStartLimit.count(),
+                             last, options.dir,
+                             tail_of(fs::path(options.dir) / "log/sluicectld.log")));
 }
 
 // A copy of what was written to slurm.conf, to see whether it has been edited since.
@@ -146,12 +150,15 @@ Status write_conf(const TrialOptions& options) {
   const fs::path dir = options.dir;
   if (is_edited(dir)) {
     if (!options.shaped) return {};
-    return failure(fmt::format("{}/slurm.conf has been edited since sluice up wrote it, and --nodes, --cpus, --memory and --conf are for a new one; "
-                               "leave them out to use it as it is, or remove it", options.dir));
+    return failure(fmt::format(
+        "{}/slurm.conf has been edited since sluice up wrote it, and --nodes, --cpus, --memory and --conf are for a new one; "
+        "leave them out to use it as it is, or remove it",
+        options.dir));
   }
   auto first_port = free_ports(options.nodes + 1);
   if (!first_port) return tl::unexpected(first_port.error());
-  const std::string text = trial_conf(options, TrialPlace{short_host_name(), user_name(), *first_port});
+  const std::string text =
+      trial_conf(options, TrialPlace{short_host_name(), user_name(), *first_port});
   if (auto ok = write_file(dir / "slurm.conf", text, 0644); !ok) return ok;
   return write_file(copy_of_conf(dir), text, 0644);
 }
@@ -178,8 +185,10 @@ Result<TrialNodes> launch_all(const TrialOptions& options) {
   const auto config = load_config(conf);
   if (!config) return tl::unexpected(config.error());
   std::error_code ignored;
-  const fs::path sbin = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "sbin";
-  if (auto ok = run_daemon({sbin / "sluicectld", "-f", conf}); !ok) return tl::unexpected(ok.error());
+  const fs::path sbin =
+      fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "sbin";
+  if (auto ok = run_daemon({sbin / "sluicectld", "-f", conf}); !ok)
+    return tl::unexpected(ok.error());
   for (const auto& node : config->nodes) {
     const Status started = run_daemon({sbin / "sluicenoded", "-f", conf, "-N", node.name});
     if (!started) return tl::unexpected(started.error());
@@ -188,8 +197,8 @@ Result<TrialNodes> launch_all(const TrialOptions& options) {
   return wait_until_idle(options, *config);
 }
 
-// The folder is of a cluster that `sluice up` has started, for this user. Daemons are known by what they have below the
-// folder: one that is no cluster's own may have those of others below it.
+// The folder is of a cluster that `sluice up` has started, for this user. Daemons are known by what
+// they have below the folder: one that is no cluster's own may have those of others below it.
 Status check_owner(const std::string& dir) {
   const TrialFolder folder(dir);
   const std::string path = dir + "/slurm.conf";
@@ -200,7 +209,8 @@ Status check_owner(const std::string& dir) {
   const auto text = read_file(path);
   const auto daemons = text ? std::vector<TrialProcess>{} : daemons_of(folder);
   const auto own = [&](const TrialProcess& d) { return runs_from_conf_of(d, folder); };
-  if (text ? is_conf_of_trial(*text, folder) : daemons.empty() || std::ranges::any_of(daemons, own)) return {};
+  if (text ? is_conf_of_trial(*text, folder) : daemons.empty() || std::ranges::any_of(daemons, own))
+    return {};
   return failure(fmt::format("{} is not the folder of a cluster that sluice up has started", dir));
 }
 
@@ -240,7 +250,8 @@ Result<uint32_t> stop_trial(const std::string& dir) {
   const auto count = static_cast<uint32_t>(left.size());
   const auto started = steady_clock::now();
   int signal = SIGTERM;
-  // Agents and the controller first: then nobody starts or waits for the step daemons that end next.
+  // Agents and the controller first: then nobody starts or waits for the step daemons that end
+  // next.
   for (const auto& d : left) {
     if (!d.is_step()) kill(d.pid, signal);
   }
@@ -248,8 +259,9 @@ Result<uint32_t> stop_trial(const std::string& dir) {
   while (!(left = daemons_of(place)).empty() || !std::ranges::all_of(tasks, is_over)) {
     if (steady_clock::now() - started > kStopLimit) signal = SIGKILL;
     if (steady_clock::now() - started > 2 * kStopLimit) {
-      return left.empty() ? failure("a task does not end")
-                          : failure(fmt::format("process {} ({}) does not end", left[0].pid, left[0].name));
+      return left.empty()
+                 ? failure("a task does not end")
+                 : failure(fmt::format("process {} ({}) does not end", left[0].pid, left[0].name));
     }
     if (std::ranges::all_of(left, &TrialProcess::is_step)) {
       const auto more = end_steps(left);

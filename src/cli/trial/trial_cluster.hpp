@@ -11,7 +11,8 @@
 namespace sluice::cli {
 
 struct TrialOptions {
-  std::string dir;          // absolute; holds everything: configuration, state, spool, logs, pid files
+  // absolute; holds everything: configuration, state, spool, logs, pid files
+  std::string dir;
   uint32_t nodes = 4;       // 1 … 4096
   uint32_t cpus = 2;        // per node; more than the host has is fine, they are virtual
   uint64_t memory_mib = 0;  // per node; 0: the host's memory, shared
@@ -21,15 +22,16 @@ struct TrialOptions {
 
 struct TrialNodes {
   size_t idle = 0;
-  size_t kept_down = 0;  // by DownNodes lines of extra_conf
+  size_t kept_down = 0;   // by DownNodes lines of extra_conf
   bool own_conf = false;  // slurm.conf is as the user has edited it
 };
 
 // The folder used when --dir is not given: $SLUICE_DIR, else ~/.sluice.
 [[nodiscard]] std::string default_trial_dir();
 
-// Writes DIR/slurm.conf, unless there is one that was edited, and the cluster's key, starts the daemons and waits until every node is
-// idle that is not kept down. On failure what was started is stopped again and the error quotes the daemons' logs.
+// Writes DIR/slurm.conf, unless there is one that was edited, and the cluster's key, starts the
+// daemons and waits until every node is idle that is not kept down. On failure what was started is
+// stopped again and the error quotes the daemons' logs.
 [[nodiscard]] Result<TrialNodes> start_trial(const TrialOptions& options);
 
 // Stops the daemons and step daemons that run from DIR's slurm.conf, and nothing else. Fine when

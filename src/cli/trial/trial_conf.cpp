@@ -40,9 +40,11 @@ constexpr std::string_view kLongestSocket = "/sack.socket";
 
 std::optional<std::string> fault_of_trial_dir(const std::string& dir) {
   const auto odd = [](char c) {
-    return static_cast<unsigned char>(c) <= ' ' || std::string_view("#\"'\\%,").find(c) != std::string_view::npos;
+    return static_cast<unsigned char>(c) <= ' ' ||
+           std::string_view("#\"'\\%,").find(c) != std::string_view::npos;
   };
-  if (std::ranges::any_of(dir, odd)) return dir + ": blanks, quotes and any of # % , \\ cannot be in the folder's name";
+  if (std::ranges::any_of(dir, odd))
+    return dir + ": blanks, quotes and any of # % , \\ cannot be in the folder's name";
   if (dir.size() + kLongestSocket.size() < sizeof(sockaddr_un::sun_path)) return std::nullopt;
   return fmt::format("{}: the name is too long for a socket in the folder", dir);
 }
@@ -50,14 +52,15 @@ std::optional<std::string> fault_of_trial_dir(const std::string& dir) {
 bool is_conf_of_trial(const std::string& text, const TrialFolder& folder) {
   if (text.starts_with(kFirstLine)) return true;
   return std::ranges::any_of(split(text, '\n'), [&](const std::string& line) {
-    return key_of(line) == "statesavelocation" && folder.holds(trim(std::string_view(line).substr(line.find('=') + 1)));
+    return key_of(line) == "statesavelocation" &&
+           folder.holds(trim(std::string_view(line).substr(line.find('=') + 1)));
   });
 }
 
 std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
-  const std::string ports = o.nodes == 1
-                                ? fmt::format("{}", place.first_port + 1)
-                                : fmt::format("[{}-{}]", place.first_port + 1, place.first_port + o.nodes);
+  const std::string ports =
+      o.nodes == 1 ? fmt::format("{}", place.first_port + 1)
+                   : fmt::format("[{}-{}]", place.first_port + 1, place.first_port + o.nodes);
   const std::string names = o.nodes == 1 ? "n1" : fmt::format("n[1-{}]", o.nodes);
   const std::string text = fmt::format(
       "{first}; the folder is the cluster's alone.\n"
@@ -89,9 +92,10 @@ std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
       "NodeName={names} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports} CPUs={cpus} "
       "RealMemory={memory} State=UNKNOWN\n"
       "PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n",
-      fmt::arg("first", kFirstLine), fmt::arg("host", place.host), fmt::arg("port", place.first_port),
-      fmt::arg("user", place.user), fmt::arg("dir", o.dir), fmt::arg("names", names),
-      fmt::arg("ports", ports), fmt::arg("cpus", o.cpus), fmt::arg("memory", o.memory_mib));
+      fmt::arg("first", kFirstLine), fmt::arg("host", place.host),
+      fmt::arg("port", place.first_port), fmt::arg("user", place.user), fmt::arg("dir", o.dir),
+      fmt::arg("names", names), fmt::arg("ports", ports), fmt::arg("cpus", o.cpus),
+      fmt::arg("memory", o.memory_mib));
   return without_overridden(text, o.extra_conf);
 }
 

@@ -11,15 +11,17 @@
 namespace sluice::cli {
 
 struct TrialPlace {
-  std::string host;        // short host name
-  std::string user;        // name of the user who starts it
+  std::string host;         // short host name
+  std::string user;         // name of the user who starts it
   uint32_t first_port = 0;  // the controller's; the nodes' follow
 };
 
-// Why the folder cannot be written down in slurm.conf, or its sockets cannot be made; nothing when it can.
+// Why the folder cannot be written down in slurm.conf, or its sockets cannot be made; nothing when
+// it can.
 [[nodiscard]] std::optional<std::string> fault_of_trial_dir(const std::string& dir);
 
-// Whether `text` is the slurm.conf of a cluster that has the folder for itself: sluice up wrote it, or its state is there.
+// Whether `text` is the slurm.conf of a cluster that has the folder for itself: sluice up wrote it,
+// or its state is there.
 [[nodiscard]] bool is_conf_of_trial(const std::string& text, const TrialFolder& folder);
 
 // Pure: the text of DIR/slurm.conf.

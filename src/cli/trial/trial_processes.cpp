@@ -96,7 +96,8 @@ std::vector<pid_t> descendants_of(const std::vector<pid_t>& roots) {
 TrialFolder::TrialFolder(const std::string& dir) {
   std::error_code ignored;
   places_.push_back(fs::absolute(dir).lexically_normal().string());
-  if (const fs::path real = fs::weakly_canonical(dir, ignored); !real.empty()) places_.push_back(real.string());
+  if (const fs::path real = fs::weakly_canonical(dir, ignored); !real.empty())
+    places_.push_back(real.string());
   for (std::string& place : places_) {
     if (!place.ends_with('/')) place.push_back('/');
   }
@@ -104,12 +105,14 @@ TrialFolder::TrialFolder(const std::string& dir) {
 
 bool TrialFolder::holds(std::string_view path) const {
   const std::string normal = fs::path(path).lexically_normal().string();
-  return std::ranges::any_of(places_, [&](const std::string& place) { return normal.starts_with(place); });
+  return std::ranges::any_of(places_,
+                             [&](const std::string& place) { return normal.starts_with(place); });
 }
 
 bool TrialFolder::is_conf(std::string_view path) const {
   const std::string normal = fs::path(path).lexically_normal().string();
-  return std::ranges::any_of(places_, [&](const std::string& place) { return normal == place + "slurm.conf"; });
+  return std::ranges::any_of(
+      places_, [&](const std::string& place) { return normal == place + "slurm.conf"; });
 }
 
 constexpr std::string_view kDaemonNames[] = {"sluicectld", "sluicenoded", "sluicestepd",
@@ -118,7 +121,8 @@ constexpr std::string_view kDaemonNames[] = {"sluicectld", "sluicenoded", "sluic
 std::vector<TrialProcess> daemons_of(const TrialFolder& folder) {
   std::vector<TrialProcess> found;
   for_each_process([&](pid_t pid, const fs::path& process) {
-    std::ifstream in(process / "comm");  // as it was started; its file may be another one after a new build
+    // as it was started; its file may be another one after a new build
+    std::ifstream in(process / "comm");
     std::string name;
     std::getline(in, name);
     if (std::ranges::find(kDaemonNames, name) == std::end(kDaemonNames)) return;

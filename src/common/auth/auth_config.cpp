@@ -23,8 +23,10 @@ AuthOptions auth_options(const ClusterConfig& config) {
   } else {
     options.token_socket = socket.empty() ? "/run/slurm/sack.socket" : socket;
   }
-  const auto ttl = to_number<int64_t>(option_value(split_list(config.auth_info), "ttl").value_or(""));
-  options.lifetime = std::chrono::seconds(std::clamp<int64_t>(ttl.value_or(0), 0, kLongestLifetime));
+  const auto ttl =
+      to_number<int64_t>(option_value(split_list(config.auth_info), "ttl").value_or(""));
+  options.lifetime =
+      std::chrono::seconds(std::clamp<int64_t>(ttl.value_or(0), 0, kLongestLifetime));
   options.key_file = key_file_for(config.config_path);
   return options;
 }

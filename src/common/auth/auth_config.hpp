@@ -1,5 +1,5 @@
-// Where slurm.conf says that identity is proved: AuthType, AuthInfo=socket=…, and for auth/slurm the
-// key that daemons read and users do not: $SLURM_SACK_KEY, else slurm.key beside slurm.conf.
+// Where slurm.conf says that identity is proved: AuthType, AuthInfo=socket=…, and for auth/slurm
+// the key that daemons read and users do not: $SLURM_SACK_KEY, else slurm.key beside slurm.conf.
 #pragma once
 
 #include "common/model/cluster_config.hpp"

@@ -21,9 +21,14 @@ using Bytes = std::unique_ptr<char, decltype(&std::free)>;
 class MungeAuth final : public AuthProvider {
  public:
   MungeAuth(std::string socket, std::string cluster, uid_t slurm_user, Duration lifetime)
-      : socket_(std::move(socket)), cluster_(std::move(cluster)), slurm_user_(slurm_user), lifetime_(lifetime) {}
+      : socket_(std::move(socket)),
+        cluster_(std::move(cluster)),
+        slurm_user_(slurm_user),
+        lifetime_(lifetime) {}
   [[nodiscard]] std::string_view name() const override { return "auth/munge"; }
-  [[nodiscard]] WaitsFor open_waits_for(std::string_view) const override { return WaitsFor::kDaemon; }
+  [[nodiscard]] WaitsFor open_waits_for(std::string_view) const override {
+    return WaitsFor::kDaemon;
+  }
   [[nodiscard]] WaitsFor create_waits_for() const override { return WaitsFor::kDaemon; }
   void on_outage(OutageListener listener) override {
     const std::lock_guard lock(mutex_);
@@ -38,7 +43,8 @@ class MungeAuth final : public AuthProvider {
     std::string key = random_bytes(kDigestSize);
     const ContextPtr context = make_context();
     munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, slurm_user_);
-    munge_ctx_set(context.get(), MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128);  // whatever munged's default is
+    // whatever munged's default is
+    munge_ctx_set(context.get(), MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128);
     auto token = encode(context, digest.bytes + cluster_ + kBeforeKey + key);
     if (!token) return tl::unexpected<Error>(std::move(token.error()));
     return KeyedToken{std::move(*token), std::move(key)};
@@ -64,9 +70,14 @@ class MungeAuth final : public AuthProvider {
     const std::string_view rest = payload.substr(kDigestSize);
     const std::string_view cluster = rest.substr(0, rest.find(kBeforeKey));
     if (cluster != cluster_) {
-      return refuse(fmt::format("the credential is for cluster '{}', not for '{}'", cluster, cluster_));
+      return refuse(
+          fmt::format("the credential is for cluster '{}', not for '{}'", cluster, cluster_));
     }
-    Identity identity{.authenticated = true, .uid = uid, .gid = gid, .host = {}, .address = origin_of(context.get())};
+    Identity identity{.authenticated = true,
+                      .uid = uid,
+                      .gid = gid,
+                      .host = {},
+                      .address = origin_of(context.get())};
     if (rest.size() > cluster.size()) identity.answer_key = rest.substr(cluster.size() + 1);
     return Proof{std::move(identity), std::string(payload.substr(0, kDigestSize))};
   }
@@ -94,15 +105,19 @@ class MungeAuth final : public AuthProvider {
   static std::string origin_of(munge_ctx_t context) {
     in_addr address{};
     char text[INET_ADDRSTRLEN];
-    const bool known = munge_ctx_get(context, MUNGE_OPT_ADDR4, &address) == EMUNGE_SUCCESS && address.s_addr != INADDR_ANY;
+    const bool known = munge_ctx_get(context, MUNGE_OPT_ADDR4, &address) == EMUNGE_SUCCESS &&
+                       address.s_addr != INADDR_ANY;
     return known && ::inet_ntop(AF_INET, &address, text, sizeof text) != nullptr ? text : "";
   }
   static tl::unexpected<Error> refuse(std::string text) {
     return failure(ErrorCode::kAuthentication, "auth/munge: " + std::move(text));
   }
-  static bool is_outage(munge_err_t problem) { return problem == EMUNGE_SOCKET || problem == EMUNGE_TIMEOUT; }
+  static bool is_outage(munge_err_t problem) {
+    return problem == EMUNGE_SOCKET || problem == EMUNGE_TIMEOUT;
+  }
   void note_answer() {
-    if (away_.load(std::memory_order_relaxed) && away_.exchange(false)) tell(false, "munged can be reached again");
+    if (away_.load(std::memory_order_relaxed) && away_.exchange(false))
+      tell(false, "munged can be reached again");
   }
   void tell(bool away, const std::string& text) {
     OutageListener listener;
@@ -163,23 +178,18 @@ Error munge_error(int problem, int64_t made_at, int64_t read_at) {
     case EMUNGE_BAD_CRED:
     case EMUNGE_BAD_VERSION:
     case EMUNGE_BAD_LENGTH:
-    case EMUNGE_BAD_ARG:
-      text = "the credential is malformed";
-      break;
+    case EMUNGE_BAD_ARG: text = "the credential is malformed"; break;
     case EMUNGE_CRED_UNAUTHORIZED:
       text = "the credential is for SlurmUser alone, which this process does not run as";
       break;
-    case EMUNGE_SOCKET:
-      text = "munged cannot be reached";
-      break;
-    default:
-      text = munge_strerror(static_cast<munge_err_t>(problem));
-      break;
+    case EMUNGE_SOCKET: text = "munged cannot be reached"; break;
+    default: text = munge_strerror(static_cast<munge_err_t>(problem)); break;
   }
   return {ErrorCode::kAuthentication, "auth/munge: " + text};
 }
 
-std::shared_ptr<AuthProvider> make_munge_auth(std::string socket, std::string cluster, uint32_t slurm_user, Duration lifetime) {
+std::shared_ptr<AuthProvider> make_munge_auth(std::string socket, std::string cluster,
+                                              uint32_t slurm_user, Duration lifetime) {
   return std::make_shared<MungeAuth>(std::move(socket), std::move(cluster), slurm_user, lifetime);
 }
 

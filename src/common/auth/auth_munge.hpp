@@ -1,15 +1,15 @@
-// auth/munge: credentials of the host's munged, which says how long they hold at most. The key of an answer travels in the credential,
-// which SlurmUser alone can decode.
+// auth/munge: credentials of the host's munged, which says how long they hold at most. The key of
+// an answer travels in the credential, which SlurmUser alone can decode.
 #pragma once
 
 #include "common/auth/auth.hpp"
 
 namespace sluice::net {
 
-[[nodiscard]] std::shared_ptr<AuthProvider> make_munge_auth(std::string socket,
-                                                            std::string cluster,
+[[nodiscard]] std::shared_ptr<AuthProvider> make_munge_auth(std::string socket, std::string cluster,
                                                             uint32_t slurm_user = 0,
-                                                            Duration lifetime = {});  // 0: munged's own
+                                                            // 0: munged's own
+                                                            Duration lifetime = {});
 
 // The error of a refused credential. `problem` is a munge_err_t; the times are Unix seconds by the
 // maker's and by this host's clock, 0 where unknown.

@@ -20,14 +20,17 @@ namespace sluice::net {
 namespace {
 
 constexpr int kAnswerSeconds = 10;
-// A daemon that was killed leaves its socket behind, and another of the host takes its place within a second.
+// A daemon that was killed leaves its socket behind, and another of the host takes its place within
+// a second.
 constexpr Duration kHandOver = std::chrono::seconds(2);
 constexpr Duration kBetweenTries = std::chrono::milliseconds(50);
 
 class KeyAuth final : public AuthProvider {
  public:
   KeyAuth(const ClusterKey& key, const std::string& cluster, Duration lifetime)
-      : key_(key), maker_(key, cluster, short_host_name(), lifetime), verifier_(key, cluster, now(), lifetime) {}
+      : key_(key),
+        maker_(key, cluster, short_host_name(), lifetime),
+        verifier_(key, cluster, now(), lifetime) {}
   [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
   Result<std::string> create_token(const RequestDigest& digest) override {
     return maker_.make(::geteuid(), ::getegid(), digest.bytes, now());
@@ -61,7 +64,9 @@ class SocketAuth final : public AuthProvider {
     auto reply = get({digest.bytes, true});
     if (!reply) return tl::unexpected<Error>(std::move(reply.error()));
     if (reply->answer_key.empty()) {
-      return failure(ErrorCode::kAuthentication, "auth/slurm: the daemon that gives tokens at " + path_ + " cannot have answers signed: it is of an earlier version");
+      return failure(ErrorCode::kAuthentication,
+                     "auth/slurm: the daemon that gives tokens at " + path_ +
+                         " cannot have answers signed: it is of an earlier version");
     }
     return KeyedToken{std::move(reply->token), std::move(reply->answer_key)};
   }
@@ -112,8 +117,10 @@ class SocketAuth final : public AuthProvider {
     if (::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return broken();
     if (own_ && peer.uid != 0 && peer.uid != ::geteuid()) {
       disconnect();
-      return failure(ErrorCode::kAuthentication,
-                     fmt::format("auth/slurm: who gives tokens at {} is user {}, not root: it is not believed", path_, peer.uid));
+      return failure(
+          ErrorCode::kAuthentication,
+          fmt::format("auth/slurm: who gives tokens at {} is user {}, not root: it is not believed",
+                      path_, peer.uid));
     }
     return {};
   }
@@ -126,9 +133,7 @@ class SocketAuth final : public AuthProvider {
     if (::send(fd_, question.data(), question.size(), MSG_NOSIGNAL) < 0) return broken();
     char bytes[4096];
     ssize_t size = 0;
-    do {
-      size = ::recv(fd_, bytes, sizeof bytes, 0);
-    } while (size < 0 && errno == EINTR);
+    do { size = ::recv(fd_, bytes, sizeof bytes, 0); } while (size < 0 && errno == EINTR);
     if (size == 0) errno = ECONNRESET;
     if (size <= 0) return broken();
     return wire::decode<TokenReply>({bytes, static_cast<size_t>(size)});
@@ -146,7 +151,8 @@ class SocketAuth final : public AuthProvider {
 
 }  // namespace
 
-std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster, Duration lifetime) {
+std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster,
+                                            Duration lifetime) {
   return std::make_shared<KeyAuth>(key, cluster, lifetime);
 }
 

@@ -7,9 +7,11 @@
 
 namespace sluice::net {
 
-[[nodiscard]] std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key, const std::string& cluster,
+[[nodiscard]] std::shared_ptr<AuthProvider> make_key_auth(const ClusterKey& key,
+                                                          const std::string& cluster,
                                                           Duration lifetime = kTokenLifetime);
 // Cannot verify: for commands. `own`: only root or this user is believed to give tokens there.
-[[nodiscard]] std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path, bool own = false);
+[[nodiscard]] std::shared_ptr<AuthProvider> make_socket_auth(std::string socket_path,
+                                                             bool own = false);
 
 }  // namespace sluice::net

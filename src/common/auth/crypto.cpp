@@ -42,11 +42,9 @@ class Sha256 {
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   std::string block(key.size() > SHA256_CBLOCK ? Sha256().add(key).end() : std::string(key));
   block.resize(SHA256_CBLOCK, '\0');
-  for (char& c : block)
-    c = static_cast<char>(c ^ 0x36);
+  for (char& c : block) c = static_cast<char>(c ^ 0x36);
   const std::string inner = Sha256().add(block).add(bytes).end();
-  for (char& c : block)
-    c = static_cast<char>(c ^ 0x36 ^ 0x5c);
+  for (char& c : block) c = static_cast<char>(c ^ 0x36 ^ 0x5c);
   std::string mac = Sha256().add(block).add(inner).end();
   OPENSSL_cleanse(block.data(), block.size());
   return mac;
@@ -55,7 +53,8 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
 std::string sha256_of(std::initializer_list<std::string_view> parts) {
   Sha256 sum;
   std::string_view between;
-  for (const std::string_view part : parts) sum.add(std::exchange(between, std::string_view("\0", 1))).add(part);
+  for (const std::string_view part : parts)
+    sum.add(std::exchange(between, std::string_view("\0", 1))).add(part);
   return sum.end();
 }
 
@@ -75,7 +74,8 @@ std::string random_bytes(size_t count) {
   return bytes;
 }
 
-Result<std::string> read_secret(const std::string& path, size_t least, size_t most, uint32_t owner) {
+Result<std::string> read_secret(const std::string& path, size_t least, size_t most,
+                                uint32_t owner) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     const auto code = errno == ENOENT   ? ErrorCode::kPathMissing

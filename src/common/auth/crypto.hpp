@@ -21,6 +21,7 @@ inline constexpr size_t kDigestSize = 32;
 
 // Reads a secret's file: a regular file that only its owner (this process's user, root or `owner`)
 // may read, of `least` to `most` bytes. Errors as ClusterKey::load.
-[[nodiscard]] Result<std::string> read_secret(const std::string& path, size_t least, size_t most, uint32_t owner = 0);
+[[nodiscard]] Result<std::string> read_secret(const std::string& path, size_t least, size_t most,
+                                              uint32_t owner = 0);
 
 }  // namespace sluice::net

@@ -12,7 +12,8 @@ struct Identity {
   uint32_t uid = UINT32_MAX;
   uint32_t gid = UINT32_MAX;
   std::string host;  // the host that made the token; empty when unknown
-  std::string address = {};  // of the host that made a munge credential, as its munged says; empty: unknown
+  // of the host that made a munge credential, as its munged says; empty: unknown
+  std::string address = {};
   std::string answer_key = {};  // the answer is to be signed with it; empty: it need not be
 
   [[nodiscard]] bool is_root() const { return authenticated && uid == 0; }

@@ -21,13 +21,16 @@ constexpr size_t kMostBytes = 4096;           // of a token
 constexpr size_t kLeastKey = 16;
 constexpr int64_t kLatestTime = 253'402'300'799;  // the end of the year 9999, in Unix seconds
 
-tl::unexpected<Error> refuse(std::string text) { return failure(ErrorCode::kAuthentication, std::move(text)); }
+tl::unexpected<Error> refuse(std::string text) {
+  return failure(ErrorCode::kAuthentication, std::move(text));
+}
 
 // Base64 with the alphabet of URLs, and without padding (RFC 7515).
 std::string encode(std::string_view bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
   const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+                                     reinterpret_cast<const unsigned char*>(bytes.data()),
+                                     static_cast<int>(bytes.size()));
   text.resize(static_cast<size_t>(length));
   while (text.ends_with('=')) text.pop_back();
   for (char& c : text) c = c == '+' ? '-' : c == '/' ? '_' : c;
@@ -36,13 +39,15 @@ std::string encode(std::string_view bytes) {
 
 std::optional<std::string> decode(std::string_view text) {
   std::string padded(text);
-  if (padded.find_first_of("+/=\r\n \t") != std::string::npos || padded.size() % 4 == 1) return std::nullopt;
+  if (padded.find_first_of("+/=\r\n \t") != std::string::npos || padded.size() % 4 == 1)
+    return std::nullopt;
   for (char& c : padded) c = c == '-' ? '+' : c == '_' ? '/' : c;
   const size_t missing = (4 - padded.size() % 4) % 4;
   padded.append(missing, '=');
   std::string bytes(padded.size() / 4 * 3, '\0');
   const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                     reinterpret_cast<const unsigned char*>(padded.data()), static_cast<int>(padded.size()));
+                                     reinterpret_cast<const unsigned char*>(padded.data()),
+                                     static_cast<int>(padded.size()));
   if (length < 0) return std::nullopt;
   bytes.resize(static_cast<size_t>(length) - missing);
   return bytes;
@@ -61,7 +66,9 @@ class JwtAcceptor : public AuthProvider {
   JwtAcceptor(std::shared_ptr<AuthProvider> other, JwtSettings settings)
       : other_(std::move(other)), settings_(std::move(settings)) {}
   [[nodiscard]] std::string_view name() const override { return other_->name(); }
-  Result<std::string> create_token(const RequestDigest& digest) override { return other_->create_token(digest); }
+  Result<std::string> create_token(const RequestDigest& digest) override {
+    return other_->create_token(digest);
+  }
   [[nodiscard]] WaitsFor open_waits_for(std::string_view token) const override {
     return token.starts_with(kPrefix) ? WaitsFor::kFiles : other_->open_waits_for(token);
   }
@@ -79,8 +86,10 @@ class JwtAcceptor : public AuthProvider {
     if (getpwnam_r(user->c_str(), &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr) {
       return refuse(fmt::format("the token's user {} is not known here", *user));
     }
-    // Unlike other tokens it is good for any request, and as often as it is sent: whoever holds it is that user.
-    return Proof{{.authenticated = true, .uid = found->pw_uid, .gid = found->pw_gid, .host = {}}, std::nullopt};
+    // Unlike other tokens it is good for any request, and as often as it is sent: whoever holds it
+    // is that user.
+    return Proof{{.authenticated = true, .uid = found->pw_uid, .gid = found->pw_gid, .host = {}},
+                 std::nullopt};
   }
 
  private:
@@ -93,9 +102,7 @@ class JwtBearer : public AuthProvider {
   explicit JwtBearer(std::string_view token) : token_(fmt::format("{}{}", kPrefix, token)) {}
   [[nodiscard]] std::string_view name() const override { return "auth/jwt"; }
   Result<std::string> create_token(const RequestDigest&) override { return token_; }
-  Result<Proof> open(std::string_view) override {
-    return refuse("a command takes no requests");
-  }
+  Result<Proof> open(std::string_view) override { return refuse("a command takes no requests"); }
 
  private:
   std::string token_;
@@ -113,14 +120,17 @@ std::string make_jwt(std::string_view key, std::string_view user, Time issued, T
 Result<std::string> read_jwt(std::string_view key, std::string_view token, Time now) {
   const size_t first = token.find('.');
   const size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
-  if (token.size() > kMostBytes || second == std::string_view::npos) return refuse("the token is malformed");
+  if (token.size() > kMostBytes || second == std::string_view::npos)
+    return refuse("the token is malformed");
   const json header = parse_part(token.substr(0, first));
   const json claims = parse_part(token.substr(first + 1, second - first - 1));
   const auto signature = decode(token.substr(second + 1));
-  if (!header.is_object() || !claims.is_object() || !signature) return refuse("the token is malformed");
+  if (!header.is_object() || !claims.is_object() || !signature)
+    return refuse("the token is malformed");
   // the algorithm is ours to choose, never the sender's
   if (header.value("alg", json()) != "HS256") return refuse("the token is not signed with HS256");
-  if (!same_secret(*signature, hmac_sha256(key, token.substr(0, second)))) return refuse("the token is forged, or made with another key");
+  if (!same_secret(*signature, hmac_sha256(key, token.substr(0, second))))
+    return refuse("the token is forged, or made with another key");
   const json expires = claims.value("exp", json());
   const json issued = claims.value("iat", json(0));
   const json user = claims.contains("sun") ? claims["sun"] : claims.value("username", json());
@@ -128,7 +138,9 @@ Result<std::string> read_jwt(std::string_view key, std::string_view token, Time 
     return refuse("the token lacks exp or sun");
   }
   // times that no clock shows are no times: with them a difference might not be a number
-  const auto plausible = [](const json& time) { return time.get<int64_t>() >= 0 && time.get<int64_t>() <= kLatestTime; };
+  const auto plausible = [](const json& time) {
+    return time.get<int64_t>() >= 0 && time.get<int64_t>() <= kLatestTime;
+  };
   if (!plausible(expires) || !plausible(issued)) return refuse("the token's times make no sense");
   const int64_t late = to_seconds(now) - expires.get<int64_t>();
   if (late >= 0) return refuse(fmt::format("the token expired {} s ago", late));
@@ -147,9 +159,12 @@ Result<std::string> load_jwt_key(const JwtSettings& settings) {
   return read_secret(settings.key_file, kLeastKey, kMostBytes, settings.slurm_user);
 }
 
-std::shared_ptr<AuthProvider> accept_jwt(std::shared_ptr<AuthProvider> other, JwtSettings settings) {
+std::shared_ptr<AuthProvider> accept_jwt(std::shared_ptr<AuthProvider> other,
+                                         JwtSettings settings) {
   return std::make_shared<JwtAcceptor>(std::move(other), std::move(settings));
 }
-std::shared_ptr<AuthProvider> use_jwt(std::string_view token) { return std::make_shared<JwtBearer>(token); }
+std::shared_ptr<AuthProvider> use_jwt(std::string_view token) {
+  return std::make_shared<JwtBearer>(token);
+}
 
 }  // namespace sluice::net

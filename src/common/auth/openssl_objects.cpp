@@ -1,4 +1,5 @@
-#define OPENSSL_SUPPRESS_DEPRECATED  // it loads texts all at once or, by what it calls deprecated, those of a part
+// it loads texts all at once or, by what it calls deprecated, those of a part
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "common/auth/openssl_objects.hpp"
 
 #include <openssl/err.h>
@@ -7,14 +8,17 @@
 namespace sluice::net {
 namespace {
 
-BioPtr reader_of(std::string_view text) { return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
+BioPtr reader_of(std::string_view text) {
+  return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
 
 }  // namespace
 
 void start_openssl() {
-  static const int done = OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_SSL_STRINGS |
-                                             OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS | OPENSSL_INIT_NO_ADD_ALL_CIPHERS,
-                                         nullptr);
+  static const int done = OPENSSL_init_ssl(
+      OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_SSL_STRINGS |
+          OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS | OPENSSL_INIT_NO_ADD_ALL_CIPHERS,
+      nullptr);
   (void)done;
 }
 
@@ -26,13 +30,15 @@ void load_openssl_texts() {
 std::vector<CertificatePtr> certificates_in(std::string_view pem) {
   std::vector<CertificatePtr> out;
   const BioPtr reader = reader_of(pem);
-  while (X509* one = PEM_read_bio_X509(reader.get(), nullptr, nullptr, nullptr)) out.emplace_back(one);
+  while (X509* one = PEM_read_bio_X509(reader.get(), nullptr, nullptr, nullptr))
+    out.emplace_back(one);
   ERR_clear_error();  // the end is told as a failure
   return out;
 }
 
 KeyPtr private_key_in(std::string_view pem) {
-  KeyPtr out(PEM_read_bio_PrivateKey(reader_of(pem).get(), nullptr, [](char*, int, int, void*) { return 0; }, nullptr));
+  KeyPtr out(PEM_read_bio_PrivateKey(
+      reader_of(pem).get(), nullptr, [](char*, int, int, void*) { return 0; }, nullptr));
   ERR_clear_error();
   return out;
 }

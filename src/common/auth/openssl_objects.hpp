@@ -1,4 +1,5 @@
-// OpenSSL's objects with an owner, and how they come of texts (PEM) and go into them. Internal to net and rpc.
+// OpenSSL's objects with an owner, and how they come of texts (PEM) and go into them. Internal to
+// net and rpc.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,9 @@ namespace sluice::net {
 template <auto Free>
 struct FreedBy {
   template <class T>
-  void operator()(T* object) const { Free(object); }
+  void operator()(T* object) const {
+    Free(object);
+  }
 };
 using BioPtr = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
 using CertificatePtr = std::unique_ptr<X509, FreedBy<X509_free>>;
@@ -29,8 +32,9 @@ using NumberPtr = std::unique_ptr<BIGNUM, FreedBy<BN_free>>;
 using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, FreedBy<X509_STORE_CTX_free>>;
 using TlsPtr = std::unique_ptr<SSL, FreedBy<SSL_free>>;
 
-// Before the first use of TLS. Without what would take as long as a command has: the host's openssl.cnf, texts of errors, ciphers of other protocols,
-// and a clean-up at the end of the process. No-op but for the first time.
+// Before the first use of TLS. Without what would take as long as a command has: the host's
+// openssl.cnf, texts of errors, ciphers of other protocols, and a clean-up at the end of the
+// process. No-op but for the first time.
 void start_openssl();
 // The texts of errors, for who has time.
 void load_openssl_texts();

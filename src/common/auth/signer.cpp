@@ -60,8 +60,9 @@ CredentialSigner::CredentialSigner(std::shared_ptr<const Key> key) : key_(std::m
   SLUICE_CHECK(key_->owned != nullptr);
   size_t size = kKeySize;
   public_key_.resize(size);
-  SLUICE_CHECK(EVP_PKEY_get_raw_public_key(
-                   key_->owned.get(), reinterpret_cast<unsigned char*>(public_key_.data()), &size) == 1);
+  SLUICE_CHECK(EVP_PKEY_get_raw_public_key(key_->owned.get(),
+                                           reinterpret_cast<unsigned char*>(public_key_.data()),
+                                           &size) == 1);
 }
 
 CredentialSigner CredentialSigner::generate() {
@@ -73,8 +74,9 @@ Result<CredentialSigner> CredentialSigner::create(const std::string& path) {
   const CredentialSigner made = generate();
   std::string secret(kKeySize, '\0');
   size_t size = secret.size();
-  SLUICE_CHECK(EVP_PKEY_get_raw_private_key(
-                   made.key_->owned.get(), reinterpret_cast<unsigned char*>(secret.data()), &size) == 1);
+  SLUICE_CHECK(EVP_PKEY_get_raw_private_key(made.key_->owned.get(),
+                                            reinterpret_cast<unsigned char*>(secret.data()),
+                                            &size) == 1);
   if (const Status stored = store(path, secret); !stored) {
     return tl::unexpected<Error>(stored.error());
   }
@@ -84,25 +86,28 @@ Result<CredentialSigner> CredentialSigner::create(const std::string& path) {
 Result<CredentialSigner> CredentialSigner::load(const std::string& path) {
   Result<std::string> bytes = read_secret(path, kKeySize, kKeySize);
   if (!bytes) return tl::unexpected<Error>(std::move(bytes.error()));
-  return CredentialSigner(std::make_shared<const Key>(
-      Key{KeyPtr(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(*bytes), bytes->size()))}));
+  return CredentialSigner(std::make_shared<const Key>(Key{KeyPtr(
+      EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(*bytes), bytes->size()))}));
 }
 
 std::string CredentialSigner::sign(std::string_view bytes) const {
   std::string signature(kSignatureSize, '\0');
   size_t size = signature.size();
   const DigestContextPtr context(EVP_MD_CTX_new());
-  const bool made = context != nullptr &&
-                    EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_->owned.get()) == 1 &&
-                    EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()),
-                                   &size, raw(bytes), bytes.size()) == 1;
+  const bool made =
+      context != nullptr &&
+      EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_->owned.get()) == 1 &&
+      EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
+                     raw(bytes), bytes.size()) == 1;
   SLUICE_CHECK(made && size == kSignatureSize);
   return signature;
 }
 
 Result<CredentialVerifier> CredentialVerifier::from_public_key(std::string_view public_key) {
-  KeyPtr key(public_key.size() != kKeySize ? nullptr
-                                           : EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw(public_key), public_key.size()));
+  KeyPtr key(public_key.size() != kKeySize
+                 ? nullptr
+                 : EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw(public_key),
+                                               public_key.size()));
   if (key == nullptr) {
     return failure(ErrorCode::kInvalidCredential, "the controller's public key cannot be used");
   }
@@ -114,7 +119,8 @@ Status CredentialVerifier::verify(std::string_view bytes, std::string_view signa
   const bool good =
       context != nullptr && signature.size() == kSignatureSize &&
       EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key_->owned.get()) == 1 &&
-      EVP_DigestVerify(context.get(), raw(signature), signature.size(), raw(bytes), bytes.size()) == 1;
+      EVP_DigestVerify(context.get(), raw(signature), signature.size(), raw(bytes), bytes.size()) ==
+          1;
   if (good) return {};
   return failure(ErrorCode::kInvalidCredential,
                  "the credential's signature is not the controller's");

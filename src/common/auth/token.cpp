@@ -75,9 +75,7 @@ Result<ClusterKey> ClusterKey::load(const std::string& path, uint32_t owner) {
   return ClusterKey(std::move(*bytes));
 }
 
-std::string ClusterKey::sign(std::string_view bytes) const {
-  return hmac_sha256(bytes_, bytes);
-}
+std::string ClusterKey::sign(std::string_view bytes) const { return hmac_sha256(bytes_, bytes); }
 
 // No token begins like this, so none that a user is given can be such a key.
 std::string ClusterKey::answer_key(std::string_view token) const {
@@ -85,9 +83,13 @@ std::string ClusterKey::answer_key(std::string_view token) const {
 }
 
 TokenMaker::TokenMaker(ClusterKey key, std::string cluster, std::string host, Duration lifetime)
-    : key_(std::move(key)), cluster_(std::move(cluster)), host_(std::move(host)), lifetime_(lifetime) {}
+    : key_(std::move(key)),
+      cluster_(std::move(cluster)),
+      host_(std::move(host)),
+      lifetime_(lifetime) {}
 
-std::string TokenMaker::make(uint32_t uid, uint32_t gid, std::string_view digest, Time now, bool signs_answer) const {
+std::string TokenMaker::make(uint32_t uid, uint32_t gid, std::string_view digest, Time now,
+                             bool signs_answer) const {
   return sign({.uid = uid,
                .gid = gid,
                .issued = now,
@@ -122,8 +124,9 @@ ReplayCache::Verdict ReplayCache::insert(uint64_t nonce, Time now) {
   if (nonce == 0) nonce = 1;
   Shard& shard = shards_[nonce >> 60];  // kShards is 16; the low bits place it within the set
   const std::lock_guard lock(shard.mutex);
-  // A number is looked for in the period it came in and the one after, so for at least a period. A clock that was set
-  // back begins a new one: else the periods would not end before the time that it showed then.
+  // A number is looked for in the period it came in and the one after, so for at least a period. A
+  // clock that was set back begins a new one: else the periods would not end before the time that
+  // it showed then.
   const Duration age = now - shard.started;
   if (age >= period_ || age < -period_) {
     const bool adjacent = age < 2 * period_;
@@ -142,7 +145,9 @@ TokenVerifier::TokenVerifier(ClusterKey key, std::string cluster, Time started, 
       cluster_(std::move(cluster)),
       started_(started),
       lifetime_(lifetime),
-      seen_(remembered(lifetime), kMostTokens * static_cast<size_t>(remembered(lifetime) / remembered(kTokenLifetime) + 1)) {}
+      seen_(remembered(lifetime),
+            kMostTokens *
+                static_cast<size_t>(remembered(lifetime) / remembered(kTokenLifetime) + 1)) {}
 
 Result<Identity> TokenVerifier::verify(std::string_view token, std::string_view digest, Time now) {
   const Result<Token> claims = check(token, now);
@@ -196,20 +201,25 @@ Result<Token> TokenVerifier::check(std::string_view token, Time now) {
 
 Result<Identity> TokenVerifier::use(const Token& claims, std::string_view token, Time now) {
   Time started = started_.load(std::memory_order_relaxed);
-  while (now < started && !started_.compare_exchange_weak(started, now, std::memory_order_relaxed)) {}
+  while (now < started &&
+         !started_.compare_exchange_weak(started, now, std::memory_order_relaxed)) {}
   if (claims.issued < std::min(started, now)) {
-    return failure(ErrorCode::kRetry, fmt::format("{}, which cannot tell whether it was used before: it was issued {:.1f} s ago by this host's clock; "
-                                                  "if it is new, the clock of {} is behind by that much", kOlderText, seconds_of(now - claims.issued), claims.host));
+    return failure(
+        ErrorCode::kRetry,
+        fmt::format(
+            "{}, which cannot tell whether it was used before: it was issued {:.1f} s ago by this host's clock; "
+            "if it is new, the clock of {} is behind by that much",
+            kOlderText, seconds_of(now - claims.issued), claims.host));
   }
   switch (seen_.insert(claims.nonce, now)) {
     case ReplayCache::Verdict::kReplayed:
-      return refuse(fmt::format("the token was replayed: it was used before (issued {} s ago)", to_seconds(now - claims.issued)));
-    case ReplayCache::Verdict::kFull:
-      return refuse("too many tokens in a short time");
-    case ReplayCache::Verdict::kFresh:
-      break;
+      return refuse(fmt::format("the token was replayed: it was used before (issued {} s ago)",
+                                to_seconds(now - claims.issued)));
+    case ReplayCache::Verdict::kFull: return refuse("too many tokens in a short time");
+    case ReplayCache::Verdict::kFresh: break;
   }
-  Identity identity{.authenticated = true, .uid = claims.uid, .gid = claims.gid, .host = claims.host};
+  Identity identity{
+      .authenticated = true, .uid = claims.uid, .gid = claims.gid, .host = claims.host};
   if (claims.signs_answer) identity.answer_key = key_.answer_key(token);
   return identity;
 }

@@ -50,7 +50,7 @@ struct TokenRequest {
 };
 struct TokenReply {
   std::string token;
-  std::string problem;  // set when there is no token
+  std::string problem;     // set when there is no token
   std::string answer_key;  // of a token that has its answer signed
   template <class V>
   static void describe(V&& field) {
@@ -72,7 +72,8 @@ class ClusterKey {
     return ClusterKey(std::move(bytes));
   }
   [[nodiscard]] std::string sign(std::string_view bytes) const;  // 32 bytes
-  // What the answer to the request with this token is signed with: nobody else can make it of the token.
+  // What the answer to the request with this token is signed with: nobody else can make it of the
+  // token.
   [[nodiscard]] std::string answer_key(std::string_view token) const;
 
  private:
@@ -80,20 +81,21 @@ class ClusterKey {
   std::string bytes_;
 };
 
-inline constexpr Duration kTokenLifetime = std::chrono::seconds(60);  // unless AuthInfo=ttl= says otherwise
+// unless AuthInfo=ttl= says otherwise
+inline constexpr Duration kTokenLifetime = std::chrono::seconds(60);
 inline constexpr Duration kClockTolerance = std::chrono::seconds(30);
 
 // Makes tokens. Thread-safe.
 class TokenMaker {
  public:
-  TokenMaker(ClusterKey key, std::string cluster, std::string host, Duration lifetime = kTokenLifetime);
-  [[nodiscard]] std::string make(uint32_t uid,
-                                 uint32_t gid,
-                                 std::string_view digest,
-                                 Time now,
+  TokenMaker(ClusterKey key, std::string cluster, std::string host,
+             Duration lifetime = kTokenLifetime);
+  [[nodiscard]] std::string make(uint32_t uid, uint32_t gid, std::string_view digest, Time now,
                                  bool signs_answer = false) const;
   [[nodiscard]] std::string sign(const Token& token) const;
-  [[nodiscard]] std::string answer_key(std::string_view token) const { return key_.answer_key(token); }
+  [[nodiscard]] std::string answer_key(std::string_view token) const {
+    return key_.answer_key(token);
+  }
 
  private:
   ClusterKey key_;
@@ -120,12 +122,14 @@ class ReplayCache {
   std::unique_ptr<Shard[]> shards_;
 };
 
-// Verifies tokens. Thread-safe. Errors: kAuthentication, see AuthProvider::open; kRetry for a token made before
-// `started`: which of those were used is forgotten with the process that saw them, and a new one costs the caller nothing.
-// A clock that is set back behind `started` counts as started then.
+// Verifies tokens. Thread-safe. Errors: kAuthentication, see AuthProvider::open; kRetry for a token
+// made before `started`: which of those were used is forgotten with the process that saw them, and
+// a new one costs the caller nothing. A clock that is set back behind `started` counts as started
+// then.
 class TokenVerifier {
  public:
-  TokenVerifier(ClusterKey key, std::string cluster, Time started = kNoTime, Duration lifetime = kTokenLifetime);
+  TokenVerifier(ClusterKey key, std::string cluster, Time started = kNoTime,
+                Duration lifetime = kTokenLifetime);
   [[nodiscard]] Result<Proof> open(std::string_view token, Time now);
   // With the digest; a token of another request is not used up.
   [[nodiscard]] Result<Identity> verify(std::string_view token, std::string_view digest, Time now);

@@ -22,8 +22,8 @@ namespace sluice {
 
 class Bitmap {
  public:
-  static constexpr size_t kNone = SIZE_MAX;       // what a search gives when there is no such bit
-  static constexpr size_t kMaxBits = 1U << 20;    // bound on what from_text() accepts
+  static constexpr size_t kNone = SIZE_MAX;     // what a search gives when there is no such bit
+  static constexpr size_t kMaxBits = 1U << 20;  // bound on what from_text() accepts
 
   Bitmap() = default;
   // The bits 0 … count-1.
@@ -85,7 +85,9 @@ class Bitmap {
 
   [[nodiscard]] bool intersects(const Bitmap& other) const { return count_common(other, true) > 0; }
   // The number of bits set in both.
-  [[nodiscard]] size_t count_common(const Bitmap& other) const { return count_common(other, false); }
+  [[nodiscard]] size_t count_common(const Bitmap& other) const {
+    return count_common(other, false);
+  }
   [[nodiscard]] bool contains(const Bitmap& other) const {
     for (size_t i = 0; i < other.words_.size(); ++i) {
       if ((other.words_[i] & ~(i < words_.size() ? words_[i] : 0)) != 0) return false;

@@ -1,4 +1,5 @@
-// Arithmetic with numbers that users chose: what would not fit is the largest number that does, and never a small one.
+// Arithmetic with numbers that users chose: what would not fit is the largest number that does, and
+// never a small one.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,9 @@ template <class Number>
   Number product = 0;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<Number>::max() : product;
 }
-[[nodiscard]] constexpr uint64_t bounded_product(uint64_t a, uint32_t b) { return bounded_product<uint64_t>(a, b); }
+[[nodiscard]] constexpr uint64_t bounded_product(uint64_t a, uint32_t b) {
+  return bounded_product<uint64_t>(a, b);
+}
 
 [[nodiscard]] constexpr uint64_t bounded_sum(uint64_t a, uint64_t b) {
   uint64_t sum = 0;

@@ -12,7 +12,7 @@ namespace sluice {
 }
 }  // namespace sluice
 
-#define SLUICE_CHECK(condition)                                             \
-  do {                                                                      \
+#define SLUICE_CHECK(condition)                                               \
+  do {                                                                        \
     if (!(condition)) ::sluice::check_failed(__FILE__, __LINE__, #condition); \
   } while (false)

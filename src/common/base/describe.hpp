@@ -11,11 +11,11 @@
 //   };
 //
 // Field types: bool, integers, enums, double, std::string, Time, Duration, other described structs,
-// and std::optional, std::vector, std::map<std::string, std::string>, std::variant (also as a class: variant_class.hpp) and
-// std::shared_ptr<const T> of those. A variant's alternatives are described structs that carry
-// `static constexpr uint32_t kTag` (1…) and `static constexpr const char* kName`.
-// A removed field leaves its number unused; a new one takes a fresh number and a default that
-// means what was meant before.
+// and std::optional, std::vector, std::map<std::string, std::string>, std::variant (also as a
+// class: variant_class.hpp) and std::shared_ptr<const T> of those. A variant's alternatives are
+// described structs that carry `static constexpr uint32_t kTag` (1…) and `static constexpr const
+// char* kName`. A removed field leaves its number unused; a new one takes a fresh number and a
+// default that means what was meant before.
 #pragma once
 
 #include <concepts>
@@ -29,7 +29,9 @@ struct NullVisitor {
 };
 
 template <class T>
-concept Described = requires(NullVisitor v) { T::describe(v); };
+concept Described = requires(NullVisitor v) {
+  T::describe(v);
+};
 
 // A type that travels as text: specialise with `static std::string to_text(const T&)` and
 // `static bool from_text(std::string_view, T&)`.
@@ -37,6 +39,8 @@ template <class T>
 struct TextTraits;
 
 template <class T>
-concept TextCoded = requires(const T& t) { TextTraits<T>::to_text(t); };
+concept TextCoded = requires(const T& t) {
+  TextTraits<T>::to_text(t);
+};
 
 }  // namespace sluice

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxDigits = 18;  // more could not be counted in 64 bits
+constexpr size_t kMaxDigits = 18;    // more could not be counted in 64 bits
 constexpr size_t kMaxBrackets = 32;  // of one entry: its names are made by a recursion that deep
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -109,13 +109,14 @@ size_t count_names(const std::vector<Part>& parts) {
   return product;
 }
 
-constexpr size_t kMaxHostBytes = 255;   // of a name: no host has a longer one
+constexpr size_t kMaxHostBytes = 255;  // of a name: no host has a longer one
 constexpr size_t kMaxTextShown = 256;  // of a list in an error
 
 tl::unexpected<Error> invalid(std::string_view text) {
   const bool cut = text.size() > kMaxTextShown;
-  return failure(ErrorCode::kInvalidNodeName,
-                 fmt::format("Invalid hostlist: {}{}", text.substr(0, kMaxTextShown), cut ? "..." : ""));
+  return failure(
+      ErrorCode::kInvalidNodeName,
+      fmt::format("Invalid hostlist: {}{}", text.substr(0, kMaxTextShown), cut ? "..." : ""));
 }
 
 // What all the names of an entry have in common in length: its digits may be more.
@@ -123,7 +124,8 @@ bool is_too_long(const std::vector<Part>& parts) {
   size_t bytes = 0;
   for (const Part& part : parts) {
     size_t widest = 0;
-    for (const Range& range : part.ranges) widest = std::max({widest, range.width, digits_of(range.hi)});
+    for (const Range& range : part.ranges)
+      widest = std::max({widest, range.width, digits_of(range.hi)});
     bytes += part.prefix.size() + widest;
   }
   return bytes > kMaxHostBytes;

@@ -10,7 +10,9 @@ using JobId = uint32_t;  // 1 … MaxJobId; 0 means none
 inline constexpr JobId kNoJob = 0;
 // Of steps that srun -Z starts without a job: each gets one of these at random, as in Slurm.
 inline constexpr JobId kFirstOutsideJob = 0xffff0000, kLastOutsideJob = 0xfffffffd;
-[[nodiscard]] constexpr bool is_outside_jobs(JobId id) { return id >= kFirstOutsideJob && id <= kLastOutsideJob; }
+[[nodiscard]] constexpr bool is_outside_jobs(JobId id) {
+  return id >= kFirstOutsideJob && id <= kLastOutsideJob;
+}
 inline constexpr uint32_t kNoTask = UINT32_MAX;  // not an array task
 
 // A step's number in its job. Named steps count down from the top, as in Slurm.
@@ -23,7 +25,8 @@ inline constexpr StepNumber kMaxNormalStep = 0xfffffff0;
 struct StepId {
   JobId job = kNoJob;
   StepNumber step = 0;
-  friend auto operator<=>(const StepId&, const StepId&) = default;  // NOLINT(modernize-use-nullptr): no pointer is there
+  // NOLINTNEXTLINE(modernize-use-nullptr): no pointer is there
+  friend auto operator<=>(const StepId&, const StepId&) = default;
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &StepId::job);

@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxItems = size_t{4} << 20;         // of any text
-constexpr size_t kMaxTargetItems = size_t{1} << 16;   // of the tasks of one target
+constexpr size_t kMaxItems = size_t{4} << 20;        // of any text
+constexpr size_t kMaxTargetItems = size_t{1} << 16;  // of the tasks of one target
 
 bool begins_before(const IndexSet::Range& a, const IndexSet::Range& b) { return a.first < b.first; }
 
@@ -22,7 +22,8 @@ bool take_number(std::string_view& text, uint32_t& value) {
 }
 
 // One of `7`, `1-3`, `0-15:4`, appended to `ranges` as long as these are no more than `most`.
-bool add_item(std::string_view item, uint32_t max_index, size_t most, std::vector<IndexSet::Range>& ranges) {
+bool add_item(std::string_view item, uint32_t max_index, size_t most,
+              std::vector<IndexSet::Range>& ranges) {
   uint32_t first = 0;
   if (!take_number(item, first) || first > max_index) return false;
   uint32_t last = first;
@@ -56,7 +57,8 @@ IndexSet melt(std::vector<IndexSet::Range> ranges) {
   return set;
 }
 
-std::optional<IndexSet> parse_bounded(std::string_view text, uint32_t max_index, size_t most_items) {
+std::optional<IndexSet> parse_bounded(std::string_view text, uint32_t max_index,
+                                      size_t most_items) {
   std::vector<IndexSet::Range> ranges;
   while (!text.empty()) {
     const size_t comma = text.find(',');
@@ -193,11 +195,13 @@ std::optional<IndexSet> IndexSet::parse(std::string_view text, uint32_t max_inde
 
 std::optional<IndexSet> IndexSet::parse_tasks(std::string_view text) {
   const bool bracketed = text.starts_with('[') && text.ends_with(']');
-  return parse_bounded(bracketed ? text.substr(1, text.size() - 2) : text, UINT32_MAX - 1, kMaxTargetItems);
+  return parse_bounded(bracketed ? text.substr(1, text.size() - 2) : text, UINT32_MAX - 1,
+                       kMaxTargetItems);
 }
 
 bool TextTraits<IndexSet>::from_text(std::string_view text, IndexSet& set) {
-  if (text.find(':') != std::string_view::npos) return false;  // no set is written with steps: they are many for few bytes
+  // no set is written with steps: they are many for few bytes
+  if (text.find(':') != std::string_view::npos) return false;
   auto parsed = IndexSet::parse(text);
   if (parsed) set = std::move(*parsed);
   return parsed.has_value();

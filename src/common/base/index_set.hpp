@@ -51,8 +51,8 @@ class IndexSet {
     }
   }
 
-  // `1-3,7`. parse() takes that and steps (`0-15:4`), in any order and overlapping; nothing when the
-  // text is malformed or has an index above `max_index`. An empty text is an empty set.
+  // `1-3,7`. parse() takes that and steps (`0-15:4`), in any order and overlapping; nothing when
+  // the text is malformed or has an index above `max_index`. An empty text is an empty set.
   [[nodiscard]] std::string to_text() const;
   [[nodiscard]] static std::optional<IndexSet> parse(std::string_view text,
                                                      uint32_t max_index = UINT32_MAX - 1);
@@ -83,8 +83,8 @@ struct ArraySpec {
 [[nodiscard]] Result<ArraySpec> parse_array_spec(std::string_view text, uint32_t max_array_size);
 
 // The tasks as squeue shows them between its brackets: ranges, or `0-98:7` when six or more
-// are evenly spaced and their list is long, then `%limit` unless it is 0. The part before the % is cut to
-// `limit_chars` with `...` at its end as SLURM_BITSTR_LEN says (default 64, 0: never).
+// are evenly spaced and their list is long, then `%limit` unless it is 0. The part before the % is
+// cut to `limit_chars` with `...` at its end as SLURM_BITSTR_LEN says (default 64, 0: never).
 [[nodiscard]] std::string array_task_text(const IndexSet& tasks, uint32_t max_running,
                                           size_t limit_chars = 64);
 

@@ -10,11 +10,15 @@ bool continues(std::string_view text, size_t at) {
   return at < text.size() && (static_cast<uint8_t>(text[at]) & 0xc0) == 0x80;
 }
 
-// How many bytes the first character of `text` has; 0: it is a control character, or no character at all.
+// How many bytes the first character of `text` has; 0: it is a control character, or no character
+// at all.
 size_t printable_length(std::string_view text) {
   const auto first = static_cast<uint8_t>(text[0]);
   if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const size_t length = first >= 0xf5 || first < 0xc2 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  const size_t length = first >= 0xf5 || first < 0xc2 ? 0
+                        : first >= 0xf0               ? 4
+                        : first >= 0xe0               ? 3
+                                                      : 2;
   for (size_t i = 1; i < length; ++i) {
     if (!continues(text, i)) return 0;
   }

@@ -1,5 +1,5 @@
-// Text that users made, for logs and terminals: a name may hold what moves the cursor, changes colours, or looks like the
-// end of a line with another one behind it.
+// Text that users made, for logs and terminals: a name may hold what moves the cursor, changes
+// colours, or looks like the end of a line with another one behind it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@ namespace sluice {
 
 // No control character of ASCII or Unicode (C0, DEL, C1) is in it, and all of it is UTF-8.
 [[nodiscard]] bool is_printable(std::string_view text);
-// What is not printable becomes visible, byte by byte, as in C: "\\n", "\\t", "\\x1b". Nothing else changes.
+// What is not printable becomes visible, byte by byte, as in C: "\\n", "\\t", "\\x1b". Nothing else
+// changes.
 [[nodiscard]] std::string escape_controls(std::string_view text);
 // The same for columns, which keep their width: each such byte becomes "?".
 [[nodiscard]] std::string mask_controls(std::string_view text);

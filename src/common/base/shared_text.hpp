@@ -1,5 +1,5 @@
-// SharedText: an immutable text in 8 bytes, shared between its copies and counted in place; an empty
-// one owns nothing. Job records hold dozens of texts of which most are empty or the same.
+// SharedText: an immutable text in 8 bytes, shared between its copies and counted in place; an
+// empty one owns nothing. Job records hold dozens of texts of which most are empty or the same.
 // Copying and dropping copies is safe from several threads.
 #pragma once
 
@@ -22,8 +22,10 @@ class SharedText {
  public:
   SharedText() = default;
   template <class T>
-    requires(std::is_convertible_v<const T&, std::string_view> && !std::is_same_v<T, SharedText>)
-  SharedText(const T& text) : block_(make(std::string_view(text))) {}  // NOLINT: meant implicit
+  requires(std::is_convertible_v<const T&, std::string_view> && !std::is_same_v<T, SharedText>)
+      // NOLINTNEXTLINE(google-explicit-constructor): a text is one
+      SharedText(const T& text)
+      : block_(make(std::string_view(text))) {}
   SharedText(const SharedText& other) noexcept : block_(other.block_) {
     if (block_ != nullptr) block_->references.fetch_add(1, std::memory_order_relaxed);
   }
@@ -46,10 +48,13 @@ class SharedText {
   friend bool operator==(const SharedText& a, const SharedText& b) {
     return a.block_ == b.block_ || a.view() == b.view();
   }
-  friend auto operator<=>(const SharedText& a, const SharedText& b) { return a.view() <=> b.view(); }
+  friend auto operator<=>(const SharedText& a, const SharedText& b) {
+    return a.view() <=> b.view();
+  }
   template <class T>
-    requires(std::is_convertible_v<const T&, std::string_view> && !std::is_same_v<T, SharedText>)
-  friend bool operator==(const SharedText& a, const T& b) {
+  requires(std::is_convertible_v<const T&, std::string_view> &&
+           !std::is_same_v<T, SharedText>) friend bool
+  operator==(const SharedText& a, const T& b) {
     return a.view() == std::string_view(b);
   }
 
@@ -69,7 +74,8 @@ class SharedText {
   }
   void release() {
     if (block_ != nullptr && block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      block_->~Block();  // NOLINT(clang-analyzer-cplusplus.NewDelete): the analyzer does not count references
+      // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDelete): the analyzer does not count references
+      block_->~Block();
       ::operator delete(block_);
     }
   }

@@ -1,4 +1,5 @@
-// Small text helpers: trimming, splitting, strict numbers, Slurm's memory sizes and counts, quoting.
+// Small text helpers: trimming, splitting, strict numbers, Slurm's memory sizes and counts,
+// quoting.
 #pragma once
 
 #include <charconv>
@@ -30,8 +31,8 @@ namespace sluice {
 
 // The whole text as a decimal number: no blanks, no plus sign, nothing left over, in range.
 template <class T>
-  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
-[[nodiscard]] std::optional<T> to_number(std::string_view text) {
+requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+    [[nodiscard]] std::optional<T> to_number(std::string_view text) {
   T value{};
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, value);
@@ -42,8 +43,8 @@ template <class T>
 // `yes`, `true`, `1`, `on` and their opposites, in any case.
 [[nodiscard]] std::optional<bool> to_bool(std::string_view text);
 
-// A memory size in MiB: `4G`, `512`, `1500K` (rounded up), `2T`, with an optional B behind the unit;
-// `default_unit` is what a bare number counts in. Nothing for anything else, fractions too.
+// A memory size in MiB: `4G`, `512`, `1500K` (rounded up), `2T`, with an optional B behind the
+// unit; `default_unit` is what a bare number counts in. Nothing for anything else, fractions too.
 [[nodiscard]] std::optional<uint64_t> parse_memory(std::string_view text, char default_unit = 'M');
 
 // MiB as Slurm shows them: `100M`, `2G`, `1.50G` (halves only), `1500M`; 0 is `0`. With `convert`

@@ -9,10 +9,12 @@ namespace sluice {
 using Duration = std::chrono::microseconds;
 using Time = std::chrono::sys_time<Duration>;  // Unix time, UTC
 
-inline constexpr Time kNoTime{};                              // "not set", shown as Unknown, None or N/A
-inline constexpr Time kNever{Duration(INT64_C(1) << 61)};     // later than anything
+// "not set", shown as Unknown, None or N/A
+inline constexpr Time kNoTime{};
+inline constexpr Time kNever{Duration(INT64_C(1) << 61)};  // later than anything
 
-// For deadlines: a clock that nobody sets. It says nothing of the time of day, and is not kept or sent.
+// For deadlines: a clock that nobody sets. It says nothing of the time of day, and is not kept or
+// sent.
 using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 inline constexpr SteadyTime kNoDeadline{Duration(INT64_C(1) << 61)};  // later than anything
 

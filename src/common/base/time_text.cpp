@@ -18,7 +18,8 @@ using std::chrono::seconds;
 constexpr int64_t kMinute = 60;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
-constexpr seconds kMostOffset(1000 * 366 * kDay);  // of now+…: what is a millennium away is still a time
+// of now+…: what is a millennium away is still a time
+constexpr seconds kMostOffset(1000 * 366 * kDay);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -356,9 +357,10 @@ std::string with_strftime(const std::string& form, const std::tm& parts) {
 }
 
 int64_t day_number(const std::tm& parts) {
-  const std::chrono::year_month_day date{std::chrono::year(parts.tm_year + 1900),
-                                         std::chrono::month(static_cast<unsigned>(parts.tm_mon) + 1),
-                                         std::chrono::day(static_cast<unsigned>(parts.tm_mday))};
+  const std::chrono::year_month_day date{
+      std::chrono::year(parts.tm_year + 1900),
+      std::chrono::month(static_cast<unsigned>(parts.tm_mon) + 1),
+      std::chrono::day(static_cast<unsigned>(parts.tm_mday))};
   return std::chrono::sys_days(date).time_since_epoch().count();
 }
 
@@ -420,8 +422,7 @@ Result<Time> parse_time(std::string_view text, Time now, TimeBias bias) {
   TimeParser parser(text, now, bias);
   const auto parsed = parser.parse();
   if (parsed) return *parsed;
-  return failure(
-      fmt::format("Invalid time specification (pos={}): {}", parser.position(), text));
+  return failure(fmt::format("Invalid time specification (pos={}): {}", parser.position(), text));
 }
 
 std::string format_time(Time at, std::string_view form, Time now) {
@@ -429,13 +430,8 @@ std::string format_time(Time at, std::string_view form, Time now) {
   const std::tm parts = local_time(at);
   if (form == "relative") return format_relative(parts, local_time(now));
   if (form.find('%') != std::string_view::npos) return with_strftime(std::string(form), parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-                     parts.tm_year + 1900,
-                     parts.tm_mon + 1,
-                     parts.tm_mday,
-                     parts.tm_hour,
-                     parts.tm_min,
-                     parts.tm_sec);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
 }  // namespace sluice

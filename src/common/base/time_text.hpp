@@ -11,8 +11,9 @@
 
 namespace sluice {
 
-// A time limit: `minutes`, `min:sec`, `h:m:s`, `d-h`, `d-h:m`, `d-h:m:s`, or UNLIMITED, INFINITE, -1
-// (kInfiniteMinutes). Seconds round up to a minute. 0 stays 0: what it means is the caller's affair.
+// A time limit: `minutes`, `min:sec`, `h:m:s`, `d-h`, `d-h:m`, `d-h:m:s`, or UNLIMITED, INFINITE,
+// -1 (kInfiniteMinutes). Seconds round up to a minute. 0 stays 0: what it means is the caller's
+// affair.
 [[nodiscard]] std::optional<Minutes> parse_minutes(std::string_view text);
 // So many seconds, or as many as can be counted.
 [[nodiscard]] constexpr uint32_t minutes_in_seconds(Minutes minutes) {
@@ -20,8 +21,8 @@ namespace sluice {
 }
 // The same forms, to the second; nothing for UNLIMITED too. `bare_unit` is what one lone number
 // counts in.
-[[nodiscard]] std::optional<Duration> parse_span(
-    std::string_view text, Duration bare_unit = std::chrono::minutes(1));
+[[nodiscard]] std::optional<Duration> parse_span(std::string_view text,
+                                                 Duration bare_unit = std::chrono::minutes(1));
 
 // `02:03:04`, `1-02:03:04` (scontrol, sacct); negative spans count as 0.
 [[nodiscard]] std::string format_span(Duration span);
@@ -37,8 +38,8 @@ enum class TimeBias { kFuture, kPast };  // --begin, --deadline; sacct -S and -E
 
 // An absolute time: `now`, `now+1hour`, `now-2days`, `HH:MM[:SS][AM|PM]`, `midnight`, `noon`,
 // `fika`, `teatime`, `today`, `tomorrow`, `MMDD[YY]`, `MM/DD[/YY]`, `MM.DD[.YY]`,
-// `YYYY-MM-DD[THH:MM[:SS]]`, a day and a time of day together (joined by a blank, `-` or `T`, in any
-// order), or `uts` and Unix seconds. The error's text is Slurm's `Invalid time specification
+// `YYYY-MM-DD[THH:MM[:SS]]`, a day and a time of day together (joined by a blank, `-` or `T`, in
+// any order), or `uts` and Unix seconds. The error's text is Slurm's `Invalid time specification
 // (pos=N): TEXT`.
 [[nodiscard]] Result<Time> parse_time(std::string_view text, Time now,
                                       TimeBias bias = TimeBias::kFuture);

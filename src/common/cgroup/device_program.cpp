@@ -35,7 +35,9 @@ bpf_insn load(uint8_t to, size_t offset) {
 bpf_insn skip_unless(uint8_t what, uint32_t is, int16_t count) {
   return instruction(BPF_JMP | BPF_JNE | BPF_K, what, 0, count, static_cast<int32_t>(is));
 }
-bpf_insn set(uint8_t to, int32_t number) { return instruction(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, number); }
+bpf_insn set(uint8_t to, int32_t number) {
+  return instruction(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, number);
+}
 
 // bpf(2), which the C library has no function for.
 long call_bpf(int command, bpf_attr& attributes) {
@@ -64,7 +66,8 @@ bool has_program(int group) {
 }
 
 Status bpf_failure(std::string_view what, const std::string& folder) {
-  return failure(fmt::format("cannot {} a device program for {}: {}", what, folder, errno_text(errno)));
+  return failure(
+      fmt::format("cannot {} a device program for {}: {}", what, folder, errno_text(errno)));
 }
 
 }  // namespace
@@ -72,12 +75,14 @@ Status bpf_failure(std::string_view what, const std::string& folder) {
 std::vector<bpf_insn> device_program(const std::vector<DeviceFile>& devices) {
   std::vector<bpf_insn> program = {
       load(kType, offsetof(bpf_cgroup_dev_ctx, access_type)),
-      instruction(BPF_ALU | BPF_AND | BPF_K, kType, 0, 0, 0xFFFF),  // above: what is to be done with it
+      // above: what is to be done with it
+      instruction(BPF_ALU | BPF_AND | BPF_K, kType, 0, 0, 0xFFFF),
       load(kMajor, offsetof(bpf_cgroup_dev_ctx, major)),
       load(kMinor, offsetof(bpf_cgroup_dev_ctx, minor)),
   };
   for (const DeviceFile& device : devices) {
-    program.push_back(skip_unless(kType, device.block ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR, 4));
+    program.push_back(
+        skip_unless(kType, device.block ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR, 4));
     program.push_back(skip_unless(kMajor, device.major, 3));
     program.push_back(skip_unless(kMinor, device.minor, 2));
     program.push_back(set(kAnswer, 0));

@@ -11,9 +11,10 @@ struct bpf_insn;
 
 namespace sluice::cgroup {
 
-// Closes `devices` to the group in `folder` and to all below it. A group that has such a program keeps that one: those of
-// a job's steps are made one after the other.
-[[nodiscard]] Status attach_device_program(const std::string& folder, const std::vector<DeviceFile>& devices);
+// Closes `devices` to the group in `folder` and to all below it. A group that has such a program
+// keeps that one: those of a job's steps are made one after the other.
+[[nodiscard]] Status attach_device_program(const std::string& folder,
+                                           const std::vector<DeviceFile>& devices);
 // Whether this kernel takes such programs from this process.
 [[nodiscard]] bool device_programs_work();
 

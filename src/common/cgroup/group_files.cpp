@@ -35,7 +35,8 @@ uint64_t number_of(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    if (line.size() <= key.size() + 1 || !line.starts_with(key) || line[key.size()] != ' ') continue;
+    if (line.size() <= key.size() + 1 || !line.starts_with(key) || line[key.size()] != ' ')
+      continue;
     return to_number<uint64_t>(trim(line.substr(key.size() + 1))).value_or(0);
   }
   return 0;
@@ -79,7 +80,7 @@ Status make_group(const std::string& path) {
 }
 
 bool is_folder(const std::string& path) {
-  struct stat about{};
+  struct stat about {};
   return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
 }
 

@@ -21,8 +21,8 @@ namespace sluice::cgroup {
 // Numbers one a line, or between blanks.
 [[nodiscard]] std::vector<uint64_t> numbers_in(std::string_view text);
 
-// Forks that the limits on processes refused, as the groups in `folder` and below count them: older kernels where the
-// process is, newer ones where the limit is and above.
+// Forks that the limits on processes refused, as the groups in `folder` and below count them: older
+// kernels where the process is, newer ones where the limit is and above.
 [[nodiscard]] uint64_t fork_refusals_in(const std::string& folder);
 
 // Names of the folders in a folder, sorted.

@@ -19,9 +19,7 @@
 namespace sluice::cgroup {
 namespace {
 
-bool is_cgroup(const std::string& plugin) {
-  return plugin.ends_with("/cgroup");
-}
+bool is_cgroup(const std::string& plugin) { return plugin.ends_with("/cgroup"); }
 
 bool constrains(const ClusterConfig& config) {
   return std::any_of(config.task_plugin.begin(), config.task_plugin.end(), is_cgroup);
@@ -31,7 +29,8 @@ bool constrains(const ClusterConfig& config) {
 bool may_protect_processes() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
-  return ::syscall(SYS_capget, &header, sets) == 0 && (sets[0].effective >> CAP_SYS_RESOURCE & 1U) != 0;
+  return ::syscall(SYS_capget, &header, sets) == 0 &&
+         (sets[0].effective >> CAP_SYS_RESOURCE & 1U) != 0;
 }
 
 bool limits_pids(const ClusterConfig& config) {
@@ -42,7 +41,8 @@ bool closes_devices(const ClusterConfig& config) {
   return constrains(config) && config.cgroup.constrain_devices;
 }
 
-// Where another program owns the top of the tree (systemd), groups are made below the one that it has left to us.
+// Where another program owns the top of the tree (systemd), groups are made below the one that it
+// has left to us.
 std::string top_of(const CgroupConfig& config, uint32_t version) {
   const char* delegated = version == 2 ? std::getenv(kDelegatedGroup) : nullptr;
   if (delegated == nullptr || *delegated != '/') return config.mountpoint;
@@ -80,8 +80,9 @@ Status try_controllers(const protocol::CgroupSetup& setup, const std::vector<std
   return made;
 }
 
-// EnableControllers: all that the top of the tree has, in it and in the node's group (which is there), for whoever looks
-// for them below. In one go, or, when the kernel refuses one of them, those that it does not.
+// EnableControllers: all that the top of the tree has, in it and in the node's group (which is
+// there), for whoever looks for them below. In one go, or, when the kernel refuses one of them,
+// those that it does not.
 void enable_all(const protocol::CgroupSetup& setup) {
   const auto there = read_file(setup.mountpoint + "/cgroup.controllers");
   std::vector<std::string> words;
@@ -107,8 +108,7 @@ bool is_wanted(const ClusterConfig& config) {
          is_cgroup(config.job_acct_gather_type);
 }
 
-Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
-                                      const std::string& root,
+Result<protocol::CgroupSetup> prepare(const ClusterConfig& config, const std::string& root,
                                       std::string& missing) {
   const auto version = version_of(config.cgroup);
   if (!version) return tl::unexpected<Error>(version.error());
@@ -129,7 +129,8 @@ Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
       missing += (missing.empty() ? "" : " ") + name;
     }
   }
-  setup.charges_daemons = limits_memory(config) && contains(setup.controllers, kMemory) && may_protect_processes();
+  setup.charges_daemons =
+      limits_memory(config) && contains(setup.controllers, kMemory) && may_protect_processes();
   if (closes_devices(config)) {
     const bool can = *version == 1 || device_programs_work();
     if (!can) missing += (missing.empty() ? "" : " ") + std::string("devices (eBPF)");
@@ -140,13 +141,11 @@ Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
 
 std::string root_name(const std::string& node, const std::string& spool_dir) {
   uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char c : spool_dir)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  for (const char c : spool_dir) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return fmt::format("slurm_{}.{:08x}", node, hash);
 }
 
-protocol::MemoryLimit memory_limit(const CgroupConfig& config,
-                                   uint64_t wanted_mib,
+protocol::MemoryLimit memory_limit(const CgroupConfig& config, uint64_t wanted_mib,
                                    uint64_t host_mib) {
   constexpr double kMib = 1024 * 1024;
   protocol::MemoryLimit limit;
@@ -161,8 +160,8 @@ protocol::MemoryLimit memory_limit(const CgroupConfig& config,
     limit.ram_bytes = static_cast<uint64_t>(ram * kMib);
   }
   if (config.constrain_swap_space) {
-    const double swap = std::min(base * config.allowed_swap_percent / 100,
-                                 host * config.max_swap_percent / 100);
+    const double swap =
+        std::min(base * config.allowed_swap_percent / 100, host * config.max_swap_percent / 100);
     limit.limits_swap = true;
     limit.swap_bytes = static_cast<uint64_t>(swap * kMib);
   }

@@ -9,7 +9,8 @@
 
 namespace sluice::cgroup {
 
-// Names in an agent's environment the group (v2), as in /proc/PID/cgroup, below which it may make its own.
+// Names in an agent's environment the group (v2), as in /proc/PID/cgroup, below which it may make
+// its own.
 inline constexpr const char* kDelegatedGroup = "SLUICE_DELEGATED_CGROUP";
 
 // ProctrackType, TaskPlugin or JobAcctGatherType says cgroup, and cgroup.conf does not forbid it.
@@ -21,16 +22,14 @@ inline constexpr const char* kDelegatedGroup = "SLUICE_DELEGATED_CGROUP";
 // the tracker there are no groups at all. Controllers that are wanted and cannot be used are left
 // out and named in `missing`, separated by blanks. Memory limits are not set.
 [[nodiscard]] Result<protocol::CgroupSetup> prepare(const ClusterConfig& config,
-                                                    const std::string& root,
-                                                    std::string& missing);
+                                                    const std::string& root, std::string& missing);
 
 // "slurm_NODE.HASH", with a hash of the spool folder: that is one agent's alone on a host.
 [[nodiscard]] std::string root_name(const std::string& node, const std::string& spool_dir);
 
 // The limit of a job or step with `wanted_mib` (0: it may have all of the node's) on a host of
 // `host_mib`.
-[[nodiscard]] protocol::MemoryLimit memory_limit(const CgroupConfig& config,
-                                                 uint64_t wanted_mib,
+[[nodiscard]] protocol::MemoryLimit memory_limit(const CgroupConfig& config, uint64_t wanted_mib,
                                                  uint64_t host_mib);
 
 }  // namespace sluice::cgroup

@@ -45,8 +45,7 @@ std::vector<std::string> Tree::children(const std::string& group) const {
 void Tree::kill(const std::string& group) const {
   if (processes(group).empty()) return;
   freeze(group, true);
-  for (const pid_t pid : processes(group))
-    ::kill(pid, SIGKILL);
+  for (const pid_t pid : processes(group)) ::kill(pid, SIGKILL);
   freeze(group, false);
 }
 
@@ -54,9 +53,7 @@ std::string Tree::kernel_name(const std::string& group) const {
   return fmt::format("/{}/{}", setup_.root, group);
 }
 
-std::string job_group(uint32_t uid, JobId job) {
-  return fmt::format("uid_{}/job_{}", uid, job);
-}
+std::string job_group(uint32_t uid, JobId job) { return fmt::format("uid_{}/job_{}", uid, job); }
 
 std::string daemons_group(uint32_t uid, JobId job) {
   return fmt::format("{}/{}", job_group(uid, job), kDaemons);

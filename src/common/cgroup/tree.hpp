@@ -3,8 +3,9 @@
 //   v1: MOUNT/CONTROLLER/ROOT/uid_U/job_J/step_S/task_T, once for each controller that is used
 //   v2: MOUNT/ROOT/uid_U/job_J/step_S/task_T
 //
-// Beside its steps a job has a group "daemons" (v1: of the memory controller alone), where its step daemons are: what they
-// hold for its tasks counts as its memory, and not as a step's. ROOT has one of that name for those whose step is over.
+// Beside its steps a job has a group "daemons" (v1: of the memory controller alone), where its step
+// daemons are: what they hold for its tasks counts as its memory, and not as a step's. ROOT has one
+// of that name for those whose step is over.
 //
 // ROOT names the node and its spool folder, so that the agents of several nodes, and of several
 // clusters, can share a host. Tasks are in the lowest groups only, which v2 demands. Groups are
@@ -43,7 +44,8 @@ struct DeviceFile {
   bool block = false;
   uint32_t major = 0;
   uint32_t minor = 0;
-  friend auto operator<=>(const DeviceFile&, const DeviceFile&) = default;  // NOLINT(modernize-use-nullptr): no pointer is there
+  // NOLINTNEXTLINE(modernize-use-nullptr): no pointer is there
+  friend auto operator<=>(const DeviceFile&, const DeviceFile&) = default;
 };
 
 class Tree {
@@ -59,22 +61,26 @@ class Tree {
   // A process that writes 0 into each of these files is in the group.
   [[nodiscard]] virtual std::vector<std::string> entries(const std::string& group) const = 0;
 
-  // Makes the group and puts this process into it, whose memory counts there from now on; with v2 all of the group's limits
-  // hold for it. No-op where memory is not constrained.
+  // Makes the group and puts this process into it, whose memory counts there from now on; with v2
+  // all of the group's limits hold for it. No-op where memory is not constrained.
   [[nodiscard]] virtual Status enter(const std::string& group) = 0;
 
-  // CPUs of this host, and limits on memory, for all in the group. No-op where that is not constrained.
+  // CPUs of this host, and limits on memory, for all in the group. No-op where that is not
+  // constrained.
   [[nodiscard]] virtual Status set_cpus(const std::string& group, const Bitmap& cpus) = 0;
   [[nodiscard]] virtual Status set_memory(const std::string& group,
                                           const protocol::MemoryLimit& limit) = 0;
 
-  // How many processes and threads there may be in the group and below. No-op where that is not constrained.
+  // How many processes and threads there may be in the group and below. No-op where that is not
+  // constrained.
   [[nodiscard]] virtual Status set_pids(const std::string& group, uint64_t most) = 0;
   // How often a process of the group could not have another for that limit; of those below it, too.
   [[nodiscard]] virtual uint64_t fork_refusals(const std::string& group) const = 0;
 
-  // Device files that nobody in the group may open. What was closed stays closed. No-op where devices are not constrained.
-  [[nodiscard]] virtual Status close_devices(const std::string& group, const std::vector<DeviceFile>& devices) = 0;
+  // Device files that nobody in the group may open. What was closed stays closed. No-op where
+  // devices are not constrained.
+  [[nodiscard]] virtual Status close_devices(const std::string& group,
+                                             const std::vector<DeviceFile>& devices) = 0;
 
   // How many of the group's processes the kernel killed for want of memory.
   [[nodiscard]] virtual uint64_t oom_kills(const std::string& group) const = 0;
@@ -83,10 +89,11 @@ class Tree {
   // Processes in the group and below, without this one; groups right below it.
   [[nodiscard]] std::vector<pid_t> processes(const std::string& group) const;
   [[nodiscard]] std::vector<std::string> children(const std::string& group) const;
-  // SIGKILL to every process in the group and below, none of which can fork meanwhile. Step daemons are spared: they end by
-  // themselves, and what they have to tell is to be told.
+  // SIGKILL to every process in the group and below, none of which can fork meanwhile. Step daemons
+  // are spared: they end by themselves, and what they have to tell is to be told.
   virtual void kill(const std::string& group) const;
-  // Removes the group and those below. False while something is left in it; true if it is not there.
+  // Removes the group and those below. False while something is left in it; true if it is not
+  // there.
   virtual bool remove(const std::string& group) const = 0;
 
   // The group's name in the kernel's messages.

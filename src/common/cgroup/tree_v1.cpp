@@ -43,9 +43,7 @@ bool TreeV1::uses(std::string_view controller) const {
   return std::find(all.begin(), all.end(), controller) != all.end();
 }
 
-std::string TreeV1::folder(const std::string& group) const {
-  return place(kTracker, group);
-}
+std::string TreeV1::folder(const std::string& group) const { return place(kTracker, group); }
 
 Status TreeV1::make_with(const std::string& controller, const std::string& group) const {
   std::string above = fmt::format("{}/{}", setup_.mountpoint, controller);
@@ -96,7 +94,8 @@ Status TreeV1::set_memory(const std::string& group, const protocol::MemoryLimit&
     if (auto ok = write(at + "/memory.swappiness", *limit.swappiness); !ok) return ok;
   }
   if (limit.ram_bytes == 0) return {};
-  // the limit with swap may never be below the one without: a group that had other limits is opened first
+  // the limit with swap may never be below the one without: a group that had other limits is opened
+  // first
   if (limit.limits_swap && read_file(with_swap)) (void)write_group_file(with_swap, "-1");
   if (auto ok = write(at + "/memory.limit_in_bytes", limit.ram_bytes); !ok) return ok;
   // a kernel may keep no account of swap
@@ -116,7 +115,8 @@ uint64_t TreeV1::fork_refusals(const std::string& group) const {
 Status TreeV1::close_devices(const std::string& group, const std::vector<DeviceFile>& devices) {
   if (!uses(kDevices)) return {};
   for (const DeviceFile& device : devices) {
-    const std::string rule = fmt::format("{} {}:{} rwm", device.block ? 'b' : 'c', device.major, device.minor);
+    const std::string rule =
+        fmt::format("{} {}:{} rwm", device.block ? 'b' : 'c', device.major, device.minor);
     if (auto ok = write_group_file(place(kDevices, group) + "/devices.deny", rule); !ok) return ok;
   }
   return {};
@@ -126,8 +126,7 @@ Status TreeV1::close_devices(const std::string& group, const std::vector<DeviceF
 uint64_t TreeV1::oom_kills(const std::string& group) const {
   if (!uses(kMemory)) return 0;
   const std::string at = place(kMemory, group);
-  uint64_t sum =
-      number_of(read_file(at + "/memory.oom_control").value_or(""), "oom_kill");
+  uint64_t sum = number_of(read_file(at + "/memory.oom_control").value_or(""), "oom_kill");
   for (const std::string& name : folders_in(at))
     sum += oom_kills(fmt::format("{}/{}", group, name));
   return sum;

@@ -55,7 +55,8 @@ Status TreeV2::set_cpus(const std::string& group, const Bitmap& cpus) {
 Status TreeV2::set_memory(const std::string& group, const protocol::MemoryLimit& limit) {
   if (!uses(kMemory) || limit.ram_bytes == 0) return {};
   const std::string at = folder(group);
-  if (auto ok = write_group_file(at + "/memory.max", std::to_string(limit.ram_bytes)); !ok) return ok;
+  if (auto ok = write_group_file(at + "/memory.max", std::to_string(limit.ram_bytes)); !ok)
+    return ok;
   // a kernel may keep no account of swap
   if (!limit.limits_swap || !read_file(at + "/memory.swap.max")) return {};
   return write_group_file(at + "/memory.swap.max", std::to_string(limit.swap_bytes));
@@ -95,7 +96,8 @@ void TreeV2::freeze(const std::string& group, bool frozen) const {
 }
 
 void TreeV2::kill(const std::string& group) const {
-  if (is_folder(fmt::format("{}/{}", folder(group), kDaemons))) {  // a job's: its processes are in the groups below
+  if (is_folder(fmt::format("{}/{}", folder(group), kDaemons))) {
+    // a job's: its processes are in the groups below
     for (const std::string& name : children(group)) {
       if (name != kDaemons) kill(fmt::format("{}/{}", group, name));
     }
@@ -105,8 +107,6 @@ void TreeV2::kill(const std::string& group) const {
   if (!write_group_file(folder(group) + "/cgroup.kill", "1")) Tree::kill(group);
 }
 
-bool TreeV2::remove(const std::string& group) const {
-  return remove_groups(folder(group));
-}
+bool TreeV2::remove(const std::string& group) const { return remove_groups(folder(group)); }
 
 }  // namespace sluice::cgroup

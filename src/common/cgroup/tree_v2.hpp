@@ -15,7 +15,8 @@ class TreeV2 final : public Tree {
   Status set_memory(const std::string& group, const protocol::MemoryLimit& limit) override;
   [[nodiscard]] Status set_pids(const std::string& group, uint64_t most) override;
   [[nodiscard]] uint64_t fork_refusals(const std::string& group) const override;
-  [[nodiscard]] Status close_devices(const std::string& group, const std::vector<DeviceFile>& devices) override;
+  [[nodiscard]] Status close_devices(const std::string& group,
+                                     const std::vector<DeviceFile>& devices) override;
   [[nodiscard]] uint64_t oom_kills(const std::string& group) const override;
   [[nodiscard]] GroupUsage usage(const std::string& group) const override;
   void kill(const std::string& group) const override;

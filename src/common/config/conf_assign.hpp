@@ -12,8 +12,7 @@
 
 namespace sluice::tables {
 
-[[nodiscard]] inline Status bad_value(const ConfLine& line,
-                                      const ConfPair& pair,
+[[nodiscard]] inline Status bad_value(const ConfLine& line, const ConfPair& pair,
                                       const ConfRule& rule) {
   return conf_failure(line, fmt::format("{}=\"{}\" is not valid; allowed: {}", pair.key, pair.value,
                                         allowed_values(rule)));
@@ -29,10 +28,12 @@ template <class Owner>
 
 // What is in a value, and nothing comes of it although the key acts.
 template <class Owner>
-[[nodiscard]] std::vector<std::string> idle_options(const ConfKey<Owner>& row, const ConfValue& value) {
+[[nodiscard]] std::vector<std::string> idle_options(const ConfKey<Owner>& row,
+                                                    const ConfValue& value) {
   std::vector<std::string> idle;
   if (row.acting.empty()) return idle;
-  const std::vector<std::string> acting = split_list(row.acting), needless = split_list(row.needless);
+  const std::vector<std::string> acting = split_list(row.acting),
+                                 needless = split_list(row.needless);
   for (const std::string& option : value.items.empty() ? std::vector{value.text} : value.items) {
     const std::string name = option.substr(0, option.find_first_of("=:"));
     if (!has_option(acting, name) && !has_option(needless, name)) idle.push_back(name);
@@ -43,11 +44,8 @@ template <class Owner>
 // Sets the member. `section` ("NodeName.", "cgroup.conf.", or nothing) stands before names in
 // `without_effect`.
 template <class Owner>
-[[nodiscard]] Status assign_pair(const ConfLine& line,
-                                 const ConfPair& pair,
-                                 const ConfKey<Owner>& row,
-                                 Owner& owner,
-                                 std::string_view section,
+[[nodiscard]] Status assign_pair(const ConfLine& line, const ConfPair& pair,
+                                 const ConfKey<Owner>& row, Owner& owner, std::string_view section,
                                  std::vector<std::string>& without_effect) {
   const ConfRule rule = rule_of(row);
   std::vector<std::string> unknown;
@@ -66,11 +64,8 @@ template <class Owner>
 
 // Sets every pair from `first` on by the keys of one line kind, also behind one that is refused.
 template <class Owner, class Keys>
-[[nodiscard]] Status assign_line(const ConfLine& line,
-                                 const std::vector<ConfPair>& pairs,
-                                 size_t first,
-                                 const Keys& keys,
-                                 Owner& owner,
+[[nodiscard]] Status assign_line(const ConfLine& line, const std::vector<ConfPair>& pairs,
+                                 size_t first, const Keys& keys, Owner& owner,
                                  std::vector<std::string>& without_effect) {
   const std::string section = fmt::format("{}.", keys.front().name);
   ConfErrors errors;
@@ -79,8 +74,9 @@ template <class Owner, class Keys>
     if (row) {
       errors.add(assign_pair(line, pairs[i], *row, owner, section, without_effect));
     } else {
-      errors.add(conf_failure(line, fmt::format("unknown key \"{}\" in a {} line{}", pairs[i].key, keys.front().name,
-                                                did_you_mean_key(pairs[i].key, keys))));
+      errors.add(
+          conf_failure(line, fmt::format("unknown key \"{}\" in a {} line{}", pairs[i].key,
+                                         keys.front().name, did_you_mean_key(pairs[i].key, keys))));
     }
   }
   return errors.status();

@@ -19,8 +19,7 @@ std::string effective(const GlobalKey& row, const ClusterConfig& config) {
   if (!value) return std::string(text);
   switch (row.kind) {
     case ConfKind::kTimeLimit:
-    case ConfKind::kTimeSpan:
-      return std::to_string(value->span.count());
+    case ConfKind::kTimeSpan: return std::to_string(value->span.count());
     case ConfKind::kNumber:
     case ConfKind::kBool:
     case ConfKind::kFlag:
@@ -28,22 +27,17 @@ std::string effective(const GlobalKey& row, const ClusterConfig& config) {
     case ConfKind::kMinutes:
     case ConfKind::kMicroseconds:
     case ConfKind::kMilliseconds:
-    case ConfKind::kMemory:
-      return std::to_string(value->number);
-    default:
-      return value->text;
+    case ConfKind::kMemory: return std::to_string(value->number);
+    default: return value->text;
   }
 }
 
 template <class Line>
-void compare_lines(const std::vector<Line>& before,
-                   const std::vector<Line>& after,
-                   std::vector<std::string>& added,
-                   std::vector<std::string>& removed,
+void compare_lines(const std::vector<Line>& before, const std::vector<Line>& after,
+                   std::vector<std::string>& added, std::vector<std::string>& removed,
                    std::vector<std::string>& changed) {
   std::unordered_map<std::string, const Line*> old;
-  for (const Line& line : before)
-    old.emplace(line.name, &line);
+  for (const Line& line : before) old.emplace(line.name, &line);
   for (const Line& line : after) {
     const auto found = old.find(line.name);
     if (found == old.end()) {
@@ -80,10 +74,8 @@ void keep_until_restart(const ClusterConfig& running, ClusterConfig& fresh) {
     const std::string name(row.name);
     if (row.copy) row.copy(running, fresh);
     const auto set = running.values.find(name);
-    if (set != running.values.end())
-      fresh.values[name] = set->second;
-    else
-      fresh.values.erase(name);
+    if (set != running.values.end()) fresh.values[name] = set->second;
+    else fresh.values.erase(name);
   }
   // keys with more than one member
   fresh.controllers = running.controllers;

@@ -24,9 +24,7 @@ Status fail_at(const ConfDraft& draft, const std::string& key, std::string_view 
   return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", draft.file, text));
 }
 
-bool is_set(const ConfDraft& draft, const std::string& key) {
-  return draft.set_at.contains(key);
-}
+bool is_set(const ConfDraft& draft, const std::string& key) { return draft.set_at.contains(key); }
 
 void fill_defaults(ConfDraft& draft) {
   for (const GlobalKey& row : global_keys()) {
@@ -63,7 +61,8 @@ void imply_flags(ClusterConfig& config) {
     }
   }
   if (has_option(enforce, "1")) imply(enforce, enforce_order, "associations");
-  if (has_option(enforce, "safe") || has_option(enforce, "2")) imply(enforce, enforce_order, "limits");
+  if (has_option(enforce, "safe") || has_option(enforce, "2"))
+    imply(enforce, enforce_order, "limits");
   for (const char* flag : {"limits", "qos", "wckeys"}) {
     if (has_option(enforce, flag)) imply(enforce, enforce_order, "associations");
   }
@@ -93,7 +92,8 @@ void derive_times(ConfDraft& draft) {
   }
 }
 
-// Without a word on priorities who came first goes first: with weights of zero all jobs would have the same priority, and
+// Without a word on priorities who came first goes first: with weights of zero all jobs would have
+// the same priority, and
 // --nice would say nothing.
 void choose_priority(ConfDraft& draft) {
   const auto is_about_it = [](const auto& set) {
@@ -106,7 +106,8 @@ void choose_priority(ConfDraft& draft) {
 Status check_controllers(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
   ConfErrors errors;
-  if (config.cluster_name.empty()) errors.add(fail_at(draft, "ClusterName", "ClusterName is not set"));
+  if (config.cluster_name.empty())
+    errors.add(fail_at(draft, "ClusterName", "ClusterName is not set"));
   constexpr size_t kLongestName = 40;
   if (config.cluster_name.size() > kLongestName) {
     errors.add(fail_at(draft, "ClusterName", "ClusterName has more than 40 letters"));
@@ -119,7 +120,8 @@ Status check_controllers(ConfDraft& draft) {
     config.controllers.push_back({name, address == config.values.end() ? name : address->second});
   }
   if (config.controllers.empty()) {
-    errors.add(fail_at(draft, "SlurmctldHost", "SlurmctldHost is not set; one line of it is wanted"));
+    errors.add(
+        fail_at(draft, "SlurmctldHost", "SlurmctldHost is not set; one line of it is wanted"));
   }
   return errors.status();
 }
@@ -128,7 +130,9 @@ Status check_accepted(ConfDraft& draft) {
   ConfErrors errors;
   for (const std::string& name : accepted_ignored(draft.parsed.config)) {
     if (is_ignorable(name)) continue;
-    errors.add(fail_at(draft, "SluiceParameters", fmt::format("SluiceParameters=accept_ignored names \"{}\", which is no key", name)));
+    errors.add(fail_at(
+        draft, "SluiceParameters",
+        fmt::format("SluiceParameters=accept_ignored names \"{}\", which is no key", name)));
   }
   return errors.status();
 }
@@ -137,13 +141,17 @@ Status check_limits(ConfDraft& draft) {
   const ClusterConfig& config = draft.parsed.config;
   ConfErrors errors;
   if (config.def_mem_per_cpu_mib && config.def_mem_per_node_mib) {
-    errors.add(fail_at(draft, "DefMemPerNode", "DefMemPerCPU and DefMemPerNode exclude each other"));
+    errors.add(
+        fail_at(draft, "DefMemPerNode", "DefMemPerCPU and DefMemPerNode exclude each other"));
   }
   if (config.max_mem_per_cpu_mib && config.max_mem_per_node_mib) {
-    errors.add(fail_at(draft, "MaxMemPerNode", "MaxMemPerCPU and MaxMemPerNode exclude each other"));
+    errors.add(
+        fail_at(draft, "MaxMemPerNode", "MaxMemPerCPU and MaxMemPerNode exclude each other"));
   }
   if (config.first_job_id > config.max_job_id) {
-    errors.add(fail_at(draft, "FirstJobId", fmt::format("FirstJobId={} is above MaxJobId={}", config.first_job_id, config.max_job_id)));
+    errors.add(fail_at(
+        draft, "FirstJobId",
+        fmt::format("FirstJobId={} is above MaxJobId={}", config.first_job_id, config.max_job_id)));
   }
   return errors.status();
 }
@@ -196,7 +204,9 @@ Status finish_node_sets(ConfDraft& draft) {
     }
     Result<std::vector<std::string>> nodes = names.resolve(list, nullptr);
     if (nodes) set.nodes = std::move(*nodes);
-    else errors.add(conf_failure(pending.line, fmt::format("node set \"{}\": {}", set.name, nodes.error().text)));
+    else
+      errors.add(conf_failure(pending.line,
+                              fmt::format("node set \"{}\": {}", set.name, nodes.error().text)));
   }
   config.node_sets = std::move(sets);
   return errors.status();
@@ -208,7 +218,8 @@ Status check_partition(const PartitionConfig& partition, const ConfLine& line) {
     errors.add(conf_failure(line, fmt::format("partition \"{}\": {}", partition.name, text)));
   };
   if (partition.min_nodes > partition.max_nodes) {
-    refuse(fmt::format("MinNodes={} is above MaxNodes={}", partition.min_nodes, partition.max_nodes));
+    refuse(
+        fmt::format("MinNodes={} is above MaxNodes={}", partition.min_nodes, partition.max_nodes));
   }
   if (partition.def_mem_per_cpu_mib.value_or(0) && partition.def_mem_per_node_mib.value_or(0)) {
     refuse("DefMemPerCPU and DefMemPerNode exclude each other");
@@ -292,8 +303,8 @@ void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {
   forget_none(draft.parsed.config);
   derive_times(draft);
   choose_priority(draft);
-  for (const auto step : {check_controllers, check_accepted, check_limits, check_propagation, finish_nodes,
-                          finish_node_sets, finish_partitions, finish_down_nodes}) {
+  for (const auto step : {check_controllers, check_accepted, check_limits, check_propagation,
+                          finish_nodes, finish_node_sets, finish_partitions, finish_down_nodes}) {
     append_errors(errors, step(draft));
   }
   std::vector<std::string>& unused = draft.parsed.config.without_effect;

@@ -31,7 +31,8 @@ struct ConfDraft {
 // Goes on after an error, and puts all into `errors`.
 void finish_config(ConfDraft& draft, std::vector<std::string>& errors);
 
-// What a partition gives jobs with GPUs, as JobDefaults= says it: "DefCpuPerGPU=2,DefMemPerGPU=100".
+// What a partition gives jobs with GPUs, as JobDefaults= says it:
+// "DefCpuPerGPU=2,DefMemPerGPU=100".
 [[nodiscard]] std::string job_defaults_text(const PartitionConfig& partition);
 
 }  // namespace sluice::tables

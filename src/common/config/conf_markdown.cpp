@@ -42,7 +42,8 @@ std::string stopping_options(const std::string& name) {
 // `section`: what stands before the key's name in ClusterConfig::without_effect.
 template <class Row>
 std::string effect_words(const Row& row, std::string_view section) {
-  const std::string needless = row.needless.empty() ? "" : "; not needed: " + join(split_list(row.needless), ", ");
+  const std::string needless =
+      row.needless.empty() ? "" : "; not needed: " + join(split_list(row.needless), ", ");
   const std::string name = fmt::format("{}{}", section, row.name);
   const IgnoredClass is = ignored_class(name);
   const std::string stopping = stopping_options(name);
@@ -52,17 +53,18 @@ std::string effect_words(const Row& row, std::string_view section) {
       if (row.acting.empty()) return "acts" + stops;
       return fmt::format("acts: {}{}{}", join(split_list(row.acting), ", "), needless, stops);
     case ConfEffect::kUnproved:
-      return fmt::format("stops the start ({}); where accepted: acts on what users say", class_text(is));
+      return fmt::format("stops the start ({}); where accepted: acts on what users say",
+                         class_text(is));
     case ConfEffect::kNotYet:
       if (stops_start(is)) return fmt::format("stops the start ({})", class_text(is));
       return fmt::format("no effect ({}){}", class_text(is), stops);
-    default:
-      return "obsolete, accepted";
+    default: return "obsolete, accepted";
   }
 }
 
 template <class Keys>
-void add_section(std::string& out, std::string_view title, std::string_view section, const Keys& keys) {
+void add_section(std::string& out, std::string_view title, std::string_view section,
+                 const Keys& keys) {
   out += fmt::format(
       "\n## {}\n\n| key | value | default | effect | change |\n|---|---|---|---|---|\n", title);
   std::vector<const std::decay_t<decltype(*keys.data())>*> rows;

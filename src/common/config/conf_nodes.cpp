@@ -28,10 +28,8 @@ Status derive_layout(const NodeLine& line, NodeConfig& node) {
   node.cores_per_socket = line.cores_set.value_or(1);
   node.threads_per_core = line.threads_set.value_or(1);
   const uint32_t per_socket = node.cores_per_socket * node.threads_per_core;
-  if (line.sockets_set)
-    node.sockets = *line.sockets_set;
-  else if (line.sockets_per_board_set)
-    node.sockets = *line.sockets_per_board_set * node.boards;
+  if (line.sockets_set) node.sockets = *line.sockets_set;
+  else if (line.sockets_per_board_set) node.sockets = *line.sockets_per_board_set * node.boards;
   else if (line.cpus_set) {
     node.sockets = sockets_for(*line.cpus_set, node.cores_per_socket, node.threads_per_core);
   } else {
@@ -101,7 +99,8 @@ Result<std::vector<NodeConfig>> nodes_of_line(const NodeLine& line) {
   const Result<PerNode> addresses = per_node("NodeAddr", line.addresses, count);
   const Result<PerNode> broadcasts = per_node("BcastAddr", line.broadcast_addresses, count);
   // a range of ports needs no brackets: 6821-6823
-  const bool bare = !line.ports.empty() && line.ports.find_first_not_of("0123456789-,") == std::string::npos;
+  const bool bare =
+      !line.ports.empty() && line.ports.find_first_not_of("0123456789-,") == std::string::npos;
   const Result<PerNode> ports = per_node("Port", bare ? "[" + line.ports + "]" : line.ports, count);
   for (const auto* list : {&hostnames, &addresses, &broadcasts, &ports}) {
     if (!*list) return tl::unexpected(list->error());
@@ -123,9 +122,11 @@ Result<std::vector<NodeConfig>> nodes_of_line(const NodeLine& line) {
 Status check_gres_types(const ClusterConfig& config, const NodeConfig& node) {
   for (const std::string& item : split_list(node.gres)) {  // gpu:a100:2
     const std::string name = item.substr(0, item.find_first_of(":=("));
-    if (std::find(config.gres_types.begin(), config.gres_types.end(), name) == config.gres_types.end()) {
-      return failure(ErrorCode::kInvalidConfig,
-                     fmt::format("Gres=\"{}\" names \"{}\", which is not in GresTypes", node.gres, name));
+    if (std::find(config.gres_types.begin(), config.gres_types.end(), name) ==
+        config.gres_types.end()) {
+      return failure(
+          ErrorCode::kInvalidConfig,
+          fmt::format("Gres=\"{}\" names \"{}\", which is not in GresTypes", node.gres, name));
     }
   }
   return {};
@@ -133,13 +134,10 @@ Status check_gres_types(const ClusterConfig& config, const NodeConfig& node) {
 
 NodeNames::NodeNames(const ClusterConfig& config) : config_(config) {
   index_.reserve(config.nodes.size());
-  for (size_t i = 0; i < config.nodes.size(); ++i)
-    index_.emplace(config.nodes[i].name, i);
+  for (size_t i = 0; i < config.nodes.size(); ++i) index_.emplace(config.nodes[i].name, i);
 }
 
-bool NodeNames::has_node(std::string_view name) const {
-  return index_.contains(name);
-}
+bool NodeNames::has_node(std::string_view name) const { return index_.contains(name); }
 
 Result<std::vector<std::string>> NodeNames::resolve(std::string_view text,
                                                     std::vector<std::string>* sets) const {
@@ -162,8 +160,7 @@ Result<std::vector<std::string>> NodeNames::resolve(std::string_view text,
     const auto set = std::find_if(config_.node_sets.begin(), config_.node_sets.end(),
                                   [&](const NodeSetConfig& one) { return one.name == entry; });
     if (set != config_.node_sets.end()) {
-      for (const std::string& name : set->nodes)
-        choose(name);
+      for (const std::string& name : set->nodes) choose(name);
       if (sets) sets->push_back(entry);
       continue;
     }
@@ -173,7 +170,9 @@ Result<std::vector<std::string>> NodeNames::resolve(std::string_view text,
       if (!choose(name)) unknown.push_back(name);
     }
   }
-  if (!unknown.empty()) return failure(fmt::format("unknown node{} \"{}\"", unknown.size() == 1 ? "" : "s", fold_hosts(unknown)));
+  if (!unknown.empty())
+    return failure(
+        fmt::format("unknown node{} \"{}\"", unknown.size() == 1 ? "" : "s", fold_hosts(unknown)));
   std::vector<std::string> nodes;
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (chosen[i]) nodes.push_back(config_.nodes[i].name);
@@ -205,7 +204,8 @@ void follow_features(ClusterConfig& config) {
   }
   if (!grown) return;
   for (PartitionConfig& partition : config.partitions) {
-    if (auto nodes = names.resolve(partition.nodes_text, nullptr)) partition.nodes = std::move(*nodes);
+    if (auto nodes = names.resolve(partition.nodes_text, nullptr))
+      partition.nodes = std::move(*nodes);
   }
   for (DownNodesConfig& down : config.down_nodes) {
     if (auto nodes = names.resolve(down.nodes_text, nullptr)) down.nodes = std::move(*nodes);

@@ -38,8 +38,8 @@ class NodeNames {
   std::unordered_map<std::string_view, size_t> index_;
 };
 
-// Nodes have got features since the node sets were worked out: they are in the sets of these now, and in partitions of
-// such sets.
+// Nodes have got features since the node sets were worked out: they are in the sets of these now,
+// and in partitions of such sets.
 void follow_features(ClusterConfig& config);
 
 }  // namespace sluice::tables

@@ -87,10 +87,8 @@ class SlurmConfParser {
     draft_.set_at[name] = line;
     Status status = assign_pair(line, pair, *row, config(), {}, config().without_effect);
     if (!status) return status;
-    if (row->repeated && !text.empty())
-      text += "," + pair.value;
-    else
-      text = pair.value;
+    if (row->repeated && !text.empty()) text += "," + pair.value;
+    else text = pair.value;
     return {};
   }
 
@@ -128,15 +126,18 @@ class SlurmConfParser {
       config().nodes.push_back(std::move(node));
       draft_.node_lines.push_back(line_number(line));
     }
-    if (!known.empty()) errors.add(conf_failure(line, fmt::format("node \"{}\" is there already", known)));
+    if (!known.empty())
+      errors.add(conf_failure(line, fmt::format("node \"{}\" is there already", known)));
     return errors.status();
   }
 
-  // The names alone, so that what is wrong with their line is no error of the partitions that they are in.
+  // The names alone, so that what is wrong with their line is no error of the partitions that they
+  // are in.
   static std::vector<NodeConfig> bare_nodes(const std::string& list) {
     std::vector<NodeConfig> nodes;
     const auto names = expand_hosts(list);
-    for (const std::string& name : names ? *names : std::vector<std::string>{}) nodes.emplace_back().name = name;
+    for (const std::string& name : names ? *names : std::vector<std::string>{})
+      nodes.emplace_back().name = name;
     return nodes;
   }
 
@@ -152,7 +153,8 @@ class SlurmConfParser {
     if (find_partition(config(), partition.name)) {
       ConfErrors errors;
       errors.add(status);
-      errors.add(conf_failure(line, fmt::format("partition \"{}\" is there already", partition.name)));
+      errors.add(
+          conf_failure(line, fmt::format("partition \"{}\" is there already", partition.name)));
       return errors.status();
     }
     config().partitions.push_back(std::move(partition));
@@ -221,11 +223,10 @@ Result<ParsedConfig> parse_slurm_conf(const std::vector<ConfLine>& lines, Config
   return parser.finish(lines);
 }
 
-ParsedConfig parse_all_of_slurm_conf(const std::vector<ConfLine>& lines, std::vector<std::string>& errors) {
+ParsedConfig parse_all_of_slurm_conf(const std::vector<ConfLine>& lines,
+                                     std::vector<std::string>& errors) {
   SlurmConfParser parser(ConfigScope::kAll);
-  for (const ConfLine& line : lines) {
-    append_errors(errors, parser.add(line));
-  }
+  for (const ConfLine& line : lines) { append_errors(errors, parser.add(line)); }
   return parser.finish_all(lines, errors);
 }
 

@@ -23,8 +23,10 @@ enum class ConfigScope { kAll, kGlobalKeys };
 // The error names file, line, key and what is allowed. Users' ids are left at 0, config_path empty.
 [[nodiscard]] Result<ParsedConfig> parse_slurm_conf(const std::vector<ConfLine>& lines,
                                                     ConfigScope scope = ConfigScope::kAll);
-// For a check of the whole: every error is put into `errors`, and what can be made of the rest comes back.
-[[nodiscard]] ParsedConfig parse_all_of_slurm_conf(const std::vector<ConfLine>& lines, std::vector<std::string>& errors);
+// For a check of the whole: every error is put into `errors`, and what can be made of the rest
+// comes back.
+[[nodiscard]] ParsedConfig parse_all_of_slurm_conf(const std::vector<ConfLine>& lines,
+                                                   std::vector<std::string>& errors);
 
 // The other files add to what slurm.conf gave.
 [[nodiscard]] Status parse_cgroup_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
@@ -32,7 +34,8 @@ enum class ConfigScope { kAll, kGlobalKeys };
 // Of use with TopologyPlugin=topology/tree only.
 [[nodiscard]] Status parse_topology_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 [[nodiscard]] Status parse_container_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
-// Of use with NodeFeaturesPlugins=node_features/helpers only. The nodes get the features that their helpers manage.
+// Of use with NodeFeaturesPlugins=node_features/helpers only. The nodes get the features that their
+// helpers manage.
 [[nodiscard]] Status parse_helpers_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 [[nodiscard]] Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed);
 

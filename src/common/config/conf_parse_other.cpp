@@ -20,11 +20,8 @@ void tidy_unused(ClusterConfig& config) {
 
 // Every pair of a file whose lines are global keys.
 template <class Owner, class Keys>
-Status parse_globals(const std::vector<ConfLine>& lines,
-                     const Keys& keys,
-                     Owner& owner,
-                     std::string_view file,
-                     std::map<std::string, std::string>& values,
+Status parse_globals(const std::vector<ConfLine>& lines, const Keys& keys, Owner& owner,
+                     std::string_view file, std::map<std::string, std::string>& values,
                      std::vector<std::string>& unused) {
   const std::string section = fmt::format("{}: ", file);
   ConfErrors errors;
@@ -34,7 +31,8 @@ Status parse_globals(const std::vector<ConfLine>& lines,
     for (const ConfPair& pair : pairs) {
       const auto* row = find_key(keys, pair.key);
       if (!row) {
-        errors.add(conf_failure(line, fmt::format("unknown key \"{}\"{}", pair.key, did_you_mean_key(pair.key, keys))));
+        errors.add(conf_failure(
+            line, fmt::format("unknown key \"{}\"{}", pair.key, did_you_mean_key(pair.key, keys))));
         continue;
       }
       errors.add(assign_pair(line, pair, *row, owner, section, unused));
@@ -120,7 +118,8 @@ Status parse_cgroup_conf(const std::vector<ConfLine>& lines, ParsedConfig& parse
 
 Status parse_mpi_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed) {
   ClusterConfig& config = parsed.config;
-  Status status = parse_globals(lines, mpi_keys(), config.mpi, "mpi.conf", config.values, config.without_effect);
+  Status status = parse_globals(lines, mpi_keys(), config.mpi, "mpi.conf", config.values,
+                                config.without_effect);
   tidy_unused(config);
   return status;
 }
@@ -137,7 +136,8 @@ Status parse_gres_conf(const std::vector<ConfLine>& lines, ParsedConfig& parsed)
     for (const std::string& what : unused) {  // "Name.AutoDetect=rsmi"
       config.without_effect.push_back("gres.conf." + what.substr(what.find('.') + 1));
     }
-    if (Status status = finish_gres_line(gres); !status) errors.add(conf_failure(line, status.error().text));
+    if (Status status = finish_gres_line(gres); !status)
+      errors.add(conf_failure(line, status.error().text));
     const bool known = gres.name.empty() ||
                        std::find(config.gres_types.begin(), config.gres_types.end(), gres.name) !=
                            config.gres_types.end();
@@ -166,7 +166,8 @@ Status parse_container_conf(const std::vector<ConfLine>& lines, ParsedConfig& pa
       general = std::move(read);
       continue;
     }
-    if (Status status = expand_into(read.node_names, read.nodes); !status) errors.add(conf_failure(line, status.error().text));
+    if (Status status = expand_into(read.node_names, read.nodes); !status)
+      errors.add(conf_failure(line, status.error().text));
     own.push_back(std::move(read));
   }
   config.job_containers.push_back(std::move(general));
@@ -183,8 +184,9 @@ Status parse_helpers_conf(const std::vector<ConfLine>& lines, ParsedConfig& pars
   for (const ConfLine& line : lines) {
     std::vector<ConfPair> pairs;
     const Status written = read_conf_pairs(line, pairs);
-    const bool of_helper = std::ranges::any_of(
-        pairs, [](const ConfPair& pair) { return iequals(pair.key, "Feature") || iequals(pair.key, "NodeName"); });
+    const bool of_helper = std::ranges::any_of(pairs, [](const ConfPair& pair) {
+      return iequals(pair.key, "Feature") || iequals(pair.key, "NodeName");
+    });
     if (!of_helper) {
       std::map<std::string, std::string> values;
       errors.add(parse_globals({line}, helpers_keys(), read, "helpers.conf", values, unused));
@@ -193,12 +195,14 @@ Status parse_helpers_conf(const std::vector<ConfLine>& lines, ParsedConfig& pars
     HelperLine helper;
     errors.add(written);
     errors.add(assign_line(line, pairs, 0, helper_line_keys(), helper, unused));
-    if (Status status = finish_helper_line(helper); !status) errors.add(conf_failure(line, status.error().text));
+    if (Status status = finish_helper_line(helper); !status)
+      errors.add(conf_failure(line, status.error().text));
     read.helpers.push_back(std::move(helper));
   }
   if (const Status all = errors.status(); !all) return all;
   if (!uses_helpers(config)) {
-    parsed.warnings.emplace_back("helpers.conf is unused without NodeFeaturesPlugins=node_features/helpers");
+    parsed.warnings.emplace_back(
+        "helpers.conf is unused without NodeFeaturesPlugins=node_features/helpers");
     return {};
   }
   config.helpers = std::move(read);

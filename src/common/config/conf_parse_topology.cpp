@@ -30,7 +30,8 @@ Status read_line(const ConfLine& line, std::vector<SwitchConfig>& out) {
   }
   if (const Status all = errors.status(); !all) return all;
   if (read.name.empty()) return conf_failure(line, "SwitchName= is wanted");
-  if (read.nodes.empty() == read.switches.empty()) return conf_failure(line, "a switch has Nodes= or Switches=, and not both");
+  if (read.nodes.empty() == read.switches.empty())
+    return conf_failure(line, "a switch has Nodes= or Switches=, and not both");
   if (std::ranges::find(out, read.name, &SwitchConfig::name) != out.end()) {
     return conf_failure(line, fmt::format("switch {} is there twice", read.name));
   }
@@ -45,15 +46,20 @@ Status check_tree(const ClusterConfig& config) {
   for (const SwitchConfig& one : config.switches) {
     for (const std::string& node : one.nodes) {
       if (std::ranges::find(config.nodes, node, &NodeConfig::name) == config.nodes.end()) {
-        return failure(ErrorCode::kInvalidConfig, fmt::format("topology.conf: switch {} has node {}, which is not configured", one.name, node));
+        return failure(ErrorCode::kInvalidConfig,
+                       fmt::format("topology.conf: switch {} has node {}, which is not configured",
+                                   one.name, node));
       }
     }
     std::vector<std::string> below = one.switches;
     for (size_t at = 0; at < below.size(); ++at) {
       const auto child = all.find(below[at]);
-      if (child == all.end()) return failure(ErrorCode::kInvalidConfig, fmt::format("topology.conf: there is no switch {}", below[at]));
+      if (child == all.end())
+        return failure(ErrorCode::kInvalidConfig,
+                       fmt::format("topology.conf: there is no switch {}", below[at]));
       if (below[at] == one.name || below.size() > config.switches.size() * config.switches.size()) {
-        return failure(ErrorCode::kInvalidConfig, fmt::format("topology.conf: switch {} is below itself", one.name));
+        return failure(ErrorCode::kInvalidConfig,
+                       fmt::format("topology.conf: switch {} is below itself", one.name));
       }
       below.insert(below.end(), child->second->switches.begin(), child->second->switches.end());
     }

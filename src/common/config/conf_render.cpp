@@ -20,9 +20,7 @@ namespace {
 constexpr uint64_t kInfinite16 = 65535;
 constexpr uint64_t kNotSet16 = 65534;
 
-std::string yes_no(bool on) {
-  return on ? "yes" : "no";
-}
+std::string yes_no(bool on) { return on ? "yes" : "no"; }
 
 std::string with_unit(const ConfValue& value, const ConfRule& rule, std::string_view unit) {
   if (value.number == UINT64_MAX) {
@@ -35,29 +33,20 @@ std::string with_unit(const ConfValue& value, const ConfRule& rule, std::string_
 // A value of its kind, as the report prints it.
 std::string formatted(const ConfRule& rule, std::string_view unit, const ConfValue& value) {
   switch (rule.kind) {
-    case ConfKind::kNumber:
-      return with_unit(value, rule, unit);
-    case ConfKind::kSeconds:
-      return with_unit(value, rule, " sec");
+    case ConfKind::kNumber: return with_unit(value, rule, unit);
+    case ConfKind::kSeconds: return with_unit(value, rule, " sec");
     case ConfKind::kMinutes:
       return value.number == UINT64_MAX ? "UNLIMITED" : fmt::format("{} min", value.number);
-    case ConfKind::kMicroseconds:
-      return with_unit(value, rule, " usec");
-    case ConfKind::kMilliseconds:
-      return with_unit(value, rule, " ms");
-    case ConfKind::kBool:
-      return yes_no(value.number != 0);
-    case ConfKind::kFlag:
-      return value.number != 0 ? "1" : "0";
-    case ConfKind::kMemory:
-      return value.number == 0 ? "UNLIMITED" : std::to_string(value.number);
-    case ConfKind::kPercent:
-      return fmt::format("{:.1f}%", value.real);
+    case ConfKind::kMicroseconds: return with_unit(value, rule, " usec");
+    case ConfKind::kMilliseconds: return with_unit(value, rule, " ms");
+    case ConfKind::kBool: return yes_no(value.number != 0);
+    case ConfKind::kFlag: return value.number != 0 ? "1" : "0";
+    case ConfKind::kMemory: return value.number == 0 ? "UNLIMITED" : std::to_string(value.number);
+    case ConfKind::kPercent: return fmt::format("{:.1f}%", value.real);
     case ConfKind::kTimeLimit:
     case ConfKind::kTimeSpan:
       return value.number == UINT64_MAX ? "INFINITE" : format_span(value.span);
-    default:
-      return value.text;
+    default: return value.text;
   }
 }
 
@@ -81,16 +70,14 @@ class Report {
     out_ = fmt::format("Configuration data as of {}\n", report_.as_of);
     for (const GlobalKey& row : global_keys()) {
       if (is_of_multifactor(row.name) && config_.priority_type == "priority/basic") continue;
-      if (const LineWriter* writer = writer_of(row.name))
-        (this->*writer->write)(row);
+      if (const LineWriter* writer = writer_of(row.name)) (this->*writer->write)(row);
       else if (row.is_shown || is_own_and_set(row))
         line(heading(row), set_or_default(row, config_.values));
     }
     add_cgroup();
     add_mpi();
     out_ += '\n';
-    for (const std::string& ping : report_.ping_lines)
-      out_ += ping + '\n';
+    for (const std::string& ping : report_.ping_lines) out_ += ping + '\n';
     return std::move(out_);
   }
 
@@ -118,13 +105,13 @@ class Report {
     line(heading(row), items.empty() ? std::string(row.unset) : join(items, ","));
   }
   void numbered(std::string_view name, const std::vector<std::string>& items) {
-    for (size_t i = 0; i < items.size(); ++i)
-      line(fmt::format("{}[{}]", name, i), items[i]);
+    for (size_t i = 0; i < items.size(); ++i) line(fmt::format("{}[{}]", name, i), items[i]);
   }
 
   static bool is_of_multifactor(std::string_view key) {
-    constexpr std::string_view kKeys[] = {"PriorityDecayHalfLife", "PriorityCalcPeriod", "PriorityFavorSmall",
-                                          "PriorityFlags", "PriorityMaxAge", "PriorityUsageResetPeriod"};
+    constexpr std::string_view kKeys[] = {"PriorityDecayHalfLife", "PriorityCalcPeriod",
+                                          "PriorityFavorSmall",    "PriorityFlags",
+                                          "PriorityMaxAge",        "PriorityUsageResetPeriod"};
     return key.starts_with("PriorityWeight") || std::ranges::find(kKeys, key) != std::end(kKeys);
   }
   // it follows from other keys

@@ -8,9 +8,7 @@
 namespace sluice::tables {
 namespace {
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
 // Up to the first `#` that no backslash hides; `\#` becomes `#`.
 std::string without_comment(std::string_view text) {
@@ -39,8 +37,7 @@ std::vector<ConfLine> logical_lines(const ConfSource& source) {
     start = end + 1;
     ++number;
     if (line.text.empty()) line.number = number;
-    while (!raw.empty() && is_blank(raw.back()))
-      raw.remove_suffix(1);
+    while (!raw.empty() && is_blank(raw.back())) raw.remove_suffix(1);
     std::string text = without_comment(raw);
     // an even number of backslashes at the end are backslashes
     const size_t last = text.find_last_not_of('\\');
@@ -115,13 +112,11 @@ struct PairReader {
   size_t at = 0;
 
   void skip_blanks() {
-    while (at < text.size() && is_blank(text[at]))
-      ++at;
+    while (at < text.size() && is_blank(text[at])) ++at;
   }
   Result<ConfPair> next() {
     const size_t start = at;
-    while (at < text.size() && !is_blank(text[at]) && text[at] != '=')
-      ++at;
+    while (at < text.size() && !is_blank(text[at]) && text[at] != '=') ++at;
     ConfPair pair{std::string(text.substr(start, at - start)), {}};
     skip_blanks();
     if (pair.key.empty() || at == text.size() || text[at] != '=') {
@@ -133,12 +128,9 @@ struct PairReader {
     skip_blanks();
     char quote = '\0';
     for (; at < text.size() && (quote || !is_blank(text[at])); ++at) {
-      if (text[at] == quote)
-        quote = '\0';
-      else if (!quote && text[at] == '"')
-        quote = '"';
-      else
-        pair.value += text[at];
+      if (text[at] == quote) quote = '\0';
+      else if (!quote && text[at] == '"') quote = '"';
+      else pair.value += text[at];
     }
     if (quote) return conf_failure(line, fmt::format("the quote after {}= does not end", pair.key));
     return pair;
@@ -152,7 +144,8 @@ tl::unexpected<Error> conf_failure(const ConfLine& line, std::string_view text) 
   return failure(ErrorCode::kInvalidConfig, fmt::format("{}:{}: {}", line.file, line.number, text));
 }
 
-Result<std::vector<ConfLine>> conf_lines(const ConfSource& source, const ConfInclude& include, std::vector<std::string>* lacking) {
+Result<std::vector<ConfLine>> conf_lines(const ConfSource& source, const ConfInclude& include,
+                                         std::vector<std::string>* lacking) {
   Gatherer gatherer{include, lacking, {}, {}};
   if (Status status = gatherer.add(source, 0); !status) return tl::unexpected(status.error());
   return std::move(gatherer.lines);

@@ -38,12 +38,14 @@ inline constexpr size_t kMaxConfLine = 1U << 20;  // bytes of one logical line
 inline constexpr int kMaxIncludeDepth = 16;
 
 // The logical lines of a file and of all it includes, in reading order. `%c` in an Include stands
-// for the ClusterName of a line before it. `lacking`, where it is given, receives what is wrong with an Include, and the rest is read.
+// for the ClusterName of a line before it. `lacking`, where it is given, receives what is wrong
+// with an Include, and the rest is read.
 [[nodiscard]] Result<std::vector<ConfLine>> conf_lines(const ConfSource& source,
                                                        const ConfInclude& include,
                                                        std::vector<std::string>* lacking = nullptr);
 
-// Text that conf_lines() reads as these lines again, without any Include. A comment says where a file begins.
+// Text that conf_lines() reads as these lines again, without any Include. A comment says where a
+// file begins.
 [[nodiscard]] std::string conf_text(const std::vector<ConfLine>& lines);
 
 // The pairs of a line, in order.

@@ -15,8 +15,8 @@
 namespace sluice::tables {
 namespace {
 
-constexpr std::array<std::string_view, 9> kNodeStates = {"UNKNOWN", "IDLE",  "DOWN",   "DRAIN",   "FAIL",
-                                                         "FAILING", "CLOUD", "FUTURE", "EXTERNAL"};
+constexpr std::array<std::string_view, 9> kNodeStates = {
+    "UNKNOWN", "IDLE", "DOWN", "DRAIN", "FAIL", "FAILING", "CLOUD", "FUTURE", "EXTERNAL"};
 
 std::string quoted(std::string_view value) {
   const bool needed = value.find_first_of(" \t#") != std::string_view::npos;
@@ -38,7 +38,9 @@ class Line {
     if (value != kUnlimited) text_ += fmt::format(" {}={}", key, value);
   }
   void add_seconds(std::string_view key, const std::optional<uint32_t>& value) {
-    if (value) text_ += *value == UINT32_MAX ? fmt::format(" {}=INFINITE", key) : fmt::format(" {}={}", key, *value);
+    if (value)
+      text_ += *value == UINT32_MAX ? fmt::format(" {}=INFINITE", key)
+                                    : fmt::format(" {}={}", key, *value);
   }
   void add_flag(std::string_view key, bool on) {
     if (on) text_ += fmt::format(" {}=YES", key);
@@ -77,10 +79,13 @@ std::string node_line(const NodeConfig& node) {
   return line.text();
 }
 
-std::string minutes_text(Minutes minutes) { return minutes == kInfiniteMinutes ? "UNLIMITED" : format_span(std::chrono::minutes(minutes)); }
+std::string minutes_text(Minutes minutes) {
+  return minutes == kInfiniteMinutes ? "UNLIMITED" : format_span(std::chrono::minutes(minutes));
+}
 
 std::string sharing_text(const PartitionConfig& p) {
-  const std::string count = p.over_subscribe_count != 0 ? fmt::format(":{}", p.over_subscribe_count) : "";
+  const std::string count =
+      p.over_subscribe_count != 0 ? fmt::format(":{}", p.over_subscribe_count) : "";
   switch (p.over_subscribe) {
     case OverSubscribe::kYes: return "YES" + count;
     case OverSubscribe::kForce: return "FORCE" + count;
@@ -101,7 +106,7 @@ std::string_view state_text(PartitionState state) {
 void add_memory(const PartitionConfig& p, Line& line) {
   const std::pair<const char*, const std::optional<uint64_t>&> values[] = {
       {"DefMemPerCPU", p.def_mem_per_cpu_mib}, {"DefMemPerNode", p.def_mem_per_node_mib},
-      {"DefCpuPerGPU", p.def_cpu_per_gpu}, {"DefMemPerGPU", p.def_mem_per_gpu_mib},
+      {"DefCpuPerGPU", p.def_cpu_per_gpu},     {"DefMemPerGPU", p.def_mem_per_gpu_mib},
       {"MaxMemPerCPU", p.max_mem_per_cpu_mib}, {"MaxMemPerNode", p.max_mem_per_node_mib}};
   for (const auto& [key, value] : values) {
     if (value) line.add(key, std::to_string(*value));
@@ -115,7 +120,10 @@ std::string partition_line(const PartitionConfig& p) {
   line.add("State", state_text(p.state));
   line.add("MaxTime", minutes_text(p.max_time));
   if (p.default_time) line.add("DefaultTime", minutes_text(*p.default_time));
-  if (p.over_time_limit) line.add("OverTimeLimit", *p.over_time_limit == kInfiniteMinutes ? "UNLIMITED" : std::to_string(*p.over_time_limit));
+  if (p.over_time_limit)
+    line.add("OverTimeLimit", *p.over_time_limit == kInfiniteMinutes
+                                  ? "UNLIMITED"
+                                  : std::to_string(*p.over_time_limit));
   line.add_limit("MaxNodes", p.max_nodes);
   line.add("MinNodes", p.min_nodes, 0);
   line.add_limit("MaxCPUsPerNode", p.max_cpus_per_node);
@@ -156,8 +164,9 @@ std::string global_lines(const ClusterConfig& config) {
     if (row.kind == ConfKind::kRuntime || row.effect == ConfEffect::kObsolete) continue;
     if (row.name == "SlurmctldHost") {
       for (const ControllerHost& host : config.controllers) {
-        out += host.address == host.name ? fmt::format("SlurmctldHost={}\n", host.name)
-                                         : fmt::format("SlurmctldHost={}({})\n", host.name, host.address);
+        out += host.address == host.name
+                   ? fmt::format("SlurmctldHost={}\n", host.name)
+                   : fmt::format("SlurmctldHost={}({})\n", host.name, host.address);
       }
       continue;
     }
@@ -167,7 +176,8 @@ std::string global_lines(const ClusterConfig& config) {
     } else if (!row.repeated) {
       out += Line(row.name, quoted(set->second)).text();
     } else {
-      for (const std::string& value : split_list(set->second)) out += fmt::format("{}={}\n", row.name, value);
+      for (const std::string& value : split_list(set->second))
+        out += fmt::format("{}={}\n", row.name, value);
     }
   }
   return out;
@@ -176,7 +186,8 @@ std::string global_lines(const ClusterConfig& config) {
 // Of the nodes of a set those that are not in it by a feature.
 std::vector<std::string> named_nodes(const ClusterConfig& config, const NodeSetConfig& set) {
   std::unordered_set<std::string> by_feature;
-  for (std::string& name : NodeNames(config).with_features(set.features)) by_feature.insert(std::move(name));
+  for (std::string& name : NodeNames(config).with_features(set.features))
+    by_feature.insert(std::move(name));
   std::vector<std::string> named;
   for (const std::string& name : set.nodes) {
     if (!by_feature.contains(name)) named.push_back(name);
@@ -187,7 +198,8 @@ std::vector<std::string> named_nodes(const ClusterConfig& config, const NodeSetC
 }  // namespace
 
 std::string write_config(const ClusterConfig& config, std::string_view when) {
-  std::string out = fmt::format("# slurm.conf of cluster {}, written {}\n", config.cluster_name, when);
+  std::string out =
+      fmt::format("# slurm.conf of cluster {}, written {}\n", config.cluster_name, when);
   out += heading("CONFIGURATION") + global_lines(config);
   out += heading("NODES");
   for (const NodeConfig& node : config.nodes) out += node_line(node);

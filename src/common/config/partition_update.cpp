@@ -21,32 +21,33 @@ std::string in_words(std::string text) {
 }
 
 // What Slurm's scontrol says of a value that its key does not take.
-Status refuse_value(const ConfKey<PartitionConfig>& row, const std::string& key, const std::string& value) {
+Status refuse_value(const ConfKey<PartitionConfig>& row, const std::string& key,
+                    const std::string& value) {
   const ConfRule rule = rule_of(row);
   if (row.name == "JobDefaults" || row.name == "TRESBillingWeights") {
     return failure(ErrorCode::kError, fmt::format("Invalid {} specification", row.name));
   }
-  const auto refuse = [](std::string text) { return failure(ErrorCode::kInvalidUpdate, std::move(text)); };
-  if (row.name == "MaxNodes") return refuse(fmt::format("Invalid numeric value \"{}\" for MaxNodes.", value));
+  const auto refuse = [](std::string text) {
+    return failure(ErrorCode::kInvalidUpdate, std::move(text));
+  };
+  if (row.name == "MaxNodes")
+    return refuse(fmt::format("Invalid numeric value \"{}\" for MaxNodes.", value));
   if (row.name == "MinNodes") return refuse(fmt::format("\"{}\" is not a valid node count", value));
   if (row.name == "CpuBind") return refuse(fmt::format("Invalid input {}={}", key, value));
   switch (rule.kind) {
     case ConfKind::kNumber:
     case ConfKind::kMemory:
     case ConfKind::kMinutes:
-    case ConfKind::kSeconds:
-      return refuse(fmt::format("Invalid {} value: {}", row.name, value));
-    case ConfKind::kTimeLimit:
-      return refuse(fmt::format("Invalid input {}={}", key, value));
-    case ConfKind::kFlags:
-      return refuse(fmt::format("Invalid input: {}={}", key, value));
-    default:
-      break;
+    case ConfKind::kSeconds: return refuse(fmt::format("Invalid {} value: {}", row.name, value));
+    case ConfKind::kTimeLimit: return refuse(fmt::format("Invalid input {}={}", key, value));
+    case ConfKind::kFlags: return refuse(fmt::format("Invalid input: {}={}", key, value));
+    default: break;
   }
   const bool shares = row.name == "Shared" || row.name == "OverSubscribe";
-  return refuse(fmt::format("Invalid input: {}={}\nscontrol: error: Acceptable {} values are {}", key, value,
-                            shares ? "OverSubscribe" : row.name,
-                            shares ? "NO, EXCLUSIVE, YES:#, and FORCE:#" : in_words(allowed_values(rule))));
+  return refuse(
+      fmt::format("Invalid input: {}={}\nscontrol: error: Acceptable {} values are {}", key, value,
+                  shares ? "OverSubscribe" : row.name,
+                  shares ? "NO, EXCLUSIVE, YES:#, and FORCE:#" : in_words(allowed_values(rule))));
 }
 
 // Sets one key of a PartitionName line.
@@ -55,19 +56,22 @@ Status set_key(const std::string& key, const std::string& value, PartitionConfig
   if (row == nullptr) {
     return failure(ErrorCode::kInvalidUpdate,
                    fmt::format("Update of this parameter is not supported: {}={}\n"
-                               "scontrol: error: Request aborted", key, value));
+                               "scontrol: error: Request aborted",
+                               key, value));
   }
   std::vector<std::string> ignored;
   const ConfRule rule = rule_of(*row);
   const bool cleared = value.empty() && rule.kind == ConfKind::kName;  // Alternate=, QOS=
-  const auto parsed = cleared ? std::optional(ConfValue()) : parse_conf_value(rule, value, &ignored);
+  const auto parsed =
+      cleared ? std::optional(ConfValue()) : parse_conf_value(rule, value, &ignored);
   if (parsed && (!row->set || row->set(partition, *parsed))) return {};
   return refuse_value(*row, key, value);
 }
 
 }  // namespace
 
-std::vector<std::string> partition_keys_without_effect(const std::map<std::string, std::string>& values) {
+std::vector<std::string> partition_keys_without_effect(
+    const std::map<std::string, std::string>& values) {
   std::vector<std::string> out;
   for (const auto& [key, value] : values) {
     const auto* row = find_key(partition_keys(), key);
@@ -75,7 +79,8 @@ std::vector<std::string> partition_keys_without_effect(const std::map<std::strin
     if (is_without_effect(*row, value)) out.push_back(fmt::format("PartitionName.{}", row->name));
     const auto parsed = parse_conf_value(rule_of(*row), value, nullptr);
     if (!parsed) continue;
-    for (const std::string& option : idle_options(*row, *parsed)) out.push_back(fmt::format("PartitionName.{}={}", row->name, option));
+    for (const std::string& option : idle_options(*row, *parsed))
+      out.push_back(fmt::format("PartitionName.{}={}", row->name, option));
   }
   return out;
 }

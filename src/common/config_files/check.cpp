@@ -24,7 +24,8 @@ namespace {
 
 class Checker {
  public:
-  Checker(const ClusterConfig& config, std::vector<std::string>& warnings) : config_(config), warnings_(warnings) {}
+  Checker(const ClusterConfig& config, std::vector<std::string>& warnings)
+      : config_(config), warnings_(warnings) {}
 
   void all() {
     addresses();
@@ -55,11 +56,14 @@ class Checker {
 
   void addresses() {
     for (const ControllerHost& host : config_.controllers) {
-      if (!resolves(host.address)) warn("SlurmctldHost={}: the address \"{}\" cannot be resolved here", host.name, host.address);
+      if (!resolves(host.address))
+        warn("SlurmctldHost={}: the address \"{}\" cannot be resolved here", host.name,
+             host.address);
     }
     std::vector<std::string> lost;
     for (const NodeConfig& node : config_.nodes) {
-      const bool later = node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture;
+      const bool later =
+          node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture;
       if (!later && !node.address.empty() && !resolves(node.address)) lost.push_back(node.name);
     }
     if (!lost.empty()) warn("NodeName={}: the address cannot be resolved here", fold_hosts(lost));
@@ -68,15 +72,21 @@ class Checker {
   void ports() {
     std::map<std::pair<std::string, uint32_t>, std::string> taken;
     for (const NodeConfig& node : config_.nodes) {
-      if (node.address.empty() || node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture) continue;
+      if (node.address.empty() || node.state == ConfiguredNodeState::kCloud ||
+          node.state == ConfiguredNodeState::kFuture)
+        continue;
       const auto [other, fresh] = taken.try_emplace({node.address, node.port}, node.name);
-      if (!fresh) warn("nodes {} and {} have the same address {} and port {}", other->second, node.name, node.address, node.port);
+      if (!fresh)
+        warn("nodes {} and {} have the same address {} and port {}", other->second, node.name,
+             node.address, node.port);
     }
     for (const ControllerHost& host : config_.controllers) {
       for (uint32_t i = 0; i < config_.slurmctld_port_count; ++i) {
         const uint32_t port = config_.slurmctld_port + i;
         const auto node = taken.find({host.address, port});
-        if (node != taken.end()) warn("SlurmctldPort={} is also the port of node {} at {}", port, node->second, host.address);
+        if (node != taken.end())
+          warn("SlurmctldPort={} is also the port of node {} at {}", port, node->second,
+               host.address);
       }
     }
   }
@@ -85,14 +95,16 @@ class Checker {
   void shared_hosts() {
     std::map<std::string, std::vector<std::string>> hosts;
     for (const NodeConfig& node : config_.nodes) {
-      if (node.state != ConfiguredNodeState::kFuture && !node.hostname.empty()) hosts[node.hostname].push_back(node.name);
+      if (node.state != ConfiguredNodeState::kFuture && !node.hostname.empty())
+        hosts[node.hostname].push_back(node.name);
     }
-    const std::pair<std::string_view, const std::string*> files[] = {{"SlurmdPidFile", &config_.slurmd_pid_file},
-                                                                     {"SlurmdSpoolDir", &config_.slurmd_spool_dir}};
+    const std::pair<std::string_view, const std::string*> files[] = {
+        {"SlurmdPidFile", &config_.slurmd_pid_file}, {"SlurmdSpoolDir", &config_.slurmd_spool_dir}};
     for (const auto& [host, nodes] : hosts) {
       for (const auto& [key, value] : files) {
         if (nodes.size() == 1 || value->find("%n") != value->npos) continue;
-        warn("nodes {} are on host {}, and {}={} has no %n: one agent alone can run there", fold_hosts(nodes), host, key, *value);
+        warn("nodes {} are on host {}, and {}={} has no %n: one agent alone can run there",
+             fold_hosts(nodes), host, key, *value);
       }
     }
   }
@@ -102,7 +114,8 @@ class Checker {
     std::set<std::string> nodes, partitions;
     for (const NodeConfig& node : config_.nodes) nodes.insert(node.name);
     for (const PartitionConfig& partition : config_.partitions) partitions.insert(partition.name);
-    const auto check = [this](std::string_view key, const std::vector<std::string>& given, const std::set<std::string>& known) {
+    const auto check = [this](std::string_view key, const std::vector<std::string>& given,
+                              const std::set<std::string>& known) {
       std::vector<std::string> strange;
       for (const std::string& name : given) {
         if (!known.contains(name)) strange.push_back(name);
@@ -114,18 +127,22 @@ class Checker {
       return found == config_.values.end() ? std::string() : found->second;
     };
     for (const std::string& set : split_hosts(value("SuspendExcNodes"))) {  // "n[1-9]:2"
-      if (const auto expanded = expand_hosts(set.substr(0, set.find(':')))) check("SuspendExcNodes", *expanded, nodes);
+      if (const auto expanded = expand_hosts(set.substr(0, set.find(':'))))
+        check("SuspendExcNodes", *expanded, nodes);
     }
     check("SuspendExcParts", split_list(value("SuspendExcParts")), partitions);
-    for (const GresConfigLine& line : config_.gres_lines) check(fmt::format("gres.conf: Name={}", line.name), line.nodes, nodes);
+    for (const GresConfigLine& line : config_.gres_lines)
+      check(fmt::format("gres.conf: Name={}", line.name), line.nodes, nodes);
   }
 
   // Nodes that no switch connects are as near to each other as to all others.
   void switches() {
     if (config_.topology_plugin != "topology/tree") return;
-    if (config_.switches.empty()) return warn("TopologyPlugin=topology/tree: topology.conf is not there, or has no switch");
+    if (config_.switches.empty())
+      return warn("TopologyPlugin=topology/tree: topology.conf is not there, or has no switch");
     std::set<std::string> connected;
-    for (const SwitchConfig& one : config_.switches) connected.insert(one.nodes.begin(), one.nodes.end());
+    for (const SwitchConfig& one : config_.switches)
+      connected.insert(one.nodes.begin(), one.nodes.end());
     std::vector<std::string> lost;
     for (const NodeConfig& node : config_.nodes) {
       if (!connected.contains(node.name)) lost.push_back(node.name);
@@ -136,11 +153,15 @@ class Checker {
   void folders() {
     struct stat file {};
     const std::string& state = config_.state_save_location;
-    const bool foreign = ::stat(state.c_str(), &file) == 0 && config_.slurm_user_id != 0 && file.st_uid != config_.slurm_user_id;
-    if (foreign) warn("StateSaveLocation={} belongs to uid {}, and SlurmUser is uid {}", state, file.st_uid, config_.slurm_user_id);
+    const bool foreign = ::stat(state.c_str(), &file) == 0 && config_.slurm_user_id != 0 &&
+                         file.st_uid != config_.slurm_user_id;
+    if (foreign)
+      warn("StateSaveLocation={} belongs to uid {}, and SlurmUser is uid {}", state, file.st_uid,
+           config_.slurm_user_id);
     if (config_.job_comp_type != "jobcomp/filetxt" || config_.job_comp_loc.empty()) return;
     const std::string folder = std::filesystem::path(config_.job_comp_loc).parent_path().string();
-    if (::access(folder.c_str(), F_OK) != 0) warn("JobCompLoc={}: the folder is not there", config_.job_comp_loc);
+    if (::access(folder.c_str(), F_OK) != 0)
+      warn("JobCompLoc={}: the folder is not there", config_.job_comp_loc);
   }
 
   void key_file(std::string_view what, const std::string& path) {
@@ -148,16 +169,21 @@ class Checker {
     if (::stat(path.c_str(), &file) != 0) {
       if (errno == ENOENT) warn("{}: the key {} is not there", what, path);
     } else if ((file.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-      warn("{}: the key {} has mode {:04o}, and daemons take it only where nobody else may read it", what, path, file.st_mode & 07777);
+      warn("{}: the key {} has mode {:04o}, and daemons take it only where nobody else may read it",
+           what, path, file.st_mode & 07777);
     }
   }
   void keys() {
-    if (config_.auth_type == "auth/slurm" && std::getenv("SLURM_SACK_KEY") == nullptr) {  // NOLINT(concurrency-mt-unsafe): one thread
-      key_file("AuthType=auth/slurm", (std::filesystem::path(config_.config_path).parent_path() / "slurm.key").string());
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+    const bool has_own_socket = std::getenv("SLURM_SACK_KEY") != nullptr;
+    if (config_.auth_type == "auth/slurm" && !has_own_socket) {
+      key_file("AuthType=auth/slurm",
+               (std::filesystem::path(config_.config_path).parent_path() / "slurm.key").string());
     }
     if (!has_option(split_list(config_.auth_alt_types), "auth/jwt")) return;
     const auto named = option_value(split_list(config_.auth_alt_parameters), "jwt_key");
-    key_file("AuthAltTypes=auth/jwt", named ? *named : config_.state_save_location + "/jwt_hs256.key");
+    key_file("AuthAltTypes=auth/jwt",
+             named ? *named : config_.state_save_location + "/jwt_hs256.key");
   }
 
   // The program of a key whose value is a command line, or a pattern of paths.
@@ -182,11 +208,16 @@ class Checker {
     each("PrologSlurmctld", c.prolog_slurmctld);
     each("EpilogSlurmctld", c.epilog_slurmctld);
     const std::pair<std::string_view, const std::string*> single[] = {
-        {"TaskProlog", &c.task_prolog},         {"TaskEpilog", &c.task_epilog},
-        {"SrunProlog", &c.srun_prolog},         {"SrunEpilog", &c.srun_epilog},
-        {"RebootProgram", &c.reboot_program},   {"ResumeProgram", &c.resume_program},
-        {"SuspendProgram", &c.suspend_program}, {"ResumeFailProgram", &c.resume_fail_program},
-        {"HealthCheckProgram", &c.health_check_program}, {"UnkillableStepProgram", &c.unkillable_step_program},
+        {"TaskProlog", &c.task_prolog},
+        {"TaskEpilog", &c.task_epilog},
+        {"SrunProlog", &c.srun_prolog},
+        {"SrunEpilog", &c.srun_epilog},
+        {"RebootProgram", &c.reboot_program},
+        {"ResumeProgram", &c.resume_program},
+        {"SuspendProgram", &c.suspend_program},
+        {"ResumeFailProgram", &c.resume_fail_program},
+        {"HealthCheckProgram", &c.health_check_program},
+        {"UnkillableStepProgram", &c.unkillable_step_program},
     };
     for (const auto& [key, value] : single) program(key, *value);
     if (c.values.contains("MailProg")) program("MailProg", c.mail_prog);
@@ -198,7 +229,8 @@ class Checker {
       for (const std::string& group : partition.allow_groups) {
         // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
         if (known.insert(group).second && ::getgrnam(group.c_str()) == nullptr) {
-          warn("PartitionName={}: AllowGroups names \"{}\", which is no group of this host", partition.name, group);
+          warn("PartitionName={}: AllowGroups names \"{}\", which is no group of this host",
+               partition.name, group);
         }
       }
     }
@@ -233,7 +265,8 @@ std::string check_text(const ConfigCheck& check) {
   std::string out;
   for (const std::string& error : check.errors) out += "error: " + error + '\n';
   for (const std::string& warning : check.warnings) out += "warning: " + warning + '\n';
-  return out + fmt::format("{}: {}, {}\n", check.path, counted(check.errors.size(), "error"), counted(check.warnings.size(), "warning"));
+  return out + fmt::format("{}: {}, {}\n", check.path, counted(check.errors.size(), "error"),
+                           counted(check.warnings.size(), "warning"));
 }
 
 }  // namespace sluice

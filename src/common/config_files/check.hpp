@@ -1,4 +1,5 @@
-// slurmctld -t and sluice check: a whole configuration looked at without a daemon and without privileges.
+// slurmctld -t and sluice check: a whole configuration looked at without a daemon and without
+// privileges.
 #pragma once
 
 #include <string>
@@ -10,9 +11,10 @@ namespace sluice {
 
 struct ConfigCheck {
   std::string path;
-  std::vector<std::string> errors;    // with any of these slurmctld does not start
-  std::vector<std::string> warnings;  // what has no effect, and what this host lacks: addresses, programs, keys, groups
-  ClusterConfig config;               // as far as it can be read
+  std::vector<std::string> errors;  // with any of these slurmctld does not start
+  // what has no effect, and what this host lacks: addresses, programs, keys, groups
+  std::vector<std::string> warnings;
+  ClusterConfig config;  // as far as it can be read
 };
 
 [[nodiscard]] ConfigCheck check_config(const std::string& path);

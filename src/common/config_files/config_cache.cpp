@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 constexpr mode_t kFolderMode = 0755;  // commands of all users read it
 constexpr mode_t kFileMode = 0644;
 
-tl::unexpected<Error> cannot(std::string_view what, const std::string& path, const std::string& why) {
+tl::unexpected<Error> cannot(std::string_view what, const std::string& path,
+                             const std::string& why) {
   return failure(ErrorCode::kPathMissing, fmt::format("cannot {} {}: {}", what, path, why));
 }
 
@@ -26,7 +27,8 @@ Status make_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return cannot("make the folder", folder, error.message());
-  if (::chmod(folder.c_str(), kFolderMode) != 0) return cannot("change the mode of", folder, errno_text(errno));
+  if (::chmod(folder.c_str(), kFolderMode) != 0)
+    return cannot("change the mode of", folder, errno_text(errno));
   return {};
 }
 
@@ -40,7 +42,8 @@ void remove_others(const std::string& folder, const std::vector<ConfigFile>& fil
   std::vector<fs::path> old;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (is_config_file_name(name) && find_config_file(files, name) == nullptr) old.push_back(entry.path());
+    if (is_config_file_name(name) && find_config_file(files, name) == nullptr)
+      old.push_back(entry.path());
   }
   for (const fs::path& path : old) fs::remove(path, ignored);
 }
@@ -61,14 +64,16 @@ Status store_config_files(const std::string& folder, const std::vector<ConfigFil
 Status set_link(const std::string& link, const std::string& target) {
   std::error_code error;
   const fs::file_status there = fs::symlink_status(link, error);
-  if (fs::exists(there) && !fs::is_symlink(there)) return cannot("make the link", link, "something else has that name");
+  if (fs::exists(there) && !fs::is_symlink(there))
+    return cannot("make the link", link, "something else has that name");
   if (fs::is_symlink(there) && fs::read_symlink(link, error) == target) return {};
   fs::create_directories(fs::path(link).parent_path(), error);
   const std::string fresh = link + std::string(kUnfinishedFile);
   fs::remove(fresh, error);
   fs::create_symlink(target, fresh, error);
   if (error) return cannot("make the link", link, error.message());
-  if (std::rename(fresh.c_str(), link.c_str()) != 0) return cannot("make the link", link, errno_text(errno));
+  if (std::rename(fresh.c_str(), link.c_str()) != 0)
+    return cannot("make the link", link, errno_text(errno));
   return {};
 }
 

@@ -41,8 +41,10 @@ Result<ConfSource> read_source(const std::string& path) {
     return failure(ErrorCode::kInvalidConfig, fmt::format("{}: cannot be read", path));
   }
   if (const size_t nul = text.find('\0'); nul != std::string::npos) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}:{}: there is a NUL byte, which no text has", path, line));
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
+    return failure(ErrorCode::kInvalidConfig,
+                   fmt::format("{}:{}: there is a NUL byte, which no text has", path, line));
   }
   return ConfSource{path, std::move(text)};
 }
@@ -50,7 +52,8 @@ Result<ConfSource> read_source(const std::string& path) {
 // The files an Include names; wildcards that fit nothing give none, in the order of their names.
 Result<std::vector<ConfSource>> read_included(const fs::path& folder, const std::string& name) {
   std::vector<ConfSource> sources;
-  for (const std::string& one : matching_paths((folder / name).string())) {  // an absolute name stands for itself
+  for (const std::string& one : matching_paths((folder / name).string())) {
+    // an absolute name stands for itself
     Result<ConfSource> source = read_source(one);
     if (!source) return tl::unexpected(source.error());
     sources.push_back(std::move(*source));
@@ -59,11 +62,14 @@ Result<std::vector<ConfSource>> read_included(const fs::path& folder, const std:
 }
 
 // `lacking`, where it is given, receives what is wrong with an Include, and the rest is read.
-Result<std::vector<ConfLine>> read_lines(const std::string& path, std::vector<std::string>* lacking = nullptr) {
+Result<std::vector<ConfLine>> read_lines(const std::string& path,
+                                         std::vector<std::string>* lacking = nullptr) {
   Result<ConfSource> source = read_source(path);
   if (!source) return tl::unexpected(source.error());
   const fs::path folder = fs::path(path).parent_path();
-  const auto include = [&](const std::string& name, const std::string&) { return read_included(folder, name); };
+  const auto include = [&](const std::string& name, const std::string&) {
+    return read_included(folder, name);
+  };
   return tables::conf_lines(*source, include, lacking);
 }
 
@@ -88,8 +94,9 @@ Result<User> find_user(std::string_view key, const std::string& text) {
 
 Status resolve_users(const std::string& path, ClusterConfig& config) {
   const Result<User> controller = find_user("SlurmUser", config.slurm_user);
-  const Result<User> agent =
-      config.slurmd_user == config.slurm_user ? controller : find_user("SlurmdUser", config.slurmd_user);
+  const Result<User> agent = config.slurmd_user == config.slurm_user
+                                 ? controller
+                                 : find_user("SlurmdUser", config.slurmd_user);
   for (const auto* one : {&controller, &agent}) {
     if (!*one) return failure(one->error().code, fmt::format("{}: {}", path, one->error().text));
   }
@@ -104,7 +111,8 @@ Status resolve_users(const std::string& path, ClusterConfig& config) {
 Status resolve_boot_users(HelpersConfig& helpers) {
   for (const std::string& name : helpers.allow_user_boot) {
     const Result<User> user = find_user("AllowUserBoot", name);
-    if (!user) return failure(user.error().code, fmt::format("helpers.conf: {}", user.error().text));
+    if (!user)
+      return failure(user.error().code, fmt::format("helpers.conf: {}", user.error().text));
     helpers.allow_user_boot_ids.push_back(user->id);
   }
   return {};
@@ -124,7 +132,8 @@ constexpr std::pair<const char*, ParseFile> kFilesBeside[] = {
 using MaybeLines = std::optional<Result<std::vector<ConfLine>>>;
 using ReadBeside = std::function<MaybeLines(const char* name)>;
 
-MaybeLines read_beside(const fs::path& folder, const char* name, std::vector<std::string>* lacking = nullptr) {
+MaybeLines read_beside(const fs::path& folder, const char* name,
+                       std::vector<std::string>* lacking = nullptr) {
   const std::string path = (folder / name).string();
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
@@ -148,11 +157,13 @@ void choose_mailer(ClusterConfig& config) {
 }
 
 tl::unexpected<Error> empty_file(const std::string& path) {
-  return failure(ErrorCode::kInvalidConfig, fmt::format("{}: there is nothing in it: ClusterName is not set", path));
+  return failure(ErrorCode::kInvalidConfig,
+                 fmt::format("{}: there is nothing in it: ClusterName is not set", path));
 }
 
 // slurm.conf alone, with all that depends on this machine.
-Result<tables::ParsedConfig> parse_main(const Result<std::vector<ConfLine>>& lines, const std::string& path, tables::ConfigScope scope) {
+Result<tables::ParsedConfig> parse_main(const Result<std::vector<ConfLine>>& lines,
+                                        const std::string& path, tables::ConfigScope scope) {
   if (!lines) return tl::unexpected(lines.error());
   if (lines->empty()) return empty_file(path);
   Result<tables::ParsedConfig> parsed = tables::parse_slurm_conf(*lines, scope);
@@ -166,22 +177,26 @@ Result<tables::ParsedConfig> parse_main(const Result<std::vector<ConfLine>>& lin
 
 Status refuse_namespace_yaml(const ClusterConfig& config, const ReadBeside& beside) {
   if (config.job_container_type != "namespace/linux" || !beside("namespace.yaml")) return {};
-  return failure(ErrorCode::kInvalidConfig, "namespace.yaml: it is not read here; say what it says in job_container.conf, with "
-                                            "NamespaceType=namespace/tmpfs, and remove it");
+  return failure(
+      ErrorCode::kInvalidConfig,
+      "namespace.yaml: it is not read here; say what it says in job_container.conf, with "
+      "NamespaceType=namespace/tmpfs, and remove it");
 }
 
-Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const std::string& path, const ReadBeside& beside,
-                                std::vector<std::string>* warnings) {
+Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const std::string& path,
+                                const ReadBeside& beside, std::vector<std::string>* warnings) {
   Result<tables::ParsedConfig> parsed = parse_main(main, path, tables::ConfigScope::kAll);
   if (!parsed) return tl::unexpected(parsed.error());
-  if (Status ok = refuse_namespace_yaml(parsed->config, beside); !ok) return tl::unexpected(ok.error());
+  if (Status ok = refuse_namespace_yaml(parsed->config, beside); !ok)
+    return tl::unexpected(ok.error());
   for (const auto& [name, parse] : kFilesBeside) {
     const MaybeLines lines = beside(name);
     if (!lines) continue;
     if (!*lines) return tl::unexpected(lines->error());
     if (Status status = parse(**lines, *parsed); !status) return tl::unexpected(status.error());
   }
-  if (Status status = resolve_boot_users(parsed->config.helpers); !status) return tl::unexpected(status.error());
+  if (Status status = resolve_boot_users(parsed->config.helpers); !status)
+    return tl::unexpected(status.error());
   if (warnings) *warnings = std::move(parsed->warnings);
   return std::move(parsed->config);
 }
@@ -202,7 +217,8 @@ void note_plugstack(const std::string& path, std::vector<std::string>& found, in
     if (words[0] == "required") found.emplace_back("PlugStackConfig=required");
     else if (words[0] == "optional") found.emplace_back("PlugStackConfig");
     else if (words[0] == "include") {
-      for (const std::string& one : matching_paths((fs::path(path).parent_path() / words[1]).string())) {
+      for (const std::string& one :
+           matching_paths((fs::path(path).parent_path() / words[1]).string())) {
         note_plugstack(one, found, depth + 1);
       }
     }
@@ -211,7 +227,9 @@ void note_plugstack(const std::string& path, std::vector<std::string>& found, in
 
 void note_plugstack(const fs::path& folder, ClusterConfig& config) {
   std::vector<std::string>& unused = config.without_effect;
-  note_plugstack(config.plug_stack_config.empty() ? (folder / "plugstack.conf").string() : config.plug_stack_config, unused);
+  note_plugstack(config.plug_stack_config.empty() ? (folder / "plugstack.conf").string()
+                                                  : config.plug_stack_config,
+                 unused);
   std::sort(unused.begin(), unused.end());
   unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
 }
@@ -236,12 +254,14 @@ Result<ConfigFile> read_to_send(const std::string& path, std::string_view name) 
   if (!source) return tl::unexpected(source.error());
   bool includes = false;
   const fs::path folder = fs::path(path).parent_path();
-  const Result<std::vector<ConfLine>> lines = tables::conf_lines(*source, [&](const std::string& included, const std::string&) {
-    includes = true;
-    return read_included(folder, included);
-  });
+  const Result<std::vector<ConfLine>> lines =
+      tables::conf_lines(*source, [&](const std::string& included, const std::string&) {
+        includes = true;
+        return read_included(folder, included);
+      });
   if (!lines) return tl::unexpected(lines.error());
-  return ConfigFile{std::string(name), includes ? tables::conf_text(*lines) : std::move(source->text)};
+  return ConfigFile{std::string(name),
+                    includes ? tables::conf_text(*lines) : std::move(source->text)};
 }
 
 }  // namespace
@@ -253,7 +273,8 @@ std::string config_path(std::string_view given) {
 }
 
 bool lacks_config(std::string_view file) {
-  return file.empty() && environment_value("SLURM_CONF").empty() && ::access(kUsualConfigPath, F_OK) != 0;
+  return file.empty() && environment_value("SLURM_CONF").empty() &&
+         ::access(kUsualConfigPath, F_OK) != 0;
 }
 
 std::string config_servers(std::string_view given, std::string_view file) {
@@ -264,8 +285,10 @@ std::string config_servers(std::string_view given, std::string_view file) {
 Result<ExpectedController> expected_controller(const std::string& user) {
   ExpectedController out;
   struct stat about {};
-  const bool safe = ::stat(kFetchedConfigPath, &about) == 0 && (about.st_uid == 0 || about.st_uid == ::geteuid());
-  if (const auto known = safe ? load_global_config(kFetchedConfigPath) : Result<ClusterConfig>(failure(ErrorCode::kNotFound, ""))) {
+  const bool safe =
+      ::stat(kFetchedConfigPath, &about) == 0 && (about.st_uid == 0 || about.st_uid == ::geteuid());
+  if (const auto known = safe ? load_global_config(kFetchedConfigPath)
+                              : Result<ClusterConfig>(failure(ErrorCode::kNotFound, ""))) {
     out = {known->slurm_user_id, known->auth_type};
   }
   const std::string named = user.empty() ? environment_value("SLURM_CONF_SERVER_USER") : user;
@@ -284,21 +307,26 @@ std::string readable_config_path() {
 }
 
 Result<ClusterConfig> load_global_config(const std::string& path) {
-  Result<tables::ParsedConfig> parsed = parse_main(read_lines(path), path, tables::ConfigScope::kGlobalKeys);
+  Result<tables::ParsedConfig> parsed =
+      parse_main(read_lines(path), path, tables::ConfigScope::kGlobalKeys);
   if (!parsed) return tl::unexpected(parsed.error());
   return std::move(parsed->config);
 }
 
 Result<ClusterConfig> load_config(const std::string& path, std::vector<std::string>* warnings) {
   const fs::path folder = fs::path(path).parent_path();
-  auto config = parse_all(read_lines(path), path, [&folder](const char* name) { return read_beside(folder, name); }, warnings);
+  auto config = parse_all(
+      read_lines(path), path, [&folder](const char* name) { return read_beside(folder, name); },
+      warnings);
   if (config) note_plugstack(folder, *config);
   return config;
 }
 
 WholeConfig load_whole_config(const std::string& path) {
   WholeConfig out;
-  const auto add = [&out](const Error& error) { tables::append_errors(out.errors, tl::unexpected(error)); };
+  const auto add = [&out](const Error& error) {
+    tables::append_errors(out.errors, tl::unexpected(error));
+  };
   const auto lines = read_lines(path, &out.errors);
   if (!lines) return add(lines.error()), out;
   if (lines->empty()) return add(empty_file(path).value()), out;
@@ -322,7 +350,8 @@ WholeConfig load_whole_config(const std::string& path) {
   return out;
 }
 
-Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files, const std::string& path, std::vector<std::string>* warnings) {
+Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files, const std::string& path,
+                                  std::vector<std::string>* warnings) {
   if (Status ok = check_config_files(files); !ok) return tl::unexpected(ok.error());
   const auto lines_of = [&files](std::string_view name) -> MaybeLines {
     const std::string* text = find_config_file(files, name);

@@ -16,27 +16,32 @@ inline constexpr const char* kUsualConfigPath = "/etc/slurm/slurm.conf";
 // On a node whose agent got its configuration from the controller.
 inline constexpr const char* kFetchedConfigPath = "/run/slurm/conf/slurm.conf";
 
-// The absolute path to read: `given` (a command's -f) when not empty, else $SLURM_CONF, else the usual one.
+// The absolute path to read: `given` (a command's -f) when not empty, else $SLURM_CONF, else the
+// usual one.
 [[nodiscard]] std::string config_path(std::string_view given = {});
 
-// Nothing says where the configuration is: no file is named (`file`, $SLURM_CONF), and the usual one is not there.
+// Nothing says where the configuration is: no file is named (`file`, $SLURM_CONF), and the usual
+// one is not there.
 [[nodiscard]] bool lacks_config(std::string_view file = {});
 
-// Whom a daemon asks for its configuration in place of reading a file: `given` (--conf-server) when not empty, else
-// $SLURM_CONF_SERVER where lacks_config(file). Empty: it reads a file, or looks into the DNS (net/srv_records).
+// Whom a daemon asks for its configuration in place of reading a file: `given` (--conf-server) when
+// not empty, else $SLURM_CONF_SERVER where lacks_config(file). Empty: it reads a file, or looks
+// into the DNS (net/srv_records).
 [[nodiscard]] std::string config_servers(std::string_view given, std::string_view file);
 
-// What this host knows of the controller before it asks it for its configuration. Nothing of it is ever learnt from a peer that has not
-// proved that it is the one.
+// What this host knows of the controller before it asks it for its configuration. Nothing of it is
+// ever learnt from a peer that has not proved that it is the one.
 struct ExpectedController {
-  uint32_t slurm_user = 0;  // `user` (--conf-server-user), else $SLURM_CONF_SERVER_USER, else as was proved before, else root
-  std::string auth_type;    // as was proved before; empty: it never was
+  // `user` (--conf-server-user), else $SLURM_CONF_SERVER_USER, else as was proved before, else root
+  uint32_t slurm_user = 0;
+  std::string auth_type;  // as was proved before; empty: it never was
 };
-// What was proved before is in the configuration of this host's agent, where one was sent. Errors: kInvalidConfig, no such user.
+// What was proved before is in the configuration of this host's agent, where one was sent. Errors:
+// kInvalidConfig, no such user.
 [[nodiscard]] Result<ExpectedController> expected_controller(const std::string& user = {});
 
-// The file that a command reads: $SLURM_CONF, else the usual one, else the one that the agent of this host was sent. Empty when
-// none of them can be read.
+// The file that a command reads: $SLURM_CONF, else the usual one, else the one that the agent of
+// this host was sent. Empty when none of them can be read.
 [[nodiscard]] std::string readable_config_path();
 
 // As load_config(), without nodes, partitions and the files beside slurm.conf: all that a command
@@ -48,23 +53,25 @@ struct ExpectedController {
 [[nodiscard]] Result<ClusterConfig> load_config(const std::string& path,
                                                 std::vector<std::string>* warnings = nullptr);
 
-// Everything that is wrong with what is at `path`, and what can be made of the rest (slurmctld -t). Of this host only
-// users are asked for; one that is not there is a warning. See conf/check for the rest.
+// Everything that is wrong with what is at `path`, and what can be made of the rest (slurmctld -t).
+// Of this host only users are asked for; one that is not there is a warning. See conf/check for the
+// rest.
 struct WholeConfig {
   ClusterConfig config;
-  std::vector<std::string> errors;    // with file and line where there is one
+  std::vector<std::string> errors;  // with file and line where there is one
   std::vector<std::string> warnings;
 };
 [[nodiscard]] WholeConfig load_whole_config(const std::string& path);
 
-// The same from files that a controller sent; they include nothing. `path` is where slurm.conf stands, or would stand: keys
-// are looked for beside it.
+// The same from files that a controller sent; they include nothing. `path` is where slurm.conf
+// stands, or would stand: keys are looked for beside it.
 [[nodiscard]] Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files,
                                                 const std::string& path,
                                                 std::vector<std::string>* warnings = nullptr);
 
-// What a node without slurm.conf needs: the file at `path` under the name slurm.conf, and those beside it. Where a file includes others
-// their lines stand in it. Errors: what cannot be read, or must not be sent (check_config_files).
+// What a node without slurm.conf needs: the file at `path` under the name slurm.conf, and those
+// beside it. Where a file includes others their lines stand in it. Errors: what cannot be read, or
+// must not be sent (check_config_files).
 [[nodiscard]] Result<std::vector<ConfigFile>> read_config_files(const std::string& path);
 
 }  // namespace sluice

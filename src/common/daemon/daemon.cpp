@@ -29,7 +29,8 @@ namespace {
 sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGTERM, SIGQUIT}) sigaddset(&set, signal);
+  for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGTERM, SIGQUIT})
+    sigaddset(&set, signal);
   return set;
 }
 
@@ -50,9 +51,11 @@ Result<int> lock_at(const std::string& path) {
   const int fd = *opened;
   struct stat locked {};
   struct stat there {};
-  // A daemon that ends removes its file: a lock on what is no longer at the path would guard nothing.
-  const bool mine = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &locked) == 0 && stat(path.c_str(), &there) == 0 &&
-                    locked.st_ino == there.st_ino && locked.st_dev == there.st_dev;
+  // A daemon that ends removes its file: a lock on what is no longer at the path would guard
+  // nothing.
+  const bool mine = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &locked) == 0 &&
+                    stat(path.c_str(), &there) == 0 && locked.st_ino == there.st_ino &&
+                    locked.st_dev == there.st_dev;
   if (mine) return fd;
   close(fd);
   return kHeld;
@@ -69,8 +72,10 @@ Status become_user(uint32_t uid, const std::vector<std::string>& files) {
     return failure(ErrorCode::kInvalidUser, fmt::format("SlurmUser: there is no user {}", uid));
   }
   if (Status given = give_daemon_files(files, uid, found->pw_gid); !given) return given;
-  if (initgroups(found->pw_name, found->pw_gid) != 0 || setgid(found->pw_gid) != 0 || setuid(uid) != 0) {
-    return failure(ErrorCode::kAccessDenied, fmt::format("SlurmUser: cannot become {}: {}", found->pw_name, errno_text(errno)));
+  if (initgroups(found->pw_name, found->pw_gid) != 0 || setgid(found->pw_gid) != 0 ||
+      setuid(uid) != 0) {
+    return failure(ErrorCode::kAccessDenied, fmt::format("SlurmUser: cannot become {}: {}",
+                                                         found->pw_name, errno_text(errno)));
   }
   return {};
 }
@@ -86,7 +91,8 @@ void tell_service_manager(std::string_view state) {
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
-  const ssize_t ignored = sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), size);
+  const ssize_t ignored = sendto(fd, state.data(), state.size(), MSG_NOSIGNAL,
+                                 reinterpret_cast<const sockaddr*>(&address), size);
   static_cast<void>(ignored);
   close(fd);
 }
@@ -142,16 +148,19 @@ Result<PidFile> PidFile::create(const std::string& path, std::chrono::millisecon
   }
   if (!locked) return tl::unexpected<Error>(locked.error());
   const int fd = *locked;
-  if (fd == kHeld) return failure(ErrorCode::kDuplicateName, fmt::format("{}: a running daemon holds it", path));
+  if (fd == kHeld)
+    return failure(ErrorCode::kDuplicateName, fmt::format("{}: a running daemon holds it", path));
   const std::string text = std::to_string(getpid()) + "\n";
-  if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+  if (ftruncate(fd, 0) != 0 ||
+      pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     close(fd);
     return failure(ErrorCode::kPathMissing, fmt::format("{}: cannot be written", path));
   }
   return PidFile(path, fd);
 }
 
-PidFile::PidFile(PidFile&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+PidFile::PidFile(PidFile&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
 
 PidFile::~PidFile() {
   if (fd_ < 0) return;

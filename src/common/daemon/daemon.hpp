@@ -13,9 +13,9 @@
 
 namespace sluice::daemon {
 
-// Leaves the terminal: the caller's process ends with 0 when the daemon calls ready() on the result,
-// or with 1 when it ends before (its last words went to the standard error meanwhile). To be called
-// before any thread starts.
+// Leaves the terminal: the caller's process ends with 0 when the daemon calls ready() on the
+// result, or with 1 when it ends before (its last words went to the standard error meanwhile). To
+// be called before any thread starts.
 class Background {
  public:
   // In front (-D): nothing is forked, ready() does nothing.
@@ -27,8 +27,8 @@ class Background {
   Background& operator=(const Background&) = delete;
   Background& operator=(Background&&) = delete;
   ~Background();
-  // Releases standard input, output and error, and lets the starting process end with success; in front a service manager
-  // is told.
+  // Releases standard input, output and error, and lets the starting process end with success; in
+  // front a service manager is told.
   void ready();
 
  private:
@@ -36,20 +36,21 @@ class Background {
   int pipe_;  // to the waiting parent; -1: none
 };
 
-// What sd_notify(3) does, for units with Type=notify: "READY=1\n". No-op where nobody asked for it (NOTIFY_SOCKET).
+// What sd_notify(3) does, for units with Type=notify: "READY=1\n". No-op where nobody asked for it
+// (NOTIFY_SOCKET).
 void tell_service_manager(std::string_view state);
 
-// Started by root, a daemon of another user becomes that user, with its groups. `files`, which it opens after that, are made
-// where they are not there, and become the user's before.
+// Started by root, a daemon of another user becomes that user, with its groups. `files`, which it
+// opens after that, are made where they are not there, and become the user's before.
 [[nodiscard]] Status become_user(uint32_t uid, const std::vector<std::string>& files);
 
-// A PID file that exists as long as this object. A daemon that was told to end, or killed, may take a moment to be gone:
-// its successor waits for it up to `wait`. Errors: kDuplicateName when a live process holds it after that, kPathMissing
-// when it cannot be written.
+// A PID file that exists as long as this object. A daemon that was told to end, or killed, may take
+// a moment to be gone: its successor waits for it up to `wait`. Errors: kDuplicateName when a live
+// process holds it after that, kPathMissing when it cannot be written.
 class PidFile {
  public:
-  [[nodiscard]] static Result<PidFile> create(const std::string& path,
-                                              std::chrono::milliseconds wait = std::chrono::seconds(5));
+  [[nodiscard]] static Result<PidFile> create(
+      const std::string& path, std::chrono::milliseconds wait = std::chrono::seconds(5));
   PidFile(PidFile&& other) noexcept;
   PidFile(const PidFile&) = delete;
   PidFile& operator=(const PidFile&) = delete;

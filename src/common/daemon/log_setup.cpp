@@ -31,7 +31,8 @@ Status start_log(const LogSettings& settings) {
   // until the terminal is released, errors of the start reach whoever started the daemon
   options.stderr_level = settings.foreground ? adjusted(settings.level) : log::Level::kError;
   if (settings.syslog_level) options.syslog_level = adjusted(*settings.syslog_level);
-  else if (settings.file.empty() && !settings.foreground) options.syslog_level = adjusted(settings.level);
+  else if (settings.file.empty() && !settings.foreground)
+    options.syslog_level = adjusted(settings.level);
   for (const std::string& word : split_list(settings.time_format)) {
     options.time_format = log::parse_time_format(word).value_or(options.time_format);
   }
@@ -42,7 +43,8 @@ Status start_log(const LogSettings& settings) {
 
 Status set_debug(const std::string& level, const std::vector<std::string>& flags) {
   const auto wanted = log::parse_level(level);
-  if (!level.empty() && !wanted) return failure(ErrorCode::kBadRequest, "invalid debug level: " + level);
+  if (!level.empty() && !wanted)
+    return failure(ErrorCode::kBadRequest, "invalid debug level: " + level);
   uint64_t after = log::debug_flags();
   for (const std::string& change : flags) {
     if (change.size() < 2) continue;

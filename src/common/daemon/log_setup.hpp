@@ -11,14 +11,14 @@
 namespace sluice::daemon {
 
 struct LogSettings {
-  std::string program;        // "slurmctld"
-  std::string file;           // empty: syslog in the background, standard error in front
+  std::string program;  // "slurmctld"
+  std::string file;     // empty: syslog in the background, standard error in front
   DebugLevel level = DebugLevel::kInfo;
   std::optional<DebugLevel> syslog_level;
-  int more = 0;               // levels up (-v) or down (-q)
+  int more = 0;  // levels up (-v) or down (-q)
   bool foreground = false;
   std::vector<std::string> debug_flags;  // names, checked when the configuration was read
-  std::string time_format;    // LogTimeFormat; what the log has no form for leaves the usual one
+  std::string time_format;  // LogTimeFormat; what the log has no form for leaves the usual one
   bool json = false;
 };
 

@@ -25,7 +25,8 @@ Environment Environment::from_block(std::string_view block) {
 }
 
 std::vector<uint32_t>::const_iterator Environment::place(std::string_view name) const {
-  return std::ranges::lower_bound(by_name_, name, {}, [&](uint32_t i) { return name_of(entries_[i]); });
+  return std::ranges::lower_bound(by_name_, name, {},
+                                  [&](uint32_t i) { return name_of(entries_[i]); });
 }
 
 const SharedText* Environment::find(std::string_view name) const {
@@ -62,9 +63,7 @@ std::string_view Environment::get(std::string_view name) const {
   return entry == nullptr ? std::string_view() : entry->view().substr(name.size() + 1);
 }
 
-bool Environment::has(std::string_view name) const {
-  return find(name) != nullptr;
-}
+bool Environment::has(std::string_view name) const { return find(name) != nullptr; }
 
 std::vector<std::string> Environment::entries() const {
   std::vector<std::string> out;

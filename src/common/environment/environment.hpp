@@ -1,5 +1,5 @@
-// A process environment as a value: variables by name, in the order they came. Copies share their texts: a step has
-// one for each task, and they differ in a handful of variables.
+// A process environment as a value: variables by name, in the order they came. Copies share their
+// texts: a step has one for each task, and they differ in a handful of variables.
 #pragma once
 
 #include <cstdint>

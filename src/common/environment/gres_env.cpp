@@ -22,12 +22,14 @@ bool has_flag(const std::vector<std::string>& flags, std::string_view flag) {
 // Without a flag all variables are set.
 bool tells_of(const std::vector<std::string>& flags, std::string_view wanted) {
   if (has_flag(flags, "no_gpu_env")) return false;
-  const bool any = std::ranges::any_of(kVendors, [&](const Vendor& vendor) { return has_flag(flags, vendor.flag); });
+  const bool any = std::ranges::any_of(
+      kVendors, [&](const Vendor& vendor) { return has_flag(flags, vendor.flag); });
   return !any || has_flag(flags, wanted);
 }
 
 // How many parts each GPU has for MPS, by unit.
-std::vector<uint32_t> mps_parts(std::string_view configured, const std::vector<GresDevices>& found) {
+std::vector<uint32_t> mps_parts(std::string_view configured,
+                                const std::vector<GresDevices>& found) {
   std::vector<uint32_t> out;
   const auto inventory = make_inventory(configured, found);
   if (inventory == nullptr) return out;
@@ -59,29 +61,31 @@ std::string gres_tres(const GresShares& shares, const std::vector<std::string>& 
     if (!tres.starts_with("gres/")) continue;
     const std::string_view name = std::string_view(tres).substr(5);
     const size_t colon = name.find(':');
-    const std::string_view type = colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1);
+    const std::string_view type =
+        colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1);
     const uint64_t count = count_of(shares, name.substr(0, colon), type);
     if (count > 0) out.append(",").append(tres).append("=").append(std::to_string(count));
   }
   return out;
 }
 
-Bitmap gpu_units(const GresShares& shares) {
-  return units_of(shares, "gpu");
-}
+Bitmap gpu_units(const GresShares& shares) { return units_of(shares, "gpu"); }
 
 std::string number_list(const Bitmap& numbers) {
   std::string out;
-  numbers.for_each([&](size_t number) { out.append(out.empty() ? "" : ",").append(std::to_string(number)); });
+  numbers.for_each(
+      [&](size_t number) { out.append(out.empty() ? "" : ",").append(std::to_string(number)); });
   return out;
 }
 
-void set_visible_gpus(const Bitmap& units, std::span<const protocol::GresDevice> devices, Environment& out) {
+void set_visible_gpus(const Bitmap& units, std::span<const protocol::GresDevice> devices,
+                      Environment& out) {
   for (const Vendor& vendor : kVendors) {
     Bitmap told;
     units.for_each([&](size_t unit) {
-      const auto at = std::ranges::find_if(
-          devices, [&](const protocol::GresDevice& device) { return device.name == "gpu" && device.unit == unit; });
+      const auto at = std::ranges::find_if(devices, [&](const protocol::GresDevice& device) {
+        return device.name == "gpu" && device.unit == unit;
+      });
       if (at == devices.end() || tells_of(at->flags, vendor.flag)) told.set(unit);
     });
     if (told.any()) out.set(vendor.variable, number_list(told));
@@ -90,7 +94,8 @@ void set_visible_gpus(const Bitmap& units, std::span<const protocol::GresDevice>
 }
 
 void set_gres_counts(const GresShares& shares, Environment& out) {
-  const size_t gpus = gpu_units(shares).count() + (gpu_units(shares).none() ? count_of(shares, "gpu") : 0);
+  const size_t gpus =
+      gpu_units(shares).count() + (gpu_units(shares).none() ? count_of(shares, "gpu") : 0);
   if (gpus > 0) out.set("SLURM_GPUS_ON_NODE", std::to_string(gpus));
   else out.unset("SLURM_GPUS_ON_NODE");
   const uint64_t shards = count_of(shares, "shard");
@@ -106,7 +111,8 @@ GresShares gres_of_job(const protocol::StepLaunch& launch, const StepNode& here)
   return {};
 }
 
-void set_mps_percentage(const GresShares& shares, std::span<const protocol::GresDevice> devices, Environment& out) {
+void set_mps_percentage(const GresShares& shares, std::span<const protocol::GresDevice> devices,
+                        Environment& out) {
   constexpr const char* kPercentage = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
   for (const GresShare& share : shares) {
     if (share.name != "mps" || share.units.none()) continue;
@@ -120,8 +126,10 @@ void set_mps_percentage(const GresShares& shares, std::span<const protocol::Gres
   out.unset(kPercentage);
 }
 
-std::vector<protocol::GresDevice> list_devices(std::string_view configured, const std::vector<GresDevices>& found,
-                                               const GresShares& of_job, const GresShares& of_step) {
+std::vector<protocol::GresDevice> list_devices(std::string_view configured,
+                                               const std::vector<GresDevices>& found,
+                                               const GresShares& of_job,
+                                               const GresShares& of_step) {
   const auto parts = mps_parts(configured, found);
   std::vector<protocol::GresDevice> out;
   std::map<std::string, uint32_t> next;

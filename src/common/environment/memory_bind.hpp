@@ -17,7 +17,8 @@ struct MemoryBind {
   bool verbose = false;
   bool prefer = false;  // other memory is taken when that is full
   bool sort = false;
-  std::vector<std::string> list;  // of kMap: NUMA nodes; of kMask: hexadecimal masks of them, without 0x
+  // of kMap: NUMA nodes; of kMask: hexadecimal masks of them, without 0x
+  std::vector<std::string> list;
 };
 
 // A checked value (bad_mem_bind); what comes later wins.

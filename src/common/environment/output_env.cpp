@@ -31,8 +31,10 @@ void set_number_if(Environment& out, std::string_view name, uint64_t value) {
 void set_mpi_variables(const StepSpec& step, Environment& out) {
   if (mpi_kind(step.mpi) != MpiKind::kNone) return out.set("SLURM_MPI_TYPE", step.mpi.view());
   if (mpi_kind(out.get("SLURM_MPI_TYPE")) != MpiKind::kNone) out.unset("SLURM_MPI_TYPE");
-  for (const std::string_view name : {"PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI2",
-        "PMIX_SERVER_URI21", "PMIX_SERVER_URI3", "PMIX_SERVER_URI4", "PMIX_SERVER_URI41"})
+  for (const std::string_view name :
+       {"PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_RANK",
+        "PMIX_SERVER_URI2", "PMIX_SERVER_URI21", "PMIX_SERVER_URI3", "PMIX_SERVER_URI4",
+        "PMIX_SERVER_URI41"})
     out.unset(name);
 }
 
@@ -70,24 +72,18 @@ void set_distribution(std::string_view given, Environment& out) {
   const std::string_view distribution = told;
   const size_t equals = distribution.find('=');
   out.set("SLURM_DISTRIBUTION", distribution.substr(0, equals));
-  if (equals != std::string_view::npos) out.set("SLURM_DIST_PLANESIZE", distribution.substr(equals + 1));
+  if (equals != std::string_view::npos)
+    out.set("SLURM_DIST_PLANESIZE", distribution.substr(equals + 1));
 }
 
 // All memory of the nodes is not told.
 void set_memory(const JobSpec& spec, Environment& out) {
   if (spec.memory_mib == 0) return;
   switch (spec.memory_kind) {
-    case MemoryKind::kPerNode:
-      set_number(out, "SLURM_MEM_PER_NODE", spec.memory_mib);
-      break;
-    case MemoryKind::kPerCpu:
-      set_number(out, "SLURM_MEM_PER_CPU", spec.memory_mib);
-      break;
-    case MemoryKind::kPerGpu:
-      set_number(out, "SLURM_MEM_PER_GPU", spec.memory_mib);
-      break;
-    case MemoryKind::kDefault:
-      break;
+    case MemoryKind::kPerNode: set_number(out, "SLURM_MEM_PER_NODE", spec.memory_mib); break;
+    case MemoryKind::kPerCpu: set_number(out, "SLURM_MEM_PER_CPU", spec.memory_mib); break;
+    case MemoryKind::kPerGpu: set_number(out, "SLURM_MEM_PER_GPU", spec.memory_mib); break;
+    case MemoryKind::kDefault: break;
   }
 }
 
@@ -97,9 +93,7 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
     set_number(out, "SLURM_NTASKS", spec.num_tasks);
     set_number(out, "SLURM_NPROCS", spec.num_tasks);
   }
-  if (spec.cpus_per_task != 0) {
-    set_number(out, "SLURM_CPUS_PER_TASK", spec.cpus_per_task);
-  }
+  if (spec.cpus_per_task != 0) { set_number(out, "SLURM_CPUS_PER_TASK", spec.cpus_per_task); }
   set_if(out, "SLURM_TRES_PER_TASK", tres_per_task(spec.cpus_per_task, spec.tres_per_task));
   set_number_if(out, "SLURM_NTASKS_PER_NODE", spec.ntasks_per_node);
   set_number_if(out, "SLURM_NTASKS_PER_SOCKET", spec.ntasks_per_socket);
@@ -178,7 +172,8 @@ void set_node_variables(const NodeFacts& node, Environment& out) {
   set_if(out, "SLURM_CONF", node.config_path);
 }
 
-// What is counted on each node, in the order of the nodes' names; a node that is in several components counts once.
+// What is counted on each node, in the order of the nodes' names; a node that is in several
+// components counts once.
 class CountsByNode {
  public:
   void add(const std::string& node, uint32_t count) {
@@ -188,7 +183,8 @@ class CountsByNode {
   [[nodiscard]] std::string list() const { return fold_hosts_sorted(names_); }
   [[nodiscard]] std::vector<uint32_t> counts() const {
     std::vector<uint32_t> out;
-    for (const std::string& name : expand_hosts(list()).value_or(names_)) out.push_back(counts_.at(name));
+    for (const std::string& name : expand_hosts(list()).value_or(names_))
+      out.push_back(counts_.at(name));
     return out;
   }
 
@@ -201,7 +197,8 @@ class CountsByNode {
 void join_components(const protocol::StepLaunch& launch, JobFacts& job) {
   CountsByNode cpus;
   for (const HetComponent& component : launch.components) {
-    for (size_t i = 0; i < component.nodes.size(); ++i) cpus.add(component.nodes[i], component.cpus[i]);
+    for (size_t i = 0; i < component.nodes.size(); ++i)
+      cpus.add(component.nodes[i], component.cpus[i]);
   }
   job.node_list = cpus.list();
   job.cpus = cpus.counts();
@@ -210,7 +207,8 @@ void join_components(const protocol::StepLaunch& launch, JobFacts& job) {
 // The tasks on each node of the whole step, and the nodes.
 CountsByNode count_tasks(const StepLayout& layout) {
   CountsByNode tasks;
-  for (const StepNode& part : layout.nodes) tasks.add(part.name, static_cast<uint32_t>(part.tasks.size()));
+  for (const StepNode& part : layout.nodes)
+    tasks.add(part.name, static_cast<uint32_t>(part.tasks.size()));
   return tasks;
 }
 
@@ -245,8 +243,7 @@ JobFacts facts_of(const protocol::StepLaunch& launch) {
     facts.node_list = launch.allocation->node_list;
   } else {
     std::vector<std::string> names;
-    for (const auto& node : launch.allocation_nodes)
-      names.push_back(node.name);
+    for (const auto& node : launch.allocation_nodes) names.push_back(node.name);
     facts.node_list = fold_hosts(names);
   }
   facts.allocation = launch.allocation;
@@ -305,8 +302,9 @@ void set_het_variables(const std::vector<JobFacts>& components, Environment& out
   for (size_t i = 0; i < components.size(); ++i) {
     Environment own;
     set_allocation_variables(components[i], own);
-    for (const std::string_view common : {"SLURM_CLUSTER_NAME", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST",
-                                          "SLURM_OOM_KILL_STEP", "SLURM_JOB_START_TIME", "SLURM_JOB_END_TIME"}) {
+    for (const std::string_view common :
+         {"SLURM_CLUSTER_NAME", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST", "SLURM_OOM_KILL_STEP",
+          "SLURM_JOB_START_TIME", "SLURM_JOB_END_TIME"}) {
       own.unset(common);
     }
     for (const std::string& entry : own.entries()) {
@@ -331,14 +329,14 @@ void set_host_variables(const protocol::StepLaunch& launch, Environment& out) {
 
 }  // namespace
 
-void set_batch_variables(const protocol::StepLaunch& launch,
-                         const NodeFacts& node,
+void set_batch_variables(const protocol::StepLaunch& launch, const NodeFacts& node,
                          Environment& out) {
   const JobFacts job = facts_of(launch);
   set_allocation_variables(job, out);
   if (!launch.components.empty()) {
     std::vector<JobFacts> components;
-    for (const HetComponent& component : launch.components) components.push_back(facts_of_component(component));
+    for (const HetComponent& component : launch.components)
+      components.push_back(facts_of_component(component));
     set_het_variables(components, out);
   }
   set_owner_variables(job, out);
@@ -377,11 +375,11 @@ void set_srun_variables(const StepSpec& step, Environment& out) {
 
 }  // namespace
 
-void set_step_variables(const protocol::StepLaunch& launch,
-                        const NodeFacts& node,
+void set_step_variables(const protocol::StepLaunch& launch, const NodeFacts& node,
                         Environment& out) {
   JobFacts job = facts_of(launch);
-  if (!launch.components.empty()) join_components(launch, job);  // parts of a step may be all in one job
+  // parts of a step may be all in one job
+  if (!launch.components.empty()) join_components(launch, job);
   const StepSpec& step = *launch.step;
   const bool inside = out.has("SLURM_JOB_ID");  // srun was started in the job, not the job for it
   set_job_variables(job, out);
@@ -397,14 +395,16 @@ void set_step_variables(const protocol::StepLaunch& launch,
   std::vector<uint32_t> tasks;
   std::string step_nodes = whole.node_list;
   if (launch.world == nullptr) {
-    for (const StepNode& part : whole.nodes) tasks.push_back(static_cast<uint32_t>(part.tasks.size()));
+    for (const StepNode& part : whole.nodes)
+      tasks.push_back(static_cast<uint32_t>(part.tasks.size()));
   } else {
     const CountsByNode counted = count_tasks(whole);
     tasks = counted.counts();
     step_nodes = counted.list();
   }
   const StepNode& here = launch.layout.nodes[node.index];
-  if (step.interactive) {  // salloc's shell: what it starts is sized by the job, not by this one task
+  if (step.interactive) {
+    // salloc's shell: what it starts is sized by the job, not by this one task
     set_allocation_variables(job, out);
   } else {
     set_number(out, "SLURM_NNODES", tasks.size());
@@ -422,13 +422,12 @@ void set_step_variables(const protocol::StepLaunch& launch,
   set_number(out, "SLURM_CPUS_ON_NODE", here.cpus != 0 ? here.cpus : here.tasks.size());
   out.set("SLURM_GTIDS", fmt::format("{}", fmt::join(here.tasks, ",")));
 
-  if (step.cpus_per_task != 0) {
-    set_number(out, "SLURM_CPUS_PER_TASK", step.cpus_per_task);
-  }
+  if (step.cpus_per_task != 0) { set_number(out, "SLURM_CPUS_PER_TASK", step.cpus_per_task); }
   set_if(out, "SLURM_TRES_PER_TASK", tres_per_task(step.cpus_per_task, step.tres_per_task));
   set_number_if(out, "SLURM_NTASKS_PER_NODE", step.ntasks_per_node);
   if (!step.distribution.empty()) set_distribution(step.distribution.view(), out);
-  else if (inside && !step.interactive) out.set("SLURM_DISTRIBUTION", whole.num_tasks <= tasks.size() ? "cyclic" : "block");
+  else if (inside && !step.interactive)
+    out.set("SLURM_DISTRIBUTION", whole.num_tasks <= tasks.size() ? "cyclic" : "block");
   if (step.distribution == "arbitrary") out.set("SLURM_ARBITRARY_NODELIST", step.node_list.view());
   if (step.label) out.set("SLURM_LABELIO", "1");
   set_mpi_variables(step, out);
@@ -461,12 +460,11 @@ void set_limit_variables(const std::vector<uint64_t>& limits, Environment& out) 
   }
 }
 
-void set_script_variables(const JobFacts& job,
-                          const NodeFacts& node,
-                          std::string_view context,
+void set_script_variables(const JobFacts& job, const NodeFacts& node, std::string_view context,
                           Environment& out) {
   set_job_variables(job, out);
-  set_number(out, "SLURM_JOB_ID", job.job);  // a component's own: its nodes are prepared and cleaned for it
+  // a component's own: its nodes are prepared and cleaned for it
+  set_number(out, "SLURM_JOB_ID", job.job);
   set_number(out, "SLURM_JOBID", job.job);
   set_owner_variables(job, out);
   set_array_variables(job, out);
@@ -488,7 +486,8 @@ void set_script_variables(const JobFacts& job,
   set_if(out, "SLURM_JOB_STDOUT", job.spec->std_out);
   if (!context.starts_with("epilog")) return;
   out.set("SLURM_JOB_EXIT_CODE", std::to_string(job.exit_status));
-  out.set("SLURM_JOB_EXIT_CODE2", fmt::format("{}:{}", (job.exit_status >> 8) & 0xff, job.exit_status & 0x7f));
+  out.set("SLURM_JOB_EXIT_CODE2",
+          fmt::format("{}:{}", (job.exit_status >> 8) & 0xff, job.exit_status & 0x7f));
   out.set("SLURM_JOB_DERIVED_EC", std::to_string(job.derived_exit_status));
 }
 

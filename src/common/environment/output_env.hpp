@@ -19,12 +19,12 @@ namespace sluice {
 struct JobFacts {
   JobId job = kNoJob;
   uint32_t restart = 0;
-  std::shared_ptr<const JobSpec> spec;     // never null
-  std::shared_ptr<const ArrayInfo> array;  // null: no array
-  std::string node_list;                   // folded
+  std::shared_ptr<const JobSpec> spec;           // never null
+  std::shared_ptr<const ArrayInfo> array;        // null: no array
+  std::string node_list;                         // folded
   std::shared_ptr<const Allocation> allocation;  // for generic resources; may be null
-  std::vector<uint32_t> cpus;              // CPUs of the job on each node, in order of node_list
-  JobId het_leader = kNoJob;  // what the processes of a heterogeneous job know as their job
+  std::vector<uint32_t> cpus;  // CPUs of the job on each node, in order of node_list
+  JobId het_leader = kNoJob;   // what the processes of a heterogeneous job know as their job
   std::string cluster;
   std::string partition;
   std::string account;
@@ -46,8 +46,8 @@ struct JobFacts {
 // The allocation, as salloc's command and srun find it.
 void set_allocation_variables(const JobFacts& job, Environment& out);
 
-// Of a heterogeneous job: each component's variables with _HET_GROUP_0, _HET_GROUP_1, … behind their names (and with the
-// older _PACK_GROUP_), and how many there are.
+// Of a heterogeneous job: each component's variables with _HET_GROUP_0, _HET_GROUP_1, … behind
+// their names (and with the older _PACK_GROUP_), and how many there are.
 void set_het_variables(const std::vector<JobFacts>& components, Environment& out);
 
 // Where and as which node of the cluster something runs.
@@ -58,24 +58,20 @@ struct NodeFacts {
 };
 
 // What the batch script finds besides SLURM_TASK_PID.
-void set_batch_variables(const protocol::StepLaunch& launch,
-                         const NodeFacts& node,
+void set_batch_variables(const protocol::StepLaunch& launch, const NodeFacts& node,
                          Environment& out);
 
 // What all tasks of a step on one node find, then what one of them finds besides SLURM_TASK_PID.
-void set_step_variables(const protocol::StepLaunch& launch,
-                        const NodeFacts& node,
+void set_step_variables(const protocol::StepLaunch& launch, const NodeFacts& node,
                         Environment& out);
 void set_task_variables(const StepNode& node, uint32_t local_task, Environment& out);
 
-// SLURM_RLIMIT_*: the soft limits that were sent along, pairs of soft and hard by RLIMIT_ number. The programs round a task
-// find them (TaskProlog, --epilog of srun …), the task itself does not.
+// SLURM_RLIMIT_*: the soft limits that were sent along, pairs of soft and hard by RLIMIT_ number.
+// The programs round a task find them (TaskProlog, --epilog of srun …), the task itself does not.
 void set_limit_variables(const std::vector<uint64_t>& limits, Environment& out);
 
 // What Prolog and Epilog find; `context` is prolog_slurmd or epilog_slurmd.
-void set_script_variables(const JobFacts& job,
-                          const NodeFacts& node,
-                          std::string_view context,
+void set_script_variables(const JobFacts& job, const NodeFacts& node, std::string_view context,
                           Environment& out);
 
 }  // namespace sluice

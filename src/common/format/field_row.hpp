@@ -15,13 +15,13 @@ namespace sluice {
 
 // What rendering needs besides the record.
 struct RenderContext {
-  Time now = kNoTime;         // the controller's clock
-  std::string time_form;      // SLURM_TIME_FORMAT
-  bool convert = true;        // false: --noconvert, sizes stay in MiB
-  size_t bitstr_len = 64;     // SLURM_BITSTR_LEN: characters of an array's task list; 0: all
+  Time now = kNoTime;      // the controller's clock
+  std::string time_form;   // SLURM_TIME_FORMAT
+  bool convert = true;     // false: --noconvert, sizes stay in MiB
+  size_t bitstr_len = 64;  // SLURM_BITSTR_LEN: characters of an array's task list; 0: all
   std::string cluster;
-  std::string preempt_mode = "OFF";         // the cluster's, for partitions that set none
-  std::vector<std::string> accounting_tres;  // AccountingStorageTRES: "gres/gpu" and so on
+  std::string preempt_mode = "OFF";                  // the cluster's, for partitions that set none
+  std::vector<std::string> accounting_tres;          // AccountingStorageTRES: "gres/gpu" and so on
   std::string (*user_name)(uint32_t uid) = nullptr;  // null: numbers are shown
 };
 
@@ -29,8 +29,9 @@ struct RenderContext {
 // own. kExact ones do so with --exact only; else the line shows the smallest value and a "+".
 enum class Grouping : uint8_t { kNone, kPartition, kNode, kExact };
 
-// What a column too narrow for a value leaves of it: the beginning; all of a span of time that stands on the right
-// (10-00:00:00 is not 10-00:00); the beginning and the mark at the end (debu* of debug*).
+// What a column too narrow for a value leaves of it: the beginning; all of a span of time that
+// stands on the right (10-00:00:00 is not 10-00:00); the beginning and the mark at the end (debu*
+// of debug*).
 enum class Cut : uint8_t { kEnd, kNoSpanOnTheRight, kBeforeMark };
 
 template <class Row>

@@ -10,7 +10,9 @@ namespace {
 
 using Key = std::tuple<JobId, std::string_view, std::string_view>;
 
-Key key_of(const JobView& view) { return {array_job_id(view), view.spec().name.view(), shown_partition(view)}; }
+Key key_of(const JobView& view) {
+  return {array_job_id(view), view.spec().name.view(), shown_partition(view)};
+}
 
 bool is_waiting_task(const JobView& view) {
   const auto& array = view.job().array;

@@ -1,5 +1,5 @@
-// Waiting tasks of an array that got records of their own (one was held, another's limit changed) are shown in the line of
-// those that have not.
+// Waiting tasks of an array that got records of their own (one was held, another's limit changed)
+// are shown in the line of those that have not.
 #pragma once
 
 #include <deque>
@@ -14,8 +14,9 @@ struct GatheredTasks {
   std::vector<const protocol::JobRecord*> records;  // the further ones
 };
 
-// Takes rows of single waiting tasks out, and points the row of their array at what was taken: those of the same array, name
-// and partition. An array of which no record stands for several tasks is left alone. What is given must outlive the rows.
+// Takes rows of single waiting tasks out, and points the row of their array at what was taken:
+// those of the same array, name and partition. An array of which no record stands for several tasks
+// is left alone. What is given must outlive the rows.
 [[nodiscard]] std::deque<GatheredTasks> gather_waiting_tasks(std::vector<JobView>& rows);
 
 }  // namespace sluice

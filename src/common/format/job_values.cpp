@@ -110,7 +110,8 @@ std::string own_reason(const JobView& view) {
   const Job& job = view.job();
   if (!job.state_description.empty() && !is_cleaning(job)) return job.state_description.str();
   const bool waits = job.state == JobState::kPending && job.reason == JobReason::kNone;
-  if (waits && !view.record->soft.reason_detail.empty()) return view.record->soft.reason_detail.str();
+  if (waits && !view.record->soft.reason_detail.empty())
+    return view.record->soft.reason_detail.str();
   const JobReason reason = effective_reason(view);
   std::string out(reason_text(reason));
   if (reason == JobReason::kRaisedSignal && WIFSIGNALED(job.exit_status)) {
@@ -130,7 +131,8 @@ std::string reason_with_detail(const JobView& view) {
   std::vector<std::string> seen{out};
   for (const protocol::JobRecord* record : view.gathered->records) {
     std::string reason = own_reason({record, kNoTask, {}});
-    if (std::find(seen.begin(), seen.end(), reason) == seen.end()) seen.push_back(std::move(reason));
+    if (std::find(seen.begin(), seen.end(), reason) == seen.end())
+      seen.push_back(std::move(reason));
   }
   return join(seen, ",");
 }
@@ -178,7 +180,8 @@ uint32_t num_cpus(const JobView& view) {
   const auto& allocation = view.job().allocation;
   if (allocation != nullptr) return allocation->cpus;
   const JobSpec& spec = view.spec();
-  if (spec.min_cpus != 0) return spec.min_cpus;  // NumCPUs= of an update, though the tasks may want more
+  // NumCPUs= of an update, though the tasks may want more
+  if (spec.min_cpus != 0) return spec.min_cpus;
   const uint32_t by_tasks = num_tasks(view) * std::max(spec.cpus_per_task, 1U);
   return std::max(by_tasks, num_nodes(view) * spec.min_cpus_per_node);
 }
@@ -217,7 +220,8 @@ Time job_start(const JobView& view) {
   if (job.state != JobState::kPending || job.start != kNoTime) return job.start;
   if (view.record->soft.expected_start != kNoTime) return view.record->soft.expected_start;
   // one that was queued again has a delay of its own
-  const Time begin = job.accrue == kNoTime ? std::max(view.spec().begin, job.eligible) : view.spec().begin;
+  const Time begin =
+      job.accrue == kNoTime ? std::max(view.spec().begin, job.eligible) : view.spec().begin;
   return begin > job.submit ? begin : kNoTime;
 }
 

@@ -1,6 +1,6 @@
-// What is worked out from a job's record before it is shown: the id with its array tasks, the reason
-// in force, counts while it waits, paths with their patterns filled in. squeue, scontrol and --json
-// all take these from here.
+// What is worked out from a job's record before it is shown: the id with its array tasks, the
+// reason in force, counts while it waits, paths with their patterns filled in. squeue, scontrol and
+// --json all take these from here.
 #pragma once
 
 #include <optional>
@@ -21,18 +21,19 @@ struct JobView {
   const protocol::JobRecord* record = nullptr;
   uint32_t task = kNoTask;
   std::string_view partition{};  // with -P the one partition of this line
-  const GatheredTasks* gathered = nullptr;  // of an array's row: the tasks with records of their own that it shows too
+  // of an array's row: the tasks with records of their own that it shows too
+  const GatheredTasks* gathered = nullptr;
 
   [[nodiscard]] const Job& job() const { return record->job; }
   [[nodiscard]] const JobSpec& spec() const;
 };
 
-[[nodiscard]] bool is_pending_array(const JobView& view);    // stands for several waiting tasks
+[[nodiscard]] bool is_pending_array(const JobView& view);  // stands for several waiting tasks
 void append_job_id(const JobView& view, const RenderContext& context, std::string& out);
 void append_task_id(const JobView& view, const RenderContext& context, std::string& out);
 // "12-14": the ids of all components.
 [[nodiscard]] std::string het_id_set(const HetInfo& het);
-[[nodiscard]] JobId array_job_id(const JobView& view);       // the job's own id without an array
+[[nodiscard]] JobId array_job_id(const JobView& view);  // the job's own id without an array
 
 // Of the ids asked for ("12", "12_3", "12_[1-4]"), the tasks of this waiting array that they name;
 // nothing when one of them names the whole array, or none its tasks.
@@ -40,7 +41,8 @@ void append_task_id(const JobView& view, const RenderContext& context, std::stri
                                                       const JobView& view);
 
 [[nodiscard]] JobReason effective_reason(const JobView& view);
-// The reason's name, or its description where there is one; of several tasks each once, with commas between.
+// The reason's name, or its description where there is one; of several tasks each once, with commas
+// between.
 [[nodiscard]] std::string reason_with_detail(const JobView& view);
 // "(Priority)" of a job that waits or failed, else its nodes: squeue's %R.
 void append_reason_or_nodes(const JobView& view, std::string& out);
@@ -55,10 +57,12 @@ void append_reason_or_nodes(const JobView& view, std::string& out);
 // How long few switches are waited for, as --switches said it; zero where it gave no time.
 [[nodiscard]] Duration switch_wait(const JobSpec& spec);
 [[nodiscard]] uint32_t min_cpus_per_node(const JobView& view);
-// What each task of a job or step has: CPUs, where --cpus-per-task says it, and generic resources ("cpu=2,gres/gpu:1").
+// What each task of a job or step has: CPUs, where --cpus-per-task says it, and generic resources
+// ("cpu=2,gres/gpu:1").
 template <class Spec>
 [[nodiscard]] std::string each_task_has(const Spec& spec) {
-  std::string out = spec.cpus_per_task == 0 ? std::string() : "cpu=" + std::to_string(spec.cpus_per_task);
+  std::string out =
+      spec.cpus_per_task == 0 ? std::string() : "cpu=" + std::to_string(spec.cpus_per_task);
   if (!out.empty() && !spec.tres_per_task.empty()) out += ',';
   return out.append(spec.tres_per_task.view());
 }

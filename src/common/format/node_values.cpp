@@ -78,18 +78,21 @@ GresShares gres_of(const protocol::NodeRecord& record) {
   GresShares out;
   const auto inventory = make_inventory(config_of(record).gres, hardware_of(record).devices);
   if (inventory == nullptr) return out;
-  for (const GresKind& kind : inventory->kinds) out.push_back({kind.name, kind.type, kind.count, {}, {}});
+  for (const GresKind& kind : inventory->kinds)
+    out.push_back({kind.name, kind.type, kind.count, {}, {}});
   return out;
 }
 
 namespace {
 
 // "(S:0-1)": the sockets that are near the units of a kind.
-std::string near_sockets(const GresInventory& inventory, const GresKind& kind, uint32_t cores_per_socket) {
+std::string near_sockets(const GresInventory& inventory, const GresKind& kind,
+                         uint32_t cores_per_socket) {
   Bitmap sockets;
   kind.units.for_each([&](size_t unit) {
     const Bitmap* cores = inventory.near_cores(kind.name, unit);
-    if (cores != nullptr) cores->for_each([&](size_t core) { sockets.set(core / std::max(1U, cores_per_socket)); });
+    if (cores != nullptr)
+      cores->for_each([&](size_t core) { sockets.set(core / std::max(1U, cores_per_socket)); });
   });
   return sockets.none() ? std::string() : "(S:" + sockets.to_text() + ")";
 }
@@ -115,7 +118,8 @@ std::string used_gres(const protocol::NodeRecord& record) {
 
 std::string used_tres(const protocol::NodeRecord& record, const RenderContext& context) {
   std::vector<std::string> out;
-  if (const uint32_t cpus = cpu_use(record).allocated; cpus != 0) out.push_back("cpu=" + std::to_string(cpus));
+  if (const uint32_t cpus = cpu_use(record).allocated; cpus != 0)
+    out.push_back("cpu=" + std::to_string(cpus));
   if (record.used_memory_mib != 0) out.push_back("mem=" + format_memory(record.used_memory_mib));
   const std::string text = join(out, ",") + gres_tres(record.used_gres, context.accounting_tres);
   return text.starts_with(',') ? text.substr(1) : text;
@@ -124,10 +128,10 @@ std::string used_tres(const protocol::NodeRecord& record, const RenderContext& c
 int64_t node_state_rank(NodeBaseState base, NodeFlags flags) {
   // weakest first: a node with a stronger flag sorts above all without it
   constexpr NodeFlags kOrder[] = {
-      kNodeReserved,        kNodeCloud,        kNodeDrain,         kNodeCompleting,
-      kNodeNoRespond,       kNodePoweredDown,  kNodeFailing,       kNodePoweringUp,
-      kNodeMaint,           kNodeRebootRequested, kNodeRebootIssued, kNodeInvalidReg,
-      kNodePowerDown,       kNodePowerUp,      kNodePoweringDown,  kNodePlanned};
+      kNodeReserved,  kNodeCloud,           kNodeDrain,        kNodeCompleting,
+      kNodeNoRespond, kNodePoweredDown,     kNodeFailing,      kNodePoweringUp,
+      kNodeMaint,     kNodeRebootRequested, kNodeRebootIssued, kNodeInvalidReg,
+      kNodePowerDown, kNodePowerUp,         kNodePoweringDown, kNodePlanned};
   int64_t rank = static_cast<int64_t>(base);
   for (size_t i = 0; i < std::size(kOrder); ++i) {
     if ((flags & kOrder[i]) != 0) rank |= int64_t{1} << (i + 4);
@@ -146,8 +150,8 @@ std::string oversubscribe_text(const PartitionConfig& partition) {
 }
 
 std::string preempt_mode_text(PreemptMode mode) {
-  constexpr std::string_view kNames[] = {"OFF", "CANCEL", "REQUEUE", "SUSPEND", "WITHIN",
-                                         "PRIORITY"};
+  constexpr std::string_view kNames[] = {"OFF",     "CANCEL", "REQUEUE",
+                                         "SUSPEND", "WITHIN", "PRIORITY"};
   return std::string(kNames[static_cast<size_t>(mode) % std::size(kNames)]);
 }
 

@@ -37,8 +37,10 @@ struct CpuUse {
 // As shown: "(null)" for none, unless somebody wanted none.
 [[nodiscard]] std::string shown_active_features(const protocol::NodeRecord& record);
 [[nodiscard]] std::string available_features(const protocol::NodeRecord& record);
-[[nodiscard]] std::string configured_tres(const protocol::NodeRecord& record, const RenderContext& context);
-[[nodiscard]] std::string used_tres(const protocol::NodeRecord& record, const RenderContext& context);
+[[nodiscard]] std::string configured_tres(const protocol::NodeRecord& record,
+                                          const RenderContext& context);
+[[nodiscard]] std::string used_tres(const protocol::NodeRecord& record,
+                                    const RenderContext& context);
 // Gres=: what the node has with the sockets that are near, "gpu:a100:4(S:0-1),fan:3"; GresUsed=.
 [[nodiscard]] std::string shown_gres(const protocol::NodeRecord& record);
 [[nodiscard]] std::string used_gres(const protocol::NodeRecord& record);

@@ -77,8 +77,8 @@ Json seconds_number(const std::optional<uint32_t>& seconds) {
 }
 
 Json maximums_json(const PartitionConfig& p) {
-  const bool shares = p.over_subscribe == OverSubscribe::kYes ||
-                      p.over_subscribe == OverSubscribe::kForce;
+  const bool shares =
+      p.over_subscribe == OverSubscribe::kYes || p.over_subscribe == OverSubscribe::kForce;
   const uint32_t count = shares ? std::max(p.over_subscribe_count, 1U) : 1;
   Json flags = Json::array();
   if (p.over_subscribe == OverSubscribe::kForce) flags.push_back("force");
@@ -87,22 +87,19 @@ Json maximums_json(const PartitionConfig& p) {
           {"memory_per_cpu", p.max_mem_per_cpu_mib.value_or(0)},
           {"partition_memory_per_cpu", memory_number(p.max_mem_per_cpu_mib)},
           {"partition_memory_per_node",
-           p.max_mem_per_cpu_mib ? json_unset()
-                                 : json_number(p.max_mem_per_node_mib.value_or(0))},
+           p.max_mem_per_cpu_mib ? json_unset() : json_number(p.max_mem_per_node_mib.value_or(0))},
           {"nodes", json_limit(p.max_nodes)},
           {"shares", count},
           {"oversubscribe", {{"jobs", count}, {"flags", flags}}},
           {"time", json_limit(p.max_time)},
-          {"over_time_limit",
-           p.over_time_limit ? json_limit(*p.over_time_limit) : json_unset()}};
+          {"over_time_limit", p.over_time_limit ? json_limit(*p.over_time_limit) : json_unset()}};
 }
 
 Json defaults_json(const PartitionConfig& p) {
   return {{"memory_per_cpu", p.def_mem_per_cpu_mib.value_or(0)},
           {"partition_memory_per_cpu", memory_number(p.def_mem_per_cpu_mib)},
           {"partition_memory_per_node",
-           p.def_mem_per_cpu_mib ? json_unset()
-                                 : json_number(p.def_mem_per_node_mib.value_or(0))},
+           p.def_mem_per_cpu_mib ? json_unset() : json_number(p.def_mem_per_node_mib.value_or(0))},
           {"time", p.default_time ? json_limit(*p.default_time) : json_unset()},
           {"job", p.job_defaults}};
 }
@@ -110,7 +107,8 @@ Json defaults_json(const PartitionConfig& p) {
 }  // namespace
 
 std::string partition_tres(const protocol::PartitionRecord& record,
-                           const std::vector<protocol::NodeRecord>& nodes, const RenderContext& context) {
+                           const std::vector<protocol::NodeRecord>& nodes,
+                           const RenderContext& context) {
   uint64_t memory = 0;
   GresShares gres;
   for (const protocol::NodeRecord& node : nodes) {
@@ -169,11 +167,11 @@ Json partition_to_json(const protocol::PartitionRecord& record, const std::strin
   out["nodes"] = {{"allowed_allocation", join(p.alloc_nodes, ",")},
                   {"configured", record.node_list},
                   {"total", record.total_nodes}};
-  out["accounts"] = {{"allowed", join(p.allow_accounts, ",")}, {"deny", join(p.deny_accounts, ",")}};
+  out["accounts"] = {{"allowed", join(p.allow_accounts, ",")},
+                     {"deny", join(p.deny_accounts, ",")}};
   out["groups"] = {{"allowed", join(p.allow_groups, ",")}};
-  out["qos"] = {{"allowed", join(p.allow_qos, ",")},
-                {"deny", join(p.deny_qos, ",")},
-                {"assigned", p.qos}};
+  out["qos"] = {
+      {"allowed", join(p.allow_qos, ",")}, {"deny", join(p.deny_qos, ",")}, {"assigned", p.qos}};
   out["alternate"] = p.alternate;
   out["tres"] = {{"billing_weights", p.tres_billing_weights}, {"configured", tres}};
   out["cluster"] = "";

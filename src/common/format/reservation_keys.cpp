@@ -58,7 +58,9 @@ constexpr ReservationFlagName kOtherNames[] = {
 };
 
 ReservationFlags flag_named(std::string_view name) {
-  const auto fits = [&](const ReservationFlagName& row) { return name.size() >= row.least && starts_with_i(row.name, name); };
+  const auto fits = [&](const ReservationFlagName& row) {
+    return name.size() >= row.least && starts_with_i(row.name, name);
+  };
   for (const ReservationFlagName& row : kFlags) {
     if (fits(row)) return row.flag;
   }
@@ -85,7 +87,8 @@ Status set_flags(std::string_view text, ListChange change, ReservationValues& va
     }
     values.add_flags |= flag;
     if (flag != kReservationPurge) continue;
-    const auto span = equals == std::string::npos ? std::optional<Duration>(kPurgeDefault) : parse_span(word.substr(equals + 1));
+    const auto span = equals == std::string::npos ? std::optional<Duration>(kPurgeDefault)
+                                                  : parse_span(word.substr(equals + 1));
     if (!span) return bad();
     values.purge_after = *span;
   }
@@ -95,7 +98,8 @@ Status set_flags(std::string_view text, ListChange change, ReservationValues& va
 }
 
 // In whole minutes, begun ones count.
-Status set_duration(std::string_view text, ListChange change, std::string_view typed, ReservationValues& values) {
+Status set_duration(std::string_view text, ListChange change, std::string_view typed,
+                    ReservationValues& values) {
   values.duration_change = change;
   if (iequals(text, "infinite") || iequals(text, "unlimited") || text == "-1") {
     values.duration = kInfiniteCountsAs;
@@ -111,9 +115,12 @@ Status set_duration(std::string_view text, ListChange change, std::string_view t
 Status set_tres(std::string_view text, ReservationValues& values) {
   for (const std::string& word : split_list(text)) {
     const size_t equals = word.find('=');
-    const auto count = equals == std::string::npos ? std::nullopt : parse_count(std::string_view(word).substr(equals + 1));
+    const auto count = equals == std::string::npos
+                           ? std::nullopt
+                           : parse_count(std::string_view(word).substr(equals + 1));
     if (!count || !iequals(std::string_view(word).substr(0, equals), "node")) {
-      return refuse("TRES=" + std::string(text) + " is not supported: whole nodes can be reserved only.");
+      return refuse("TRES=" + std::string(text) +
+                    " is not supported: whole nodes can be reserved only.");
     }
     values.node_count = *count;
   }
@@ -127,23 +134,25 @@ struct Given {
   Time now;
 };
 
-template <std::optional<NameList> ReservationValues::* member>
+template <std::optional<NameList> ReservationValues::*member>
 Status set_names(const Given& given, ReservationValues& values) {
-  if (values.*member) return refuse("Parameter " + std::string(given.typed) + " specified more than once");
+  if (values.*member)
+    return refuse("Parameter " + std::string(given.typed) + " specified more than once");
   values.*member = NameList{std::string(given.value), given.change};
   return {};
 }
-template <std::optional<std::string> ReservationValues::* member>
+template <std::optional<std::string> ReservationValues::*member>
 Status set_word(const Given& given, ReservationValues& values) {
   values.*member = std::string(given.value);
   return {};
 }
-template <std::optional<Time> ReservationValues::* member>
+template <std::optional<Time> ReservationValues::*member>
 Status set_time(const Given& given, ReservationValues& values) {
   const auto at = parse_time(given.value, given.now);
   if (!at) {
     const bool start = member == &ReservationValues::start;
-    return refuse(at.error().text + "\nInvalid " + (start ? "start" : "end") + " time " + std::string(given.typed) + ".");
+    return refuse(at.error().text + "\nInvalid " + (start ? "start" : "end") + " time " +
+                  std::string(given.typed) + ".");
   }
   values.*member = *at;
   return {};
@@ -177,8 +186,13 @@ struct Key {
 constexpr Key kKeys[] = {
     {"StartTime", 1, set_time<&ReservationValues::start>},
     {"EndTime", 1, set_time<&ReservationValues::end>},
-    {"Duration", 1, [](const Given& g, ReservationValues& v) { return set_duration(g.value, g.change, g.typed, v); }, true},
-    {"Flags", 2, [](const Given& g, ReservationValues& v) { return set_flags(g.value, g.change, v); }, true},
+    {"Duration", 1,
+     [](const Given& g, ReservationValues& v) {
+       return set_duration(g.value, g.change, g.typed, v);
+     },
+     true},
+    {"Flags", 2,
+     [](const Given& g, ReservationValues& v) { return set_flags(g.value, g.change, v); }, true},
     {"Features", 2, set_word<&ReservationValues::features>},
     {"Nodes", 1, set_nodes},
     {"NodeCnt", 5, set_node_count},
@@ -238,8 +252,8 @@ std::string reservation_flags_text(const Reservation& reservation) {
   return out;
 }
 
-Status set_reservation_key(std::string_view key, std::string_view value, ListChange change, std::string_view typed,
-                           Time now, ReservationValues& values) {
+Status set_reservation_key(std::string_view key, std::string_view value, ListChange change,
+                           std::string_view typed, Time now, ReservationValues& values) {
   if (iequals(typed, "Skip")) {
     values.skip = true;
     return {};
@@ -258,16 +272,20 @@ std::string lacking_of_reservation(const ReservationValues& values) {
   if (!values.start) return "A start time must be given.";
   if (!values.end && !values.duration) return "An end time or duration must be given.";
   if (values.end && *values.end <= *values.start) return "Start time cannot be after end time.";
-  if (values.end && values.duration && std::chrono::abs(*values.end - *values.start - *values.duration) >= std::chrono::minutes(1)) {
+  if (values.end && values.duration &&
+      std::chrono::abs(*values.end - *values.start - *values.duration) >= std::chrono::minutes(1)) {
     return "StartTime + Duration does not equal EndTime.";
   }
   const bool all = values.nodes && iequals(*values.nodes, "ALL");
   if ((values.add_flags & kReservationPartNodes) != 0 && (!values.partition || !all)) {
     return "PART_NODES flag requires specifying a Partition and ALL nodes.";
   }
-  const bool some = values.nodes ? !values.nodes->empty() : values.node_count || values.partition;  // a partition: its nodes
+  // a partition: its nodes
+  const bool some = values.nodes ? !values.nodes->empty() : values.node_count || values.partition;
   if (!some) return "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.";
-  const auto names = [](const std::optional<NameList>& list) { return list && !list->names.empty(); };
+  const auto names = [](const std::optional<NameList>& list) {
+    return list && !list->names.empty();
+  };
   if (names(values.users) && names(values.groups)) {
     return "Users and Groups are mutually exclusive.  You can have one or the other, but not both.";
   }
@@ -294,15 +312,25 @@ Time next_occurrence(Time start, ReservationFlags flags) {
 std::string show_reservation(const protocol::ReservationRecord& record, bool one_line) {
   const Reservation& r = record.reservation;
   ShowLines out(one_line);
-  out.word("ReservationName", r.name).word("StartTime", format_time(r.start)).word("EndTime", format_time(r.end));
+  out.word("ReservationName", r.name)
+      .word("StartTime", format_time(r.start))
+      .word("EndTime", format_time(r.end));
   out.word("Duration", format_span(r.end - r.start));
-  out.line().word("Nodes", or_null(record.node_list)).word("NodeCnt", r.nodes.count()).word("CoreCnt", record.cores);
+  out.line()
+      .word("Nodes", or_null(record.node_list))
+      .word("NodeCnt", r.nodes.count())
+      .word("CoreCnt", record.cores);
   out.word("Features", or_null(r.features)).word("PartitionName", or_null(r.partition));
   out.word("Flags", reservation_flags_text(r));
   out.line().word("TRES", fmt::format("cpu={}", record.cpus));
   out.line().word("AllowedPartitions", "(null)").word("QOS", "(null)");
-  out.line().word("Users", or_null(r.users)).word("Groups", or_null(r.groups)).word("Accounts", or_null(r.accounts));
-  out.word("Licenses", "(null)").word("State", record.active ? "ACTIVE" : "INACTIVE").word("BurstBuffer", "(null)");
+  out.line()
+      .word("Users", or_null(r.users))
+      .word("Groups", or_null(r.groups))
+      .word("Accounts", or_null(r.accounts));
+  out.word("Licenses", "(null)")
+      .word("State", record.active ? "ACTIVE" : "INACTIVE")
+      .word("BurstBuffer", "(null)");
   const bool delays = r.max_start_delay > Duration(0);
   out.line().word("MaxStartDelay", delays ? format_span(r.max_start_delay) : "(null)");
   if (!r.comment.empty()) out.line().word("Comment", r.comment);

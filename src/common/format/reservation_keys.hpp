@@ -1,5 +1,5 @@
-// Reservations in words: the keys of scontrol create and update reservation, the names of their flags, and how they
-// are shown.
+// Reservations in words: the keys of scontrol create and update reservation, the names of their
+// flags, and how they are shown.
 #pragma once
 
 #include <string>
@@ -15,11 +15,12 @@ namespace sluice {
 // "MAINT,OVERLAP", with the time of PURGE_COMP.
 [[nodiscard]] std::string reservation_flags_text(const Reservation& reservation);
 
-// Puts the value of one key (which may be shortened) into `values`; `change` is how it was given (=, += or -=). The
-// error's text is Slurm's, without what follows "No reservation created.". kNotFound: there is no such key.
-// `typed` is the whole word.
-[[nodiscard]] Status set_reservation_key(std::string_view key, std::string_view value, protocol::ListChange change,
-                                         std::string_view typed, Time now, protocol::ReservationValues& values);
+// Puts the value of one key (which may be shortened) into `values`; `change` is how it was given
+// (=, += or -=). The error's text is Slurm's, without what follows "No reservation created.".
+// kNotFound: there is no such key. `typed` is the whole word.
+[[nodiscard]] Status set_reservation_key(std::string_view key, std::string_view value,
+                                         protocol::ListChange change, std::string_view typed,
+                                         Time now, protocol::ReservationValues& values);
 // For the page on compatibility: the keys, and the names of flags, other spellings last.
 struct ReservationKeyName {
   std::string_view name;
@@ -35,7 +36,8 @@ struct ReservationKeyName {
 [[nodiscard]] Time next_occurrence(Time start, ReservationFlags flags);
 
 // Without the blank line that follows.
-[[nodiscard]] std::string show_reservation(const protocol::ReservationRecord& record, bool one_line);
+[[nodiscard]] std::string show_reservation(const protocol::ReservationRecord& record,
+                                           bool one_line);
 [[nodiscard]] Json reservation_to_json(const protocol::ReservationRecord& record);
 
 }  // namespace sluice

@@ -81,9 +81,7 @@ std::optional<Level> parse_level(std::string_view text) {
   return static_cast<Level>(number);
 }
 
-std::string_view level_name(Level level) {
-  return kLevelNames.at(static_cast<size_t>(level));
-}
+std::string_view level_name(Level level) { return kLevelNames.at(static_cast<size_t>(level)); }
 
 Result<uint64_t> parse_debug_flags(std::string_view names) {
   uint64_t flags = 0;
@@ -91,15 +89,12 @@ Result<uint64_t> parse_debug_flags(std::string_view names) {
     const size_t comma = names.find(',');
     std::string_view name = names.substr(0, comma);
     names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
-    while (!name.empty() && name.front() == ' ')
-      name.remove_prefix(1);
-    while (!name.empty() && name.back() == ' ')
-      name.remove_suffix(1);
+    while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
+    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
     if (name.empty()) continue;
     if (same_name(name, "PowerSave")) name = "Power";  // its older name
     size_t i = 0;
-    while (i < kFlagNames.size() && !same_name(name, kFlagNames[i]))
-      ++i;
+    while (i < kFlagNames.size() && !same_name(name, kFlagNames[i])) ++i;
     if (i == kFlagNames.size()) return failure(ErrorCode::kInvalidConfig, std::string(name));
     flags |= uint64_t{1} << i;
   }

@@ -41,7 +41,7 @@ struct Targets {
   SinkPtr to_stderr = plain(std::make_shared<spdlog::sinks::stderr_sink_st>());
   AppendFile to_file;
   SinkPtr to_syslog;
-  std::timespec last{};  // of the newest line
+  std::timespec last{};                                 // of the newest line
   std::shared_ptr<const std::function<void()>> before;  // null: nothing
 
   [[nodiscard]] Level most() const {
@@ -55,7 +55,8 @@ struct Targets {
 
 // Never destroyed: threads may log until the very end of the process.
 Targets& targets() {
-  static auto* const instance = new Targets;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): it is guarded
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): it is guarded
+  static auto* const instance = new Targets;
   return *instance;
 }
 
@@ -63,22 +64,14 @@ constexpr std::string_view kWarningPrefix = "warning: ";
 
 std::string_view prefix_of(Level level) {
   switch (level) {
-    case Level::kFatal:
-      return "fatal: ";
-    case Level::kError:
-      return "error: ";
-    case Level::kDebug:
-      return "debug:  ";
-    case Level::kDebug2:
-      return "debug2: ";
-    case Level::kDebug3:
-      return "debug3: ";
-    case Level::kDebug4:
-      return "debug4: ";
-    case Level::kDebug5:
-      return "debug5: ";
-    default:
-      return "";
+    case Level::kFatal: return "fatal: ";
+    case Level::kError: return "error: ";
+    case Level::kDebug: return "debug:  ";
+    case Level::kDebug2: return "debug2: ";
+    case Level::kDebug3: return "debug3: ";
+    case Level::kDebug4: return "debug4: ";
+    case Level::kDebug5: return "debug5: ";
+    default: return "";
   }
 }
 
@@ -97,8 +90,7 @@ std::string stamp(TimeFormat format, const std::timespec& now) {
   localtime_r(&now.tv_sec, &local);
   const long ms = now.tv_nsec / 1'000'000;
   switch (format) {
-    case TimeFormat::kIso8601:
-      return strftime_text("[%Y-%m-%dT%H:%M:%S] ", local);
+    case TimeFormat::kIso8601: return strftime_text("[%Y-%m-%dT%H:%M:%S] ", local);
     case TimeFormat::kIso8601Ms:
       return fmt::format("[{}.{:03}] ", strftime_text("%Y-%m-%dT%H:%M:%S", local), ms);
     case TimeFormat::kRfc5424:
@@ -106,10 +98,8 @@ std::string stamp(TimeFormat format, const std::timespec& now) {
     case TimeFormat::kRfc5424Ms:
       return fmt::format("[{}.{:03}{}] ", strftime_text("%Y-%m-%dT%H:%M:%S", local), ms,
                          zone_text(local));
-    case TimeFormat::kClock:
-      return fmt::format("[{}] ", std::clock());
-    case TimeFormat::kShort:
-      return strftime_text("[%b %d %T] ", local);
+    case TimeFormat::kClock: return fmt::format("[{}] ", std::clock());
+    case TimeFormat::kShort: return strftime_text("[%b %d %T] ", local);
     case TimeFormat::kThreadId:
       return fmt::format("[{}.{:06} {} {}] ", strftime_text("%b %d %T", local), now.tv_nsec / 1000,
                          getpid(), gettid());
@@ -130,8 +120,7 @@ void emit(const SinkPtr& sink, Level level, std::string_view line) {
     sink->log(spdlog::details::log_msg("", spdlog_level(level),
                                        spdlog::string_view_t(line.data(), line.size())));
     sink->flush();
-  } catch (const std::exception&) {
-  }
+  } catch (const std::exception&) {}
 }
 
 struct Entry {
@@ -142,10 +131,12 @@ struct Entry {
   bool always = false;  // whatever the level of a target is
 };
 
-// Lines are in the order of their times: one that was late has that of the line before it. The clock may be set back further.
+// Lines are in the order of their times: one that was late has that of the line before it. The
+// clock may be set back further.
 std::timespec in_order(Targets& log, const std::timespec& when) {
   constexpr int64_t kLate = 1'000'000'000;
-  const int64_t behind = (log.last.tv_sec - when.tv_sec) * 1'000'000'000 + (log.last.tv_nsec - when.tv_nsec);
+  const int64_t behind =
+      (log.last.tv_sec - when.tv_sec) * 1'000'000'000 + (log.last.tv_nsec - when.tv_nsec);
   if (behind <= 0 || behind > kLate) log.last = when;
   return log.last;
 }
@@ -156,16 +147,19 @@ void emit(Targets& log, const Entry& entry, std::string& file) {
   const auto wanted = [&](Level most) { return entry.level <= most || entry.always; };
   const bool to_file = log.to_file.is_open() && wanted(options.file_level);
   const bool to_syslog = log.to_syslog && wanted(options.syslog_level);
-  const bool to_stderr = entry.level <= options.stderr_level || (entry.always && !to_file && !to_syslog);
+  const bool to_stderr =
+      entry.level <= options.stderr_level || (entry.always && !to_file && !to_syslog);
   if (options.json) {
-    const std::string line = json_line({entry.level, options.program, entry.prefix, entry.text, entry.when});
+    const std::string line =
+        json_line({entry.level, options.program, entry.prefix, entry.text, entry.when});
     if (to_file) file += line + '\n';
     if (to_stderr) emit(log.to_stderr, entry.level, line);
     if (to_syslog) emit(log.to_syslog, entry.level, line);
     return;
   }
   if (to_file) {
-    fmt::format_to(std::back_inserter(file), "{}{}{}\n", stamp(options.time_format, entry.when), entry.prefix, entry.text);
+    fmt::format_to(std::back_inserter(file), "{}{}{}\n", stamp(options.time_format, entry.when),
+                   entry.prefix, entry.text);
   }
   if (to_stderr) {
     const bool named = !options.program.empty();
@@ -251,12 +245,8 @@ Level level() {
   return log.to_file.is_open() ? log.options.file_level : log.options.stderr_level;
 }
 
-void set_debug_flags(uint64_t flags) {
-  detail::flags.store(flags, std::memory_order_relaxed);
-}
-uint64_t debug_flags() {
-  return detail::flags.load(std::memory_order_relaxed);
-}
+void set_debug_flags(uint64_t flags) { detail::flags.store(flags, std::memory_order_relaxed); }
+uint64_t debug_flags() { return detail::flags.load(std::memory_order_relaxed); }
 
 std::string stamp_now() {
   Targets& log = targets();
@@ -274,7 +264,11 @@ void write(Level level, std::string_view text) {
 
 void vwarning(fmt::string_view format, fmt::format_args args) {
   const std::string message = log_line(bounded_text(format, args));
-  emit_now({.level = Level::kError, .prefix = kWarningPrefix, .text = message, .when = now(), .always = true});
+  emit_now({.level = Level::kError,
+            .prefix = kWarningPrefix,
+            .text = message,
+            .when = now(),
+            .always = true});
 }
 
 void vlog(Level level, fmt::string_view format, fmt::format_args args) {
@@ -284,8 +278,7 @@ void vlog(Level level, fmt::string_view format, fmt::format_args args) {
 void vlog_flag(DebugFlag flag, fmt::string_view format, fmt::format_args args) {
   if (!enabled(Level::kVerbose)) return;
   std::string heading = debug_flag_names(static_cast<uint64_t>(flag));
-  for (char& c : heading)
-    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char& c : heading) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   write(Level::kVerbose, fmt::format("{}: {}", heading, bounded_text(format, args)));
 }
 
@@ -305,7 +298,8 @@ void before_lines(std::function<void()> hook) {
 void write_lines(std::span<const Line> lines, Time when) {
   Targets& log = targets();
   const auto since_1970 = when.time_since_epoch();
-  const std::timespec time{.tv_sec = to_seconds(when), .tv_nsec = since_1970.count() % 1'000'000 * 1000};
+  const std::timespec time{.tv_sec = to_seconds(when),
+                           .tv_nsec = since_1970.count() % 1'000'000 * 1000};
   std::vector<std::string> messages;
   messages.reserve(lines.size());
   for (const Line& line : lines) messages.push_back(log_line(line.text));
@@ -313,7 +307,12 @@ void write_lines(std::span<const Line> lines, Time when) {
   const std::lock_guard lock(log.mutex);
   const std::timespec stamp = in_order(log, time);
   for (size_t i = 0; i < lines.size(); ++i) {
-    emit(log, {.level = lines[i].level, .prefix = prefix_of(lines[i].level), .text = messages[i], .when = stamp}, file);
+    emit(log,
+         {.level = lines[i].level,
+          .prefix = prefix_of(lines[i].level),
+          .text = messages[i],
+          .when = stamp},
+         file);
   }
   if (!file.empty()) log.to_file.write(file);
 }

@@ -101,7 +101,9 @@ void vlog_flag(DebugFlag flag, fmt::string_view format, fmt::format_args args);
   return static_cast<int>(level) <= detail::threshold.load(std::memory_order_relaxed);
 }
 // The most that any target takes.
-[[nodiscard]] inline Level most() { return static_cast<Level>(detail::threshold.load(std::memory_order_relaxed)); }
+[[nodiscard]] inline Level most() {
+  return static_cast<Level>(detail::threshold.load(std::memory_order_relaxed));
+}
 [[nodiscard]] inline bool enabled(DebugFlag flag) {
   return (detail::flags.load(std::memory_order_relaxed) & static_cast<uint64_t>(flag)) != 0;
 }

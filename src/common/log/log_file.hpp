@@ -1,4 +1,5 @@
-// A log of one matter beside the process's own: lines with the same stamps, in a file that can be opened anew.
+// A log of one matter beside the process's own: lines with the same stamps, in a file that can be
+// opened anew.
 #pragma once
 
 #include <string>
@@ -15,7 +16,8 @@ namespace sluice::log {
 // Of one thread at a time.
 class LogFile {
  public:
-  // Appends to the file of this name from now on; an empty name closes. No-op if it is open already.
+  // Appends to the file of this name from now on; an empty name closes. No-op if it is open
+  // already.
   Status open(const std::string& path);
   // After the file was moved away.
   Status reopen();

@@ -7,7 +7,8 @@
 namespace sluice::log {
 namespace {
 
-// What stands behind `key` in a line such as "_job_complete: JobId=17_3(20) WEXITSTATUS 0"; empty: nothing.
+// What stands behind `key` in a line such as "_job_complete: JobId=17_3(20) WEXITSTATUS 0"; empty:
+// nothing.
 std::string_view value_of(std::string_view text, std::string_view key) {
   for (size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
     if (at != 0 && text[at - 1] != ' ') continue;
@@ -18,7 +19,8 @@ std::string_view value_of(std::string_view text, std::string_view key) {
 }
 
 std::string_view node_of(std::string_view text) {
-  for (const std::string_view key : {"NodeName=", "NodeList=", "node ", "Node ", "nodes ", "Nodes "}) {
+  for (const std::string_view key :
+       {"NodeName=", "NodeList=", "node ", "Node ", "nodes ", "Nodes "}) {
     if (const std::string_view node = value_of(text, key); !node.empty()) return node;
   }
   return {};
@@ -32,7 +34,8 @@ std::string json_line(const JsonLine& line) {
   char seconds[32];
   const size_t size = std::strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
   nlohmann::ordered_json out;
-  out["time"] = fmt::format("{}.{:03}Z", std::string_view(seconds, size), line.when.tv_nsec / 1'000'000);
+  out["time"] =
+      fmt::format("{}.{:03}Z", std::string_view(seconds, size), line.when.tv_nsec / 1'000'000);
   out["level"] = line.prefix.starts_with("warning") ? "warning" : level_name(line.level);
   out["program"] = line.program;
   out["message"] = line.text;

@@ -1,4 +1,5 @@
-// A line of the log as a JSON object (SluiceParameters=log_format=json), for journald, Loki and their like.
+// A line of the log as a JSON object (SluiceParameters=log_format=json), for journald, Loki and
+// their like.
 #pragma once
 
 #include <ctime>
@@ -17,8 +18,8 @@ struct JsonLine {
   std::timespec when{};
 };
 
-// {"time":"2026-11-24T01:48:54.213Z","level":"info","program":"slurmctld","message":"…"}, and of a line about a job or a
-// node "job":"17_3" and "node":"n8". Bytes that are no UTF-8 become U+FFFD.
+// {"time":"2026-11-24T01:48:54.213Z","level":"info","program":"slurmctld","message":"…"}, and of a
+// line about a job or a node "job":"17_3" and "node":"n8". Bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string json_line(const JsonLine& line);
 
 }  // namespace sluice::log

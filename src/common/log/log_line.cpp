@@ -24,7 +24,8 @@ std::string log_line(std::string_view text) {
 }
 
 std::string bounded_text(fmt::string_view format, fmt::format_args args) {
-  constexpr size_t kKept = kMaxLineBytes - 256;  // for the heading of a debug flag and what cut() says
+  // for the heading of a debug flag and what cut() says
+  constexpr size_t kKept = kMaxLineBytes - 256;
   std::string text;
   const auto written = fmt::vformat_to_n(std::back_inserter(text), kKept, format, args);
   return written.size <= kKept ? text : cut(text, written.size);

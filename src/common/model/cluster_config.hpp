@@ -99,12 +99,12 @@ struct CgroupConfig {
 
 // job_container.conf: where a node keeps what its jobs see as their own /tmp and /dev/shm.
 struct JobContainerLine {
-  std::vector<std::string> nodes;  // empty: every node
-  std::string base_path;           // "none": no folders of their own there
-  bool auto_base_path = false;     // it is made when it is missing
+  std::vector<std::string> nodes;    // empty: every node
+  std::string base_path;             // "none": no folders of their own there
+  bool auto_base_path = false;       // it is made when it is missing
   std::vector<std::string> folders;  // Dirs; empty: those of the line for all, or /tmp and /dev/shm
   std::string init_script;
-  bool shared = false;             // what the host mounts later is seen inside
+  bool shared = false;  // what the host mounts later is seen inside
   friend bool operator==(const JobContainerLine&, const JobContainerLine&) = default;
   template <class V>
   static void describe(V&& field) {
@@ -125,10 +125,10 @@ struct GresConfigLine {
   uint64_t count = 0;              // 0 with files: one a file
   std::vector<std::string> files;  // expanded: "/dev/nvidia0", …
   std::vector<std::string> multiple_files;
-  std::string cores;               // "0-7"
+  std::string cores;  // "0-7"
   std::string links;
   std::vector<std::string> flags;
-  std::string auto_detect;         // "nvml", "off", …; empty: not said
+  std::string auto_detect;  // "nvml", "off", …; empty: not said
   friend bool operator==(const GresConfigLine&, const GresConfigLine&) = default;
   template <class V>
   static void describe(V&& field) {
@@ -213,7 +213,7 @@ struct ClusterConfig {
   Duration eio_timeout = std::chrono::seconds(60);
   Duration min_job_age = std::chrono::seconds(300);  // 0: finished jobs are never purged
   Duration kill_wait = std::chrono::seconds(30);
-  Duration wait_time = std::chrono::seconds(0);  // 0: srun waits for all tasks without limit
+  Duration wait_time = std::chrono::seconds(0);       // 0: srun waits for all tasks without limit
   Duration inactive_limit = std::chrono::seconds(0);  // 0: no limit
   Duration batch_start_timeout = std::chrono::seconds(10);
   Duration complete_wait = std::chrono::seconds(0);
@@ -306,7 +306,8 @@ struct ClusterConfig {
   // Scheduling, selection, priority, preemption.
   std::string select_type = "select/cons_tres";
   std::vector<std::string> select_type_parameters;  // load: "CR_CORE_MEMORY" for select/cons_tres
-  bool allow_spec_resources_usage = false;  // jobs may say what they leave to the system: system_share()
+  // jobs may say what they leave to the system: system_share()
+  bool allow_spec_resources_usage = false;
   std::string scheduler_type = "sched/backfill";
   std::vector<std::string> scheduler_parameters;  // "bf_window=2880", "defer", …: option_value()
   Duration scheduler_time_slice = std::chrono::seconds(30);
@@ -368,7 +369,7 @@ struct ClusterConfig {
   MpiConfig mpi;
   std::vector<GresConfigLine> gres_lines;
   std::vector<SwitchConfig> switches;  // topology.conf, with TopologyPlugin=topology/tree
-  std::string job_container_type;  // empty: jobs share the folders of the node
+  std::string job_container_type;      // empty: jobs share the folders of the node
   std::vector<JobContainerLine> job_containers;
   std::vector<std::string> sluice_parameters;  // Sluice's own: accept_ignored, log_format
   std::vector<std::string> node_features_plugins;

@@ -12,10 +12,13 @@ constexpr size_t kMostNameBytes = 64;
 constexpr size_t kMostShownBytes = 80;  // of a name that is refused
 
 bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
 }
 
-tl::unexpected<Error> refuse(std::string text) { return failure(ErrorCode::kInvalidConfig, std::move(text)); }
+tl::unexpected<Error> refuse(std::string text) {
+  return failure(ErrorCode::kInvalidConfig, std::move(text));
+}
 
 }  // namespace
 
@@ -25,21 +28,28 @@ bool is_config_file_name(std::string_view name) {
 }
 
 Status check_config_files(const std::vector<ConfigFile>& files) {
-  if (files.size() > kMostConfigFiles) return refuse(fmt::format("{} configuration files, at most {} are allowed", files.size(), kMostConfigFiles));
+  if (files.size() > kMostConfigFiles)
+    return refuse(fmt::format("{} configuration files, at most {} are allowed", files.size(),
+                              kMostConfigFiles));
   std::set<std::string_view> names;
   size_t bytes = 0;
   for (const ConfigFile& file : files) {
     if (!is_config_file_name(file.name)) {
-      return refuse(fmt::format("\"{}\" is no name for a configuration file", file.name.substr(0, kMostShownBytes)));
+      return refuse(fmt::format("\"{}\" is no name for a configuration file",
+                                file.name.substr(0, kMostShownBytes)));
     }
     if (!names.insert(file.name).second) return refuse(fmt::format("{} comes twice", file.name));
     if (file.text.size() > kMostConfigFileBytes) {
-      return refuse(fmt::format("{} has {} bytes, at most {} are allowed", file.name, file.text.size(), kMostConfigFileBytes));
+      return refuse(fmt::format("{} has {} bytes, at most {} are allowed", file.name,
+                                file.text.size(), kMostConfigFileBytes));
     }
     bytes += file.text.size();
   }
-  if (bytes > kMostConfigBytes) return refuse(fmt::format("the configuration has {} bytes, at most {} are allowed", bytes, kMostConfigBytes));
-  if (!names.contains(kMainConfigFile)) return refuse("there is no slurm.conf among the configuration files");
+  if (bytes > kMostConfigBytes)
+    return refuse(fmt::format("the configuration has {} bytes, at most {} are allowed", bytes,
+                              kMostConfigBytes));
+  if (!names.contains(kMainConfigFile))
+    return refuse("there is no slurm.conf among the configuration files");
   return {};
 }
 

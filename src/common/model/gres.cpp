@@ -16,7 +16,8 @@ constexpr std::string_view kGpu = "gpu";
 std::optional<uint64_t> item_count(std::string_view text) {
   constexpr std::string_view kUnits = "KMGTP";
   if (text.empty()) return std::nullopt;
-  const size_t unit = kUnits.find(static_cast<char>(text.back() >= 'a' ? text.back() - 'a' + 'A' : text.back()));
+  const size_t unit =
+      kUnits.find(static_cast<char>(text.back() >= 'a' ? text.back() - 'a' + 'A' : text.back()));
   const uint32_t shift = unit == kUnits.npos ? 0 : static_cast<uint32_t>(10 * (unit + 1));
   if (shift != 0) text.remove_suffix(1);
   const auto number = to_number<uint64_t>(text);
@@ -31,7 +32,8 @@ std::optional<GresItem> one_item(std::string_view text) {
   std::replace(plain.begin(), plain.end(), '=', ':');
   std::vector<std::string> parts = split(plain, ':');
   const bool no_consume = std::erase(parts, "no_consume") > 0 && !parts.empty();
-  if (parts.empty() || parts.size() > 3 || std::ranges::any_of(parts, &std::string::empty)) return std::nullopt;
+  if (parts.empty() || parts.size() > 3 || std::ranges::any_of(parts, &std::string::empty))
+    return std::nullopt;
   GresItem item;
   item.name = parts[0];
   item.no_consume = no_consume;
@@ -92,13 +94,17 @@ GresKind& kind_of(GresInventory& inventory, std::string_view name, std::string_v
 // "-1,16,16,16": what is no number is no connection.
 std::vector<int32_t> links_of(const GresDevices& devices) {
   std::vector<int32_t> out;
-  for (const std::string& number : split_list(devices.links)) out.push_back(to_number<int32_t>(number).value_or(0));
+  for (const std::string& number : split_list(devices.links))
+    out.push_back(to_number<int32_t>(number).value_or(0));
   return out;
 }
 
 void add_near(GresInventory& inventory, std::string_view name, const std::vector<Found>& found) {
-  if (std::ranges::any_of(inventory.near, [&](const auto& near) { return near.name == name; })) return;
-  const auto told = [](const Found& f) { return !f.devices->cores.empty() || !f.devices->links.empty(); };
+  if (std::ranges::any_of(inventory.near, [&](const auto& near) { return near.name == name; }))
+    return;
+  const auto told = [](const Found& f) {
+    return !f.devices->cores.empty() || !f.devices->links.empty();
+  };
   if (std::ranges::none_of(found, told)) return;
   GresInventory::Near near;
   near.name = name;
@@ -111,16 +117,20 @@ void add_near(GresInventory& inventory, std::string_view name, const std::vector
 }
 
 // Up to `most` of an item of Gres=; the devices' own types count where the item has none.
-void add_item(GresInventory& inventory, const GresItem& item, const std::vector<GresDevices>& found) {
+void add_item(GresInventory& inventory, const GresItem& item,
+              const std::vector<GresDevices>& found) {
   const std::vector<Found> all = devices_of(found, item.name);
-  const bool typed = std::ranges::any_of(all, [&](const Found& f) { return f.devices->type == item.type.view(); });
+  const bool typed =
+      std::ranges::any_of(all, [&](const Found& f) { return f.devices->type == item.type.view(); });
   uint64_t left = item.count;
   for (const Found& f : all) {
     const GresDevices& devices = *f.devices;
-    if (!item.type.empty() && devices.type != item.type.view() && (typed || !devices.type.empty())) continue;
+    if (!item.type.empty() && devices.type != item.type.view() && (typed || !devices.type.empty()))
+      continue;
     const uint64_t taken = std::min(left, devices.count);
     if (taken == 0) continue;
-    GresKind& kind = kind_of(inventory, item.name, item.type.empty() ? devices.type : item.type.view());
+    GresKind& kind =
+        kind_of(inventory, item.name, item.type.empty() ? devices.type : item.type.view());
     kind.count += taken;
     kind.no_consume = kind.no_consume || item.no_consume;
     left -= taken;
@@ -153,7 +163,9 @@ void deal_parts(GresInventory& inventory, const std::vector<GresDevices>& found)
       for (const Found& gpu : gpus) {
         for (size_t i = 0; i < gpu.devices->files.size(); ++i) {
           const size_t unit = gpu.first + i;
-          if (!units.test(unit) || std::ranges::find(line.files, gpu.devices->files[i]) == line.files.end()) continue;
+          if (!units.test(unit) ||
+              std::ranges::find(line.files, gpu.devices->files[i]) == line.files.end())
+            continue;
           const uint64_t taken = std::min(left, each);
           by_unit[unit] += static_cast<uint32_t>(taken);
           left -= taken;
@@ -178,7 +190,8 @@ void deal_parts(GresInventory& inventory, const std::vector<GresDevices>& found)
   }
 }
 
-// Flags=one_sharing or all_sharing of gres.conf; without either, parts for MPS are of one GPU and shards of any.
+// Flags=one_sharing or all_sharing of gres.conf; without either, parts for MPS are of one GPU and
+// shards of any.
 bool serves_by_one_unit(const std::vector<GresDevices>& found, std::string_view name) {
   const auto has = [&](std::string_view flag) {
     return std::ranges::any_of(found, [&](const GresDevices& devices) {
@@ -216,7 +229,8 @@ void change_parts(GresShare& sum, const GresShare& other, bool more) {
   std::vector<uint32_t> parts = parts_by_unit(sum, size);
   const std::vector<uint32_t> theirs = parts_by_unit(other, size);
   for (size_t unit = 0; unit < size; ++unit) {
-    parts[unit] = more ? parts[unit] + theirs[unit] : parts[unit] - std::min(parts[unit], theirs[unit]);
+    parts[unit] =
+        more ? parts[unit] + theirs[unit] : parts[unit] - std::min(parts[unit], theirs[unit]);
   }
   set_parts(sum, parts);
 }
@@ -227,7 +241,8 @@ Bitmap taken_units(const GresKind& kind, const GresShares& used) {
   const bool shared = is_shared_gres(kind.name);
   for (const GresShare& share : used) {
     const bool parts_of_gpu = kind.name == kGpu && is_shared_gres(share.name);
-    const bool gpu_of_parts = shared && (share.name == kGpu || (is_shared_gres(share.name) && share.name != kind.name));
+    const bool gpu_of_parts =
+        shared && (share.name == kGpu || (is_shared_gres(share.name) && share.name != kind.name));
     if (parts_of_gpu || gpu_of_parts || (!shared && share.name == kind.name)) taken |= share.units;
   }
   return taken;
@@ -240,7 +255,8 @@ std::optional<std::vector<GresItem>> gres_items(std::string_view text) {
   std::vector<GresItem> items;
   if (text.size() > kMostBytes) return std::nullopt;
   for (const std::string& piece : item_texts(text)) {
-    if (iequals(piece, "none") || piece.starts_with("license/")) continue;  // --tres-per-task names licenses, too
+    // --tres-per-task names licenses, too
+    if (iequals(piece, "none") || piece.starts_with("license/")) continue;
     auto item = one_item(piece);
     if (!item || items.size() == kMostItems) return std::nullopt;
     items.push_back(std::move(*item));
@@ -248,13 +264,12 @@ std::optional<std::vector<GresItem>> gres_items(std::string_view text) {
   return items;
 }
 
-bool is_shared_gres(std::string_view name) {
-  return name == "shard" || name == "mps";
-}
+bool is_shared_gres(std::string_view name) { return name == "shard" || name == "mps"; }
 
 bool names_gpu(std::string_view list) {
   const auto items = gres_items(list);
-  return items && std::ranges::any_of(*items, [](const GresItem& item) { return item.name == kGpu; });
+  return items &&
+         std::ranges::any_of(*items, [](const GresItem& item) { return item.name == kGpu; });
 }
 
 const Bitmap* GresInventory::near_cores(std::string_view name, size_t unit) const {
@@ -277,7 +292,8 @@ int32_t GresInventory::link(std::string_view name, size_t unit, size_t other) co
 
 bool GresInventory::has_links(std::string_view name) const {
   return std::ranges::any_of(near, [&](const Near& each) {
-    return each.name == name && std::ranges::any_of(each.links, [](const auto& links) { return !links.empty(); });
+    return each.name == name &&
+           std::ranges::any_of(each.links, [](const auto& links) { return !links.empty(); });
   });
 }
 
@@ -294,10 +310,12 @@ std::shared_ptr<const GresInventory> make_inventory(std::string_view configured,
   return inventory;
 }
 
-uint64_t count_devices(const std::vector<GresDevices>& found, std::string_view name, std::string_view type) {
+uint64_t count_devices(const std::vector<GresDevices>& found, std::string_view name,
+                       std::string_view type) {
   uint64_t sum = 0;
   for (const GresDevices& devices : found) {
-    if (devices.name == name && (type.empty() || devices.type.empty() || devices.type == type)) sum += devices.count;
+    if (devices.name == name && (type.empty() || devices.type.empty() || devices.type == type))
+      sum += devices.count;
   }
   return sum;
 }
@@ -359,11 +377,13 @@ void remove_shares(GresShares& sum, const GresShares& less) {
 }
 
 bool same_shares(const GresShares& a, const GresShares& b) {
-  return a.size() == b.size() &&
-         std::ranges::all_of(a, [&](const GresShare& share) { return std::ranges::find(b, share) != b.end(); });
+  return a.size() == b.size() && std::ranges::all_of(a, [&](const GresShare& share) {
+           return std::ranges::find(b, share) != b.end();
+         });
 }
 
-GresShares take_shares(const GresShares& free, std::string_view name, std::string_view type, uint64_t count) {
+GresShares take_shares(const GresShares& free, std::string_view name, std::string_view type,
+                       uint64_t count) {
   GresShares out;
   for (const GresShare& share : free) {
     if (share.name != name || (!type.empty() && share.type != type)) continue;
@@ -399,7 +419,12 @@ GresShares all_of(const GresInventory& inventory) {
   GresShares shares;
   for (const GresKind& kind : inventory.kinds) {
     if (kind.count == 0 || is_shared_gres(kind.name)) continue;
-    shares.push_back({kind.name, kind.type, kind.units.none() ? kind.count : kind.units.count(), kind.units, {}, kind.no_consume});
+    shares.push_back({kind.name,
+                      kind.type,
+                      kind.units.none() ? kind.count : kind.units.count(),
+                      kind.units,
+                      {},
+                      kind.no_consume});
   }
   return shares;
 }
@@ -411,7 +436,8 @@ bool has_free(const GresInventory& inventory, const GresShares& used, const Gres
       const GresFree free = free_of(kind, used);
       if (free.count < share.count || !free.units.contains(share.units)) return false;
       if (share.parts.empty()) return true;
-      const std::vector<uint32_t> have = parts_by_unit({{}, {}, 0, free.units, free.parts}, share.units.find_last() + 1);
+      const std::vector<uint32_t> have =
+          parts_by_unit({{}, {}, 0, free.units, free.parts}, share.units.find_last() + 1);
       const std::vector<uint32_t> want = parts_by_unit(share, have.size());
       return std::equal(have.begin(), have.end(), want.begin(), std::greater_equal<>());
     }
@@ -429,7 +455,8 @@ std::string share_text(const GresShare& share, bool with_units) {
   if (!with_units) return out;
   if (!share.parts.empty()) {  // the parts of each unit in brackets
     std::string parts;
-    for (const uint32_t part : share.parts) parts.append(parts.empty() ? "" : ",").append(std::to_string(part));
+    for (const uint32_t part : share.parts)
+      parts.append(parts.empty() ? "" : ",").append(std::to_string(part));
     return out + "(IDX:" + share.units.to_text() + "(" + parts + "))";
   }
   return out + "(IDX:" + share.units.to_text() + ")";

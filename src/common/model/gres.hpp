@@ -1,9 +1,9 @@
 // Generic resources (GRES): devices such as GPUs, or things that are only counted. What a node has,
 // what of it jobs and steps hold, and the texts of both.
 //
-// A unit is one device file; the units of a name are numbered through on a node, in the order in which
-// its agent registered them, whatever their type. Shared resources (shard, mps) are parts of GPUs: their
-// units are those of "gpu", and each unit serves either whole or in parts.
+// A unit is one device file; the units of a name are numbered through on a node, in the order in
+// which its agent registered them, whatever their type. Shared resources (shard, mps) are parts of
+// GPUs: their units are those of "gpu", and each unit serves either whole or in parts.
 #pragma once
 
 #include <cstdint>
@@ -44,11 +44,12 @@ struct GresDevices {
 // What is held of one name and type on a node.
 struct GresShare {
   SharedText name;
-  SharedText type;              // of the devices; empty: they have none
+  SharedText type;  // of the devices; empty: they have none
   uint64_t count = 0;
-  Bitmap units;                 // which ones; none where they are only counted
-  std::vector<uint32_t> parts;  // of a shared resource: how many of each unit, in the order of `units`
-  bool no_consume = false;      // nobody has less of it for that
+  Bitmap units;  // which ones; none where they are only counted
+  // of a shared resource: how many of each unit, in the order of `units`
+  std::vector<uint32_t> parts;
+  bool no_consume = false;  // nobody has less of it for that
   friend bool operator==(const GresShare&, const GresShare&) = default;
   template <class V>
   static void describe(V&& field) {
@@ -65,13 +66,13 @@ using GresShares = std::vector<GresShare>;  // at most one a name and type
 // A wish, or an item of Gres= in slurm.conf.
 struct GresItem {
   SharedText name;
-  SharedText type;     // empty: any
+  SharedText type;  // empty: any
   uint64_t count = 1;
   bool no_consume = false;  // of Gres= in slurm.conf
   friend bool operator==(const GresItem&, const GresItem&) = default;
 };
-// Items of "gpu:a100:2,fan", each with or without "gres/" in front; what is in brackets behind an item
-// is passed over. nullopt: malformed.
+// Items of "gpu:a100:2,fan", each with or without "gres/" in front; what is in brackets behind an
+// item is passed over. nullopt: malformed.
 [[nodiscard]] std::optional<std::vector<GresItem>> gres_items(std::string_view text);
 [[nodiscard]] bool is_shared_gres(std::string_view name);  // shard, mps
 [[nodiscard]] bool names_gpu(std::string_view list);       // an item of it is of GPUs
@@ -90,7 +91,8 @@ struct GresInventory {
   struct Near {
     SharedText name;
     std::vector<Bitmap> cores;  // by unit; none set: all cores are near
-    std::vector<std::vector<int32_t>> links;  // by unit: how well it is connected to each other one; empty: not told
+    // by unit: how well it is connected to each other one; empty: not told
+    std::vector<std::vector<int32_t>> links;
   };
   std::vector<GresKind> kinds;  // in the order of Gres=
   std::vector<Near> near;       // for names whose units are near some cores
@@ -101,10 +103,10 @@ struct GresInventory {
   [[nodiscard]] int32_t link(std::string_view name, size_t unit, size_t other) const;
   [[nodiscard]] bool has_links(std::string_view name) const;
 };
-// What jobs may use: as much as `configured` (Gres= of the node) says, with the devices that the node
-// registered. Null when that is nothing.
-[[nodiscard]] std::shared_ptr<const GresInventory> make_inventory(std::string_view configured,
-                                                                  const std::vector<GresDevices>& found);
+// What jobs may use: as much as `configured` (Gres= of the node) says, with the devices that the
+// node registered. Null when that is nothing.
+[[nodiscard]] std::shared_ptr<const GresInventory> make_inventory(
+    std::string_view configured, const std::vector<GresDevices>& found);
 // How many there are in all of a name; of a type of it, where `type` is not empty.
 [[nodiscard]] uint64_t count_devices(const std::vector<GresDevices>& found, std::string_view name,
                                      std::string_view type);
@@ -118,15 +120,20 @@ struct GresFree {
 [[nodiscard]] GresFree free_of(const GresKind& kind, const GresShares& used);
 
 void add_shares(GresShares& sum, const GresShares& more);
-void remove_shares(GresShares& sum, const GresShares& less);  // nothing is left of what becomes none
+// nothing is left of what becomes none
+void remove_shares(GresShares& sum, const GresShares& less);
 [[nodiscard]] bool same_shares(const GresShares& a, const GresShares& b);  // in any order
-// So many of a name, and of a type of it where `type` is not empty, out of what is free; fewer when there are no more.
-[[nodiscard]] GresShares take_shares(const GresShares& free, std::string_view name, std::string_view type, uint64_t count);
-[[nodiscard]] uint64_t count_of(const GresShares& shares, std::string_view name, std::string_view type = {});
+// So many of a name, and of a type of it where `type` is not empty, out of what is free; fewer when
+// there are no more.
+[[nodiscard]] GresShares take_shares(const GresShares& free, std::string_view name,
+                                     std::string_view type, uint64_t count);
+[[nodiscard]] uint64_t count_of(const GresShares& shares, std::string_view name,
+                                std::string_view type = {});
 // Everything that a node has.
 [[nodiscard]] GresShares all_of(const GresInventory& inventory);
 // Whether the inventory has all of `wanted` free.
-[[nodiscard]] bool has_free(const GresInventory& inventory, const GresShares& used, const GresShares& wanted);
+[[nodiscard]] bool has_free(const GresInventory& inventory, const GresShares& used,
+                            const GresShares& wanted);
 
 // "gpu:a100:2,fan:1", and with the units: "gpu:a100:2(IDX:0-1),fan:1(CNT:1)".
 [[nodiscard]] std::string gres_text(const GresShares& shares, bool with_units);

@@ -15,7 +15,8 @@ namespace sluice {
 struct FeatureHelper {
   std::vector<std::string> nodes;  // empty: every node
   std::vector<std::string> features;
-  std::string program;      // without an argument it prints the active ones, with one it makes that active
+  // without an argument it prints the active ones, with one it makes that active
+  std::string program;
   bool rebootless = false;  // the change is done when the program ends
   friend bool operator==(const FeatureHelper&, const FeatureHelper&) = default;
   template <class V>
@@ -29,10 +30,13 @@ struct FeatureHelper {
 
 struct HelpersConfig {
   std::vector<FeatureHelper> helpers;
-  std::vector<std::string> exclusive;        // "a,b,c" each: of these one at most is active on a node
+  // "a,b,c" each: of these one at most is active on a node
+  std::vector<std::string> exclusive;
   std::vector<std::string> allow_user_boot;  // whose jobs may change features; empty: everybody's
-  std::vector<uint32_t> allow_user_boot_ids;  // filled in by common/conf, which may ask the system for users
-  Duration boot_time = std::chrono::minutes(5);  // so long a node may take to come back with the features
+  // filled in by common/conf, which may ask the system for users
+  std::vector<uint32_t> allow_user_boot_ids;
+  // so long a node may take to come back with the features
+  Duration boot_time = std::chrono::minutes(5);
   Duration exec_time = std::chrono::seconds(10);  // so long a program may run
   friend bool operator==(const HelpersConfig&, const HelpersConfig&) = default;
   template <class V>

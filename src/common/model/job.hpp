@@ -24,8 +24,8 @@ inline constexpr NodeId kNoNode = UINT32_MAX;
 // What a job holds on one node.
 struct NodeAllocation {
   NodeId node = kNoNode;
-  Bitmap cores;              // cores of the node that are the job's
-  uint32_t cpus = 0;         // CPUs (threads) charged
+  Bitmap cores;       // cores of the node that are the job's
+  uint32_t cpus = 0;  // CPUs (threads) charged
   uint64_t memory_mib = 0;
   GresShares gres;
   template <class V>
@@ -54,12 +54,13 @@ struct Allocation {
 
 // A pending array's tasks that are still one record, or the identity of one task.
 struct ArrayInfo {
-  JobId array_job = kNoJob;      // the id users see before the "_"
-  uint32_t task = kNoTask;       // kNoTask: this record stands for `pending`
-  IndexSet pending;              // tasks not split off yet
-  uint32_t max_running = 0;      // %limit; 0: none
+  JobId array_job = kNoJob;  // the id users see before the "_"
+  uint32_t task = kNoTask;   // kNoTask: this record stands for `pending`
+  IndexSet pending;          // tasks not split off yet
+  uint32_t max_running = 0;  // %limit; 0: none
   uint32_t task_count = 0, task_min = 0, task_max = 0, task_step = 1;  // SLURM_ARRAY_TASK_*
-  IndexSet cancelled;            // cancelled while they were in `pending`; known to the array's own record only
+  // cancelled while they were in `pending`; known to the array's own record only
+  IndexSet cancelled;
   template <class V>
   static void describe(V&& field) {
     field(1, "array_job", &ArrayInfo::array_job);
@@ -92,8 +93,8 @@ struct HetComponent {
   JobId job = kNoJob;
   std::shared_ptr<const JobSpec> spec;  // null where the asker has it
   std::string node_list;
-  std::vector<std::string> nodes;       // names, in the order of the allocation
-  std::vector<uint32_t> cpus;           // on each node
+  std::vector<std::string> nodes;  // names, in the order of the allocation
+  std::vector<uint32_t> cpus;      // on each node
   std::string partition;
   template <class V>
   static void describe(V&& field) {
@@ -113,43 +114,49 @@ struct Job {
   std::shared_ptr<const JobSpec> spec;
   JobState state = JobState::kPending;
   JobFlags flags = 0;
-  JobReason reason = JobReason::kNone;  // durable part: why it ended, or a hold; see SchedulerHints for waiting
+  // durable part: why it ended, or a hold; see SchedulerHints for waiting
+  JobReason reason = JobReason::kNone;
   SharedText state_description;
   HoldKind hold = HoldKind::kNone;
   std::shared_ptr<const ArrayInfo> array;  // null: no array
   uint32_t restart_count = 0;
-  Minutes time_limit = 0;            // in force (after the partition's default)
-  SharedText partition;              // chosen when started; before, the first asked for
+  Minutes time_limit = 0;                        // in force (after the partition's default)
+  SharedText partition;                          // chosen when started; before, the first asked for
   std::shared_ptr<const Allocation> allocation;  // null while pending; kept after the end
   Time submit = kNoTime;
   Time eligible = kNoTime;
   Time accrue = kNoTime;
   Time start = kNoTime;
-  Time end = kNoTime;                // real end; running: start + limit
+  Time end = kNoTime;  // real end; running: start + limit
   Time suspended_at = kNoTime;
-  Duration before_suspend{0};        // run time before the last suspension
-  int32_t exit_status = 0;           // as wait(2) gives it, of the batch script or salloc's command
-  int32_t derived_exit_status = 0;   // highest of all steps
+  Duration before_suspend{0};       // run time before the last suspension
+  int32_t exit_status = 0;          // as wait(2) gives it, of the batch script or salloc's command
+  int32_t derived_exit_status = 0;  // highest of all steps
   uint32_t cancelled_by = UINT32_MAX;  // uid
-  Time kill_sent = kNoTime;          // when its end was ordered
+  Time kill_sent = kNoTime;            // when its end was ordered
   StepNumber next_step = 0;
   std::vector<std::shared_ptr<const Step>> steps;  // live ones
-  SharedText dependency;             // what is left of spec->dependency
-  Bitmap released;                   // positions in allocation->nodes that were given back already
-  Bitmap preparing;                  // positions whose prolog has not ended; the position after the
-                                     // last node stands for PrologSlurmctld, those after it for
-                                     // nodes that are being rebooted: boot_position()
-  bool signal_sent = false;          // spec->signal, before the time limit
+  SharedText dependency;                           // what is left of spec->dependency
+  Bitmap released;           // positions in allocation->nodes that were given back already
+  Bitmap preparing;          // positions whose prolog has not ended; the position after the
+                             // last node stands for PrologSlurmctld, those after it for
+                             // nodes that are being rebooted: boot_position()
+  bool signal_sent = false;  // spec->signal, before the time limit
   std::shared_ptr<const HetInfo> het;  // null: not heterogeneous
-  SharedText reservation;            // in whose nodes it runs or ran; empty: nobody's, or it waits
-  uint32_t limit_warned = 0;         // percent of the time limit that a mail was last sent at: 50, 80, 90
-  bool early_script = false;         // its script waits for the prolog of its own node only
-  SharedText failed_node;            // whose loss ended its last run; empty: none
-  std::vector<uint64_t> ended_requests;  // of a running job: request ids of its last steps that are over
-  Duration preempt_exempt = kNotPreemptable;  // since its start it runs at least so long before it may be preempted
-  Time preempted_at = kNoTime;       // when it was told to make room, and when it was ended for that
-  Time grace_end = kNoTime;          // told to make room: it is ended then
-  uint32_t priority = 0;             // with which it was started; 0: it waits, or a controller before this one started it
+  SharedText reservation;  // in whose nodes it runs or ran; empty: nobody's, or it waits
+  // percent of the time limit that a mail was last sent at: 50, 80, 90
+  uint32_t limit_warned = 0;
+  bool early_script = false;  // its script waits for the prolog of its own node only
+  SharedText failed_node;     // whose loss ended its last run; empty: none
+  // of a running job: request ids of its last steps that are over
+  std::vector<uint64_t> ended_requests;
+  // since its start it runs at least so long before it may be preempted
+  Duration preempt_exempt = kNotPreemptable;
+  // when it was told to make room, and when it was ended for that
+  Time preempted_at = kNoTime;
+  Time grace_end = kNoTime;  // told to make room: it is ended then
+  // with which it was started; 0: it waits, or a controller before this one started it
+  uint32_t priority = 0;
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -195,10 +202,13 @@ struct Job {
 };
 
 // Of a node that is rebooted before the job begins (--reboot), in Job::preparing.
-[[nodiscard]] inline size_t boot_position(const Job& job, size_t node) { return job.allocation->nodes.size() + 1 + node; }
+[[nodiscard]] inline size_t boot_position(const Job& job, size_t node) {
+  return job.allocation->nodes.size() + 1 + node;
+}
 
 [[nodiscard]] inline bool is_booting(const Job& job) {
-  return job.allocation != nullptr && job.preparing.find_next(job.allocation->nodes.size()) != Bitmap::kNone;
+  return job.allocation != nullptr &&
+         job.preparing.find_next(job.allocation->nodes.size()) != Bitmap::kNone;
 }
 
 // Of a job with nodes: all have booted, and PrologSlurmctld has ended.
@@ -218,12 +228,17 @@ struct Job {
   return (j.flags & kJobCompleting) != 0 && (j.flags & kJobRequeued) != 0;
 }
 
-// A component of a heterogeneous job that is not the first: what the job does as a whole is the first one's affair.
-[[nodiscard]] inline bool is_het_follower(const Job& j) { return j.het != nullptr && j.het->offset != 0; }
+// A component of a heterogeneous job that is not the first: what the job does as a whole is the
+// first one's affair.
+[[nodiscard]] inline bool is_het_follower(const Job& j) {
+  return j.het != nullptr && j.het->offset != 0;
+}
 
-// From when on others may have it make room; kNoTime: at no time, as the site was configured when it started.
+// From when on others may have it make room; kNoTime: at no time, as the site was configured when
+// it started.
 [[nodiscard]] inline Time preemptable_from(const Job& j) {
-  return j.start == kNoTime || j.preempt_exempt < Duration(0) ? kNoTime : j.start + j.preempt_exempt;
+  return j.start == kNoTime || j.preempt_exempt < Duration(0) ? kNoTime
+                                                              : j.start + j.preempt_exempt;
 }
 
 // The reservation that it uses, or those that it asks for.
@@ -235,11 +250,11 @@ struct Job {
 struct SchedulerHints {
   uint32_t priority = 0;
   JobReason reason = JobReason::kNone;
-  SharedText reason_detail;        // text for %R where the reason alone does not say it
-  Time expected_start = kNoTime;   // forecast
-  SharedText planned_nodes;        // SchedNodeList
+  SharedText reason_detail;       // text for %R where the reason alone does not say it
+  Time expected_start = kNoTime;  // forecast
+  SharedText planned_nodes;       // SchedNodeList
   Time last_evaluated = kNoTime;
-  SharedText partition;            // where the reason holds
+  SharedText partition;  // where the reason holds
   template <class V>
   static void describe(V&& field) {
     field(1, "priority", &SchedulerHints::priority);
@@ -262,7 +277,8 @@ struct JobUpdate {
   std::optional<Time> begin, deadline, end;
   std::optional<uint32_t> priority, min_nodes, max_nodes, num_tasks, cpus_per_task, min_cpus,
       max_cpus, min_cpus_per_node, array_max_running, delay_boot_seconds, sockets_per_node,
-      cores_per_socket, threads_per_core, ntasks_per_node, core_spec, thread_spec, wait_for_switch_seconds;
+      cores_per_socket, threads_per_core, ntasks_per_node, core_spec, thread_spec,
+      wait_for_switch_seconds;
   std::optional<int32_t> nice, site_factor;
   std::optional<uint64_t> memory_per_node_mib, memory_per_cpu_mib, memory_per_gpu_mib, tmp_disk_mib;
   std::optional<bool> requeue, contiguous, hold, reset_accrue, reboot;

@@ -1,5 +1,5 @@
-// Why a job waits, or why it ended as it did. Names are Slurm's (tables/job_states.hpp has the texts).
-// Values are journaled: add at the end, never renumber.
+// Why a job waits, or why it ended as it did. Names are Slurm's (tables/job_states.hpp has the
+// texts). Values are journaled: add at the end, never renumber.
 #pragma once
 
 #include <cstdint>

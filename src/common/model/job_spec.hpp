@@ -22,7 +22,8 @@ enum class Sharing : uint8_t {
   kTopo = 5
 };
 enum class OpenMode : uint8_t { kDefault = 0, kAppend = 1, kTruncate = 2 };
-// What --nodes=0 and --partition= leave in a spec, to be refused by the controller: they are no absent wishes.
+// What --nodes=0 and --partition= leave in a spec, to be refused by the controller: they are no
+// absent wishes.
 inline constexpr std::string_view kNoNodes = "0";
 inline constexpr std::string_view kNoPartition = ",";
 
@@ -47,14 +48,15 @@ struct JobSpec {
   SharedText admin_comment;
   SharedText extra;
   SharedText mcs_label;
-  SharedText partitions;  // comma list as given; empty: the default partition; kNoPartition for an empty list
+  // comma list as given; empty: the default partition; kNoPartition for an empty list
+  SharedText partitions;
   SharedText reservation;
   SharedText clusters;
 
   // what runs
-  bool batch = false;        // false: an allocation for srun or salloc
-  bool interactive = false;  // salloc with use_interactive_step
-  SharedText command;        // Command= : path of the script, or the program of srun
+  bool batch = false;                 // false: an allocation for srun or salloc
+  bool interactive = false;           // salloc with use_interactive_step
+  SharedText command;                 // Command= : path of the script, or the program of srun
   std::vector<SharedText> arguments;  // of the script
   SharedText script_blob;             // content hash of the batch script
   SharedText environment_blob;        // content hash of the environment (NUL-separated KEY=VALUE)
@@ -150,10 +152,12 @@ struct JobSpec {
   uint32_t resv_ports = 0;
   SharedText export_list;  // --export as given
   bool get_user_env = false;
-  SharedText cron;         // times of a line of scrontab (model/crontab.hpp): the job is queued again after each run
-  uint32_t cron_line = 0;  // of the crontab, the first is 1
+  // times of a line of scrontab (model/crontab.hpp): the job is queued again after each run
+  SharedText cron;
+  uint32_t cron_line = 0;                   // of the crontab, the first is 1
   Toggle oom_kill_step = Toggle::kDefault;  // --oom-kill-step; the default is TaskPluginParam's
-  bool attended = false;  // its srun or salloc watches it from start to end; of the first component of several
+  // its srun or salloc watches it from start to end; of the first component of several
+  bool attended = false;
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list

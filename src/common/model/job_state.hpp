@@ -1,5 +1,6 @@
 // States of jobs, steps and nodes, as Slurm names them (tables/job_states.hpp has the
-// texts and the order in which flags win over base states). Values are journaled: add, never renumber.
+// texts and the order in which flags win over base states). Values are journaled: add, never
+// renumber.
 #pragma once
 
 #include <cstdint>
@@ -49,15 +50,16 @@ enum class NodeBaseState : uint8_t {
   kFuture = 6,
 };
 
-// IDLE, ALLOCATED and MIXED follow from what runs on the node; only DOWN, UNKNOWN and FUTURE are set.
+// IDLE, ALLOCATED and MIXED follow from what runs on the node; only DOWN, UNKNOWN and FUTURE are
+// set.
 using NodeFlags = uint32_t;
 inline constexpr NodeFlags kNodeDrain = 1U << 0;
 inline constexpr NodeFlags kNodeCompleting = 1U << 1;  // derived: a job's end is being cleaned up
 inline constexpr NodeFlags kNodeNoRespond = 1U << 2;   // shown as *
 inline constexpr NodeFlags kNodeMaint = 1U << 3;
 inline constexpr NodeFlags kNodeReserved = 1U << 4;
-inline constexpr NodeFlags kNodePlanned = 1U << 5;     // soft: wanted by backfill
-inline constexpr NodeFlags kNodeFailing = 1U << 6;      // FAIL, set by an administrator
+inline constexpr NodeFlags kNodePlanned = 1U << 5;  // soft: wanted by backfill
+inline constexpr NodeFlags kNodeFailing = 1U << 6;  // FAIL, set by an administrator
 inline constexpr NodeFlags kNodeRebootRequested = 1U << 7;
 inline constexpr NodeFlags kNodeRebootIssued = 1U << 8;
 inline constexpr NodeFlags kNodeInvalidReg = 1U << 9;

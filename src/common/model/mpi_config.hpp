@@ -9,10 +9,11 @@
 namespace sluice {
 
 struct MpiConfig {
-  std::string pmix_environment;     // "NAME=value;NAME=value", for libpmix in the daemon and in the tasks
-  std::string pmix_tmp_base;        // folder for the folders of steps; empty: SlurmdSpoolDir
-  uint32_t pmix_timeout_s = 300;    // for another node's answer
-  uint32_t pmix_debug = 0;          // not 0: libpmix tells what it does
+  // "NAME=value;NAME=value", for libpmix in the daemon and in the tasks
+  std::string pmix_environment;
+  std::string pmix_tmp_base;      // folder for the folders of steps; empty: SlurmdSpoolDir
+  uint32_t pmix_timeout_s = 300;  // for another node's answer
+  uint32_t pmix_debug = 0;        // not 0: libpmix tells what it does
   friend bool operator==(const MpiConfig&, const MpiConfig&) = default;
   template <class V>
   static void describe(V&& field) {

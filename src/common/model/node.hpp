@@ -82,22 +82,23 @@ struct Node {
   Time resume_after = kNoTime;
   AfterReboot after_reboot = AfterReboot::kAsBefore;
   Time reboot_issued = kNoTime;  // when its agent was told to reboot
-  SharedText boot_features;     // "a,b": that are to be active then; empty: as they are
-  bool boot_if_needed = false;  // only where these features cannot be had without a reboot
+  SharedText boot_features;      // "a,b": that are to be active then; empty: as they are
+  bool boot_if_needed = false;   // only where these features cannot be had without a reboot
   Time undrained = kNoTime;      // when a drain ended last
-  bool features_reported = false;  // by its helpers: active_features holds all of them, also when it is empty
-  bool features_chosen = false;    // likewise, by scontrol
+  // by its helpers: active_features holds all of them, also when it is empty
+  bool features_reported = false;
+  bool features_chosen = false;  // likewise, by scontrol
 
   // derived by apply() from the jobs that hold it; not journaled
   Bitmap used_cores;
   uint32_t used_cpus = 0;
   uint64_t used_memory_mib = 0;
-  std::vector<JobId> jobs;       // that hold a part of it, completing ones included
-  uint32_t running_jobs = 0;     // their number
+  std::vector<JobId> jobs;    // that hold a part of it, completing ones included
+  uint32_t running_jobs = 0;  // their number
   uint32_t completing_jobs = 0;
-  bool exclusive = false;        // held whole by one job
-  bool shared_cores = false;     // several jobs hold the same cores
-  std::shared_ptr<const GresInventory> gres;  // by configuration and registration; null: none
+  bool exclusive = false;                       // held whole by one job
+  bool shared_cores = false;                    // several jobs hold the same cores
+  std::shared_ptr<const GresInventory> gres;    // by configuration and registration; null: none
   std::shared_ptr<const GresShares> used_gres;  // null: none
 
   // the durable part
@@ -142,7 +143,8 @@ struct Node {
   return node.config != nullptr ? node.config->address : std::string();
 }
 
-// Whether active_features holds what is active, also when that is nothing; else all of its configuration are.
+// Whether active_features holds what is active, also when that is nothing; else all of its
+// configuration are.
 [[nodiscard]] inline bool has_own_features(const Node& node) {
   return !node.active_features.empty() || node.features_reported || node.features_chosen;
 }
@@ -165,10 +167,12 @@ struct NodeSoft {
 // scontrol update NodeName=…; only what is set changes.
 struct NodeUpdate {
   std::string nodes;  // host list
-  std::optional<std::string> state, reason, active_features, available_features, comment, extra, gres, cpu_bind;
+  std::optional<std::string> state, reason, active_features, available_features, comment, extra,
+      gres, cpu_bind;
   std::optional<uint32_t> weight;
   std::optional<uint32_t> resume_after_seconds;
-  std::optional<std::string> addresses, hostnames;  // host lists, one for each of `nodes` in their order
+  // host lists, one for each of `nodes` in their order
+  std::optional<std::string> addresses, hostnames;
   template <class V>
   static void describe(V&& field) {
     field(1, "nodes", &NodeUpdate::nodes);

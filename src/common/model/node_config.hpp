@@ -33,20 +33,20 @@ enum class DynamicNode : uint32_t {
 
 struct NodeConfig {
   std::string name;
-  std::string hostname;        // NodeHostname; the node's name when not set
-  std::string address;         // NodeAddr; the hostname when not set
+  std::string hostname;  // NodeHostname; the node's name when not set
+  std::string address;   // NodeAddr; the hostname when not set
   std::string broadcast_address;
   uint32_t port = 6818;
-  uint32_t cpus = 1;           // logical CPUs: cores or hardware threads, see cpus_are_cores()
+  uint32_t cpus = 1;  // logical CPUs: cores or hardware threads, see cpus_are_cores()
   uint32_t boards = 1;
-  uint32_t sockets = 1;        // in the whole node, not per board
+  uint32_t sockets = 1;  // in the whole node, not per board
   uint32_t cores_per_socket = 1;
   uint32_t threads_per_core = 1;
   uint64_t real_memory_mib = 1;
   uint64_t tmp_disk_mib = 0;
   uint32_t weight = 1;
   std::vector<std::string> features;
-  std::string gres;            // as written: "gpu:a100:2,fan:1"
+  std::string gres;  // as written: "gpu:a100:2,fan:1"
   std::string gres_conf;
   ConfiguredNodeState state = ConfiguredNodeState::kUnknown;
   std::string reason;
@@ -60,7 +60,8 @@ struct NodeConfig {
   std::optional<uint32_t> suspend_time_s;  // UINT32_MAX is INFINITE
   DynamicNode dynamic = DynamicNode::kNo;
   bool system_cores_first = false;  // SchedulerParameters=spec_cores_first: see system_cores()
-  std::vector<std::string> changeable_features;  // those of `features` that helpers.conf can make active
+  // those of `features` that helpers.conf can make active
+  std::vector<std::string> changeable_features;
 
   // True when Slurm counts this node's CPUs as cores although cores have several threads.
   [[nodiscard]] bool cpus_are_cores() const {
@@ -117,7 +118,8 @@ struct NodeSetConfig {
   }
 };
 
-// A DownNodes line: holds until an administrator or a registration changes the nodes' state, and again whenever slurm.conf is read.
+// A DownNodes line: holds until an administrator or a registration changes the nodes' state, and
+// again whenever slurm.conf is read.
 struct DownNodesConfig {
   std::vector<std::string> nodes;
   ConfiguredNodeState state = ConfiguredNodeState::kDown;  // kDown, kDrain, kFail or kFailing

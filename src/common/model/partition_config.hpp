@@ -32,14 +32,14 @@ enum class ExclusiveMode : uint32_t { kNo = 0, kUser = 1, kTopo = 2 };
 // cluster's own setting (for time and counts: no limit of the partition's own).
 struct PartitionConfig {
   std::string name;
-  std::string nodes_text;            // Nodes= as written (host list, node sets, ALL)
-  std::vector<std::string> nodes;    // worked out, in cluster order
+  std::string nodes_text;              // Nodes= as written (host list, node sets, ALL)
+  std::vector<std::string> nodes;      // worked out, in cluster order
   std::vector<std::string> node_sets;  // the sets (and ALL) that Nodes= named
   bool is_default = false;
   PartitionState state = PartitionState::kUp;
 
   Minutes max_time = kInfiniteMinutes;
-  std::optional<Minutes> default_time;    // unset: max_time applies
+  std::optional<Minutes> default_time;     // unset: max_time applies
   std::optional<Minutes> over_time_limit;  // kInfiniteMinutes is UNLIMITED
   uint32_t max_nodes = kUnlimited;
   uint32_t min_nodes = 0;

@@ -16,7 +16,8 @@ namespace sluice {
 // Often enough to notice two missed answers before SlurmdTimeout, and never a burden.
 [[nodiscard]] inline Duration ping_interval(const ClusterConfig& config) {
   if (!gives_nodes_up(config)) return std::chrono::seconds(30);
-  return std::clamp<Duration>(config.slurmd_timeout / 4, std::chrono::seconds(1), std::chrono::seconds(30));
+  return std::clamp<Duration>(config.slurmd_timeout / 4, std::chrono::seconds(1),
+                              std::chrono::seconds(30));
 }
 
 }  // namespace sluice

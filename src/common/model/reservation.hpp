@@ -12,35 +12,48 @@ namespace sluice {
 
 // A bit each; values are journaled: add, never renumber.
 using ReservationFlags = uint64_t;
-inline constexpr ReservationFlags kReservationMaint = 1U << 0;        // may overlap others, and nobody else's jobs run
-inline constexpr ReservationFlags kReservationFlex = 1U << 1;         // its jobs may begin before, end after, use others
-inline constexpr ReservationFlags kReservationOverlap = 1U << 2;      // its nodes may be in others, too
-inline constexpr ReservationFlags kReservationIgnoreJobs = 1U << 3;   // made although jobs run there
-inline constexpr ReservationFlags kReservationHourly = 1U << 4;       // comes again
+// may overlap others, and nobody else's jobs run
+inline constexpr ReservationFlags kReservationMaint = 1U << 0;
+// its jobs may begin before, end after, use others
+inline constexpr ReservationFlags kReservationFlex = 1U << 1;
+// its nodes may be in others, too
+inline constexpr ReservationFlags kReservationOverlap = 1U << 2;
+// made although jobs run there
+inline constexpr ReservationFlags kReservationIgnoreJobs = 1U << 3;
+inline constexpr ReservationFlags kReservationHourly = 1U << 4;  // comes again
 inline constexpr ReservationFlags kReservationDaily = 1U << 5;
 inline constexpr ReservationFlags kReservationWeekday = 1U << 6;
 inline constexpr ReservationFlags kReservationWeekend = 1U << 7;
 inline constexpr ReservationFlags kReservationWeekly = 1U << 8;
-inline constexpr ReservationFlags kReservationSpecNodes = 1U << 9;    // its nodes were named
-inline constexpr ReservationFlags kReservationAllNodes = 1U << 10;    // Nodes=ALL
-inline constexpr ReservationFlags kReservationAnyNodes = 1U << 11;    // of any partition
-inline constexpr ReservationFlags kReservationStatic = 1U << 12;      // no node is ever replaced
-inline constexpr ReservationFlags kReservationPartNodes = 1U << 13;   // all nodes that its partition has at any time
-inline constexpr ReservationFlags kReservationTimeFloat = 1U << 14;   // start and end are so far from now
-inline constexpr ReservationFlags kReservationReplace = 1U << 15;     // nodes that jobs use or that fail are replaced
-inline constexpr ReservationFlags kReservationReplaceDown = 1U << 16; // nodes that fail are replaced
-inline constexpr ReservationFlags kReservationPurge = 1U << 17;       // gone when no job has used it for purge_after
-inline constexpr ReservationFlags kReservationNoHold = 1U << 18;      // its waiting jobs go on without it
-inline constexpr ReservationFlags kReservationMagnetic = 1U << 19;    // draws jobs that name no reservation
+inline constexpr ReservationFlags kReservationSpecNodes = 1U << 9;  // its nodes were named
+inline constexpr ReservationFlags kReservationAllNodes = 1U << 10;  // Nodes=ALL
+inline constexpr ReservationFlags kReservationAnyNodes = 1U << 11;  // of any partition
+inline constexpr ReservationFlags kReservationStatic = 1U << 12;    // no node is ever replaced
+// all nodes that its partition has at any time
+inline constexpr ReservationFlags kReservationPartNodes = 1U << 13;
+// start and end are so far from now
+inline constexpr ReservationFlags kReservationTimeFloat = 1U << 14;
+// nodes that jobs use or that fail are replaced
+inline constexpr ReservationFlags kReservationReplace = 1U << 15;
+// nodes that fail are replaced
+inline constexpr ReservationFlags kReservationReplaceDown = 1U << 16;
+// gone when no job has used it for purge_after
+inline constexpr ReservationFlags kReservationPurge = 1U << 17;
+// its waiting jobs go on without it
+inline constexpr ReservationFlags kReservationNoHold = 1U << 18;
+// draws jobs that name no reservation
+inline constexpr ReservationFlags kReservationMagnetic = 1U << 19;
 inline constexpr ReservationFlags kReservationUserDelete = 1U << 20;  // its users may delete it
-inline constexpr ReservationFlags kReservationRecurs = kReservationHourly | kReservationDaily | kReservationWeekday |
-                                                       kReservationWeekend | kReservationWeekly;
+inline constexpr ReservationFlags kReservationRecurs = kReservationHourly | kReservationDaily |
+                                                       kReservationWeekday | kReservationWeekend |
+                                                       kReservationWeekly;
 
 struct Reservation {
   uint32_t id = 0;
   std::string name;
-  Time start = kNoTime;  // of the present or next occurrence; with kReservationTimeFloat: this long after the epoch
-  Time end = kNoTime;    // means this long after now
+  // of the present or next occurrence; with kReservationTimeFloat: this long after the epoch
+  Time start = kNoTime;
+  Time end = kNoTime;  // means this long after now
   ReservationFlags flags = 0;
   Bitmap nodes;             // NodeIds
   uint32_t node_count = 0;  // as asked for by number; 0: by name
@@ -52,7 +65,8 @@ struct Reservation {
   std::string comment;
   Duration max_start_delay{0};
   Duration purge_after{0};
-  Time idle_since = kNoTime;  // no job has used it since it started or since then (kReservationPurge)
+  // no job has used it since it started or since then (kReservationPurge)
+  Time idle_since = kNoTime;
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Reservation::id);

@@ -18,7 +18,8 @@ namespace sluice {
 
 // On which nodes of a step X11 is forwarded to the display of srun.
 enum class X11Nodes : uint8_t { kNone = 0, kAll = 1, kBatch = 2, kFirst = 3, kLast = 4 };
-enum class OverlapKind : uint8_t { kDefault = 0, kExclusive = 1, kOverlap = 2 };  // CPUs shared with other steps?
+// CPUs shared with other steps?
+enum class OverlapKind : uint8_t { kDefault = 0, kExclusive = 1, kOverlap = 2 };
 
 // Where a step's tasks send their output and take their input: a waiting srun or sattach.
 struct IoEndpoint {
@@ -56,9 +57,9 @@ struct StepSpec {
   uint32_t threads_per_core = 0;
   MemoryKind memory_kind = MemoryKind::kDefault;
   uint64_t memory_mib = 0;
-  SharedText gres;             // of each node; "none": none of the job's
+  SharedText gres;  // of each node; "none": none of the job's
   SharedText tres_per_task;
-  SharedText tres_per_step;    // --gpus
+  SharedText tres_per_step;  // --gpus
   SharedText tres_per_socket;
   SharedText tres_bind;
   SharedText tres_freq;  // as JobSpec::tres_freq
@@ -106,10 +107,11 @@ struct StepSpec {
   uint32_t slurmd_debug = 0;
   uint64_t request_id = 0;
   bool preserve_env = false;  // counts of nodes and tasks in the environment stay
-  SharedText broadcast;         // --bcast: where each node has the program; empty: not sent
-  bool broadcast_unnamed = false;  // it is named after the step, once that has a number: broadcast_names.hpp
-  bool broadcast_libraries = false;  // --send-libs: the shared objects lie beside it
-  bool wait_for_children = false;    // a task is over when all that it left behind is
+  SharedText broadcast;       // --bcast: where each node has the program; empty: not sent
+  // it is named after the step, once that has a number: broadcast_names.hpp
+  bool broadcast_unnamed = false;
+  bool broadcast_libraries = false;         // --send-libs: the shared objects lie beside it
+  bool wait_for_children = false;           // a task is over when all that it left behind is
   Toggle oom_kill_step = Toggle::kDefault;  // the default is the job's
   X11Nodes x11 = X11Nodes::kNone;
   uint32_t tree_width = 0;  // of the launch; 0: TreeWidth
@@ -117,7 +119,8 @@ struct StepSpec {
   uint32_t srun_pid = 0;
   SharedText cpu_freq;
   bool own_job = false;  // the job is there for this step alone: its srun asked for both
-  bool waits_for_srun = false;  // tasks begin when it says so: SrunProlog, which knows the step's number, comes first
+  // tasks begin when it says so: SrunProlog, which knows the step's number, comes first
+  bool waits_for_srun = false;
 
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -207,12 +210,12 @@ struct StepSpec {
 
 // The part of a step on one node.
 struct StepNode {
-  uint32_t node = 0;             // NodeId
+  uint32_t node = 0;  // NodeId
   std::string name;
-  std::vector<uint32_t> tasks;   // global task ids (ranks), in local order
-  uint32_t cpus = 0;             // CPUs of the step here
-  std::string cores;             // core numbers, "0-3"
-  uint64_t memory_mib = 0;       // limit of the step here; 0: none
+  std::vector<uint32_t> tasks;  // global task ids (ranks), in local order
+  uint32_t cpus = 0;            // CPUs of the step here
+  std::string cores;            // core numbers, "0-3"
+  uint64_t memory_mib = 0;      // limit of the step here; 0: none
   GresShares gres;
   template <class V>
   static void describe(V&& field) {
@@ -238,7 +241,8 @@ struct StepLayout {
   }
 };
 
-// All of a step that runs in several components of a heterogeneous job: it is one step in each of them.
+// All of a step that runs in several components of a heterogeneous job: it is one step in each of
+// them.
 struct HetStepLayout {
   StepId id;                // of the part in the first component
   std::vector<JobId> jobs;  // the components
@@ -258,11 +262,11 @@ struct Step {
   StepState state = StepState::kPending;
   Time start = kNoTime;
   Time end = kNoTime;
-  int32_t exit_status = 0;          // as wait(2) gives it; the highest of the tasks
-  Bitmap nodes_left;                // positions in layout->nodes that have not ended
-  uint32_t cancelled_by = UINT32_MAX;  // uid
+  int32_t exit_status = 0;                     // as wait(2) gives it; the highest of the tasks
+  Bitmap nodes_left;                           // positions in layout->nodes that have not ended
+  uint32_t cancelled_by = UINT32_MAX;          // uid
   std::shared_ptr<const HetStepLayout> world;  // null: the step has no parts elsewhere
-  uint32_t first_node = 0;                 // position of layout's first node in the world's
+  uint32_t first_node = 0;                     // position of layout's first node in the world's
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Step::id);

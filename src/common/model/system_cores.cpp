@@ -54,7 +54,8 @@ Bitmap system_cores(const NodeConfig& config) {
 std::string system_cpu_list(const NodeConfig& config) {
   const size_t each = cpus_of_core(config);
   Bitmap cpus;
-  system_cores(config).for_each([&](size_t core) { cpus.set_range(core * each, (core + 1) * each); });
+  system_cores(config).for_each(
+      [&](size_t core) { cpus.set_range(core * each, (core + 1) * each); });
   return cpus.to_text();
 }
 
@@ -72,28 +73,31 @@ Status check_system_cores(const NodeConfig& config) {
     return failure("CoreSpecCount and CPUSpecList exclude each other");
   }
   if (!listed_cores(config)) {
-    return failure(fmt::format("CPUSpecList=\"{}\" is not valid; allowed: numbers and ranges of them from 0 to {}",
-                               config.cpu_spec_list, config.cpus - 1));
+    return failure(fmt::format(
+        "CPUSpecList=\"{}\" is not valid; allowed: numbers and ranges of them from 0 to {}",
+        config.cpu_spec_list, config.cpus - 1));
   }
   if (config.core_spec_count != 0 && config.core_spec_count >= config.cores()) {
-    return failure(fmt::format("CoreSpecCount={} leaves none of the {} cores to jobs", config.core_spec_count,
-                               config.cores()));
+    return failure(fmt::format("CoreSpecCount={} leaves none of the {} cores to jobs",
+                               config.core_spec_count, config.cores()));
   }
   if (effective_cpus(config) == 0) {
-    return failure(fmt::format("CPUSpecList={} leaves none of the {} cores to jobs", config.cpu_spec_list,
-                               config.cores()));
+    return failure(fmt::format("CPUSpecList={} leaves none of the {} cores to jobs",
+                               config.cpu_spec_list, config.cores()));
   }
   return {};
 }
 
 SystemShare system_share(const JobSpec& spec, const ClusterConfig& config) {
-  return config.allow_spec_resources_usage ? SystemShare{spec.core_spec, spec.thread_spec} : SystemShare{};
+  return config.allow_spec_resources_usage ? SystemShare{spec.core_spec, spec.thread_spec}
+                                           : SystemShare{};
 }
 
 Bitmap system_cores(const NodeConfig& config, const SystemShare& share) {
   if (!share.given()) return system_cores(config);
   const uint32_t each = cpus_of_core(config);
-  const uint32_t cores = share.cores != UINT32_MAX ? share.cores : share.threads / each + (share.threads % each != 0);
+  const uint32_t cores =
+      share.cores != UINT32_MAX ? share.cores : share.threads / each + (share.threads % each != 0);
   return cores_for_system(config, std::min(cores, config.cores()));
 }
 

@@ -13,7 +13,14 @@
 namespace sluice {
 
 // What a trigger watches. Values are journaled: add, never renumber.
-enum class TriggerResource : uint8_t { kNode = 0, kJob = 1, kController = 2, kDbd = 3, kDatabase = 4, kBurstBuffer = 5 };
+enum class TriggerResource : uint8_t {
+  kNode = 0,
+  kJob = 1,
+  kController = 2,
+  kDbd = 3,
+  kDatabase = 4,
+  kBurstBuffer = 5
+};
 
 // What it waits for, a bit each.
 using TriggerEvents = uint64_t;
@@ -44,18 +51,18 @@ struct Trigger {
   uint32_t id = 0;
   TriggerResource resource = TriggerResource::kNode;
   TriggerEvents events = 0;
-  std::string nodes;          // host list; empty: every node
+  std::string nodes;  // host list; empty: every node
   JobId job = kNoJob;
-  int64_t offset_seconds = 0; // before the event when negative
-  bool permanent = false;     // stays after it has fired
+  int64_t offset_seconds = 0;  // before the event when negative
+  bool permanent = false;      // stays after it has fired
   uint32_t uid = 0;
   uint32_t gid = 0;
   std::string user_name;
-  std::string program;        // and its arguments, separated by blanks
+  std::string program;  // and its arguments, separated by blanks
 
   // what has happened since it was set, or last fired
-  Time due = kNoTime;         // when the program is run; kNoTime: nothing has happened yet
-  Bitmap hit;                 // NodeIds that the event has happened to
+  Time due = kNoTime;  // when the program is run; kNoTime: nothing has happened yet
+  Bitmap hit;          // NodeIds that the event has happened to
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Trigger::id);

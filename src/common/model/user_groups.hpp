@@ -1,4 +1,5 @@
-// The groups of a user who has jobs, as the system named them last: AllowGroups is asked again when a job starts.
+// The groups of a user who has jobs, as the system named them last: AllowGroups is asked again when
+// a job starts.
 #pragma once
 
 #include <cstdint>

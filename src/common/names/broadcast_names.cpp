@@ -12,7 +12,8 @@ std::string node_file_name(std::string_view path, std::string_view node) {
 
 std::string step_file_name(std::string_view path, const StepId& step, std::string_view node) {
   const size_t slash = path.rfind('/');
-  const std::string_view folder = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1);
+  const std::string_view folder =
+      slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1);
   return fmt::format("{}slurm_bcast_{}_{}", folder, step_id_text(step), node);
 }
 

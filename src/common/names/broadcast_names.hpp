@@ -11,7 +11,8 @@ namespace sluice {
 // Every node's own, where nodes may share the folder.
 [[nodiscard]] std::string node_file_name(std::string_view path, std::string_view node);
 // `slurm_bcast_JOB.STEP_NODE` in the folder of `path`: --bcast without a file's name.
-[[nodiscard]] std::string step_file_name(std::string_view path, const StepId& step, std::string_view node);
+[[nodiscard]] std::string step_file_name(std::string_view path, const StepId& step,
+                                         std::string_view node);
 // The folder of a program's shared objects.
 [[nodiscard]] std::string libraries_folder(std::string_view path);
 // LD_LIBRARY_PATH with that folder in front.

@@ -25,8 +25,8 @@ struct FlagRow {
   std::string_view name;
   std::string_view code;
 };
-// The strongest first. LAUNCH_FAILED never shows as the state. Bits without a name of ours are Slurm's, of states that no
-// job here is in: users may ask for them.
+// The strongest first. LAUNCH_FAILED never shows as the state. Bits without a name of ours are
+// Slurm's, of states that no job here is in: users may ask for them.
 constexpr FlagRow kJobFlags[] = {
     {kJobCompleting, "COMPLETING", "CG"},
     {1U << 2, "STAGE_OUT", "SO"},

@@ -48,17 +48,18 @@ struct JobStateName {
 // What `sinfo -t` names; matches() says whether a node is in it.
 struct NodeStateName {
   std::optional<NodeBaseState> base;
-  NodeFlags flags = 0;         // all of these
-  bool drained = false;        // DRAIN on an idle (or down) node
-  bool draining = false;       // DRAIN on a node in use
-  bool failing = false;        // FAIL on a node in use
-  bool rebooting = false;      // a reboot is wanted or under way
+  NodeFlags flags = 0;     // all of these
+  bool drained = false;    // DRAIN on an idle (or down) node
+  bool draining = false;   // DRAIN on a node in use
+  bool failing = false;    // FAIL on a node in use
+  bool rebooting = false;  // a reboot is wanted or under way
   [[nodiscard]] bool matches(NodeBaseState shown, NodeFlags shown_flags) const;
 };
 [[nodiscard]] std::optional<NodeStateName> parse_node_state(std::string_view text);
 [[nodiscard]] std::string node_state_names();
 
-// The words of `scontrol update NodeName=… State=…`; unambiguous beginnings of three letters will do.
+// The words of `scontrol update NodeName=… State=…`; unambiguous beginnings of three letters will
+// do.
 enum class NodeAction {
   kCancelReboot,
   kDown,

@@ -58,11 +58,9 @@ struct SuffixRow {
   char suffix;
 };
 constexpr SuffixRow kSuffixes[] = {
-    {kNodeMaint, '$'},        {kNodeRebootIssued, '^'},
-    {kNodeRebootRequested, '@'}, {kNodePoweringUp, '#'},
-    {kNodePoweringDown, '%'}, {kNodePoweredDown, '~'},
-    {kNodePowerDown, '!'},    {kNodeNoRespond, '*'},
-    {kNodePlanned, '-'},
+    {kNodeMaint, '$'},      {kNodeRebootIssued, '^'}, {kNodeRebootRequested, '@'},
+    {kNodePoweringUp, '#'}, {kNodePoweringDown, '%'}, {kNodePoweredDown, '~'},
+    {kNodePowerDown, '!'},  {kNodeNoRespond, '*'},    {kNodePlanned, '-'},
 };
 
 bool in_use(NodeBaseState base, NodeFlags flags) {
@@ -85,7 +83,8 @@ Shown shown_word(NodeBaseState base, NodeFlags flags) {
     return {{"MAINT", "maint"}, kNodeMaint};
   }
   const bool away = down && has(kNodeRebootIssued);
-  if (has(kRebooting) && !busy && (!down || away)) return {{"REBOOT", "boot"}, kNodeRebootRequested};
+  if (has(kRebooting) && !busy && (!down || away))
+    return {{"REBOOT", "boot"}, kNodeRebootRequested};
   if (has(kNodeDrain)) return busy ? Shown{{"DRAINING", "drng"}} : Shown{{"DRAINED", "drain"}};
   if (has(kNodeFailing)) {
     const bool full = base == NodeBaseState::kAllocated || has(kNodeCompleting);

@@ -44,8 +44,8 @@ namespace sluice {
   return "JobId=" + std::to_string(id.job) + " StepId=" + step_id_text(id);
 }
 
-// Where mpi/pmix keeps what it needs for a step. `base` is PMIxCliTmpDirBase, which nodes of one host may have in
-// common; with an empty one it is in the node's own SlurmdSpoolDir.
+// Where mpi/pmix keeps what it needs for a step. `base` is PMIxCliTmpDirBase, which nodes of one
+// host may have in common; with an empty one it is in the node's own SlurmdSpoolDir.
 [[nodiscard]] inline std::string pmix_folder(const std::string& base, const std::string& spool_dir,
                                              const std::string& node, const StepId& id) {
   const std::string step = step_id_text(id);

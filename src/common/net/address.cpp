@@ -50,7 +50,8 @@ Result<SocketAddress> socket_address(const NumericAddress& numeric, const std::s
   SocketAddress out;
   if (numeric.kind == NumericAddress::Kind::kUnix) {
     auto& local = as<sockaddr_un>(out);
-    if (numeric.text.size() >= sizeof local.sun_path) return unusable(address, "the path is too long");
+    if (numeric.text.size() >= sizeof local.sun_path)
+      return unusable(address, "the path is too long");
     local.sun_family = AF_UNIX;
     std::memcpy(local.sun_path, numeric.text.data(), numeric.text.size());
     return out;
@@ -104,9 +105,11 @@ Result<int> connect_to(const std::string& address, SteadyTime until) {
   const int fd = socket(peer->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return unusable(address, errno_text(errno));
   const int one = 1;
-  if (numeric->kind != NumericAddress::Kind::kUnix) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (numeric->kind != NumericAddress::Kind::kUnix)
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   int problem = 0;
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&peer->bytes), peer->size) != 0) problem = errno;
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&peer->bytes), peer->size) != 0)
+    problem = errno;
   if (problem == EINPROGRESS || problem == EINTR) problem = await_connection(fd, until);
   if (problem == 0) return fd;
   close(fd);
@@ -138,13 +141,15 @@ Result<ListeningSocket> listen_at(const NumericAddress& numeric, const std::stri
   SocketAddress bound;
   bound.size = sizeof bound.bytes;
   bool good = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0;
-  good = good && bind(fd, reinterpret_cast<const sockaddr*>(&own->bytes), own->size) == 0 && listen(fd, SOMAXCONN) == 0;
+  good = good && bind(fd, reinterpret_cast<const sockaddr*>(&own->bytes), own->size) == 0 &&
+         listen(fd, SOMAXCONN) == 0;
   good = good && getsockname(fd, reinterpret_cast<sockaddr*>(&bound.bytes), &bound.size) == 0;
   const int problem = errno;
   if (good) {
     const bool v6 = bound.bytes.ss_family == AF_INET6;
     const auto* generic = &bound.bytes;
-    const uint16_t port = v6 ? reinterpret_cast<const sockaddr_in6*>(generic)->sin6_port : reinterpret_cast<const sockaddr_in*>(generic)->sin_port;
+    const uint16_t port = v6 ? reinterpret_cast<const sockaddr_in6*>(generic)->sin6_port
+                             : reinterpret_cast<const sockaddr_in*>(generic)->sin_port;
     return ListeningSocket{fd, ntohs(port)};
   }
   if (fd >= 0) close(fd);
@@ -179,8 +184,9 @@ Result<std::string> address_towards(const std::string& host) {
   if (fd < 0) return unusable(host, errno_text(errno));
   sockaddr_in own{};
   socklen_t size = sizeof own;
-  const bool known = connect(fd, reinterpret_cast<const sockaddr*>(&peer->bytes), peer->size) == 0 &&
-                     getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  const bool known =
+      connect(fd, reinterpret_cast<const sockaddr*>(&peer->bytes), peer->size) == 0 &&
+      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   const int problem = errno;
   close(fd);
   if (!known) return unusable(host, errno_text(problem));
@@ -208,7 +214,9 @@ Result<NumericAddress> resolve(const std::string& address) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int problem = getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (problem != 0) return failure(ErrorCode::kUnreachable, fmt::format("{} \"{}\": {}", kUnresolved, host, gai_strerror(problem)));
+  if (problem != 0)
+    return failure(ErrorCode::kUnreachable,
+                   fmt::format("{} \"{}\": {}", kUnresolved, host, gai_strerror(problem)));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
   char text[INET6_ADDRSTRLEN] = {};
   for (const int family : {AF_INET, AF_INET6}) {

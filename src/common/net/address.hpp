@@ -18,21 +18,25 @@ struct NumericAddress {
 // Asks the host's resolver only when the host is no number. Errors: kUnreachable.
 [[nodiscard]] Result<NumericAddress> resolve(const std::string& address);
 
-// A connected socket that does not block; the caller closes it. Errors: kUnreachable, also when it took until `until`.
+// A connected socket that does not block; the caller closes it. Errors: kUnreachable, also when it
+// took until `until`.
 [[nodiscard]] Result<int> connect_to(const std::string& address, SteadyTime until);
 
 struct ListeningSocket {
-  int fd = -1;   // the caller closes it
+  int fd = -1;  // the caller closes it
   int port = 0;
 };
-// Takes connections at an address of this host, and does not block; port 0 picks one. Errors: kError naming the address and the reason.
-[[nodiscard]] Result<ListeningSocket> listen_at(const NumericAddress& numeric, const std::string& address);
+// Takes connections at an address of this host, and does not block; port 0 picks one. Errors:
+// kError naming the address and the reason.
+[[nodiscard]] Result<ListeningSocket> listen_at(const NumericAddress& numeric,
+                                                const std::string& address);
 
-// This host's own IPv4 address on the way to `host`, by the routes of the kernel; nothing is sent. Errors: kUnreachable.
+// This host's own IPv4 address on the way to `host`, by the routes of the kernel; nothing is sent.
+// Errors: kUnreachable.
 [[nodiscard]] Result<std::string> address_towards(const std::string& host);
 
-// Whether this host can listen there now. Error: why it cannot, with the address: another process does, it is no address of this
-// host, the port is for root.
+// Whether this host can listen there now. Error: why it cannot, with the address: another process
+// does, it is no address of this host, the port is for root.
 [[nodiscard]] Status can_listen(const std::string& address);
 
 // What is sent on this connected socket leaves the host.

@@ -21,18 +21,12 @@ struct RemoteError {
 
 StatusCode status_code(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kAuthentication:
-      return StatusCode::kUnauthenticated;
-    case ErrorCode::kAccessDenied:
-      return StatusCode::kPermissionDenied;
-    case ErrorCode::kBadRequest:
-      return StatusCode::kInvalidArgument;
-    case ErrorCode::kNotSupported:
-      return StatusCode::kUnimplemented;
-    case ErrorCode::kStorageFull:
-      return StatusCode::kResourceExhausted;
-    default:
-      return StatusCode::kFailedPrecondition;
+    case ErrorCode::kAuthentication: return StatusCode::kUnauthenticated;
+    case ErrorCode::kAccessDenied: return StatusCode::kPermissionDenied;
+    case ErrorCode::kBadRequest: return StatusCode::kInvalidArgument;
+    case ErrorCode::kNotSupported: return StatusCode::kUnimplemented;
+    case ErrorCode::kStorageFull: return StatusCode::kResourceExhausted;
+    default: return StatusCode::kFailedPrecondition;
   }
 }
 
@@ -70,14 +64,10 @@ Error to_error(const CallStatus& status, bool connected, const std::string& addr
     case StatusCode::kDeadlineExceeded:
       return explained(connected ? ErrorCode::kTimedOut : ErrorCode::kUnreachable);
     case StatusCode::kCancelled:
-    case StatusCode::kUnknown:
-      return explained(ErrorCode::kConnectionLost);
-    case StatusCode::kUnimplemented:
-      return explained(ErrorCode::kNotSupported);
-    case StatusCode::kResourceExhausted:
-      return explained(ErrorCode::kBadRequest);
-    default:
-      return explained(ErrorCode::kError);
+    case StatusCode::kUnknown: return explained(ErrorCode::kConnectionLost);
+    case StatusCode::kUnimplemented: return explained(ErrorCode::kNotSupported);
+    case StatusCode::kResourceExhausted: return explained(ErrorCode::kBadRequest);
+    default: return explained(ErrorCode::kError);
   }
 }
 

@@ -1,4 +1,5 @@
-// How a call and its end travel: what client and server write into HTTP/2's headers. Internal to net and rpc.
+// How a call and its end travel: what client and server write into HTTP/2's headers. Internal to
+// net and rpc.
 #pragma once
 
 #include <string>
@@ -15,7 +16,8 @@ inline constexpr int kMostMetadataBytes = 64 << 10;
 // "/sluice/NAME"
 [[nodiscard]] std::string method_path(std::string_view method);
 
-// gRPC's codes of a call's end (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md), as far as they are used.
+// gRPC's codes of a call's end (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md), as
+// far as they are used.
 enum class StatusCode : int {
   kOk = 0,
   kCancelled = 1,
@@ -30,7 +32,8 @@ enum class StatusCode : int {
   kUnauthenticated = 16,
 };
 
-// An Error travels in `details`, so that its code survives; `code` and `message` are for generic tools.
+// An Error travels in `details`, so that its code survives; `code` and `message` are for generic
+// tools.
 struct CallStatus {
   StatusCode code = StatusCode::kOk;
   std::string message;

@@ -50,8 +50,10 @@ Result<Made> begin(const std::string& name, const Validity& valid) {
   X509* certificate = made.certificate.get();
   X509_NAME* subject = X509_get_subject_name(certificate);
   const auto* bytes = reinterpret_cast<const unsigned char*>(name.data());
-  const bool good = X509_set_version(certificate, X509_VERSION_3) == 1 && set_serial(certificate) && set_times(certificate, valid) &&
-                    X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, bytes, static_cast<int>(name.size()), -1, 0) == 1 &&
+  const bool good = X509_set_version(certificate, X509_VERSION_3) == 1 && set_serial(certificate) &&
+                    set_times(certificate, valid) &&
+                    X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, bytes,
+                                               static_cast<int>(name.size()), -1, 0) == 1 &&
                     X509_set_pubkey(certificate, made.key.get()) == 1;
   if (!good) return failed(name);
   return made;
@@ -62,7 +64,8 @@ Result<CertifiedKey> finish(const Made& made, EVP_PKEY* signer) {
   const BioPtr certificate = empty_text();
   const BioPtr key = empty_text();
   if (PEM_write_bio_X509(certificate.get(), made.certificate.get()) != 1 ||
-      PEM_write_bio_PrivateKey(key.get(), made.key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+      PEM_write_bio_PrivateKey(key.get(), made.key.get(), nullptr, nullptr, 0, nullptr, nullptr) !=
+          1) {
     return failed("its text");
   }
   return CertifiedKey{text_in(certificate.get()), text_in(key.get())};
@@ -70,10 +73,13 @@ Result<CertifiedKey> finish(const Made& made, EVP_PKEY* signer) {
 
 Result<Made> read_authority(const CertifiedKey& authority) {
   std::vector<CertificatePtr> certificates = certificates_in(authority.certificate);
-  Made out{certificates.empty() ? nullptr : std::move(certificates.front()), private_key_in(authority.key)};
-  const bool good = out.certificate != nullptr && out.key != nullptr && X509_check_private_key(out.certificate.get(), out.key.get()) == 1;
+  Made out{certificates.empty() ? nullptr : std::move(certificates.front()),
+           private_key_in(authority.key)};
+  const bool good = out.certificate != nullptr && out.key != nullptr &&
+                    X509_check_private_key(out.certificate.get(), out.key.get()) == 1;
   ERR_clear_error();
-  if (!good) return failure(ErrorCode::kInvalidConfig, "the CA's key is not that of its certificate");
+  if (!good)
+    return failure(ErrorCode::kInvalidConfig, "the CA's key is not that of its certificate");
   return out;
 }
 
@@ -83,29 +89,34 @@ Result<CertifiedKey> make_authority(const std::string& name, const Validity& val
   auto made = begin(name, valid);
   if (!made) return tl::unexpected<Error>(std::move(made.error()));
   X509* certificate = made->certificate.get();
-  const bool good = X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) == 1 &&
-                    add_extension(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
-                    add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign") &&
-                    add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
+  const bool good =
+      X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) == 1 &&
+      add_extension(certificate, certificate, NID_basic_constraints,
+                    "critical,CA:TRUE,pathlen:0") &&
+      add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign") &&
+      add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
   return good ? finish(*made, made->key.get()) : failed(name);
 }
 
-Result<CertifiedKey> certify(const CertifiedKey& authority, const std::vector<std::string>& names, const Validity& valid) {
+Result<CertifiedKey> certify(const CertifiedKey& authority, const std::vector<std::string>& names,
+                             const Validity& valid) {
   const auto signer = read_authority(authority);
   if (!signer) return tl::unexpected<Error>(signer.error());
   auto made = begin(names.front(), valid);
   if (!made) return tl::unexpected<Error>(std::move(made.error()));
   std::string alternatives;
-  for (const std::string& name : names) alternatives += (alternatives.empty() ? "DNS:" : ",DNS:") + name;
+  for (const std::string& name : names)
+    alternatives += (alternatives.empty() ? "DNS:" : ",DNS:") + name;
   X509* certificate = made->certificate.get();
   X509* issuer = signer->certificate.get();
-  const bool good = X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1 &&
-                    add_extension(certificate, issuer, NID_basic_constraints, "critical,CA:FALSE") &&
-                    add_extension(certificate, issuer, NID_key_usage, "critical,digitalSignature") &&
-                    add_extension(certificate, issuer, NID_ext_key_usage, "serverAuth,clientAuth") &&
-                    add_extension(certificate, issuer, NID_subject_alt_name, alternatives) &&
-                    add_extension(certificate, issuer, NID_subject_key_identifier, "hash") &&
-                    add_extension(certificate, issuer, NID_authority_key_identifier, "keyid:always");
+  const bool good =
+      X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1 &&
+      add_extension(certificate, issuer, NID_basic_constraints, "critical,CA:FALSE") &&
+      add_extension(certificate, issuer, NID_key_usage, "critical,digitalSignature") &&
+      add_extension(certificate, issuer, NID_ext_key_usage, "serverAuth,clientAuth") &&
+      add_extension(certificate, issuer, NID_subject_alt_name, alternatives) &&
+      add_extension(certificate, issuer, NID_subject_key_identifier, "hash") &&
+      add_extension(certificate, issuer, NID_authority_key_identifier, "keyid:always");
   return good ? finish(*made, signer->key.get()) : failed(names.front());
 }
 

@@ -18,9 +18,12 @@
 namespace sluice::net {
 namespace {
 
-tl::unexpected<Error> refuse(std::string why) { return failure(ErrorCode::kAuthentication, std::move(why)); }
+tl::unexpected<Error> refuse(std::string why) {
+  return failure(ErrorCode::kAuthentication, std::move(why));
+}
 
-// A host and what follows its colon, if it has one. "[::1]:6817" and "[::1]" are written so; a bare "::1" has no port.
+// A host and what follows its colon, if it has one. "[::1]:6817" and "[::1]" are written so; a bare
+// "::1" has no port.
 struct HostPort {
   std::string_view host;
   std::string_view port;
@@ -41,11 +44,14 @@ Result<std::string> parse_server(std::string_view text) {
   };
   const HostPort parts = split_host(text);
   const auto port = parts.has_port ? to_number<uint16_t>(parts.port) : kUsualControllerPort;
-  const bool closed = !parts.host.starts_with('[') || (parts.host.ends_with(']') && parts.host.size() > 2);
+  const bool closed =
+      !parts.host.starts_with('[') || (parts.host.ends_with(']') && parts.host.size() > 2);
   if (parts.host.empty() || !closed || !port || *port == 0) return refuse();
   if (parts.host.find_first_of(" \t/@\"'") != std::string_view::npos) return refuse();
-  const bool bare_ipv6 = !parts.host.starts_with('[') && parts.host.find(':') != std::string_view::npos;
-  return bare_ipv6 ? fmt::format("[{}]:{}", parts.host, *port) : fmt::format("{}:{}", parts.host, *port);
+  const bool bare_ipv6 =
+      !parts.host.starts_with('[') && parts.host.find(':') != std::string_view::npos;
+  return bare_ipv6 ? fmt::format("[{}]:{}", parts.host, *port)
+                   : fmt::format("{}:{}", parts.host, *port);
 }
 
 ClientOptions client_options(const ConfigServer& server, std::shared_ptr<AuthProvider> auth) {
@@ -58,21 +64,25 @@ ClientOptions client_options(const ConfigServer& server, std::shared_ptr<AuthPro
   return options;
 }
 
-// The socket without links, if it is root's, this user's own, or munged's, in folders where nobody else can put another in its
-// place: else that one would answer instead of the daemon that is meant. A missing one is said to be so by who needs it.
+// The socket without links, if it is root's, this user's own, or munged's, in folders where nobody
+// else can put another in its place: else that one would answer instead of the daemon that is
+// meant. A missing one is said to be so by who needs it.
 std::optional<std::string> own_socket(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path real = fs::weakly_canonical(fs::absolute(path, error), error);
   if (error) return std::nullopt;
-  const passwd* munge = ::getpwnam("munge");  // NOLINT(concurrency-mt-unsafe): no thread has begun, or asks for users
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread has begun, or asks for users
+  const passwd* munge = ::getpwnam("munge");
   bool is_there = false;  // what the folder holds of the path
   for (fs::path part = real; !part.empty(); part = part.parent_path()) {
     struct stat about {};
     if (::stat(part.c_str(), &about) == 0) {
-      const bool trusted = about.st_uid == 0 || about.st_uid == ::geteuid() || (munge != nullptr && about.st_uid == munge->pw_uid);
+      const bool trusted = about.st_uid == 0 || about.st_uid == ::geteuid() ||
+                           (munge != nullptr && about.st_uid == munge->pw_uid);
       const bool open = S_ISDIR(about.st_mode) && (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-      const bool kept = is_there && (about.st_mode & S_ISVTX) != 0;  // as in /tmp: nobody else may rename it
+      // as in /tmp: nobody else may rename it
+      const bool kept = is_there && (about.st_mode & S_ISVTX) != 0;
       if (!trusted || (open && !kept)) return std::nullopt;
       is_there = true;
     }
@@ -82,27 +92,34 @@ std::optional<std::string> own_socket(const std::string& path) {
 }
 
 // Of what was told nothing is believed that could make another answer look like the controller's.
-Result<std::shared_ptr<AuthProvider>> proof_for(const ConfigServer& server, const protocol::PingReply& told) {
+Result<std::shared_ptr<AuthProvider>> proof_for(const ConfigServer& server,
+                                                const protocol::PingReply& told) {
   ClusterConfig config;
   config.config_path = server.config_path;
   config.cluster_name = told.cluster;
   config.auth_type = told.auth_type;
   const bool by_key = told.auth_type == "auth/slurm";
-  // Whose the key's file may be is no secret: it stands where only this host's administrator can put one.
+  // Whose the key's file may be is no secret: it stands where only this host's administrator can
+  // put one.
   config.slurm_user_id = by_key ? told.slurm_user : server.slurm_user;
   if (!told.auth_socket.empty()) config.auth_info = "socket=" + told.auth_socket;
   AuthOptions options = auth_options(config);
   options.own_token_socket = true;
   if (server.holds_key) options.token_socket.clear();
   if (!by_key && ::access(options.key_file.c_str(), F_OK) == 0) {
-    return refuse(fmt::format("it says {}, but this host has the key of auth/slurm ({}): it is not believed", told.auth_type, options.key_file));
+    return refuse(
+        fmt::format("it says {}, but this host has the key of auth/slurm ({}): it is not believed",
+                    told.auth_type, options.key_file));
   }
   if (!by_key && server.auth_type == "auth/slurm") {
-    return refuse(fmt::format("it says {}, but it proved itself by auth/slurm before: it is not believed", told.auth_type));
+    return refuse(
+        fmt::format("it says {}, but it proved itself by auth/slurm before: it is not believed",
+                    told.auth_type));
   }
   if (!by_key && !options.munge_socket.empty()) {
     const auto own = own_socket(options.munge_socket);
-    if (!own) return refuse(options.munge_socket + " is another user's, or could be: it is not asked");
+    if (!own)
+      return refuse(options.munge_socket + " is another user's, or could be: it is not asked");
     options.munge_socket = *own;
   }
   return make_auth(options);
@@ -122,8 +139,10 @@ Result<FoundProof> find_proof(const ConfigServer& server) {
   if (!auth) return tl::unexpected<Error>(std::move(auth.error()));
   FoundProof proof{std::move(*auth), {}};
   if (told->auth_type == "auth/munge" && told->slurm_user != server.slurm_user) {
-    proof.doubt = fmt::format("; it says that its SlurmUser is uid {}, while this host takes it for uid {} "
-                              "(slurmd --conf-server-user, SLURM_CONF_SERVER_USER)", told->slurm_user, server.slurm_user);
+    proof.doubt = fmt::format(
+        "; it says that its SlurmUser is uid {}, while this host takes it for uid {} "
+        "(slurmd --conf-server-user, SLURM_CONF_SERVER_USER)",
+        told->slurm_user, server.slurm_user);
   }
   return proof;
 }
@@ -132,8 +151,10 @@ Result<protocol::FetchConfigReply> ask(const ConfigServer& server) {
   auto proof = find_proof(server);
   if (!proof) return tl::unexpected<Error>(std::move(proof.error()));
   RpcClient controller(client_options(server, std::move(proof->auth)));
-  auto reply = controller.call<protocol::FetchConfigReply>(protocol::FetchConfigRequest{}, server.timeout);
-  if (!reply && reply.error().code == ErrorCode::kAuthentication) return refuse(reply.error().text + proof->doubt);
+  auto reply =
+      controller.call<protocol::FetchConfigReply>(protocol::FetchConfigRequest{}, server.timeout);
+  if (!reply && reply.error().code == ErrorCode::kAuthentication)
+    return refuse(reply.error().text + proof->doubt);
   if (!reply) return reply;
   if (Status ok = check_fetched(*reply); !ok) return tl::unexpected<Error>(std::move(ok.error()));
   return reply;
@@ -156,12 +177,14 @@ Result<protocol::FetchConfigReply> fetch_config(const ConfigServer& server) {
   auto reply = ask(server);
   if (reply) return reply;
   const std::string why = reply.error().text.empty() ? "no answer" : reply.error().text;
-  return failure(reply.error().code, fmt::format("no configuration from {}: {}", fmt::join(server.addresses, ","), why));
+  return failure(reply.error().code, fmt::format("no configuration from {}: {}",
+                                                 fmt::join(server.addresses, ","), why));
 }
 
 Status check_fetched(const protocol::FetchConfigReply& reply) {
   if (Status ok = check_config_files(reply.files); !ok) return ok;
-  if (config_digest(reply.files) != reply.digest) return failure(ErrorCode::kBadRequest, "the configuration did not arrive as it was sent");
+  if (config_digest(reply.files) != reply.digest)
+    return failure(ErrorCode::kBadRequest, "the configuration did not arrive as it was sent");
   return {};
 }
 

@@ -23,7 +23,8 @@ size_t length_in(std::string_view prefix) {
 
 std::string grpc_frame(std::string message) {
   std::string prefix(1, '\0');
-  for (const int shift : {24, 16, 8, 0}) prefix += static_cast<char>(message.size() >> shift & 0xff);
+  for (const int shift : {24, 16, 8, 0})
+    prefix += static_cast<char>(message.size() >> shift & 0xff);
   message.insert(0, prefix);
   return message;
 }
@@ -33,7 +34,8 @@ void GrpcReply::add_header(std::string_view key, std::string_view value) {
   else if (key == "grpc-message") status_message_ = percent_decoded(value);
   else if (key == "grpc-status-details-bin") status_details_ = from_base64(value);
   else if (key == kSignatureKey) signature_ = from_base64(value);
-  else if (key == "grpc-status") std::from_chars(value.data(), value.data() + value.size(), status_);
+  else if (key == "grpc-status")
+    std::from_chars(value.data(), value.data() + value.size(), status_);
 }
 
 void GrpcReply::add_body(std::string_view bytes) {
@@ -45,7 +47,8 @@ void GrpcReply::add_body(std::string_view bytes) {
     const size_t length = length_in(prefix);
     if (prefix[0] != 0) return fail(ErrorCode::kNotSupported, "a compressed reply");
     if (length > max_message_) {
-      return fail(ErrorCode::kBadRequest, fmt::format("a reply of {} bytes is over the limit", length));
+      return fail(ErrorCode::kBadRequest,
+                  fmt::format("a reply of {} bytes is over the limit", length));
     }
     if (received_.size() - at - kPrefixBytes < length) break;
     messages_.push_back(received_.substr(at + kPrefixBytes, length));
@@ -57,12 +60,17 @@ void GrpcReply::add_body(std::string_view bytes) {
 void GrpcReply::close(std::string_view reset) {
   if (ended_) return;
   if (status_ == 0) ended_ = true;
-  else if (status_ > 0) fail(to_error({static_cast<StatusCode>(status_), status_message_, status_details_}, true, address_));
-  else if (!http_status_.empty() && http_status_ != "200") fail(ErrorCode::kError, "HTTP status " + http_status_);
+  else if (status_ > 0)
+    fail(to_error({static_cast<StatusCode>(status_), status_message_, status_details_}, true,
+                  address_));
+  else if (!http_status_.empty() && http_status_ != "200")
+    fail(ErrorCode::kError, "HTTP status " + http_status_);
   else fail(ErrorCode::kConnectionLost, reset);
 }
 
-void GrpcReply::fail(ErrorCode code, std::string_view why) { fail({code, fmt::format("{}: {}", address_, why)}); }
+void GrpcReply::fail(ErrorCode code, std::string_view why) {
+  fail({code, fmt::format("{}: {}", address_, why)});
+}
 
 void GrpcReply::fail(Error error) {
   if (ended_) return;

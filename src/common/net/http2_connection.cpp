@@ -29,7 +29,8 @@ constexpr Duration kProbeTimeout = std::chrono::seconds(20);
 // "2500m"; the protocol allows eight digits.
 std::string timeout_text(Duration left) {
   const auto ms = std::max<int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(left).count());
-  return ms < 100'000'000 ? fmt::format("{}m", ms) : fmt::format("{}S", std::min<int64_t>(ms / 1000, 99'999'999));
+  return ms < 100'000'000 ? fmt::format("{}m", ms)
+                          : fmt::format("{}S", std::min<int64_t>(ms / 1000, 99'999'999));
 }
 
 nghttp2_nv header(std::string_view name, std::string_view value) {
@@ -41,7 +42,8 @@ nghttp2_nv header(std::string_view name, std::string_view value) {
 
 }  // namespace
 
-// What nghttp2 calls while it reads and writes; it fixes the parameters. A stream's data is its call, null once nobody waits for it.
+// What nghttp2 calls while it reads and writes; it fixes the parameters. A stream's data is its
+// call, null once nobody waits for it.
 // NOLINTBEGIN(readability-function-size)
 struct Http2Connection::Callbacks {
   static Http2Call* call_of(nghttp2_session* session, int32_t stream) {
@@ -50,32 +52,39 @@ struct Http2Connection::Callbacks {
 
   static int on_frame(nghttp2_session* /*session*/, const nghttp2_frame* frame, void* user) {
     Http2Connection& connection = *static_cast<Http2Connection*>(user);
-    if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) connection.settled_ = true;
-    if (frame->hd.type == NGHTTP2_GOAWAY) connection.going_ = true;  // calls that it has not looked at are closed as refused
+    if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
+      connection.settled_ = true;
+    // calls that it has not looked at are closed as refused
+    if (frame->hd.type == NGHTTP2_GOAWAY) connection.going_ = true;
     return 0;
   }
-  static int on_header(nghttp2_session* session, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
-                       const uint8_t* value, size_t value_size, uint8_t /*flags*/, void* /*user*/) {
+  static int on_header(nghttp2_session* session, const nghttp2_frame* frame, const uint8_t* name,
+                       size_t name_size, const uint8_t* value, size_t value_size, uint8_t /*flags*/,
+                       void* /*user*/) {
     Http2Call* call = call_of(session, frame->hd.stream_id);
     if (call == nullptr) return 0;
-    call->reply_.add_header({reinterpret_cast<const char*>(name), name_size}, {reinterpret_cast<const char*>(value), value_size});
+    call->reply_.add_header({reinterpret_cast<const char*>(name), name_size},
+                            {reinterpret_cast<const char*>(value), value_size});
     return 0;
   }
-  static int on_data(nghttp2_session* session, uint8_t /*flags*/, int32_t stream, const uint8_t* data, size_t size, void* /*user*/) {
+  static int on_data(nghttp2_session* session, uint8_t /*flags*/, int32_t stream,
+                     const uint8_t* data, size_t size, void* /*user*/) {
     Http2Call* call = call_of(session, stream);
     if (call != nullptr) call->reply_.add_body({reinterpret_cast<const char*>(data), size});
     return 0;
   }
-  static int on_stream_close(nghttp2_session* session, int32_t stream, uint32_t error, void* /*user*/) {
+  static int on_stream_close(nghttp2_session* session, int32_t stream, uint32_t error,
+                             void* /*user*/) {
     Http2Call* call = call_of(session, stream);
     if (call == nullptr) return 0;
     call->is_open_ = false;
-    if (error == NGHTTP2_REFUSED_STREAM) call->reply_.fail(ErrorCode::kUnreachable, "the server is going away");
+    if (error == NGHTTP2_REFUSED_STREAM)
+      call->reply_.fail(ErrorCode::kUnreachable, "the server is going away");
     else call->reply_.close(nghttp2_http2_strerror(error));
     return 0;
   }
-  static ssize_t give_request(nghttp2_session* session, int32_t stream, uint8_t* out, size_t size, uint32_t* flags,
-                              nghttp2_data_source* /*source*/, void* /*user*/) {
+  static ssize_t give_request(nghttp2_session* session, int32_t stream, uint8_t* out, size_t size,
+                              uint32_t* flags, nghttp2_data_source* /*source*/, void* /*user*/) {
     Http2Call* call = call_of(session, stream);
     if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const std::string& body = call->request_.body;
@@ -88,16 +97,20 @@ struct Http2Connection::Callbacks {
 };
 // NOLINTEND(readability-function-size)
 
-Result<std::shared_ptr<Http2Connection>> Http2Connection::open(const std::string& address, const ClientOptions& options,
-                                                               Greeting greeting, SteadyTime deadline) {
+Result<std::shared_ptr<Http2Connection>> Http2Connection::open(const std::string& address,
+                                                               const ClientOptions& options,
+                                                               Greeting greeting,
+                                                               SteadyTime deadline) {
   const SteadyTime limit = std::min(deadline, steady_now() + options.connect_timeout);
   const Result<int> fd = connect_to(address, limit);
   if (!fd) return tl::unexpected<Error>(fd.error());
   std::shared_ptr<Http2Connection> connection(new Http2Connection(address, *fd, options));
   if (options.tls != nullptr && !address.starts_with("unix:")) {
-    // a host that took the connection is given the time of the call, as it is without TLS, where there is no other to ask
+    // a host that took the connection is given the time of the call, as it is without TLS, where
+    // there is no other to ask
     const SteadyTime until = greeting == Greeting::kFirst ? limit : deadline;
-    const Status ok = connection->socket_.secure(options.tls, certified_names(options.receiver, address), address, until);
+    const Status ok = connection->socket_.secure(
+        options.tls, certified_names(options.receiver, address), address, until);
     if (!ok) return tl::unexpected<Error>(ok.error());
   }
   connection->submit_settings();
@@ -130,9 +143,10 @@ Http2Connection::~Http2Connection() {
 }
 
 void Http2Connection::submit_settings() {
-  const std::array<nghttp2_settings_entry, 3> settings{{{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-                                                        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindow},
-                                                        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kMostMetadataBytes}}};
+  const std::array<nghttp2_settings_entry, 3> settings{
+      {{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindow},
+       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kMostMetadataBytes}}};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kWindow);
 }
@@ -148,7 +162,8 @@ Status Http2Connection::greet(SteadyTime deadline) {
   }
   held_back_ = false;
   if (!settled_) {
-    return tl::unexpected<Error>(lost(ErrorCode::kUnreachable, open ? "does not answer" : "closed the connection"));
+    return tl::unexpected<Error>(
+        lost(ErrorCode::kUnreachable, open ? "does not answer" : "closed the connection"));
   }
   return {};
 }
@@ -157,16 +172,21 @@ std::unique_ptr<Http2Call> Http2Connection::start(Http2Request request) {
   std::unique_ptr<Http2Call> call(new Http2Call(shared_from_this(), std::move(request)));
   const std::string token = to_base64(call->request_.token);
   std::string timeout;
-  if (call->request_.deadline < kNoDeadline) timeout = timeout_text(call->request_.deadline - steady_now());
-  std::vector<nghttp2_nv> headers{header(":method", "POST"), header(":scheme", "http"),
-                                  header(":path", call->request_.path), header(":authority", "sluice"),
-                                  header("te", "trailers"), header("content-type", "application/grpc"),
+  if (call->request_.deadline < kNoDeadline)
+    timeout = timeout_text(call->request_.deadline - steady_now());
+  std::vector<nghttp2_nv> headers{header(":method", "POST"),
+                                  header(":scheme", "http"),
+                                  header(":path", call->request_.path),
+                                  header(":authority", "sluice"),
+                                  header("te", "trailers"),
+                                  header("content-type", "application/grpc"),
                                   header("user-agent", "sluice")};
   if (!timeout.empty()) headers.push_back(header("grpc-timeout", timeout));
   if (!token.empty()) headers.push_back(header(kTokenKey, token));
   const nghttp2_data_provider body{{}, Callbacks::give_request};
   const Lock lock(mutex_);
-  call->stream_ = nghttp2_submit_request(session_, nullptr, headers.data(), headers.size(), &body, call.get());
+  call->stream_ =
+      nghttp2_submit_request(session_, nullptr, headers.data(), headers.size(), &body, call.get());
   call->is_open_ = call->stream_ >= 0;
   if (!call->is_open_) break_off(*call, ErrorCode::kUnreachable, nghttp2_strerror(call->stream_));
   else if (!send_pending()) break_off(*call, ErrorCode::kUnreachable, "closed the connection");
@@ -185,7 +205,8 @@ ReadState Http2Connection::read(Http2Call& call, std::string& message, SteadyTim
     }
     if (call.cancelled_) break_off(call, ErrorCode::kConnectionLost, "cancelled");
     else if (closed_) break_off(call, ErrorCode::kConnectionLost, "the connection broke");
-    else if (waited && steady_now() >= deadline) break_off(call, ErrorCode::kTimedOut, "no answer in time");
+    else if (waited && steady_now() >= deadline)
+      break_off(call, ErrorCode::kTimedOut, "no answer in time");
     else if (waited && steady_now() >= until) return ReadState::kNotYet;
     else take_turn(lock, std::min(until, deadline));
   }
@@ -235,19 +256,22 @@ void Http2Connection::wake_reader() {
 
 Http2Connection::Io Http2Connection::exchange(Lock& lock, SteadyTime until) {
   if (!send_pending()) return Io::kClosed;
-  const SteadyTime probe = (probed_ == SteadyTime{} ? heard_ + keepalive_ : probed_ + kProbeTimeout);
+  const SteadyTime probe =
+      (probed_ == SteadyTime{} ? heard_ + keepalive_ : probed_ + kProbeTimeout);
   std::array<pollfd, 2> ready{{{socket_.fd(), POLLIN, 0}, {wake_, POLLIN, 0}}};
   if (!unsent_.empty()) ready[0].events |= POLLOUT;
   const bool held = socket_.holds_bytes();
   lock.unlock();
-  const int found = poll(ready.data(), ready.size(), held ? 0 : poll_timeout(std::min(until, probe)));
+  const int found =
+      poll(ready.data(), ready.size(), held ? 0 : poll_timeout(std::min(until, probe)));
   lock.lock();
   if (found <= 0 && !held) return keep_alive() ? Io::kNothing : Io::kClosed;
   if ((ready[1].revents & POLLIN) != 0) {
     uint64_t woken = 0;
     (void)!::read(wake_, &woken, sizeof woken);
   }
-  if ((held || (ready[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) && !receive()) return Io::kClosed;
+  if ((held || (ready[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) && !receive())
+    return Io::kClosed;
   return send_pending() ? Io::kProgress : Io::kClosed;
 }
 
@@ -289,12 +313,11 @@ bool Http2Connection::send_pending() {
 bool Http2Connection::receive() {
   std::array<uint8_t, 65536> bytes;
   ssize_t size = 0;
-  do {
-    size = socket_.receive(bytes.data(), bytes.size());
-  } while (size < 0 && errno == EINTR);
+  do { size = socket_.receive(bytes.data(), bytes.size()); } while (size < 0 && errno == EINTR);
   if (size < 0 && errno == EAGAIN) return true;
   if (size > 1 && !settled_ && bytes[0] == kTlsAlert && bytes[1] == kTlsMajor) heard_tls_ = true;
-  if (size > 0 && nghttp2_session_mem_recv(session_, bytes.data(), static_cast<size_t>(size)) >= 0) {
+  if (size > 0 &&
+      nghttp2_session_mem_recv(session_, bytes.data(), static_cast<size_t>(size)) >= 0) {
     heard_ = steady_now();
     probed_ = SteadyTime{};
     return true;
@@ -306,7 +329,11 @@ bool Http2Connection::receive() {
 // The reason for a connection that came to nothing, or broke.
 Error Http2Connection::lost(ErrorCode code, std::string_view why) const {
   if (!heard_tls_) return {code, fmt::format("{}: {}", address_, why)};
-  return {ErrorCode::kAuthentication, fmt::format("{}: speaks TLS alone, and this host none: TLSType of its slurm.conf, or no ca_cert.pem beside it", address_)};
+  return {
+      ErrorCode::kAuthentication,
+      fmt::format(
+          "{}: speaks TLS alone, and this host none: TLSType of its slurm.conf, or no ca_cert.pem beside it",
+          address_)};
 }
 
 Http2Call::Http2Call(std::shared_ptr<Http2Connection> connection, Http2Request request)

@@ -1,8 +1,9 @@
-// A connection for gRPC calls, driven by the threads that wait for their answers: no thread of its own, no queue, no set-up that
-// outlasts it. A command asks few questions in its life, and gRPC's own client costs more than the questions.
-// Several calls may be open at once. One of the threads that wait then reads for all of them, and hands over when its own call has
-// what it waits for.
-// The protocol is nghttp2's; what the calls carry is gRPC's (grpc_reply.hpp). Internal to net. All functions are thread-safe.
+// A connection for gRPC calls, driven by the threads that wait for their answers: no thread of its
+// own, no queue, no set-up that outlasts it. A command asks few questions in its life, and gRPC's
+// own client costs more than the questions. Several calls may be open at once. One of the threads
+// that wait then reads for all of them, and hands over when its own call has what it waits for. The
+// protocol is nghttp2's; what the calls carry is gRPC's (grpc_reply.hpp). Internal to net. All
+// functions are thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -31,13 +32,19 @@ struct Http2Request {
 class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
  public:
   enum class Greeting {
-    kFirst,     // settings are exchanged before the first call: a host that takes connections and says nothing is
-                // unreachable, and another can be asked
-    kWithCall,  // they go with the first call, which saves a turn; such a host is one that does not answer in time
+    // settings are exchanged before the first call: a host that takes connections and says nothing
+    // is
+    kFirst,
+    // unreachable, and another can be asked
+    // they go with the first call, which saves a turn; such a host is one that does not answer in
+    // time
+    kWithCall,
   };
-  // Connects to `address`, by TLS where the options say whom to trust. Errors: kUnreachable, kAuthentication.
+  // Connects to `address`, by TLS where the options say whom to trust. Errors: kUnreachable,
+  // kAuthentication.
   [[nodiscard]] static Result<std::shared_ptr<Http2Connection>> open(const std::string& address,
-                                                                     const ClientOptions& options, Greeting greeting,
+                                                                     const ClientOptions& options,
+                                                                     Greeting greeting,
                                                                      SteadyTime deadline);
   Http2Connection(const Http2Connection&) = delete;
   Http2Connection& operator=(const Http2Connection&) = delete;
@@ -62,13 +69,15 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   [[nodiscard]] Status greet(SteadyTime deadline);
   [[nodiscard]] Error lost(ErrorCode code, std::string_view why) const;
 
-  // For the calls. All that follows is with the lock held; take_turn() and exchange() leave it while they wait.
+  // For the calls. All that follows is with the lock held; take_turn() and exchange() leave it
+  // while they wait.
   [[nodiscard]] ReadState read(Http2Call& call, std::string& message, SteadyTime until);
   void take_turn(Lock& lock, SteadyTime until);  // reads for all calls, or waits for who does
   void break_off(Http2Call& call, ErrorCode code, std::string_view why);
   void abandon(Http2Call& call);
   void wake_reader();
-  Io exchange(Lock& lock, SteadyTime until);  // sends what waits, then receives what comes until then
+  // sends what waits, then receives what comes until then
+  Io exchange(Lock& lock, SteadyTime until);
   [[nodiscard]] bool send_pending();
   [[nodiscard]] bool receive();
   [[nodiscard]] bool keep_alive();
@@ -100,10 +109,14 @@ class Http2Call {
   Http2Call& operator=(const Http2Call&) = delete;
   ~Http2Call();
 
-  // Waits until `until` for the next message of the reply. kEnd and kFailed are said again and again. One thread.
-  [[nodiscard]] ReadState read(std::string& message, SteadyTime until) { return connection_->read(*this, message, until); }
-  [[nodiscard]] const Error& error() const { return reply_.error(); }              // of kFailed
-  [[nodiscard]] const std::string& signature() const { return reply_.signature(); }  // of kEnd; empty: none came
+  // Waits until `until` for the next message of the reply. kEnd and kFailed are said again and
+  // again. One thread.
+  [[nodiscard]] ReadState read(std::string& message, SteadyTime until) {
+    return connection_->read(*this, message, until);
+  }
+  [[nodiscard]] const Error& error() const { return reply_.error(); }  // of kFailed
+  // of kEnd; empty: none came
+  [[nodiscard]] const std::string& signature() const { return reply_.signature(); }
 
   // Any thread: read() fails from now on.
   void cancel();

@@ -9,7 +9,8 @@ namespace sluice::net {
 std::string to_base64(std::string_view bytes) {
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // and the library's final zero
   const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
   text.resize(static_cast<size_t>(size));
   return text;
 }
@@ -19,7 +20,8 @@ std::string from_base64(std::string_view text) {
   while (padded.size() % 4 != 0) padded += '=';
   std::string bytes(padded.size() / 4 * 3, '\0');
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                   reinterpret_cast<const unsigned char*>(padded.data()), static_cast<int>(padded.size()));
+                                   reinterpret_cast<const unsigned char*>(padded.data()),
+                                   static_cast<int>(padded.size()));
   if (size < 0) return {};
   size_t fill = 0;  // which the library counts as bytes
   while (fill < padded.size() && padded[padded.size() - 1 - fill] == '=') ++fill;
@@ -32,7 +34,8 @@ std::string percent_decoded(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     unsigned value = 0;
     if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
+        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr ==
+            text.data() + i + 3) {
       out += static_cast<char>(value);
       i += 2;
     } else {

@@ -7,7 +7,8 @@
 namespace sluice::net {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
-[[nodiscard]] std::string from_base64(std::string_view text);  // padded or not; empty when it is none
+// padded or not; empty when it is none
+[[nodiscard]] std::string from_base64(std::string_view text);
 [[nodiscard]] std::string percent_decoded(std::string_view text);
 
 }  // namespace sluice::net

@@ -17,14 +17,19 @@ namespace sluice::net {
 namespace {
 
 constexpr int kMostTries = 600;  // of who is told to back off
-constexpr int kMostEarlyTries = 10;  // of whose token is older than the daemon: it was made before a restart, or the clock here is behind
+// of whose token is older than the daemon: it was made before a restart, or the clock here is
+// behind
+constexpr int kMostEarlyTries = 10;
 
 // A second, as Slurm's commands wait, and not the same for all who were told so.
-void wait_to_ask_again() { std::this_thread::sleep_for(std::chrono::milliseconds(1000 + random_number() % 250)); }
+void wait_to_ask_again() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000 + random_number() % 250));
+}
 
 // The request has not been looked at, and may be welcome with a new token.
 bool may_ask_again(const Error& error, int tries) {
-  return (is_back_off(error) && tries < kMostTries) || (is_older_than_daemon(error) && tries < kMostEarlyTries);
+  return (is_back_off(error) && tries < kMostTries) ||
+         (is_older_than_daemon(error) && tries < kMostEarlyTries);
 }
 
 using StartCall = std::function<Result<std::unique_ptr<Http2Call>>()>;
@@ -32,12 +37,15 @@ using StartCall = std::function<Result<std::unique_ptr<Http2Call>>()>;
 class BlockingStream final : public RawStream {
  public:
   // `again` begins the same call once more.
-  BlockingStream(std::unique_ptr<Http2Call> call, StartCall again) : call_(std::move(call)), again_(std::move(again)) {}
+  BlockingStream(std::unique_ptr<Http2Call> call, StartCall again)
+      : call_(std::move(call)), again_(std::move(again)) {}
 
   ReadState read(std::string& chunk, Duration wait) override {
     for (int tries = 1;; ++tries) {
-      const ReadState state = call_->read(chunk, wait < Duration(0) ? kNoDeadline : steady_now() + wait);
-      const bool refused = state == ReadState::kFailed && !begun_ && may_ask_again(call_->error(), tries);
+      const ReadState state =
+          call_->read(chunk, wait < Duration(0) ? kNoDeadline : steady_now() + wait);
+      const bool refused =
+          state == ReadState::kFailed && !begun_ && may_ask_again(call_->error(), tries);
       begun_ = begun_ || state == ReadState::kChunk;
       if (!refused) return state;
       wait_to_ask_again();
@@ -72,15 +80,18 @@ struct RpcClient::Impl {
     std::unique_ptr<Http2Call> call;
     std::string answer_key;
   };
-  // Starts the call on a connection to the address of this index. Errors: kUnreachable, kAuthentication.
-  [[nodiscard]] Result<Started> start(size_t index, std::string_view method, const std::string& request, SteadyTime deadline);
+  // Starts the call on a connection to the address of this index. Errors: kUnreachable,
+  // kAuthentication.
+  [[nodiscard]] Result<Started> start(size_t index, std::string_view method,
+                                      const std::string& request, SteadyTime deadline);
 
  private:
   // The one that there is, while it takes calls, or a new one.
   [[nodiscard]] Result<std::shared_ptr<Http2Connection>> connect(size_t index, SteadyTime deadline);
 
   std::mutex mutex_;
-  std::shared_ptr<Http2Connection> connection_;  // guarded by mutex_, as is the index of its address; null: there is none
+  // guarded by mutex_, as is the index of its address; null: there is none
+  std::shared_ptr<Http2Connection> connection_;
   size_t connected_ = 0;
 };
 
@@ -88,7 +99,8 @@ RpcClient::RpcClient(ClientOptions options) : impl_(std::make_shared<Impl>(std::
 
 RpcClient::~RpcClient() = default;
 
-Result<std::shared_ptr<Http2Connection>> RpcClient::Impl::connect(size_t index, SteadyTime deadline) {
+Result<std::shared_ptr<Http2Connection>> RpcClient::Impl::connect(size_t index,
+                                                                  SteadyTime deadline) {
   std::shared_ptr<Http2Connection> known;
   {
     const std::lock_guard lock(mutex_);
@@ -96,30 +108,36 @@ Result<std::shared_ptr<Http2Connection>> RpcClient::Impl::connect(size_t index, 
   }
   if (known != nullptr && known->takes_calls()) return known;
   const ClientOptions& options = endpoints.options();
-  const bool alone = endpoints.count() == 1 && deadline < kNoDeadline;  // no other to ask, and an end to the waiting
-  const auto greeting = alone ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
+  // no other to ask, and an end to the waiting
+  const bool alone = endpoints.count() == 1 && deadline < kNoDeadline;
+  const auto greeting =
+      alone ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
   auto fresh = Http2Connection::open(options.addresses[index], options, greeting, deadline);
   if (!fresh) return fresh;
-  if (options.exposes_token && (*fresh)->is_overheard()) options.exposes_token(options.addresses[index]);
+  if (options.exposes_token && (*fresh)->is_overheard())
+    options.exposes_token(options.addresses[index]);
   const std::lock_guard lock(mutex_);
-  known = std::exchange(connection_, *fresh);  // calls that are open on it keep it; else it dies outside the lock
+  // calls that are open on it keep it; else it dies outside the lock
+  known = std::exchange(connection_, *fresh);
   connected_ = index;
   return fresh;
 }
 
-Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::string_view method, const std::string& request,
+Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::string_view method,
+                                                        const std::string& request,
                                                         SteadyTime deadline) {
   Result<KeyedToken> token = endpoints.token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
   const auto connection = connect(index, deadline);
   if (!connection) return tl::unexpected<Error>(connection.error());
-  Started started{(*connection)->start({method_path(method), std::move(token->token), request, deadline}), std::move(token->answer_key)};
+  Started started{
+      (*connection)->start({method_path(method), std::move(token->token), request, deadline}),
+      std::move(token->answer_key)};
   endpoints.prefer(index);
   return started;
 }
 
-Result<std::string> RpcClient::call_raw(std::string_view method,
-                                        const std::string& request,
+Result<std::string> RpcClient::call_raw(std::string_view method, const std::string& request,
                                         Duration timeout) {
   for (int tries = 1;; ++tries) {
     Result<std::string> reply = call_once(method, request, timeout);
@@ -128,8 +146,7 @@ Result<std::string> RpcClient::call_raw(std::string_view method,
   }
 }
 
-Result<std::string> RpcClient::call_once(std::string_view method,
-                                         const std::string& request,
+Result<std::string> RpcClient::call_once(std::string_view method, const std::string& request,
                                          Duration timeout) {
   const ClientEndpoints& endpoints = impl_->endpoints;
   const SteadyTime deadline = deadline_after(timeout);
@@ -145,7 +162,8 @@ Result<std::string> RpcClient::call_once(std::string_view method,
       ReadState state = call.read(reply, kNoDeadline);
       if (state == ReadState::kChunk) state = call.read(more, kNoDeadline);
       if (state == ReadState::kEnd) {
-        const Status own = check_answer(started->answer_key, reply, call.signature(), endpoints.options().addresses[index]);
+        const Status own = check_answer(started->answer_key, reply, call.signature(),
+                                        endpoints.options().addresses[index]);
         if (!own) return tl::unexpected<Error>(own.error());
         return reply;
       }
@@ -166,7 +184,8 @@ Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
   for (size_t i = 0; i < endpoints.count(); ++i) {
     const size_t index = (first + i) % endpoints.count();
     auto started = impl_->start(index, method, request, kNoDeadline);
-    const auto again = [impl = impl_, index, method = std::string(method), request]() -> Result<std::unique_ptr<Http2Call>> {
+    const auto again = [impl = impl_, index, method = std::string(method),
+                        request]() -> Result<std::unique_ptr<Http2Call>> {
       auto fresh = impl->start(index, method, request, kNoDeadline);
       if (!fresh) return tl::unexpected<Error>(std::move(fresh.error()));
       return std::move(fresh->call);

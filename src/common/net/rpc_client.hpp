@@ -1,18 +1,20 @@
-// A client of an RpcServer that waits for its answers: one connection to the first of its addresses that answers.
+// A client of an RpcServer that waits for its answers: one connection to the first of its addresses
+// that answers.
 //
 //   RpcClient client({.addresses = {"ctl1:6817", "ctl2:6817"}, .auth = auth});
 //   Result<PingReply> reply = client.call<PingReply>(PingRequest{}, std::chrono::seconds(10));
 //
 // Errors of all calls, apart from those of the handler itself:
-//   kUnreachable     nothing was sent: no address could be resolved and connected to, or none of several answered
-//   kConnectionLost  the connection broke after the request was sent; it may or may not be done
-//   kTimedOut        no reply in time; it may or may not be done
-//   kAuthentication  no token could be made, or the server refused it
-//   kNotSupported    the server does not know the method
+//   kUnreachable     nothing was sent: no address could be resolved and connected to, or none of
+//   several answered kConnectionLost  the connection broke after the request was sent; it may or
+//   may not be done kTimedOut        no reply in time; it may or may not be done kAuthentication no
+//   token could be made, or the server refused it kNotSupported    the server does not know the
+//   method
 // Their texts name the address and cause, for logs; commands show the code's own sentence instead.
 // An address that cannot be reached is passed over for the next; nothing is ever sent twice.
-// It starts no thread and links no gRPC: what a command costs to start is what a user waits for. Daemons, which answer
-// others while they wait, use rpc/async_client.hpp. All functions are thread-safe.
+// It starts no thread and links no gRPC: what a command costs to start is what a user waits for.
+// Daemons, which answer others while they wait, use rpc/async_client.hpp. All functions are
+// thread-safe.
 #pragma once
 
 #include <memory>
@@ -78,8 +80,7 @@ class RpcClient {
   ~RpcClient();
 
   template <class Reply, class Request>
-  [[nodiscard]] Result<Reply> call(std::string_view method,
-                                   const Request& request,
+  [[nodiscard]] Result<Reply> call(std::string_view method, const Request& request,
                                    Duration timeout) {
     const Result<std::string> bytes = call_raw(method, wire::encode(request), timeout);
     if (!bytes) return tl::unexpected<Error>(bytes.error());
@@ -103,11 +104,13 @@ class RpcClient {
   }
 
   // The same on bytes, for messages that are passed on unread.
-  Result<std::string> call_raw(std::string_view method, const std::string& request, Duration timeout);
+  Result<std::string> call_raw(std::string_view method, const std::string& request,
+                               Duration timeout);
   Result<std::unique_ptr<RawStream>> open_raw(std::string_view method, const std::string& request);
 
  private:
-  Result<std::string> call_once(std::string_view method, const std::string& request, Duration timeout);
+  Result<std::string> call_once(std::string_view method, const std::string& request,
+                                Duration timeout);
 
   struct Impl;
   std::shared_ptr<Impl> impl_;  // streams know it, too

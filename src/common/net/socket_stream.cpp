@@ -18,9 +18,11 @@
 namespace sluice::net {
 namespace {
 
-// OpenSSL's own BIO for sockets writes with write(2): a peer that went away would end a command by SIGPIPE.
+// OpenSSL's own BIO for sockets writes with write(2): a peer that went away would end a command by
+// SIGPIPE.
 BIO_METHOD* socket_method() {
-  static BIO_METHOD* const method = [] {  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): BIO_new() takes it so
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): BIO_new() takes it so
+  static BIO_METHOD* const method = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
     BIO_meth_set_write(made, [](BIO* bio, const char* bytes, int size) {
       const int fd = *static_cast<const int*>(BIO_get_data(bio));
@@ -36,7 +38,8 @@ BIO_METHOD* socket_method() {
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
       return static_cast<int>(got);
     });
-    BIO_meth_set_ctrl(made, [](BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1L : 0L; });
+    BIO_meth_set_ctrl(
+        made, [](BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1L : 0L; });
     return made;
   }();
   return method;
@@ -47,17 +50,24 @@ Status broken_handshake(SSL* tls, const std::string& address) {
   const long verdict = SSL_get_verify_result(tls);
   const unsigned long code = ERR_peek_error();
   const int reason = ERR_GET_REASON(code);
-  const auto refuse = [&](const std::string& why) { return failure(ErrorCode::kAuthentication, fmt::format("{}: {}", address, why)); };
+  const auto refuse = [&](const std::string& why) {
+    return failure(ErrorCode::kAuthentication, fmt::format("{}: {}", address, why));
+  };
   if (verdict != X509_V_OK) {
-    const std::string why = why_not_valid(static_cast<int>(verdict), SSL_get0_peer_certificate(tls));
+    const std::string why =
+        why_not_valid(static_cast<int>(verdict), SSL_get0_peer_certificate(tls));
     ERR_clear_error();
     return refuse(why);
   }
-  if (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_UNEXPECTED_MESSAGE || reason == SSL_R_HTTP_REQUEST) {
+  if (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_UNEXPECTED_MESSAGE ||
+      reason == SSL_R_HTTP_REQUEST) {
     ERR_clear_error();
-    return refuse("speaks no TLS, which TLSType asks for here: nothing is sent to it in plain text");
+    return refuse(
+        "speaks no TLS, which TLSType asks for here: nothing is sent to it in plain text");
   }
-  if (code == 0) return failure(ErrorCode::kUnreachable, fmt::format("{}: closed the connection before TLS was set up", address));
+  if (code == 0)
+    return failure(ErrorCode::kUnreachable,
+                   fmt::format("{}: closed the connection before TLS was set up", address));
   return refuse("TLS: " + openssl_problem());
 }
 
@@ -73,7 +83,8 @@ SocketStream::~SocketStream() {
   ::close(fd_);
 }
 
-Status SocketStream::secure(const std::shared_ptr<TlsTrust>& trust, const std::vector<std::string>& names, const std::string& address,
+Status SocketStream::secure(const std::shared_ptr<TlsTrust>& trust,
+                            const std::vector<std::string>& names, const std::string& address,
                             SteadyTime until) {
   auto context = trust->context();
   if (!context) return tl::unexpected<Error>(std::move(context.error()));
@@ -90,11 +101,14 @@ Status SocketStream::secure(const std::shared_ptr<TlsTrust>& trust, const std::v
     const int result = SSL_connect(tls_);
     if (result == 1) break;
     const int wants = SSL_get_error(tls_, result);
-    if (wants != SSL_ERROR_WANT_READ && wants != SSL_ERROR_WANT_WRITE) return broken_handshake(tls_, address);
+    if (wants != SSL_ERROR_WANT_READ && wants != SSL_ERROR_WANT_WRITE)
+      return broken_handshake(tls_, address);
     pollfd ready{fd_, static_cast<short>(wants == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT), 0};
     ::poll(&ready, 1, poll_timeout(until));
-    if (steady_now() >= until) {  // though bytes come: one that sends them drop by drop would never be done
-      return failure(ErrorCode::kUnreachable, fmt::format("{}: takes connections, but sets up no TLS", address));
+    if (steady_now() >= until) {
+      // though bytes come: one that sends them drop by drop would never be done
+      return failure(ErrorCode::kUnreachable,
+                     fmt::format("{}: takes connections, but sets up no TLS", address));
     }
   }
   if (Status known = check_names(SSL_get0_peer_certificate(tls_), names); !known) {
@@ -107,11 +121,8 @@ ssize_t SocketStream::outcome(int result) {
   if (result > 0) return result;
   switch (SSL_get_error(tls_, result)) {
     case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE:
-      errno = EAGAIN;
-      return -1;
-    case SSL_ERROR_ZERO_RETURN:
-      return 0;
+    case SSL_ERROR_WANT_WRITE: errno = EAGAIN; return -1;
+    case SSL_ERROR_ZERO_RETURN: return 0;
     default:
       ERR_clear_error();
       errno = ECONNRESET;

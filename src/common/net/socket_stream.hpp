@@ -20,9 +20,12 @@ class SocketStream {
   SocketStream& operator=(const SocketStream&) = delete;
   ~SocketStream();
 
-  // From here on all is encrypted, to a peer that `trust` believes to have one of `names`. Before anything is sent.
-  // Errors: kUnreachable when it does not come about in time, kAuthentication when the peer is not to be believed or speaks no TLS.
-  [[nodiscard]] Status secure(const std::shared_ptr<TlsTrust>& trust, const std::vector<std::string>& names, const std::string& address, SteadyTime until);
+  // From here on all is encrypted, to a peer that `trust` believes to have one of `names`. Before
+  // anything is sent. Errors: kUnreachable when it does not come about in time, kAuthentication
+  // when the peer is not to be believed or speaks no TLS.
+  [[nodiscard]] Status secure(const std::shared_ptr<TlsTrust>& trust,
+                              const std::vector<std::string>& names, const std::string& address,
+                              SteadyTime until);
 
   // Others can read what goes over it.
   [[nodiscard]] bool is_overheard() const;

@@ -20,7 +20,8 @@ constexpr int kWaitSeconds = 2;  // for each server, once: somebody waits for th
 // Without a host the record says that there is none.
 bool is_host(std::string_view name) {
   const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
   };
   return !name.empty() && name.front() != '.' && std::ranges::all_of(name, fits);
 }
@@ -39,12 +40,14 @@ class MessageReader {
     const size_t from = at_;
     skip(2);
     if (!good_) return 0;
-    return static_cast<uint16_t>(static_cast<uint8_t>(message_[from]) << 8 | static_cast<uint8_t>(message_[from + 1]));
+    return static_cast<uint16_t>(static_cast<uint8_t>(message_[from]) << 8 |
+                                 static_cast<uint8_t>(message_[from + 1]));
   }
   std::string name() {
     char text[NS_MAXDNAME];
     const auto* const bytes = reinterpret_cast<const unsigned char*>(message_.data());
-    const int length = good_ ? dn_expand(bytes, bytes + message_.size(), bytes + at_, text, sizeof text) : -1;
+    const int length =
+        good_ ? dn_expand(bytes, bytes + message_.size(), bytes + at_, text, sizeof text) : -1;
     good_ = length >= 0;
     if (!good_) return {};
     skip(static_cast<size_t>(length));
@@ -78,7 +81,10 @@ std::vector<SrvRecord> parse_srv_answer(std::string_view message) {
     const uint16_t length = reader.number();
     const size_t begin = reader.place();
     if (type == ns_t_srv && space == ns_c_in) {
-      SrvRecord record{.priority = reader.number(), .weight = reader.number(), .port = reader.number(), .host = {}};
+      SrvRecord record{.priority = reader.number(),
+                       .weight = reader.number(),
+                       .port = reader.number(),
+                       .host = {}};
       record.host = reader.name();
       if (!reader.good() || reader.place() != begin + length) break;
       if (is_host(record.host) && record.port != 0) records.push_back(std::move(record));
@@ -89,13 +95,16 @@ std::vector<SrvRecord> parse_srv_answer(std::string_view message) {
   return records;
 }
 
-std::vector<std::string> order_servers(std::vector<SrvRecord> records, const std::function<uint64_t(uint64_t)>& draw) {
+std::vector<std::string> order_servers(std::vector<SrvRecord> records,
+                                       const std::function<uint64_t(uint64_t)>& draw) {
   std::vector<std::string> out;
   // those without weight come first, so that a draw of 0 can be theirs
-  std::ranges::stable_sort(records, {}, [](const SrvRecord& one) { return std::pair(one.priority, one.weight); });
+  std::ranges::stable_sort(
+      records, {}, [](const SrvRecord& one) { return std::pair(one.priority, one.weight); });
   while (!records.empty()) {
     uint64_t sum = 0;
-    const auto end = std::ranges::find_if(records, [&](const SrvRecord& one) { return one.priority != records.front().priority; });
+    const auto end = std::ranges::find_if(
+        records, [&](const SrvRecord& one) { return one.priority != records.front().priority; });
     std::for_each(records.begin(), end, [&](const SrvRecord& one) { sum += one.weight; });
     uint64_t drawn = draw(sum);
     auto chosen = records.begin();
@@ -117,15 +126,17 @@ std::vector<std::string> controllers_in_dns() {
   std::vector<SrvRecord> records;
   std::vector<unsigned char> answer(NS_MAXMSG);
   for (char** domain = state.dnsrch; *domain != nullptr && records.empty(); ++domain) {
-    const int size =
-        res_nquerydomain(&state, kService, *domain, ns_c_in, ns_t_srv, answer.data(), static_cast<int>(answer.size()));
-    if (size < 0 && state.res_h_errno == TRY_AGAIN) break;  // nor would a server answer for the others
+    const int size = res_nquerydomain(&state, kService, *domain, ns_c_in, ns_t_srv, answer.data(),
+                                      static_cast<int>(answer.size()));
+    // nor would a server answer for the others
+    if (size < 0 && state.res_h_errno == TRY_AGAIN) break;
     if (size <= 0) continue;
     const size_t arrived = std::min(static_cast<size_t>(size), answer.size());
     records = parse_srv_answer({reinterpret_cast<const char*>(answer.data()), arrived});
   }
   res_nclose(&state);
-  return order_servers(std::move(records), [](uint64_t most) { return random_number() % (most + 1); });
+  return order_servers(std::move(records),
+                       [](uint64_t most) { return random_number() % (most + 1); });
 }
 
 }  // namespace sluice::net

@@ -1,4 +1,5 @@
-// Controllers that the DNS names, for who has no slurm.conf and was told of none: SRV records of _slurmctld._tcp (RFC 2782).
+// Controllers that the DNS names, for who has no slurm.conf and was told of none: SRV records of
+// _slurmctld._tcp (RFC 2782).
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,13 @@ struct SrvRecord {
 // The SRV records of an answer as it came. What makes no sense ends it: those before count.
 [[nodiscard]] std::vector<SrvRecord> parse_srv_answer(std::string_view message);
 
-// "HOST:PORT" in the order in which they are to be asked. `draw(n)` gives a number from 0 to n, both included, by chance.
-[[nodiscard]] std::vector<std::string> order_servers(std::vector<SrvRecord> records, const std::function<uint64_t(uint64_t)>& draw);
+// "HOST:PORT" in the order in which they are to be asked. `draw(n)` gives a number from 0 to n,
+// both included, by chance.
+[[nodiscard]] std::vector<std::string> order_servers(std::vector<SrvRecord> records,
+                                                     const std::function<uint64_t(uint64_t)>& draw);
 
-// Asks in the search domains of resolv.conf, in their order, up to one that has such records. Empty: none has.
+// Asks in the search domains of resolv.conf, in their order, up to one that has such records.
+// Empty: none has.
 [[nodiscard]] std::vector<std::string> controllers_in_dns();
 
 }  // namespace sluice::net

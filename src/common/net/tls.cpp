@@ -17,7 +17,8 @@ namespace sluice::net {
 namespace {
 
 constexpr size_t kMostFileBytes = 1 << 20;
-constexpr const char* kGroups = "P-256:X25519:P-384";  // the one first that gRPC's servers take: another costs a turn more
+// the one first that gRPC's servers take: another costs a turn more
+constexpr const char* kGroups = "P-256:X25519:P-384";
 constexpr unsigned char kProtocols[] = "\x02h2";  // what gRPC's servers want to be asked for
 
 void free_chain(STACK_OF(X509) * chain) { sk_X509_pop_free(chain, X509_free); }
@@ -26,7 +27,9 @@ using ChainPtr = std::unique_ptr<STACK_OF(X509), FreedBy<free_chain>>;
 tl::unexpected<Error> bad_file(const std::string& path, std::string_view why) {
   return failure(ErrorCode::kInvalidConfig, fmt::format("TLS: CA certificate {}: {}", path, why));
 }
-tl::unexpected<Error> refuse(std::string text) { return failure(ErrorCode::kAuthentication, std::move(text)); }
+tl::unexpected<Error> refuse(std::string text) {
+  return failure(ErrorCode::kAuthentication, std::move(text));
+}
 
 bool is_named(X509* certificate, const std::string& name) {
   return X509_check_host(certificate, name.data(), name.size(), 0, nullptr) == 1 ||
@@ -38,8 +41,10 @@ std::string names_in(X509* certificate) {
   std::vector<std::string> names;
   char text[256] = {};
   const X509_NAME* subject = X509_get_subject_name(certificate);
-  if (X509_NAME_get_text_by_NID(subject, NID_commonName, text, sizeof text) > 0) names.emplace_back(text);
-  const NamesPtr more(static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  if (X509_NAME_get_text_by_NID(subject, NID_commonName, text, sizeof text) > 0)
+    names.emplace_back(text);
+  const NamesPtr more(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   for (int i = 0; more != nullptr && i < sk_GENERAL_NAME_num(more.get()); ++i) {
     const GENERAL_NAME* one = sk_GENERAL_NAME_value(more.get(), i);
     if (one->type != GEN_DNS) continue;
@@ -54,7 +59,8 @@ std::string names_in(X509* certificate) {
 FileStamp stamp_of(const std::string& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) return {};
-  return {about.st_ino, about.st_mtim.tv_sec * INT64_C(1'000'000'000) + about.st_mtim.tv_nsec, about.st_size};
+  return {about.st_ino, about.st_mtim.tv_sec * INT64_C(1'000'000'000) + about.st_mtim.tv_nsec,
+          about.st_size};
 }
 
 std::vector<std::string> certified_names(std::string_view receiver, std::string_view address) {
@@ -92,10 +98,12 @@ Status TlsTrust::refresh() {
   if (fresh == nullptr) return keep_or(openssl_problem());
   X509_STORE* store = SSL_CTX_get_cert_store(fresh.get());
   for (const CertificatePtr& root : roots) X509_STORE_add_cert(store, root.get());
-  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);  // what the site names as its CA need not be a root
+  // what the site names as its CA need not be a root
+  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   SSL_CTX_set_verify(fresh.get(), SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_min_proto_version(fresh.get(), TLS1_3_VERSION);
-  SSL_CTX_set_mode(fresh.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_mode(fresh.get(),
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set1_groups_list(fresh.get(), kGroups);
   SSL_CTX_set_session_cache_mode(fresh.get(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(fresh.get(), TlsPeer::keep);
@@ -128,7 +136,8 @@ int TlsPeer::keep(SSL* tls, SSL_SESSION* session) {
   const auto* self = static_cast<const TlsPeer*>(SSL_get_app_data(tls));
   TlsTrust::Session kept(session);
   const std::lock_guard lock(self->trust->mutex_);
-  if (self->context == self->trust->context_) self->trust->sessions_.insert_or_assign(self->name, std::move(kept));
+  if (self->context == self->trust->context_)
+    self->trust->sessions_.insert_or_assign(self->name, std::move(kept));
   return 1;
 }
 
@@ -146,7 +155,8 @@ Status TlsTrust::check_chain(std::string_view chain, const std::vector<std::stri
   const ChainPtr between(sk_X509_new_null());
   for (size_t i = 1; i < shown.size(); ++i) sk_X509_push(between.get(), shown[i].release());
   const StoreContextPtr check(X509_STORE_CTX_new());
-  if (X509_STORE_CTX_init(check.get(), SSL_CTX_get_cert_store(trusted->get()), shown[0].get(), between.get()) != 1) {
+  if (X509_STORE_CTX_init(check.get(), SSL_CTX_get_cert_store(trusted->get()), shown[0].get(),
+                          between.get()) != 1) {
     return refuse("TLS: " + openssl_problem());
   }
   X509_STORE_CTX_set_default(check.get(), "ssl_server");
@@ -161,13 +171,16 @@ Status check_names(X509* certificate, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (is_named(certificate, name)) return {};
   }
-  return refuse(fmt::format("TLS: the certificate is that of {}, and none of {}", names_in(certificate), fmt::join(names, ", ")));
+  return refuse(fmt::format("TLS: the certificate is that of {}, and none of {}",
+                            names_in(certificate), fmt::join(names, ", ")));
 }
 
 std::string why_not_valid(int code, const X509* certificate) {
   switch (code) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
-      return fmt::format("TLS: the certificate has expired{}", certificate != nullptr ? ": it was valid until " + expiry_of(certificate) : "");
+      return fmt::format(
+          "TLS: the certificate has expired{}",
+          certificate != nullptr ? ": it was valid until " + expiry_of(certificate) : "");
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return "TLS: the certificate is not valid yet; check the clocks of both hosts";
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
@@ -175,9 +188,12 @@ std::string why_not_valid(int code, const X509* certificate) {
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-      return fmt::format("TLS: the certificate is not of the CA that is trusted here (ca_cert_file): {}", X509_verify_cert_error_string(code));
+      return fmt::format(
+          "TLS: the certificate is not of the CA that is trusted here (ca_cert_file): {}",
+          X509_verify_cert_error_string(code));
     default:
-      return fmt::format("TLS: the certificate is not valid: {}", X509_verify_cert_error_string(code));
+      return fmt::format("TLS: the certificate is not valid: {}",
+                         X509_verify_cert_error_string(code));
   }
 }
 

@@ -1,5 +1,6 @@
-// Whom a client believes that speaks TLS: who shows a certificate which the site's CA has signed, which is valid now, and which names
-// the daemon that was meant. OpenSSL is set up at the first use: where nothing is encrypted it costs nothing.
+// Whom a client believes that speaks TLS: who shows a certificate which the site's CA has signed,
+// which is valid now, and which names the daemon that was meant. OpenSSL is set up at the first
+// use: where nothing is encrypted it costs nothing.
 #pragma once
 
 #include <map>
@@ -27,12 +28,15 @@ struct FileStamp {
 };
 [[nodiscard]] FileStamp stamp_of(const std::string& path);
 
-// Under which names the daemon `receiver` (kController or a node) at `address` may be certified: the controller as "slurmctld", a node by its
-// name or as "slurmd", each by the host of its address, too. What names another is refused, though the CA has signed it.
-[[nodiscard]] std::vector<std::string> certified_names(std::string_view receiver, std::string_view address);
+// Under which names the daemon `receiver` (kController or a node) at `address` may be certified:
+// the controller as "slurmctld", a node by its name or as "slurmd", each by the host of its
+// address, too. What names another is refused, though the CA has signed it.
+[[nodiscard]] std::vector<std::string> certified_names(std::string_view receiver,
+                                                       std::string_view address);
 
-// The CA's file is read again when it has changed. A second connection to a peer goes on where the first one began, without the certificate: it
-// was seen, and the tickets for that are in this process's memory alone. Thread-safe.
+// The CA's file is read again when it has changed. A second connection to a peer goes on where the
+// first one began, without the certificate: it was seen, and the tickets for that are in this
+// process's memory alone. Thread-safe.
 class TlsTrust {
  public:
   // Errors: kInvalidConfig naming the file and what is wrong with it.
@@ -44,8 +48,8 @@ class TlsTrust {
   [[nodiscard]] Result<std::shared_ptr<SSL_CTX>> context();
   // The CA's certificates as in the file. Errors: as open().
   [[nodiscard]] Result<std::string> roots();
-  // Whether `chain` (PEM, the peer's own certificate first) is one to believe. No names: whosever it is. Errors: kAuthentication, as
-  // check_names and for what is not of this CA or not valid now.
+  // Whether `chain` (PEM, the peer's own certificate first) is one to believe. No names: whosever
+  // it is. Errors: kAuthentication, as check_names and for what is not of this CA or not valid now.
   [[nodiscard]] Status check_chain(std::string_view chain, const std::vector<std::string>& names);
 
  private:
@@ -70,7 +74,8 @@ struct TlsPeer {
   std::shared_ptr<TlsTrust> trust;
   std::shared_ptr<SSL_CTX> context;  // of trust
   std::string name;                  // address and the names that it may be certified under
-  // Before the handshake: takes up the last session with this peer, where there is one, and keeps those that come.
+  // Before the handshake: takes up the last session with this peer, where there is one, and keeps
+  // those that come.
   void resume(SSL* tls);
   static int keep(SSL* tls, ssl_session_st* session);  // OpenSSL's callback
 };

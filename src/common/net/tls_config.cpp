@@ -20,7 +20,9 @@ std::string value_of(const ClusterConfig& config, const char* key) {
   return found == config.values.end() ? "" : found->second;
 }
 
-std::vector<std::string> parameters_of(const ClusterConfig& config) { return split_list(value_of(config, "TLSParameters")); }
+std::vector<std::string> parameters_of(const ClusterConfig& config) {
+  return split_list(value_of(config, "TLSParameters"));
+}
 
 std::string ca_file(const ClusterConfig& config) {
   const auto named = option_value(parameters_of(config), "ca_cert_file");
@@ -35,7 +37,9 @@ bool uses_tls(const ClusterConfig& config) {
 }
 
 bool names_tls_files(const ClusterConfig& config) {
-  const auto is_file = [](const std::string& one) { return one.find("_file=") != std::string::npos; };
+  const auto is_file = [](const std::string& one) {
+    return one.find("_file=") != std::string::npos;
+  };
   return std::ranges::any_of(parameters_of(config), is_file);
 }
 
@@ -57,7 +61,8 @@ TlsFiles agent_tls_files(const ClusterConfig& config, const NodeConfig& self) {
   const std::vector<std::string> parameters = parameters_of(config);
   const auto certificate = option_value(parameters, "slurmd_cert_file");
   const auto key = option_value(parameters, "slurmd_cert_key_file");
-  return {ca_file(config), node_path(certificate.value_or(beside(config.config_path, kAgentCertificate)), self),
+  return {ca_file(config),
+          node_path(certificate.value_or(beside(config.config_path, kAgentCertificate)), self),
           node_path(key.value_or(beside(config.config_path, kAgentKey)), self)};
 }
 

@@ -1,5 +1,6 @@
-// Where slurm.conf says that connections are encrypted (TLSType=tls/s2n), and which files of TLSParameters that takes. A file that is
-// not named stands beside slurm.conf under Slurm's name for it; the CA's may also be named by $SLURM_CA_CERT_FILE.
+// Where slurm.conf says that connections are encrypted (TLSType=tls/s2n), and which files of
+// TLSParameters that takes. A file that is not named stands beside slurm.conf under Slurm's name
+// for it; the CA's may also be named by $SLURM_CA_CERT_FILE.
 #pragma once
 
 #include <memory>
@@ -32,12 +33,12 @@ struct TlsFiles {
 // %n and %h in their names are the node's.
 [[nodiscard]] TlsFiles agent_tls_files(const ClusterConfig& config, const NodeConfig& self);
 
-// Whom a client of this cluster believes; null where nothing is encrypted. Errors: as TlsTrust::open.
+// Whom a client of this cluster believes; null where nothing is encrypted. Errors: as
+// TlsTrust::open.
 [[nodiscard]] Result<std::shared_ptr<TlsTrust>> tls_trust(const ClusterConfig& config);
 
-
-// The same for who has no configuration yet: what says that the controller speaks TLS is that this host has its CA's certificate, where
-// usual_ca_file() is. Null: there is none.
+// The same for who has no configuration yet: what says that the controller speaks TLS is that this
+// host has its CA's certificate, where usual_ca_file() is. Null: there is none.
 [[nodiscard]] Result<std::shared_ptr<TlsTrust>> local_tls_trust(const std::string& config_path);
 
 }  // namespace sluice::net

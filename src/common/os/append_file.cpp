@@ -25,21 +25,27 @@ bool is_trusted_link(const std::string& path) {
   return ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && is_trusted(link.st_uid);
 }
 
-// Whether a file of `owner` belongs in its folder: the folder is his, or nobody has put it there but root or this user.
+// Whether a file of `owner` belongs in its folder: the folder is his, or nobody has put it there
+// but root or this user.
 bool belongs_there(const std::string& path, uid_t owner) {
   const size_t slash = path.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
   struct stat found {};
   if (::stat(folder.c_str(), &found) != 0) return false;
-  return found.st_uid == owner || (is_trusted(found.st_uid) && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0);
+  return found.st_uid == owner ||
+         (is_trusted(found.st_uid) && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0);
 }
 
 // Empty: the file may be written, where it is to be `heir`'s.
 std::string_view fault_of(const struct stat& file, const std::string& path, uid_t heir) {
   if (S_ISDIR(file.st_mode)) return "Is a directory";
-  if (!S_ISREG(file.st_mode)) return is_trusted(file.st_uid) ? "" : "it is another user's device or pipe";
+  if (!S_ISREG(file.st_mode))
+    return is_trusted(file.st_uid) ? "" : "it is another user's device or pipe";
   if (file.st_nlink > 1) return "the file has a second name (a hard link)";
-  if (!is_trusted(file.st_uid) && file.st_uid != heir && !belongs_there(path, file.st_uid)) return "the file is another user's";
+  if (!is_trusted(file.st_uid) && file.st_uid != heir && !belongs_there(path, file.st_uid))
+    return "the file is another user's";
   return "";
 }
 
@@ -53,7 +59,8 @@ Result<int> open_file(const std::string& path, int flags, uid_t heir) {
   }
   if (fd < 0) return refused(path, errno_text(errno));
   struct stat file {};
-  const std::string_view fault = ::fstat(fd, &file) == 0 ? fault_of(file, path, heir) : errno_text(errno);
+  const std::string_view fault =
+      ::fstat(fd, &file) == 0 ? fault_of(file, path, heir) : errno_text(errno);
   if (fault.empty()) return fd;
   ::close(fd);
   return refused(path, fault);
@@ -73,7 +80,9 @@ Status give(const std::string& path, uint32_t uid, uint32_t gid) {
 
 }  // namespace
 
-Result<int> open_daemon_file(const std::string& path, int flags) { return open_file(path, flags, ::geteuid()); }
+Result<int> open_daemon_file(const std::string& path, int flags) {
+  return open_file(path, flags, ::geteuid());
+}
 
 Status give_daemon_files(const std::vector<std::string>& paths, uint32_t uid, uint32_t gid) {
   for (const std::string& path : paths) {

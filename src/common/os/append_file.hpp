@@ -1,5 +1,5 @@
-// Files that a daemon writes at paths of its configuration: its log, its PID file. Their folder may be another's, who could
-// have put a link there to a file that only the daemon may write.
+// Files that a daemon writes at paths of its configuration: its log, its PID file. Their folder may
+// be another's, who could have put a link there to a file that only the daemon may write.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,19 @@
 
 namespace sluice {
 
-// Opens the file at `path` with `flags` (open(2)), made where it is not there: for its owner to write, for all to read.
-// Refused are a link that neither root nor this process's user made; a file with a second name; one that is neither
-// root's, nor this user's, nor of its folder's owner, where others than root and this user may have put it there; a folder.
-// Errors: kPathMissing, with path and reason.
+// Opens the file at `path` with `flags` (open(2)), made where it is not there: for its owner to
+// write, for all to read. Refused are a link that neither root nor this process's user made; a file
+// with a second name; one that is neither root's, nor this user's, nor of its folder's owner, where
+// others than root and this user may have put it there; a folder. Errors: kPathMissing, with path
+// and reason.
 [[nodiscard]] Result<int> open_daemon_file(const std::string& path, int flags);
 
-// Files that were opened so, or not yet made, become those of `uid`: before a daemon stops being root, which opens them after
-// that. Those that are this user's already stay so, wherever they are: an earlier start gave them. No-op for empty names and for
-// what is no file (/dev/null). Errors: as above.
-[[nodiscard]] Status give_daemon_files(const std::vector<std::string>& paths, uint32_t uid, uint32_t gid);
+// Files that were opened so, or not yet made, become those of `uid`: before a daemon stops being
+// root, which opens them after that. Those that are this user's already stay so, wherever they are:
+// an earlier start gave them. No-op for empty names and for what is no file (/dev/null). Errors: as
+// above.
+[[nodiscard]] Status give_daemon_files(const std::vector<std::string>& paths, uint32_t uid,
+                                       uint32_t gid);
 
 // A file that grows by whole lines.
 class AppendFile {

@@ -6,7 +6,8 @@
 
 namespace sluice {
 
-// Pointers into `words`, then a null one. Good while `words` is neither changed nor gone; the callee writes nothing.
+// Pointers into `words`, then a null one. Good while `words` is neither changed nor gone; the
+// callee writes nothing.
 [[nodiscard]] inline std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
   out.reserve(words.size() + 1);

@@ -10,7 +10,8 @@
 namespace sluice {
 
 [[nodiscard]] inline Time modified(const struct stat& file) {
-  return Time(std::chrono::seconds(file.st_mtim.tv_sec) + std::chrono::microseconds(file.st_mtim.tv_nsec / 1000));
+  return Time(std::chrono::seconds(file.st_mtim.tv_sec) +
+              std::chrono::microseconds(file.st_mtim.tv_nsec / 1000));
 }
 
 }  // namespace sluice

@@ -1,15 +1,16 @@
-// Which errors of a call mean that the other side is away or not ready: the same call may go well a little later.
+// Which errors of a call mean that the other side is away or not ready: the same call may go well a
+// little later.
 #pragma once
 
 #include "common/base/error_code.hpp"
 
 namespace sluice {
 
-// With kConnectionLost and kTimedOut it is not known whether the call was done: repeat only what changes
-// nothing when repeated.
+// With kConnectionLost and kTimedOut it is not known whether the call was done: repeat only what
+// changes nothing when repeated.
 [[nodiscard]] constexpr bool is_away(ErrorCode code) {
-  return code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost || code == ErrorCode::kTimedOut ||
-         code == ErrorCode::kRetry;
+  return code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost ||
+         code == ErrorCode::kTimedOut || code == ErrorCode::kRetry;
 }
 
 }  // namespace sluice

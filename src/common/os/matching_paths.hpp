@@ -6,7 +6,8 @@
 
 namespace sluice {
 
-// In the order of their names; none where the wildcards (* ? [) fit nothing. Without any, it is the path itself, there or not.
+// In the order of their names; none where the wildcards (* ? [) fit nothing. Without any, it is the
+// path itself, there or not.
 [[nodiscard]] std::vector<std::string> matching_paths(const std::string& pattern);
 
 }  // namespace sluice

@@ -12,7 +12,8 @@ std::vector<pid_t> other_processes() {
   std::vector<pid_t> found;
   DIR* folder = ::opendir("/proc");
   if (folder == nullptr) return found;
-  while (const dirent* entry = ::readdir(folder)) {  // NOLINT(concurrency-mt-unsafe): nobody else reads this stream
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody else reads this stream
+  while (const dirent* entry = ::readdir(folder)) {
     const pid_t pid = std::atoi(entry->d_name);
     if (pid > 1 && pid != ::getpid()) found.push_back(pid);
   }

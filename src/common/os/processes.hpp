@@ -11,8 +11,8 @@ namespace sluice {
 // All but this one and the first.
 [[nodiscard]] std::vector<pid_t> other_processes();
 
-// Sends the signal to a process that is_meant(). That is asked again through a descriptor of it: its number may be another's in the
-// next moment. False: it is not meant, or gone.
+// Sends the signal to a process that is_meant(). That is asked again through a descriptor of it:
+// its number may be another's in the next moment. False: it is not meant, or gone.
 bool signal_if(pid_t pid, int signal, const std::function<bool()>& is_meant);
 
 }  // namespace sluice

@@ -14,9 +14,11 @@ namespace sluice {
 namespace {
 
 bool write_fresh(const std::string& path, std::string_view bytes, const FileWriting& how) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, how.mode);
+  const int fd =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, how.mode);
   if (fd < 0) return false;
-  const bool good = ::fchmod(fd, how.mode) == 0 && write_all(fd, bytes) && (!how.flush || ::fsync(fd) == 0);
+  const bool good =
+      ::fchmod(fd, how.mode) == 0 && write_all(fd, bytes) && (!how.flush || ::fsync(fd) == 0);
   const int why = errno;
   const bool closed = ::close(fd) == 0;
   if (!good) errno = why;
@@ -49,7 +51,8 @@ Status replace_file(const std::string& path, std::string_view bytes, const FileW
     if (how.flush) flush_folder_of(path);
     return {};
   }
-  auto error = failure(ErrorCode::kPathMissing, fmt::format("cannot write {}: {}", path, errno_text(errno)));
+  auto error =
+      failure(ErrorCode::kPathMissing, fmt::format("cannot write {}: {}", path, errno_text(errno)));
   ::unlink(fresh.c_str());  // a full disk needs the room
   return error;
 }

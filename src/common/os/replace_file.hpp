@@ -15,12 +15,15 @@ inline constexpr std::string_view kUnfinishedFile = ".new";
 
 struct FileWriting {
   mode_t mode = 0600;  // whatever the umask
-  bool flush = false;  // the file and its name are on the disk on return: it outlives a crash of the host, too
+  // the file and its name are on the disk on return: it outlives a crash of the host, too
+  bool flush = false;
 };
 
 // Writes the bytes beside `path` and moves them there; one writer of a path at a time, in a
-// folder where nobody else makes files. Error: kPathMissing, with the path and the reason; the file that was there is there still.
-[[nodiscard]] Status replace_file(const std::string& path, std::string_view bytes, const FileWriting& how = {});
+// folder where nobody else makes files. Error: kPathMissing, with the path and the reason; the file
+// that was there is there still.
+[[nodiscard]] Status replace_file(const std::string& path, std::string_view bytes,
+                                  const FileWriting& how = {});
 // All of them, over short writes and signals. False with errno.
 [[nodiscard]] bool write_all(int fd, std::string_view bytes);
 

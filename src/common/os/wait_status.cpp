@@ -14,7 +14,9 @@ std::optional<int> wait_for_child(pid_t child) {
   return status;
 }
 
-int shell_code(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+int shell_code(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 int worse_of_tasks(int a, int b) {
   const bool killed = WIFSIGNALED(b);

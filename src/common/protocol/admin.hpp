@@ -227,14 +227,15 @@ struct QueryStatisticsReply {
   Time since = kNoTime;
   uint32_t server_threads = 0;
   uint64_t messages_waiting = 0;  // orders to nodes under way
-  uint64_t jobs_submitted = 0, jobs_started = 0, jobs_completed = 0, jobs_canceled = 0, jobs_failed = 0;
+  uint64_t jobs_submitted = 0, jobs_started = 0, jobs_completed = 0, jobs_canceled = 0,
+           jobs_failed = 0;
   uint64_t jobs_pending = 0, jobs_running = 0;
   Time states_time = kNoTime;
-  CycleCounts cycles;             // every pass
-  CycleCounts backfill;           // those in which a job had to wait for nodes
-  uint64_t backfilled = 0;        // started while a job of higher priority waited; since the reset
-  uint64_t backfilled_ever = 0;   // since the start
-  uint64_t clock_us = 0;          // 1000 looks at the clock
+  CycleCounts cycles;            // every pass
+  CycleCounts backfill;          // those in which a job had to wait for nodes
+  uint64_t backfilled = 0;       // started while a job of higher priority waited; since the reset
+  uint64_t backfilled_ever = 0;  // since the start
+  uint64_t clock_us = 0;         // 1000 looks at the clock
   std::vector<CallCount> by_method, by_user;
   template <class V>
   static void describe(V&& field) {

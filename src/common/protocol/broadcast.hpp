@@ -1,8 +1,8 @@
 // sbcast and srun --bcast: files for the nodes of a job.
 //
-// The command gets a ticket from the controller, then gives one block after another to a node's agent,
-// which passes each on to all nodes of the ticket. Every agent checks the ticket itself; a process that
-// is the user (never the agent) writes the file.
+// The command gets a ticket from the controller, then gives one block after another to a node's
+// agent, which passes each on to all nodes of the ticket. Every agent checks the ticket itself; a
+// process that is the user (never the agent) writes the file.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,8 @@ struct BroadcastTicket {
 struct BroadcastTicketRequest {
   JobId job = kNoJob;
   StepNumber step = kWholeJob;  // its nodes only
-  std::string node_list;        // with kNoJob: these nodes, without a job; the file is the caller's. Administrators only
+  // with kNoJob: these nodes, without a job; the file is the caller's. Administrators only
+  std::string node_list;
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &BroadcastTicketRequest::job);
@@ -123,9 +124,9 @@ struct SendBlockRequest {
   std::string ticket;
   std::string signature;
   BroadcastBlock block;
-  uint32_t tree_width = 0;    // 0: TreeWidth
+  uint32_t tree_width = 0;        // 0: TreeWidth
   std::vector<std::string> only;  // of the ticket's nodes; empty: all
-  Duration timeout{0};        // for one level of the tree; 0: MessageTimeout
+  Duration timeout{0};            // for one level of the tree; 0: MessageTimeout
   template <class V>
   static void describe(V&& field) {
     field(1, "ticket", &SendBlockRequest::ticket);

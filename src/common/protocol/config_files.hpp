@@ -1,5 +1,5 @@
-// Configuration for nodes and commands that have no slurm.conf of their own. They ask Ping first, which anyone may: it says how
-// identity is proved in this cluster, which they cannot know yet.
+// Configuration for nodes and commands that have no slurm.conf of their own. They ask Ping first,
+// which anyone may: it says how identity is proved in this cluster, which they cannot know yet.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
 // Between the agent and the programs that make and remove a job's mount namespace:
 //   slurmstepd --make-namespace FOLDER UID DIR,DIR… shared|private [SCRIPT]
 //   slurmstepd --remove-namespace FOLDER
-// FOLDER is BasePath/JOBID. The exit status of the first tells at which step it failed. Descriptor 3 of both is the end of
-// a pipe that is closed with their agent. Only one of them works in a folder, and none begins when its agent is gone: the
-// next agent takes over what it finds there.
+// FOLDER is BasePath/JOBID. The exit status of the first tells at which step it failed. Descriptor
+// 3 of both is the end of a pipe that is closed with their agent. Only one of them works in a
+// folder, and none begins when its agent is gone: the next agent takes over what it finds there.
 #pragma once
 
 #include <string_view>
@@ -12,8 +12,9 @@ namespace sluice::protocol {
 
 inline constexpr const char* kMakeNamespaceMode = "--make-namespace";
 inline constexpr const char* kRemoveNamespaceMode = "--remove-namespace";
-inline constexpr const char* kNamespaceFile = "/.ns";        // below FOLDER
-inline constexpr const char* kFoldersFolder = "/.folders";   // below FOLDER: what the job sees as its own
+inline constexpr const char* kNamespaceFile = "/.ns";  // below FOLDER
+// below FOLDER: what the job sees as its own
+inline constexpr const char* kFoldersFolder = "/.folders";
 inline constexpr int kAgentDescriptor = 3;
 inline constexpr const char* kUsualFolders = "/tmp,/dev/shm";
 
@@ -24,8 +25,8 @@ inline constexpr const char* kPrivateMounts = "private";
 enum NamespaceStep : int {
   kNamespaceMade = 0,
   kNamespaceArguments,
-  kNamespaceFolder,   // BasePath/JOBID
-  kNamespaceScript,   // InitScript
+  kNamespaceFolder,  // BasePath/JOBID
+  kNamespaceScript,  // InitScript
   kNamespaceUnshare,
   kNamespaceMount,
   kNamespaceKeep,

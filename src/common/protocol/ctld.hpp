@@ -22,9 +22,9 @@ struct Empty {
 
 struct SubmitJobRequest {
   JobSpec spec;
-  std::string script;       // batch script; empty for an allocation
-  std::string environment;  // KEY=VALUE, each ended by NUL
-  bool test_only = false;   // answer when and where it could start, submit nothing
+  std::string script;               // batch script; empty for an allocation
+  std::string environment;          // KEY=VALUE, each ended by NUL
+  bool test_only = false;           // answer when and where it could start, submit nothing
   std::vector<JobSpec> components;  // further ones of a heterogeneous job
   template <class V>
   static void describe(V&& field) {
@@ -38,10 +38,10 @@ struct SubmitJobRequest {
 struct SubmitJobReply {
   JobId job = kNoJob;
   uint32_t priority = 0;
-  Time start = kNoTime;     // test_only
-  uint32_t cpus = 0;        // test_only
-  std::string nodes;        // test_only
-  std::string partition;    // test_only
+  Time start = kNoTime;               // test_only
+  uint32_t cpus = 0;                  // test_only
+  std::string nodes;                  // test_only
+  std::string partition;              // test_only
   std::vector<std::string> messages;  // for the user's stderr
   template <class V>
   static void describe(V&& field) {
@@ -84,15 +84,15 @@ struct JobWatchUpdate {
   JobFlags flags = 0;
   JobReason reason = JobReason::kNone;
   std::shared_ptr<const Allocation> allocation;
-  std::vector<NodeAddress> nodes;            // of the allocation, in its order
+  std::vector<NodeAddress> nodes;  // of the allocation, in its order
   std::vector<uint32_t> cpus_per_node;
   std::string partition;
-  std::string message;                       // scontrol notify, time-limit warnings: print it
+  std::string message;  // scontrol notify, time-limit warnings: print it
   int32_t exit_status = 0;
-  bool ready = false;                        // nodes up and prolog done
-  bool booting = false;                      // it runs, and some of its nodes are still to boot
+  bool ready = false;    // nodes up and prolog done
+  bool booting = false;  // it runs, and some of its nodes are still to boot
   Time end = kNoTime;
-  std::vector<HetComponent> components;      // of a heterogeneous job that runs: all, without specs
+  std::vector<HetComponent> components;  // of a heterogeneous job that runs: all, without specs
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobWatchUpdate::job);
@@ -116,8 +116,9 @@ struct CreateStepRequest {
   JobId job = kNoJob;
   StepSpec spec;
   std::string environment;
-  Duration patience{0};  // the answer kStepsBusy may be kept back so long, until other steps end; at most 5 s of it
-  Duration waited{0};    // since it was asked for first
+  // the answer kStepsBusy may be kept back so long, until other steps end; at most 5 s of it
+  Duration patience{0};
+  Duration waited{0};  // since it was asked for first
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &CreateStepRequest::job);
@@ -139,8 +140,9 @@ struct CreateStepReply {
   }
 };
 
-// srun -Z: a step on these nodes without a job, for SlurmUser and root. Nothing is kept of it, and its id is of no job
-// (is_outside_jobs()). Answered when the nodes have the launch. kInvalidNodeName, kAccessDenied.
+// srun -Z: a step on these nodes without a job, for SlurmUser and root. Nothing is kept of it, and
+// its id is of no job (is_outside_jobs()). Answered when the nodes have the launch.
+// kInvalidNodeName, kAccessDenied.
 struct LaunchOutsideRequest {
   StepId id;  // chosen at random
   std::string node_list;
@@ -159,7 +161,8 @@ struct LaunchOutsideRequest {
 
 // A step over several components of a heterogeneous job: a part in each, all of them or none.
 struct CreateHetStepRequest {
-  std::vector<CreateStepRequest> parts;  // in the order of the components; one environment each, the first one's patience and waiting
+  // in the order of the components; one environment each, the first one's patience and waiting
+  std::vector<CreateStepRequest> parts;
   template <class V>
   static void describe(V&& field) {
     field(1, "parts", &CreateHetStepRequest::parts);
@@ -218,12 +221,12 @@ struct EndAllocationRequest {
 // --- changing -----------------------------------------------------------------------------------
 
 using SignalFlags = uint32_t;
-inline constexpr SignalFlags kSignalBatchOnly = 1U << 0;   // scancel -b
-inline constexpr SignalFlags kSignalFull = 1U << 1;        // scancel -f: batch script too
-inline constexpr SignalFlags kSignalStepsOnly = 1U << 2;   // no batch script
-inline constexpr SignalFlags kSignalCancel = 1U << 3;      // end the job (scancel without --signal)
-inline constexpr SignalFlags kSignalHurry = 1U << 4;       // no stage-out
-inline constexpr SignalFlags kSignalCron = 1U << 5;        // scancel --cron
+inline constexpr SignalFlags kSignalBatchOnly = 1U << 0;  // scancel -b
+inline constexpr SignalFlags kSignalFull = 1U << 1;       // scancel -f: batch script too
+inline constexpr SignalFlags kSignalStepsOnly = 1U << 2;  // no batch script
+inline constexpr SignalFlags kSignalCancel = 1U << 3;     // end the job (scancel without --signal)
+inline constexpr SignalFlags kSignalHurry = 1U << 4;      // no stage-out
+inline constexpr SignalFlags kSignalCron = 1U << 5;       // scancel --cron
 
 // A job (12), one or several array tasks (12_3, 12_[1-4]), or a step (12.0).
 struct SignalRequest {
@@ -246,8 +249,8 @@ struct CancelJobsRequest {
   SignalFlags flags = 0;    // of jobs
   bool ends_steps = true;   // those that are named are cancelled, not signalled
   bool find_only = false;   // say what it would be, and leave it alone
-  // The ids one after the other, each as SignalRequest would do it, and nothing else of the filter. There may be fewer
-  // outcomes than ids: what is behind them is to be asked for again.
+  // The ids one after the other, each as SignalRequest would do it, and nothing else of the filter.
+  // There may be fewer outcomes than ids: what is behind them is to be asked for again.
   bool each_id = false;
   SignalFlags step_flags = 0;  // of steps, then
   template <class V>
@@ -264,9 +267,9 @@ struct CancelJobsRequest {
 struct CancelOutcome {
   std::string target;  // 12, 12_3, 12_[2-4%1], 12+1, 12.0
   ErrorCode code = ErrorCode::kOk;
-  std::string text;       // of the error, where it says more than the code
-  std::string name;       // of the job; find_only
-  std::string partition;  // find_only
+  std::string text;                 // of the error, where it says more than the code
+  std::string name;                 // of the job; find_only
+  std::string partition;            // find_only
   std::vector<std::string> errors;  // each_id: as in CountReply, as the next one
   uint32_t count = 0;
   template <class V>
@@ -281,8 +284,9 @@ struct CancelOutcome {
   }
 };
 struct CancelJobsReply {
-  std::vector<CancelOutcome> outcomes;  // of all that passed the filters, by job id; each_id: in the order of the ids
-  std::vector<std::string> missing;     // ids that name nothing, or what is over
+  // of all that passed the filters, by job id; each_id: in the order of the ids
+  std::vector<CancelOutcome> outcomes;
+  std::vector<std::string> missing;  // ids that name nothing, or what is over
   template <class V>
   static void describe(V&& field) {
     field(1, "outcomes", &CancelJobsReply::outcomes);
@@ -291,7 +295,7 @@ struct CancelJobsReply {
 };
 
 enum class JobAction : uint8_t {
-  kHold = 0,        // by admin when done by one
+  kHold = 0,  // by admin when done by one
   kUserHold = 1,
   kRelease = 2,
   kRequeue = 3,
@@ -377,8 +381,8 @@ struct ShutdownRequest {
   }
 };
 struct SetDebugRequest {
-  std::string level;                // empty: unchanged
-  std::vector<std::string> flags;   // +Flag, -Flag
+  std::string level;               // empty: unchanged
+  std::vector<std::string> flags;  // +Flag, -Flag
   template <class V>
   static void describe(V&& field) {
     field(1, "level", &SetDebugRequest::level);

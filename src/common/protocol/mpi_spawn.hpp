@@ -46,8 +46,9 @@ struct MpiSpawnRequest {
 };
 // In the environment of the step that is started for it, as text (common/step/mpi_spawned.hpp).
 struct MpiSpawned {
-  std::string spawner;          // PMI's name of the step whose task asked
-  std::vector<uint32_t> tasks;  // of each command: a task's application number is its command's place
+  std::string spawner;  // PMI's name of the step whose task asked
+  // of each command: a task's application number is its command's place
+  std::vector<uint32_t> tasks;
   std::vector<MpiPair> pairs;
   template <class V>
   static void describe(V&& field) {

@@ -19,13 +19,13 @@ struct QueryJobsRequest {
   std::vector<std::string> ids;  // 12, 12_3, 12_[1-4], 12+1
   std::vector<uint32_t> uids;
   std::vector<std::string> partitions, accounts, qos, names, licenses, reservations;
-  std::vector<JobState> states;      // base states; with flag_states empty too: squeue's default
-  JobFlags flag_states = 0;          // or any of these flags
+  std::vector<JobState> states;  // base states; with flag_states empty too: squeue's default
+  JobFlags flag_states = 0;      // or any of these flags
   bool all_states = false;
-  bool hidden_partitions = false;    // -a
-  bool steps = false;                // fill Job::steps
-  std::string nodes;                 // host list: jobs that use one of them
-  bool missing_is_error = true;      // one id alone that is unknown: kInvalidJobId
+  bool hidden_partitions = false;  // -a
+  bool steps = false;              // fill Job::steps
+  std::string nodes;               // host list: jobs that use one of them
+  bool missing_is_error = true;    // one id alone that is unknown: kInvalidJobId
   std::vector<std::string> wckeys;
   template <class V>
   static void describe(V&& field) {
@@ -52,9 +52,10 @@ struct JobRecord {
   Job job;
   SchedulerHints soft;
   std::string batch_host;
-  std::string dependency;            // what is left of it, as squeue shows it
+  std::string dependency;  // what is left of it, as squeue shows it
   std::string required_tres, allocated_tres;
-  MemoryKind default_memory_kind = MemoryKind::kDefault;  // what it gets where it asked for no memory; kDefault: all of a node's
+  // what it gets where it asked for no memory; kDefault: all of a node's
+  MemoryKind default_memory_kind = MemoryKind::kDefault;
   uint64_t default_memory_mib = 0;
   template <class V>
   static void describe(V&& field) {
@@ -70,7 +71,7 @@ struct JobRecord {
 };
 struct JobChunk {  // streamed
   std::vector<JobRecord> jobs;
-  Time now = kNoTime;                // the controller's clock
+  Time now = kNoTime;  // the controller's clock
   template <class V>
   static void describe(V&& field) {
     field(1, "jobs", &JobChunk::jobs);
@@ -83,8 +84,9 @@ struct QueryNodesRequest {
   // What the answer is for: with PrivateData the other part may be missing from it.
   bool nodes_only = false;
   bool partitions_only = false;
-  bool hidden_partitions = false;  // -a: those that the user is not shown otherwise, and their nodes
-  bool powered_down = false;       // scontrol -F: nodes of a cloud that are off, too
+  // -a: those that the user is not shown otherwise, and their nodes
+  bool hidden_partitions = false;
+  bool powered_down = false;  // scontrol -F: nodes of a cloud that are off, too
   template <class V>
   static void describe(V&& field) {
     field(1, "nodes", &QueryNodesRequest::nodes);

@@ -27,7 +27,8 @@ struct NameList {
 struct ReservationValues {
   std::optional<Time> start, end;
   std::optional<Duration> duration;  // kNoLimit's place is taken by a year, as in Slurm
-  ListChange duration_change = ListChange::kReplace;  // of an update: the present one grows or shrinks by it
+  // of an update: the present one grows or shrinks by it
+  ListChange duration_change = ListChange::kReplace;
   ReservationFlags add_flags = 0, remove_flags = 0;
   std::optional<std::string> nodes;  // host list, or "ALL"
   std::optional<uint32_t> node_count;

@@ -13,8 +13,8 @@
 namespace sluice::protocol {
 
 //
-// Who opens which file of StepSpec::std_in, std_out and std_err: empty or "all" is the stream to and
-// from srun; "none" is /dev/null; a number is the stream of that task only, /dev/null for the
+// Who opens which file of StepSpec::std_in, std_out and std_err: empty or "all" is the stream to
+// and from srun; "none" is /dev/null; a number is the stream of that task only, /dev/null for the
 // others; a pattern that differs by node or task (pattern_is_per_node) is opened by the step
 // daemons; any other name is opened by srun and is a stream here, unless nobody listens (port 0).
 // kStdin with task kNoTask is for every task of the node that takes input.
@@ -22,26 +22,28 @@ inline constexpr uint32_t kMaxFrameBytes = 1U << 20;  // a longer frame ends the
 
 enum class FrameType : uint8_t {
   // step daemon -> srun, sattach
-  kHello = 1,        // StepHello, first
-  kStarted = 2,      // TasksStarted
+  kHello = 1,    // StepHello, first
+  kStarted = 2,  // TasksStarted
   kStdout = 3,
   kStderr = 4,
-  kExited = 5,       // protocol::TaskExit, one a task
-  kNodeDone = 6,     // no more output from this node; the daemon is about to end
-  kLaunchFailed = 7, // text
-  kMessage = 8,      // text for the user's stderr; none: the step is being ended
-  kMpi = 9,          // MpiMessage, to srun only
-  kX11Opened = 10,   // a program of the node connected to its display; `task` numbers the connection
-  kX11FromNode = 11, // its bytes; none: it is over
-  kProof = 12,       // answer to kChallenge: step/io_proof.hpp; srun hears nothing else before it
+  kExited = 5,        // protocol::TaskExit, one a task
+  kNodeDone = 6,      // no more output from this node; the daemon is about to end
+  kLaunchFailed = 7,  // text
+  kMessage = 8,       // text for the user's stderr; none: the step is being ended
+  kMpi = 9,           // MpiMessage, to srun only
+  // a program of the node connected to its display; `task` numbers the connection
+  kX11Opened = 10,
+  kX11FromNode = 11,  // its bytes; none: it is over
+  kProof = 12,        // answer to kChallenge: step/io_proof.hpp; srun hears nothing else before it
   // srun, sattach -> step daemon
   kStdin = 20,
-  kWindowSize = 21,  // WindowSize
-  kSignalTasks = 22, // SignalTasks
-  kChallenge = 23,   // IoChallenge, the answer to kHello
-  kMpiPassed = 25,   // MpiMessage, of other daemons or of all of them together
-  kX11ToNode = 26,   // bytes of the display for connection `task`; none: it is over
-  kBegin = 27,       // BeginTasks, from the step's own srun: tasks that wait for it begin (StepSpec::waits_for_srun)
+  kWindowSize = 21,   // WindowSize
+  kSignalTasks = 22,  // SignalTasks
+  kChallenge = 23,    // IoChallenge, the answer to kHello
+  kMpiPassed = 25,    // MpiMessage, of other daemons or of all of them together
+  kX11ToNode = 26,    // bytes of the display for connection `task`; none: it is over
+  // BeginTasks, from the step's own srun: tasks that wait for it begin (StepSpec::waits_for_srun)
+  kBegin = 27,
   // agent -> step daemon (Unix socket)
   kAgentSignal = 40,     // SignalStepRequest
   kAgentTerminate = 41,  // TerminateStepRequest
@@ -50,16 +52,16 @@ enum class FrameType : uint8_t {
   kAgentStart = 44,      // StepdStart, first
   kAgentStat = 45,       // empty; answered by kAgentStats
   // agent -> file writer (common/protocol/broadcast.hpp)
-  kFileStart = 50,       // FileWriterStart, first
-  kFileBlock = 51,       // BroadcastBlock; answered by kFileDone
+  kFileStart = 50,  // FileWriterStart, first
+  kFileBlock = 51,  // BroadcastBlock; answered by kFileDone
   // step daemon -> agent
-  kAgentReady = 60,   // empty: tasks run (or the launch failed and StepEnded follows)
-  kAgentEnded = 61,   // StepEnded
-  kAgentPids = 62,    // ListPidsReply
-  kAgentLog = 63,     // text for the agent's log
-  kAgentStats = 64,   // StatStepReply
+  kAgentReady = 60,  // empty: tasks run (or the launch failed and StepEnded follows)
+  kAgentEnded = 61,  // StepEnded
+  kAgentPids = 62,   // ListPidsReply
+  kAgentLog = 63,    // text for the agent's log
+  kAgentStats = 64,  // StatStepReply
   // file writer -> agent
-  kFileDone = 70,     // BlockReply
+  kFileDone = 70,  // BlockReply
 };
 
 struct StepHello {
@@ -103,7 +105,8 @@ struct WindowSize {
   }
 };
 struct BeginTasks {
-  bool stopped = false;  // each stops before the first instruction of its program: a debugger takes it from there
+  // each stops before the first instruction of its program: a debugger takes it from there
+  bool stopped = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "stopped", &BeginTasks::stopped);
@@ -119,19 +122,24 @@ struct SignalTasks {
 // What the MPI parts of a step's daemons tell one another, by way of srun (cli/step/mpi_hub.hpp).
 enum class MpiMessageKind : uint8_t {
   kNone = 0,
-  kFence = 1,     // `data` of one node; comes back to each of `nodes` with that of all, in their order
+  // `data` of one node; comes back to each of `nodes` with that of all, in their order
+  kFence = 1,
   kRequest = 2,   // `nodes` is the one that runs `task`: it is asked for what that task published
   kReply = 3,     // the answer, `nodes` is who asked
   kTaskLost = 4,  // `task` went away without an end; comes to all other nodes
   kAbort = 5,     // `task` ends the step: `status` is the exit status for srun, 0: the tasks'
-  // To srun, which keeps them while the step runs; each is answered by a kReply of its `name`, status 0 when it was done:
+  // To srun, which keeps them while the step runs; each is answered by a kReply of its `name`,
+  // status 0 when it was done:
   kPublish = 6,    // `data` is a PublishedName: nobody else may have published that name
   kLookup = 7,     // of the name `data`: the answer's data is what was published
   kUnpublish = 8,  // the name `data`
-  kSpawn = 9,      // `task` wants a step started, `data` is an MpiSpawnRequest: the answer's data is PMI's name of that step
-  kReady = 10,     // all tasks of a node have begun MPI; said in a step that was started so
+  // `task` wants a step started, `data` is an MpiSpawnRequest: the answer's data is PMI's name of
+  // that step
+  kSpawn = 9,
+  kReady = 10,  // all tasks of a node have begun MPI; said in a step that was started so
 };
-// MpiMessage::status of a kLookup: to be answered when the name is there; of the answer to a kPublish: it is there already.
+// MpiMessage::status of a kLookup: to be answered when the name is there; of the answer to a
+// kPublish: it is there already.
 inline constexpr int32_t kWaitForName = 1;
 inline constexpr int32_t kNameTaken = 2;
 inline constexpr int32_t kNoSuchName = 3;
@@ -151,9 +159,9 @@ struct MpiMessage {
   std::vector<uint32_t> nodes;  // positions in the layout; none: all
   uint32_t from = 0;            // set by srun
   uint32_t task = 0;
-  int32_t status = 0;           // not 0: it failed
+  int32_t status = 0;  // not 0: it failed
   std::string data;
-  bool more = false;            // `data` goes on in the next message
+  bool more = false;  // `data` goes on in the next message
   template <class V>
   static void describe(V&& field) {
     field(1, "kind", &MpiMessage::kind);
@@ -168,7 +176,9 @@ struct MpiMessage {
 };
 // Bytes of an endpoint's address, and of its secret; longer ones are refused.
 inline constexpr size_t kMostOfEndpoint = 1024;
-[[nodiscard]] inline bool is_short(const IoEndpoint& io) { return io.host.size() <= kMostOfEndpoint && io.key.size() <= kMostOfEndpoint; }
+[[nodiscard]] inline bool is_short(const IoEndpoint& io) {
+  return io.host.size() <= kMostOfEndpoint && io.key.size() <= kMostOfEndpoint;
+}
 
 // sattach sends this to the agents of a step's nodes, they hand it to the step daemons.
 struct AttachRequest {

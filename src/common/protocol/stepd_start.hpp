@@ -15,8 +15,8 @@
 namespace sluice::protocol {
 
 inline constexpr int kStartDescriptor = 3;
-// How a daemon is called that waits for its start message, and the room that its name has then: with the message it gets
-// its own, which is shorter.
+// How a daemon is called that waits for its start message, and the room that its name has then:
+// with the message it gets its own, which is shorter.
 inline constexpr const char* kSpareDaemon = "slurmstepd: [spare]";
 inline constexpr size_t kDaemonNameRoom = 64;
 // In its environment: it will have to encrypt (TLSType), and sets that up while it waits.
@@ -26,10 +26,12 @@ inline constexpr int kStepdAlreadyRun = 3;  // the key file was there
 inline constexpr int kStepdBadStart = 4;    // the start message cannot be understood
 inline constexpr int kStepdNoSpool = 5;     // the key file cannot be written
 inline constexpr int kStepdFullSpool = 6;   // for want of room
-inline constexpr const char* kSpoolIsFull = "SlurmdSpoolDir is full";  // what Slurm drains the node for
+// what Slurm drains the node for
+inline constexpr const char* kSpoolIsFull = "SlurmdSpoolDir is full";
 
-// slurmstepd --run-when-told FILE… -- PROGRAM…: waits for a byte on kStartDescriptor, writes 0 into each FILE, which puts it
-// into a control group, and becomes the program. Exit statuses where it does not:
+// slurmstepd --run-when-told FILE… -- PROGRAM…: waits for a byte on kStartDescriptor, writes 0 into
+// each FILE, which puts it into a control group, and becomes the program. Exit statuses where it
+// does not:
 inline constexpr const char* kRunWhenToldMode = "--run-when-told";
 inline constexpr int kNeverTold = 125;  // who started it went before the byte came
 inline constexpr int kCannotEnterGroup = 126;
@@ -52,16 +54,16 @@ struct MemoryLimit {
 
 // Which control groups a step is in; see common/cgroup/tree.hpp.
 struct CgroupSetup {
-  uint32_t version = 0;                  // 0: none are used
+  uint32_t version = 0;  // 0: none are used
   std::string mountpoint;
   std::string root;                      // this node's group
   std::vector<std::string> controllers;  // that are used
   bool gathers = false;                  // usage is read from them
   MemoryLimit job_memory;
   MemoryLimit step_memory;
-  bool constrains_devices = false;       // v1: "devices" is among the controllers, too
-  bool charges_daemons = false;          // what step daemons hold counts as memory of their job
-  uint64_t job_pids = 0;                 // processes and threads of the job here; 0: no limit
+  bool constrains_devices = false;  // v1: "devices" is among the controllers, too
+  bool charges_daemons = false;     // what step daemons hold counts as memory of their job
+  uint64_t job_pids = 0;            // processes and threads of the job here; 0: no limit
   template <class V>
   static void describe(V&& field) {
     field(1, "version", &CgroupSetup::version);
@@ -81,13 +83,13 @@ struct CgroupSetup {
 struct GresDevice {
   std::string name;
   std::string type;
-  uint32_t unit = 0;        // number among those of the name
-  std::string file;         // "/dev/nvidia0"
-  std::string cores;        // near ones, "0-7"; empty: all
+  uint32_t unit = 0;               // number among those of the name
+  std::string file;                // "/dev/nvidia0"
+  std::string cores;               // near ones, "0-7"; empty: all
   std::vector<std::string> flags;  // of gres.conf: which variables tell of it
   bool of_job = false;
   bool of_step = false;
-  uint32_t mps_parts = 0;          // of a GPU that serves MPS: what it has in all
+  uint32_t mps_parts = 0;  // of a GPU that serves MPS: what it has in all
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &GresDevice::name);
@@ -113,43 +115,46 @@ enum class CountedMemory : uint8_t {
 };
 
 struct StepdStart {
-  std::string title;           // its name for ps
-  std::string launch;          // encoded StepLaunch, its signature checked by the agent
-  uint32_t node_index = 0;     // position in the layout
+  std::string title;        // its name for ps
+  std::string launch;       // encoded StepLaunch, its signature checked by the agent
+  uint32_t node_index = 0;  // position in the layout
   std::string node_name;
-  std::string file_host;       // %N in the names of files
-  std::string spool_dir;       // SlurmdSpoolDir of this node
-  std::string config_path;     // for SLURM_CONF
+  std::string file_host;    // %N in the names of files
+  std::string spool_dir;    // SlurmdSpoolDir of this node
+  std::string config_path;  // for SLURM_CONF
   std::string task_prolog;
   std::string task_epilog;
-  bool affinity = false;       // task/affinity
+  bool affinity = false;          // task/affinity
   uint32_t threads_per_core = 1;  // as configured: a core's number to those of its CPUs
   uint32_t cores_per_socket = 1;
   bool append_output = false;  // JobFileAppend
   bool kill_on_bad_exit = false;
   Duration kill_wait{30000000};
-  Duration sample_interval{0};  // of what is used; 0: at the end only
+  Duration sample_interval{0};     // of what is used; 0: at the end only
   Duration unkillable_timeout{0};  // after SIGKILL; 0: waits for ever
   CgroupSetup cgroup;
   std::vector<GresDevice> devices;  // all that this node has, in the order of their numbers
-  std::vector<uint32_t> processors;  // the kernel's numbers of this host's CPUs, as they are counted; empty: by number
-  std::string mount_namespace;      // file of the job's own one, to be entered; empty: the node's
-  bool oom_kill_step = false;       // TaskPluginParam=OOMKillStep
-  uint32_t node_cpus = 0;           // hardware threads of the node as configured
-  uint32_t system_cpus = 0;         // of these, which no job gets
+  // the kernel's numbers of this host's CPUs, as they are counted; empty: by number
+  std::vector<uint32_t> processors;
+  std::string mount_namespace;  // file of the job's own one, to be entered; empty: the node's
+  bool oom_kill_step = false;   // TaskPluginParam=OOMKillStep
+  uint32_t node_cpus = 0;       // hardware threads of the node as configured
+  uint32_t system_cpus = 0;     // of these, which no job gets
   MpiConfig mpi;
-  bool use_pam = false;             // UsePAM
-  bool home_xauthority = false;     // X11Parameters=home_xauthority
-  uint32_t propagate_nice = 0;      // PropagatePrioProcess
-  std::string autobind;             // TaskPluginParam=Autobind=…
+  bool use_pam = false;                        // UsePAM
+  bool home_xauthority = false;                // X11Parameters=home_xauthority
+  uint32_t propagate_nice = 0;                 // PropagatePrioProcess
+  std::string autobind;                        // TaskPluginParam=Autobind=…
   MemoryLock memory_lock = MemoryLock::kNone;  // LaunchParameters=slurmstepd_memlock…
   CountedMemory counted_memory = CountedMemory::kResident;
-  std::string cpu_freq;             // for the CPUs of the step, of --cpu-freq or CpuFreqDef; empty: they run as they do
-  std::string tres_freq;            // for the GPUs of the step, of --gpu-freq or GpuFreqDef; empty: they run as they do
-  bool sets_gpu_clocks = false;     // this node finds its GPUs by NVML, which can
-  bool over_memory_kill = false;    // JobAcctGatherParams=OverMemoryKill
-  bool encrypts_io = false;         // TLSType: what goes to srun and sattach
-  uint32_t vsize_factor = 0;        // with it: percent of its memory that a step may map; 0: any
+  // for the CPUs of the step, of --cpu-freq or CpuFreqDef; empty: they run as they do
+  std::string cpu_freq;
+  // for the GPUs of the step, of --gpu-freq or GpuFreqDef; empty: they run as they do
+  std::string tres_freq;
+  bool sets_gpu_clocks = false;   // this node finds its GPUs by NVML, which can
+  bool over_memory_kill = false;  // JobAcctGatherParams=OverMemoryKill
+  bool encrypts_io = false;       // TLSType: what goes to srun and sattach
+  uint32_t vsize_factor = 0;      // with it: percent of its memory that a step may map; 0: any
   template <class V>
   static void describe(V&& field) {
     field(1, "launch", &StepdStart::launch);

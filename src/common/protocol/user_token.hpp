@@ -7,8 +7,8 @@
 namespace sluice::protocol {
 
 struct CreateUserTokenRequest {
-  std::string user_name;     // empty: the sender's own
-  uint32_t lifespan_s = 0;   // 0: as long as is usual
+  std::string user_name;    // empty: the sender's own
+  uint32_t lifespan_s = 0;  // 0: as long as is usual
   template <class V>
   static void describe(V&& field) {
     field(1, "user_name", &CreateUserTokenRequest::user_name);

@@ -9,9 +9,11 @@ namespace sluice::net {
 Status Admission::open(uint32_t uid) {
   const std::lock_guard lock(mutex_);
   User& user = users_[uid];
-  const size_t kept = std::max(user.calls, user.waiting.size());  // one that was cancelled waits for its turn all the same
+  // one that was cancelled waits for its turn all the same
+  const size_t kept = std::max(user.calls, user.waiting.size());
   if (kept >= limits_.calls_of_user) {
-    return failure(ErrorCode::kRetry, fmt::format("user {} has {} requests open already", uid, kept));
+    return failure(ErrorCode::kRetry,
+                   fmt::format("user {} has {} requests open already", uid, kept));
   }
   ++user.calls;
   return {};
@@ -28,7 +30,9 @@ void Admission::closed(uint32_t uid, size_t held_bytes) {
 
 void Admission::forget_idle(uint32_t uid) {
   const auto at = users_.find(uid);
-  if (at != users_.end() && at->second.calls == 0 && at->second.reads == 0 && at->second.waiting.empty()) users_.erase(at);
+  if (at != users_.end() && at->second.calls == 0 && at->second.reads == 0 &&
+      at->second.waiting.empty())
+    users_.erase(at);
 }
 
 void Admission::ask_to_read(uint32_t uid, const std::shared_ptr<Reader>& call) {
@@ -62,8 +66,11 @@ Status Admission::hold(uint32_t uid, size_t bytes) {
   const std::lock_guard lock(mutex_);
   User& user = users_[uid];
   // one is always taken: its size is bounded by its method
-  const bool too_many = user.bytes > 0 && (user.bytes + bytes > limits_.bytes_of_user || bytes_ + bytes > limits_.bytes_of_all);
-  if (too_many) return failure(ErrorCode::kRetry, fmt::format("{} bytes of requests of user {} wait already", user.bytes, uid));
+  const bool too_many = user.bytes > 0 && (user.bytes + bytes > limits_.bytes_of_user ||
+                                           bytes_ + bytes > limits_.bytes_of_all);
+  if (too_many)
+    return failure(ErrorCode::kRetry,
+                   fmt::format("{} bytes of requests of user {} wait already", user.bytes, uid));
   user.bytes += bytes;
   bytes_ += bytes;
   return {};

@@ -1,6 +1,7 @@
-// Who may use how much of a server at a time. A request is read only when its sender is known and has fewer than some others
-// on their way, and the bytes of requests that wait for their answers are counted: whatever one user sends, there is room for
-// the next one. Root and SlurmUser are not counted. Thread-safe.
+// Who may use how much of a server at a time. A request is read only when its sender is known and
+// has fewer than some others on their way, and the bytes of requests that wait for their answers
+// are counted: whatever one user sends, there is room for the next one. Root and SlurmUser are not
+// counted. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,10 @@
 namespace sluice::net {
 
 struct AdmissionLimits {
-  size_t reads_of_user = 8;                    // requests that are on their way at a time; others wait
-  size_t calls_of_user = 8192;                 // open ones, streams too
-  size_t bytes_of_user = size_t{64} << 20;     // of requests that are not answered yet
+  // requests that are on their way at a time; others wait
+  size_t reads_of_user = 8;
+  size_t calls_of_user = 8192;              // open ones, streams too
+  size_t bytes_of_user = size_t{64} << 20;  // of requests that are not answered yet
   size_t bytes_of_all = size_t{256} << 20;
 };
 

@@ -9,11 +9,11 @@
 namespace sluice::net {
 namespace {
 
-// Makes tokens that another daemon has to be asked for, so that none of gRPC's threads waits for it, nor who sends. Like
-// gRPC's threads it stays to the end of the process.
+// Makes tokens that another daemon has to be asked for, so that none of gRPC's threads waits for
+// it, nor who sends. Like gRPC's threads it stays to the end of the process.
 SlowWork& token_work() {
-  static auto* const volatile work =
-      new SlowWork({.threads = 4, .running_of_user = 4, .waiting_of_user = 100'000, .waiting = 100'000});
+  static auto* const volatile work = new SlowWork(
+      {.threads = 4, .running_of_user = 4, .waiting_of_user = 100'000, .waiting = 100'000});
   return *work;
 }
 
@@ -39,7 +39,8 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
     [[nodiscard]] std::string signature() const {
       const auto& trailers = context.GetServerTrailingMetadata();
       const auto found = trailers.find(kSignatureKey);
-      return found == trailers.end() ? std::string() : std::string(found->second.data(), found->second.size());
+      return found == trailers.end() ? std::string()
+                                     : std::string(found->second.data(), found->second.size());
     }
   };
 
@@ -67,11 +68,13 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
       auto ready = channels->prepare(attempt->context, method, request, deadline);
       if (!ready) {
         // nothing was sent, and the daemon that makes tokens may be there again soon
-        const bool later = channels->endpoints().options().auth->create_waits_for() == WaitsFor::kDaemon;
+        const bool later =
+            channels->endpoints().options().auth->create_waits_for() == WaitsFor::kDaemon;
         return done(failure(later ? ErrorCode::kRetry : ready.error().code, ready.error().text));
       }
       attempt->answer_key = std::move(*ready);
-      attempt->request = to_buffer(tried == channels->endpoints().count() ? std::move(request) : request);
+      attempt->request =
+          to_buffer(tried == channels->endpoints().count() ? std::move(request) : request);
       grpc::GenericStub stub(attempt->connection.channel);
       stub.UnaryCall(&attempt->context, method_path(method), grpc::StubOptions(), &attempt->request,
                      &attempt->reply,
@@ -87,25 +90,26 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
     if (status.ok()) {
       channels->endpoints().prefer(index);
       const ContiguousBytes reply(attempt.reply);
-      const Status own = check_answer(attempt.answer_key, reply.view(), attempt.signature(), attempt.connection.address);
+      const Status own = check_answer(attempt.answer_key, reply.view(), attempt.signature(),
+                                      attempt.connection.address);
       if (!own) return done(tl::unexpected<Error>(own.error()));
       return done(std::string(reply.view()));
     }
     error = attempt.connection.explain(status);
-    if (error.code == ErrorCode::kUnreachable && tried < channels->endpoints().count()) return start();
+    if (error.code == ErrorCode::kUnreachable && tried < channels->endpoints().count())
+      return start();
     done(tl::unexpected<Error>(std::move(error)));
   }
 };
 
 }  // namespace
 
-AsyncClient::AsyncClient(ClientOptions options) : channels_(std::make_shared<ClientChannels>(std::move(options))) {}
+AsyncClient::AsyncClient(ClientOptions options)
+    : channels_(std::make_shared<ClientChannels>(std::move(options))) {}
 
 AsyncClient::~AsyncClient() = default;
 
-void AsyncClient::call_raw(std::string_view method,
-                           std::string request,
-                           Duration timeout,
+void AsyncClient::call_raw(std::string_view method, std::string request, Duration timeout,
                            std::function<void(Result<std::string>)> done) {
   auto call = std::make_shared<AsyncCall>();
   call->channels = channels_;

@@ -1,5 +1,6 @@
-// The daemons' client: calls and streams whose answers come by callback, on gRPC's threads. Its addresses, errors and
-// promises are those of the client that waits (net/rpc_client.hpp). All functions are thread-safe.
+// The daemons' client: calls and streams whose answers come by callback, on gRPC's threads. Its
+// addresses, errors and promises are those of the client that waits (net/rpc_client.hpp). All
+// functions are thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ namespace sluice::net {
 
 class ClientChannels;
 
-// Ends a stream; dropping it does too. No callback runs after cancel() or the destructor has returned,
-// unless it is called from within one.
+// Ends a stream; dropping it does too. No callback runs after cancel() or the destructor has
+// returned, unless it is called from within one.
 class StreamHandle {
  public:
   class Call;
@@ -42,27 +43,26 @@ class AsyncClient {
 
   // `done` runs exactly once, possibly before this returns.
   template <class Reply, class Request>
-  void call(std::string_view method,
-            const Request& request,
-            Duration timeout,
+  void call(std::string_view method, const Request& request, Duration timeout,
             std::function<void(Result<Reply>)> done) {
-    call_raw(method, wire::encode(request), timeout, [done = std::move(done)](Result<std::string> bytes) {
-      done(bytes ? wire::decode<Reply>(*bytes) : tl::unexpected<Error>(std::move(bytes.error())));
-    });
+    call_raw(method, wire::encode(request), timeout,
+             [done = std::move(done)](Result<std::string> bytes) {
+               done(bytes ? wire::decode<Reply>(*bytes)
+                          : tl::unexpected<Error>(std::move(bytes.error())));
+             });
   }
   template <class Reply, class Request>
-  void call(const Request& request,
-            Duration timeout,
+  void call(const Request& request, Duration timeout,
             std::type_identity_t<std::function<void(Result<Reply>)>> done) {
     call<Reply, Request>(method_name<Request>(), request, timeout, std::move(done));
   }
 
   // Opens a stream: `on_chunk` for each chunk, one at a time, then `on_end` once.
   template <class Chunk, class Request>
-  [[nodiscard]] StreamHandle listen(std::string_view method,
-                                    const Request& request,
+  [[nodiscard]] StreamHandle listen(std::string_view method, const Request& request,
                                     std::function<void(Chunk)> on_chunk,
-                                    std::function<void(Status)> on_end) {  // NOLINT(performance-unnecessary-value-param)
+                                    // NOLINTNEXTLINE(performance-unnecessary-value-param)
+                                    std::function<void(Status)> on_end) {
     return listen_raw(
         method, wire::encode(request),
         [on_chunk = std::move(on_chunk)](std::string_view bytes) -> Status {
@@ -82,12 +82,9 @@ class AsyncClient {
   }
 
   // The same on bytes.
-  void call_raw(std::string_view method,
-                std::string request,
-                Duration timeout,
+  void call_raw(std::string_view method, std::string request, Duration timeout,
                 std::function<void(Result<std::string>)> done);
-  StreamHandle listen_raw(std::string_view method,
-                          std::string request,
+  StreamHandle listen_raw(std::string_view method, std::string request,
                           std::function<Status(std::string_view)> on_chunk,
                           std::function<void(Status)> on_end);
 

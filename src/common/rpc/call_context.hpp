@@ -18,16 +18,19 @@ struct CallContext {
   std::string_view method;
   Time deadline = kNever;   // when the caller stops waiting
   uint32_t slurm_user = 0;  // uid of SlurmUser, as the server was configured
-  size_t* decoded_bytes = nullptr;  // where to say how much memory the request took, decoded; null: nobody asks
+  // where to say how much memory the request took, decoded; null: nobody asks
+  size_t* decoded_bytes = nullptr;
 
   [[nodiscard]] bool is_root() const { return identity.is_root(); }
   [[nodiscard]] bool is_slurm_user() const { return identity.is_user(slurm_user); }
-  // Decodes the request of a handler. Anybody's may become as much larger as is plausible for a message of its size.
+  // Decodes the request of a handler. Anybody's may become as much larger as is plausible for a
+  // message of its size.
   template <class Request>
   [[nodiscard]] Result<Request> decode(std::string_view bytes) const {
     constexpr size_t kMostCounted = size_t{1} << 20;  // longer ones are long because of their texts
-    const size_t room = is_super_user() ? wire::decode_room(bytes.size())
-                                        : wire::decode_room(std::min(bytes.size(), kMostCounted)) + bytes.size();
+    const size_t room =
+        is_super_user() ? wire::decode_room(bytes.size())
+                        : wire::decode_room(std::min(bytes.size(), kMostCounted)) + bytes.size();
     size_t left = room;
     auto request = wire::decode_within<Request>(bytes, left);
     if (decoded_bytes != nullptr) *decoded_bytes = room - left;

@@ -20,12 +20,9 @@ int milliseconds(Duration d) {
 
 std::string target_uri(const NumericAddress& address) {
   switch (address.kind) {
-    case NumericAddress::Kind::kUnix:
-      return "unix:" + address.text;
-    case NumericAddress::Kind::kIpv4:
-      return "ipv4:" + address.text;
-    case NumericAddress::Kind::kIpv6:
-      return "ipv6:" + address.text;
+    case NumericAddress::Kind::kUnix: return "unix:" + address.text;
+    case NumericAddress::Kind::kIpv4: return "ipv4:" + address.text;
+    case NumericAddress::Kind::kIpv6: return "ipv6:" + address.text;
   }
   return {};
 }
@@ -38,7 +35,8 @@ ClientChannels::ClientChannels(ClientOptions options)
 Result<std::shared_ptr<grpc::Channel>> ClientChannels::connect(const Connection& to) const {
   quiet_grpc();
   const ClientOptions& options = endpoints_.options();
-  Result<std::shared_ptr<grpc::ChannelCredentials>> credentials = grpc::InsecureChannelCredentials();
+  Result<std::shared_ptr<grpc::ChannelCredentials>> credentials =
+      grpc::InsecureChannelCredentials();
   if (options.tls != nullptr && !to.target.starts_with("unix:")) {
     credentials = channel_credentials(options.tls, certified_names(options.receiver, to.address));
     if (!credentials) return tl::unexpected<Error>(std::move(credentials.error()));
@@ -49,20 +47,23 @@ Result<std::shared_ptr<grpc::Channel>> ClientChannels::connect(const Connection&
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, milliseconds(endpoints_.options().connect_timeout));
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   milliseconds(endpoints_.options().connect_timeout));
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstBackoffMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMostBackoffMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(endpoints_.options().keepalive));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
-  arguments.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(endpoints_.options().max_message));
-  arguments.SetInt(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, static_cast<int>(endpoints_.options().max_message));
+  arguments.SetInt(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
+                   static_cast<int>(endpoints_.options().max_message));
+  arguments.SetInt(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH,
+                   static_cast<int>(endpoints_.options().max_message));
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "sluice");
   auto channel = grpc::CreateCustomChannel(to.target, *credentials, arguments);
-  // The first one stays for good. gRPC ends the threads of its callbacks with the last channel, and aborts where that
-  // channel's end is one of those callbacks.
-  // (Volatile, or the compiler drops what nobody reads, and the channel is a leak.)
+  // The first one stays for good. gRPC ends the threads of its callbacks with the last channel, and
+  // aborts where that channel's end is one of those callbacks. (Volatile, or the compiler drops
+  // what nobody reads, and the channel is a leak.)
   static const auto* const volatile keeper = new std::shared_ptr<grpc::Channel>(channel);
   (void)keeper;
   return channel;
@@ -97,12 +98,11 @@ Result<Connection> ClientChannels::get(size_t index) {
   return connection;
 }
 
-Result<std::string> ClientChannels::prepare(grpc::ClientContext& context,
-                                            std::string_view method,
-                                            std::string_view request,
-                                            SteadyTime deadline) const {
+Result<std::string> ClientChannels::prepare(grpc::ClientContext& context, std::string_view method,
+                                            std::string_view request, SteadyTime deadline) const {
   // gRPC counts from here on by a clock of its own
-  if (deadline < kNoDeadline) context.set_deadline(std::chrono::system_clock::now() + (deadline - steady_now()));
+  if (deadline < kNoDeadline)
+    context.set_deadline(std::chrono::system_clock::now() + (deadline - steady_now()));
   Result<KeyedToken> token = endpoints_.token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
   if (!token->token.empty()) context.AddMetadata(kTokenKey, token->token);

@@ -1,4 +1,5 @@
-// The client's addresses, its gRPC channels to them for calls with callbacks, and what each call needs. Internal to rpc.
+// The client's addresses, its gRPC channels to them for calls with callbacks, and what each call
+// needs. Internal to rpc.
 #pragma once
 
 #include <memory>
@@ -35,12 +36,10 @@ class ClientChannels {
   // refuse calls until its back-off is over. Errors: kUnreachable, and as TlsTrust::roots.
   [[nodiscard]] Result<Connection> get(size_t index);
 
-  // Puts a token for the request, where one is wanted, into the call's metadata, and its deadline. The key is that of the
-  // answer (check_answer). Errors: kAuthentication.
-  [[nodiscard]] Result<std::string> prepare(grpc::ClientContext& context,
-                                            std::string_view method,
-                                            std::string_view request,
-                                            SteadyTime deadline) const;
+  // Puts a token for the request, where one is wanted, into the call's metadata, and its deadline.
+  // The key is that of the answer (check_answer). Errors: kAuthentication.
+  [[nodiscard]] Result<std::string> prepare(grpc::ClientContext& context, std::string_view method,
+                                            std::string_view request, SteadyTime deadline) const;
 
  private:
   [[nodiscard]] Result<std::shared_ptr<grpc::Channel>> connect(const Connection& to) const;

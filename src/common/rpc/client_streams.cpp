@@ -117,18 +117,15 @@ StreamHandle& StreamHandle::operator=(StreamHandle&& other) noexcept {
   return *this;
 }
 
-StreamHandle::~StreamHandle() {
-  cancel();
-}
+StreamHandle::~StreamHandle() { cancel(); }
 
 void StreamHandle::cancel() {
   if (const auto call = std::exchange(call_, nullptr)) call->cancel();
 }
 
-StreamHandle AsyncClient::listen_raw(std::string_view method,
-                                   std::string request,
-                                   std::function<Status(std::string_view)> on_chunk,
-                                   std::function<void(Status)> on_end) {
+StreamHandle AsyncClient::listen_raw(std::string_view method, std::string request,
+                                     std::function<Status(std::string_view)> on_chunk,
+                                     std::function<void(Status)> on_end) {
   auto call = std::make_shared<StreamHandle::Call>();
   call->channels = channels_;
   call->method = method;

@@ -25,7 +25,9 @@ size_t within_descriptors(size_t most) {
 
 // Port and address as bytes; without a port where it is no connection of an IP network.
 std::string name_of(const sockaddr_storage& peer) {
-  const auto bytes = [](const auto& value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); };
+  const auto bytes = [](const auto& value) {
+    return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+  };
   if (peer.ss_family == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer);
     return bytes(v4.sin_port) + bytes(v4.sin_addr);
@@ -48,7 +50,8 @@ ConnectionQuota::Verdict ConnectionQuota::take(int fd, const sockaddr_storage& p
   const auto at = static_cast<size_t>(fd);
   const std::lock_guard lock(mutex_);
   if (at < peers_.size()) forget(at);
-  if (at >= most_) return Verdict::kTooMany;  // the lowest number that is free: there are as many descriptors
+  // the lowest number that is free: there are as many descriptors
+  if (at >= most_) return Verdict::kTooMany;
   std::string name = name_of(peer);
   const std::string host = host_in(name);
   const auto full = [&] {
@@ -78,7 +81,9 @@ void ConnectionQuota::recount(const std::string& host, SteadyTime now) {
     if (peers_[fd].empty() || host_in(peers_[fd]) != host) continue;
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
-    const bool same = ::getpeername(static_cast<int>(fd), reinterpret_cast<sockaddr*>(&peer), &size) == 0 && name_of(peer) == peers_[fd];
+    const bool same =
+        ::getpeername(static_cast<int>(fd), reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+        name_of(peer) == peers_[fd];
     if (!same) forget(fd);
   }
 }

@@ -1,6 +1,7 @@
-// How many connections a server has, by the hosts that they come from. gRPC takes connections over and says nothing when it closes
-// one, so what is known is which connection had which descriptor last: the kernel gives the lowest number that is free, and a
-// number that comes again is a connection that ended. Thread-safe. Internal to rpc.
+// How many connections a server has, by the hosts that they come from. gRPC takes connections over
+// and says nothing when it closes one, so what is known is which connection had which descriptor
+// last: the kernel gives the lowest number that is free, and a number that comes again is a
+// connection that ended. Thread-safe. Internal to rpc.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace sluice::net {
 
 class ConnectionQuota {
  public:
-  // `most` in all, `most_of_host` from one address. Fewer where the process may not have so many descriptors: some are kept free
-  // for files and for what the daemon itself opens.
+  // `most` in all, `most_of_host` from one address. Fewer where the process may not have so many
+  // descriptors: some are kept free for files and for what the daemon itself opens.
   ConnectionQuota(size_t most, size_t most_of_host);
 
   enum class Verdict { kTaken, kTooMany, kTooManyOfHost };

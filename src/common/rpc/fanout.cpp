@@ -98,8 +98,7 @@ namespace {
 // A child answers for its whole part, whatever it sent.
 std::vector<FanoutResult> results_of(const std::vector<FanoutTarget>& part, FanoutReply reply) {
   std::unordered_map<std::string_view, FanoutResult*> by_node;
-  for (FanoutResult& result : reply.results)
-    by_node.emplace(result.node, &result);
+  for (FanoutResult& result : reply.results) by_node.emplace(result.node, &result);
   std::vector<FanoutResult> results;
   results.reserve(part.size());
   for (const FanoutTarget& target : part) {
@@ -120,7 +119,8 @@ std::vector<FanoutResult> results_of(const std::vector<FanoutTarget>& part, Fano
 }  // namespace
 
 std::shared_ptr<Fanout> Fanout::create(std::shared_ptr<NodeClients> clients) {
-  return create([clients = std::move(clients)](const FanoutTarget& node, const FanoutRequest& request, Duration timeout,
+  return create([clients = std::move(clients)](const FanoutTarget& node,
+                                               const FanoutRequest& request, Duration timeout,
                                                std::function<void(Result<FanoutReply>)> done) {
     const auto client = clients->get(node);
     client->call<FanoutReply>(request, timeout, std::move(done));
@@ -196,7 +196,8 @@ void Fanout::serve(RpcServer& server) {
         own->node = own_node;
         server.dispatch(context, gather->order.method, gather->order.payload,
                         RawResponder(std::move(own)));
-      }, kLong);
+      },
+      kLong);
 }
 
 }  // namespace sluice::net

@@ -22,7 +22,8 @@ namespace sluice::net {
 struct FanoutTarget {
   std::string node;
   std::string address;  // "host:port"
-  friend auto operator<=>(const FanoutTarget&, const FanoutTarget&) = default;  // NOLINT(modernize-use-nullptr): no pointer is there
+  // NOLINTNEXTLINE(modernize-use-nullptr): no pointer is there
+  friend auto operator<=>(const FanoutTarget&, const FanoutTarget&) = default;
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &FanoutTarget::node);
@@ -76,8 +77,8 @@ struct FanoutRequest {
 // How many levels a tree of `count` nodes has; 0 for none.
 [[nodiscard]] uint32_t tree_depth(size_t count, uint32_t width);
 
-// How long a part of the tree with that many levels may take. An hour at most: who sends may be a user, and what waits
-// for an answer is kept meanwhile.
+// How long a part of the tree with that many levels may take. An hour at most: who sends may be a
+// user, and what waits for an answer is kept meanwhile.
 [[nodiscard]] Duration tree_timeout(Duration node_timeout, uint32_t levels);
 
 // Connections to nodes, made on first use and kept; the longest unused go when there are many.
@@ -103,9 +104,7 @@ class Fanout : public std::enable_shared_from_this<Fanout> {
  public:
   using Done = std::function<void(FanoutReply)>;
   // Sends one request to one node; for tests. The default uses NodeClients.
-  using Send = std::function<void(const FanoutTarget& node,
-                                  const FanoutRequest&,
-                                  Duration,
+  using Send = std::function<void(const FanoutTarget& node, const FanoutRequest&, Duration,
                                   std::function<void(Result<FanoutReply>)>)>;
 
   [[nodiscard]] static std::shared_ptr<Fanout> create(std::shared_ptr<NodeClients> clients);

@@ -34,7 +34,8 @@ grpc::Status to_grpc(const CallStatus& status) {
 }
 
 CallStatus from_grpc(const grpc::Status& status) {
-  return {static_cast<StatusCode>(status.error_code()), status.error_message(), status.error_details()};
+  return {static_cast<StatusCode>(status.error_code()), status.error_message(),
+          status.error_details()};
 }
 
 void quiet_grpc() {

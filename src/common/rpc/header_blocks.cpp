@@ -15,7 +15,8 @@ bool HeaderBlocks::begin_frame() {
   payload_left_ = size_t{head_[0]} << 16 | size_t{head_[1]} << 8 | head_[2];
   head_size_ = 0;
   const uint8_t type = head_[3];
-  if (type != kHeaders && type != kContinuation) return !is_in_block_;  // nothing else may stand within a block
+  // nothing else may stand within a block
+  if (type != kHeaders && type != kContinuation) return !is_in_block_;
   if (!is_in_block_) block_bytes_ = block_frames_ = 0;
   block_bytes_ += payload_left_;
   is_in_block_ = (head_[4] & kEndHeaders) == 0;

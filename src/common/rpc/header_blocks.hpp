@@ -1,6 +1,7 @@
-// Bounds the header blocks of HTTP/2 that a peer sends, before it has proved who it is: a block may be as long as its sender
-// likes in any number of CONTINUATION frames, and gRPC 1.51 reads it all (CVE-2023-33953). Follows the frames of one
-// connection by their lengths alone. RFC 9113, 3.4 and 4.1.
+// Bounds the header blocks of HTTP/2 that a peer sends, before it has proved who it is: a block may
+// be as long as its sender likes in any number of CONTINUATION frames, and gRPC 1.51 reads it all
+// (CVE-2023-33953). Follows the frames of one connection by their lengths alone. RFC 9113, 3.4
+// and 4.1.
 #pragma once
 
 #include <array>
@@ -15,7 +16,8 @@ class HeaderBlocks {
   static constexpr size_t kMostBytes = size_t{64} << 10;  // of one block, compressed as it is sent
   static constexpr uint32_t kMostFrames = 9;              // of one block
 
-  // The next bytes that the peer sent. False: a block is too long, and the connection is to be closed.
+  // The next bytes that the peer sent. False: a block is too long, and the connection is to be
+  // closed.
   [[nodiscard]] bool read(std::string_view bytes);
 
  private:

@@ -26,10 +26,12 @@
 namespace sluice::net {
 namespace {
 
-constexpr size_t kMostWaiting = 1024;                       // who has said nothing yet; beyond it the oldest go
-constexpr Duration kFirstWord = std::chrono::seconds(10);   // until it is said
-constexpr Duration kLastWord = std::chrono::seconds(2);     // for who was refused, to read why
-constexpr Duration kBetweenLines = std::chrono::seconds(1);  // of the log: a flood is counted, not written down
+// who has said nothing yet; beyond it the oldest go
+constexpr size_t kMostWaiting = 1024;
+constexpr Duration kFirstWord = std::chrono::seconds(10);  // until it is said
+constexpr Duration kLastWord = std::chrono::seconds(2);    // for who was refused, to read why
+// of the log: a flood is counted, not written down
+constexpr Duration kBetweenLines = std::chrono::seconds(1);
 constexpr Duration kNoRoom = std::chrono::milliseconds(50);
 constexpr uint8_t kHandshake = 22;
 // "protocol version", fatal, which is how one that speaks TLS says no.
@@ -39,10 +41,12 @@ std::string name_of(const sockaddr_storage& peer) {
   char text[INET6_ADDRSTRLEN] = {};
   if (peer.ss_family == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer);
-    return fmt::format("{}:{}", inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text), ntohs(v4.sin_port));
+    return fmt::format("{}:{}", inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text),
+                       ntohs(v4.sin_port));
   }
   const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer);
-  return fmt::format("[{}]:{}", inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text), ntohs(v6.sin6_port));
+  return fmt::format("[{}]:{}", inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text),
+                     ntohs(v6.sin6_port));
 }
 
 }  // namespace
@@ -50,7 +54,11 @@ std::string name_of(const sockaddr_storage& peer) {
 class Listener::Impl {
  public:
   Impl(const ListeningSocket& socket, bool tls, std::shared_ptr<ConnectionQuota> quota)
-      : listener_(socket.fd), port_(socket.port), tls_(tls), quota_(std::move(quota)), wake_(::eventfd(0, EFD_CLOEXEC)) {}
+      : listener_(socket.fd),
+        port_(socket.port),
+        tls_(tls),
+        quota_(std::move(quota)),
+        wake_(::eventfd(0, EFD_CLOEXEC)) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
@@ -86,12 +94,16 @@ class Listener::Impl {
         watched.push_back({peer.fd, POLLIN, 0});
         next = std::min(next, peer.until);
       }
-      if (::poll(watched.data(), watched.size(), next < kNoDeadline ? poll_timeout(next) : -1) < 0) continue;  // EINTR
+      // EINTR
+      if (::poll(watched.data(), watched.size(), next < kNoDeadline ? poll_timeout(next) : -1) < 0)
+        continue;
       if (watched[0].revents != 0) return;
       size_t at = 2;
       for (auto peer = peers_.begin(); peer != peers_.end(); ++at) {
         const bool ready = watched[at].revents != 0;
-        const Turn turn = ready ? look_at(*peer) : steady_now() >= peer->until ? Turn::kOver : Turn::kWaits;
+        const Turn turn = ready                         ? look_at(*peer)
+                          : steady_now() >= peer->until ? Turn::kOver
+                                                        : Turn::kWaits;
         if (turn == Turn::kOver) ::close(peer->fd);
         peer = turn == Turn::kWaits ? std::next(peer) : peers_.erase(peer);
       }
@@ -103,7 +115,8 @@ class Listener::Impl {
     while (true) {
       Peer peer;
       socklen_t size = sizeof peer.name;
-      peer.fd = ::accept4(listener_, reinterpret_cast<sockaddr*>(&peer.name), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      peer.fd = ::accept4(listener_, reinterpret_cast<sockaddr*>(&peer.name), &size,
+                          SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (peer.fd < 0 && (errno == EMFILE || errno == ENFILE)) std::this_thread::sleep_for(kNoRoom);
       if (peer.fd < 0) return;
       if (!is_within_quota(peer)) {
@@ -127,7 +140,9 @@ class Listener::Impl {
     switch (quota_->take(peer.fd, peer.name)) {
       case ConnectionQuota::Verdict::kTaken: return true;
       case ConnectionQuota::Verdict::kTooMany: note(peer, "there are too many connections"); break;
-      case ConnectionQuota::Verdict::kTooManyOfHost: note(peer, "its host has too many connections"); break;
+      case ConnectionQuota::Verdict::kTooManyOfHost:
+        note(peer, "its host has too many connections");
+        break;
     }
     return false;
   }
@@ -155,7 +170,8 @@ class Listener::Impl {
     peer.until = steady_now() + kLastWord;
     return drain(peer);
   }
-  // To close a socket with bytes that nobody read resets it, and the peer would lose the word that was sent to it.
+  // To close a socket with bytes that nobody read resets it, and the peer would lose the word that
+  // was sent to it.
   static Turn drain(const Peer& peer) {
     std::array<char, 4096> bytes;
     ssize_t size = 0;
@@ -170,7 +186,8 @@ class Listener::Impl {
     ++unsaid_;
     const SteadyTime time = steady_now();
     if (time < said_ + kBetweenLines) return;
-    const std::string more = unsaid_ > 1 ? fmt::format(", and {} others since the last such line", unsaid_ - 1) : "";
+    const std::string more =
+        unsaid_ > 1 ? fmt::format(", and {} others since the last such line", unsaid_ - 1) : "";
     log::error("{}{} was refused: {}{}", tls_ ? "TLS: " : "", name_of(peer.name), why, more);
     said_ = time;
     unsaid_ = 0;
@@ -193,11 +210,13 @@ Listener::~Listener() = default;
 int Listener::port() const { return impl_->port(); }
 void Listener::start(std::unique_ptr<Acceptor> server) { impl_->start(std::move(server)); }
 
-Result<std::unique_ptr<Listener>> Listener::bind(const std::string& address, const NumericAddress& numeric, bool tls,
-                                                std::shared_ptr<ConnectionQuota> quota) {
+Result<std::unique_ptr<Listener>> Listener::bind(const std::string& address,
+                                                 const NumericAddress& numeric, bool tls,
+                                                 std::shared_ptr<ConnectionQuota> quota) {
   auto bound = listen_at(numeric, address);
   if (!bound) return tl::unexpected<Error>(std::move(bound.error()));
-  return std::unique_ptr<Listener>(new Listener(std::make_unique<Impl>(*bound, tls, std::move(quota))));
+  return std::unique_ptr<Listener>(
+      new Listener(std::make_unique<Impl>(*bound, tls, std::move(quota))));
 }
 
 }  // namespace sluice::net

@@ -1,6 +1,7 @@
-// A port of a server. It takes connections itself: gRPC's own listeners never take one again once the process was out of descriptors.
-// A connection is handed to gRPC when its first byte is there; who says nothing is closed. On a port with TLS, who speaks plain text
-// is told so in a word that any client of ours understands, and named in the log. Internal to rpc.
+// A port of a server. It takes connections itself: gRPC's own listeners never take one again once
+// the process was out of descriptors. A connection is handed to gRPC when its first byte is there;
+// who says nothing is closed. On a port with TLS, who speaks plain text is told so in a word that
+// any client of ours understands, and named in the log. Internal to rpc.
 #pragma once
 
 #include <memory>
@@ -17,9 +18,11 @@ namespace sluice::net {
 class Listener {
  public:
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
-  // Nobody is let in before start(), and no more than `quota` lets. Errors: kError, the address cannot be bound.
-  [[nodiscard]] static Result<std::unique_ptr<Listener>> bind(const std::string& address, const NumericAddress& numeric, bool tls,
-                                                              std::shared_ptr<ConnectionQuota> quota);
+  // Nobody is let in before start(), and no more than `quota` lets. Errors: kError, the address
+  // cannot be bound.
+  [[nodiscard]] static Result<std::unique_ptr<Listener>> bind(
+      const std::string& address, const NumericAddress& numeric, bool tls,
+      std::shared_ptr<ConnectionQuota> quota);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
   ~Listener();  // before the server goes

@@ -15,18 +15,24 @@ namespace {
 
 constexpr size_t kMostSubject = 80;  // bytes
 
-SteadyTime steady_now() { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
+SteadyTime steady_now() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now());
+}
 
 }  // namespace
 
 bool is_denial(ErrorCode code) {
-  return code == ErrorCode::kAccessDenied || code == ErrorCode::kAuthentication || code == ErrorCode::kInvalidUser ||
-         code == ErrorCode::kInvalidCredential || code == ErrorCode::kWrongCluster;
+  return code == ErrorCode::kAccessDenied || code == ErrorCode::kAuthentication ||
+         code == ErrorCode::kInvalidUser || code == ErrorCode::kInvalidCredential ||
+         code == ErrorCode::kWrongCluster;
 }
 
 std::optional<std::string> RefusalLog::line(const Refusal& refusal, SteadyTime now) {
-  // Nothing is forbidden to them: that a user they named does not exist is said with these words, too.
-  if (refusal.by_admin && (refusal.why.code == ErrorCode::kInvalidUser || refusal.why.code == ErrorCode::kAccessDenied)) return std::nullopt;
+  // Nothing is forbidden to them: that a user they named does not exist is said with these words,
+  // too.
+  if (refusal.by_admin &&
+      (refusal.why.code == ErrorCode::kInvalidUser || refusal.why.code == ErrorCode::kAccessDenied))
+    return std::nullopt;
   const std::lock_guard lock(mutex_);
   const double seconds = std::chrono::duration<double>(now - filled_).count();
   room_ = std::clamp(room_ + seconds * kMost, 0.0, kMost);
@@ -36,12 +42,15 @@ std::optional<std::string> RefusalLog::line(const Refusal& refusal, SteadyTime n
     return std::nullopt;
   }
   room_ -= 1;
-  std::string text =
-      refusal.uid ? fmt::format("Security violation, {} RPC from uid={} at {}", refusal.method, *refusal.uid, refusal.peer)
-                  : fmt::format("authentication of {} RPC from {} failed", refusal.method, refusal.peer);
-  if (!refusal.subject.empty()) text += fmt::format(": {}", escape_controls(refusal.subject.substr(0, kMostSubject)));
+  std::string text = refusal.uid ? fmt::format("Security violation, {} RPC from uid={} at {}",
+                                               refusal.method, *refusal.uid, refusal.peer)
+                                 : fmt::format("authentication of {} RPC from {} failed",
+                                               refusal.method, refusal.peer);
+  if (!refusal.subject.empty())
+    text += fmt::format(": {}", escape_controls(refusal.subject.substr(0, kMostSubject)));
   if (!refusal.why.text.empty()) text += ": " + refusal.why.text;
-  if (left_out_ > 0) text += fmt::format(" ({} more were refused and not logged)", std::exchange(left_out_, 0));
+  if (left_out_ > 0)
+    text += fmt::format(" ({} more were refused and not logged)", std::exchange(left_out_, 0));
   return text;
 }
 

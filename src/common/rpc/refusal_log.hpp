@@ -1,5 +1,6 @@
-// What a daemon's log says of requests that were denied: forged or stale credentials, and what the caller has no right to.
-// Whoever sends many of them fills no disk: after some lines a second they are counted only.
+// What a daemon's log says of requests that were denied: forged or stale credentials, and what the
+// caller has no right to. Whoever sends many of them fills no disk: after some lines a second they
+// are counted only.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct Refusal {
 
 class RefusalLog {
  public:
-  // The line to write, or nothing: when there have been too many, or an administrator made a mistake.
+  // The line to write, or nothing: when there have been too many, or an administrator made a
+  // mistake.
   [[nodiscard]] std::optional<std::string> line(const Refusal& refusal, SteadyTime now);
   // Writes it, if the error is such a one. Any thread.
   void note(const Refusal& refusal);

@@ -85,10 +85,8 @@ class Responder {
   void fail(Error error) { raw_.fail(std::move(error)); }
   void fail(ErrorCode code, std::string text = {}) { fail(Error{code, std::move(text)}); }
   void complete(const Result<Reply>& result) {
-    if (result)
-      reply(*result);
-    else
-      fail(result.error());
+    if (result) reply(*result);
+    else fail(result.error());
   }
   [[nodiscard]] bool is_gone() const { return raw_.is_gone(); }
   void note_wait(Duration time) const { raw_.note_wait(time); }

@@ -25,17 +25,21 @@ namespace sluice::net {
 namespace {
 
 // Of credentials that another daemon verifies: a host never has all threads.
-constexpr SlowWork::Limits kCredentialWork{.threads = 4, .running_of_user = 3, .waiting_of_user = 4096, .waiting = 20'000};
+constexpr SlowWork::Limits kCredentialWork{
+    .threads = 4, .running_of_user = 3, .waiting_of_user = 4096, .waiting = 20'000};
 constexpr int kMostKeepaliveTimeoutMs = 20'000;
-constexpr int kWindowBytes = 256 << 10;  // on the way to us, of a request that is not read yet; of one that is, all of it
+// on the way to us, of a request that is not read yet; of one that is, all of it
+constexpr int kWindowBytes = 256 << 10;
 constexpr int kIdleConnectionMs = 600'000;
 constexpr int kLeastPingGapMs = 10'000;
-constexpr int kHandshakeTimeoutMs = 20'000;  // of TLS: who begins it and says no more is not waited for
+// of TLS: who begins it and says no more is not waited for
+constexpr int kHandshakeTimeoutMs = 20'000;
 
 class UnknownMethod final : public grpc::ServerGenericBidiReactor {
  public:
   explicit UnknownMethod(const std::string& path) {
-    Finish(to_grpc(to_status({ErrorCode::kNotSupported, fmt::format("there is no method {}", path)})));
+    Finish(
+        to_grpc(to_status({ErrorCode::kNotSupported, fmt::format("there is no method {}", path)})));
   }
   void OnDone() override { delete this; }
 };
@@ -69,15 +73,18 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
   }
 
   // A port of the network; its number, or why there is none.
-  Result<int> add_port(grpc::ServerBuilder& builder, const std::string& address, const NumericAddress& numeric) {
+  Result<int> add_port(grpc::ServerBuilder& builder, const std::string& address,
+                       const NumericAddress& numeric) {
     using External = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
     const bool tls = options.tls != nullptr;
     auto listener = Listener::bind(address, numeric, tls, connections);
     if (!listener) return tl::unexpected<Error>(std::move(listener.error()));
     const int bound = (*listener)->port();
-    auto credentials_of_port = tls ? server_credentials(options.tls) : grpc::InsecureServerCredentials();
-    listeners.push_back({std::move(*listener),
-                         builder.experimental().AddExternalConnectionAcceptor(External::FROM_FD, std::move(credentials_of_port))});
+    auto credentials_of_port =
+        tls ? server_credentials(options.tls) : grpc::InsecureServerCredentials();
+    listeners.push_back(
+        {std::move(*listener), builder.experimental().AddExternalConnectionAcceptor(
+                                   External::FROM_FD, std::move(credentials_of_port))});
     return bound;
   }
 
@@ -87,7 +94,8 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
   SlowWork credentials{kCredentialWork};
   InlineTurn credential_turn;
   const ServerShared shared{options, admission, slow_work, credentials, credential_turn};
-  const std::shared_ptr<ConnectionQuota> connections = std::make_shared<ConnectionQuota>(options.connections, options.connections_of_host);
+  const std::shared_ptr<ConnectionQuota> connections =
+      std::make_shared<ConnectionQuota>(options.connections, options.connections_of_host);
   struct Port {
     std::unique_ptr<Listener> listener;
     std::unique_ptr<Listener::Acceptor> acceptor;  // until it starts
@@ -107,9 +115,7 @@ RpcServer::RpcServer(ServerOptions options) : impl_(std::make_unique<Impl>(std::
   });
 }
 
-RpcServer::~RpcServer() {
-  shutdown();
-}
+RpcServer::~RpcServer() { shutdown(); }
 
 void RpcServer::add_raw(std::string_view method, MethodRules rules, RawHandler handler) {
   impl_->add({.name = std::string(method),
@@ -118,7 +124,8 @@ void RpcServer::add_raw(std::string_view method, MethodRules rules, RawHandler h
               .stream = nullptr});
 }
 
-void RpcServer::add_raw_stream(std::string_view method, MethodRules rules, RawStreamHandler handler) {
+void RpcServer::add_raw_stream(std::string_view method, MethodRules rules,
+                               RawStreamHandler handler) {
   impl_->add({.name = std::string(method),
               .rules = rules,
               .unary = nullptr,
@@ -128,7 +135,8 @@ void RpcServer::add_raw_stream(std::string_view method, MethodRules rules, RawSt
 Status RpcServer::start() {
   const ServerOptions& options = impl_->options;
   grpc::ServerBuilder builder;
-  builder.SetMaxReceiveMessageSize(static_cast<int>(std::min(options.max_request, options.max_message)));
+  builder.SetMaxReceiveMessageSize(
+      static_cast<int>(std::min(options.max_request, options.max_message)));
   builder.SetMaxSendMessageSize(static_cast<int>(options.max_message));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
@@ -140,12 +148,14 @@ Status RpcServer::start() {
   }
   builder.SetResourceQuota(grpc::ResourceQuota("server").Resize(options.memory));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
-  // No measuring of the bandwidth, which is a ping and its answer for each command; a fixed window instead.
+  // No measuring of the bandwidth, which is a ping and its answer for each command; a fixed window
+  // instead.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindowBytes);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server must not start
   const auto keepalive = static_cast<int>(std::clamp<int64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(options.keepalive).count(), 0, INT_MAX));
+      std::chrono::duration_cast<std::chrono::milliseconds>(options.keepalive).count(), 0,
+      INT_MAX));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive > 0 ? keepalive : INT_MAX);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -178,10 +188,8 @@ Status RpcServer::start() {
       return failure(ErrorCode::kError, now ? fmt::format("cannot listen on {}", address)
                                             : "cannot listen on " + now.error().text);
     }
-    if (address.starts_with("unix:"))
-      ::chmod(address.c_str() + 5, 0777);  // tokens guard it
-    else if (impl_->port == 0)
-      impl_->port = ports[i];
+    if (address.starts_with("unix:")) ::chmod(address.c_str() + 5, 0777);  // tokens guard it
+    else if (impl_->port == 0) impl_->port = ports[i];
   }
   if (impl_->server == nullptr) return failure(ErrorCode::kError, "the server cannot start");
   for (Impl::Port& port : impl_->listeners) port.listener->start(std::move(port.acceptor));
@@ -192,9 +200,7 @@ Status RpcServer::start() {
   return {};
 }
 
-int RpcServer::port() const {
-  return impl_->port;
-}
+int RpcServer::port() const { return impl_->port; }
 
 void RpcServer::shutdown(Duration grace) {
   impl_->listeners.clear();
@@ -206,10 +212,8 @@ void RpcServer::shutdown(Duration grace) {
   impl_->server = nullptr;
 }
 
-void RpcServer::dispatch(const CallContext& context,
-                         std::string_view method,
-                         std::string_view request,
-                         RawResponder responder) const {
+void RpcServer::dispatch(const CallContext& context, std::string_view method,
+                         std::string_view request, RawResponder responder) const {
   const auto found = impl_->methods.find(method_path(method));
   if (found == impl_->methods.end() || !found->second.unary) {
     return responder.fail({ErrorCode::kNotSupported, fmt::format("there is no method {}", method)});

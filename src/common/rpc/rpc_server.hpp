@@ -32,23 +32,29 @@ class RefusalLog;
 
 struct ServerOptions {
   std::vector<std::string> addresses;  // "host:port" (port 0 picks one), "[::]:port", "unix:/path"
-  std::string receiver;  // kController or the node's name: tokens made for another daemon are refused
+  // kController or the node's name: tokens made for another daemon are refused
+  std::string receiver;
   std::shared_ptr<AuthProvider> auth;  // null: only methods that are open to anyone are served
   bool knows_nobody = false;           // without `auth` every method is open (tests only)
-  std::shared_ptr<TlsIdentity> tls;    // null: nothing is encrypted. Unix sockets are served in plain text
+  // null: nothing is encrypted. Unix sockets are served in plain text
+  std::shared_ptr<TlsIdentity> tls;
   uint32_t slurm_user = 0;
-  size_t max_message = 64 << 20;  // bytes, either way; of most methods requests are much shorter (MethodRules)
+  // bytes, either way; of most methods requests are much shorter (MethodRules)
+  size_t max_message = 64 << 20;
   size_t max_request = 64 << 20;  // of anybody
   int max_streams_per_connection = 1000;
-  size_t connections = 16'384;         // at once, from the network; fewer where the process may have fewer descriptors
+  // at once, from the network; fewer where the process may have fewer descriptors
+  size_t connections = 16'384;
   size_t connections_of_host = 4'096;  // of one address
-  size_t memory = size_t{512} << 20;  // bytes of what is on the way in and out; beyond it calls and connections are ended
+  // bytes of what is on the way in and out; beyond it calls and connections are ended
+  size_t memory = size_t{512} << 20;
   AdmissionLimits admission;
-  // Asked for each proved request that is not root's or SlurmUser's, before it is read. May be empty.
+  // Asked for each proved request that is not root's or SlurmUser's, before it is read. May be
+  // empty.
   std::function<Status(std::string_view method, uint32_t uid)> admit;
   size_t stream_high_water = 1 << 20;  // bytes kept for a slow reader before write() says kFull
   Duration keepalive = std::chrono::seconds(60);  // a silent client is probed this often; 0: never
-  size_t stream_backlog = 64 << 20;    // bytes kept before the stream is ended
+  size_t stream_backlog = 64 << 20;               // bytes kept before the stream is ended
   // Each call when it is answered: who asked, and how long it took. On any thread.
   std::function<void(std::string_view method, uint32_t uid, Duration took)> on_answered;
   std::shared_ptr<RefusalLog> refusals;  // null: the server makes its own
@@ -56,14 +62,16 @@ struct ServerOptions {
 
 enum class Access {
   kAuthenticated,  // a valid token is needed
-  kAnyone,         // a token is verified when there is one; without one the request is not read, and is an empty one
+  // a token is verified when there is one; without one the request is not read, and is an empty one
+  kAnyone,
 };
 
 struct MethodRules {
   static constexpr size_t kUsualBytes = size_t{1} << 20;
   Access access = Access::kAuthenticated;
   size_t most_bytes = kUsualBytes;  // of a request of anybody but root and SlurmUser
-  bool slow = false;                // its handler asks name services, reads files or plans: it runs among slow_work.hpp's
+  // its handler asks name services, reads files or plans: it runs among slow_work.hpp's
+  bool slow = false;
 };
 // Of methods whose requests carry scripts, environments or blocks of files.
 inline constexpr size_t kLongRequestBytes = size_t{48} << 20;
@@ -75,9 +83,15 @@ inline constexpr MethodRules kLongAndSlow{.most_bytes = kLongRequestBytes, .slow
 // "JobId=17" where the request says which job it is about.
 template <class Request>
 [[nodiscard]] std::string subject_of(const Request& request) {
-  if constexpr (requires { std::string_view(request.target); }) return "JobId=" + std::string(std::string_view(request.target));
-  else if constexpr (requires { request.job == 0U; std::to_string(request.job); }) return "JobId=" + std::to_string(request.job);
-  else if constexpr (requires { std::to_string(request.id.job); }) return "JobId=" + std::to_string(request.id.job);
+  if constexpr (requires { std::string_view(request.target); })
+    return "JobId=" + std::string(std::string_view(request.target));
+  else if constexpr (requires {
+                       request.job == 0U;
+                       std::to_string(request.job);
+                     })
+    return "JobId=" + std::to_string(request.job);
+  else if constexpr (requires { std::to_string(request.id.job); })
+    return "JobId=" + std::to_string(request.id.job);
   else return {};
 }
 
@@ -98,9 +112,7 @@ class RpcServer {
 
   // All methods are added before start(). A name is added once.
   template <class Request, class Reply>
-  void handle(std::string_view method,
-              Handler<Request, Reply> handler,
-              MethodRules rules = {}) {
+  void handle(std::string_view method, Handler<Request, Reply> handler, MethodRules rules = {}) {
     add_raw(method, rules,
             [handler = std::move(handler)](const CallContext& context, std::string_view bytes,
                                            RawResponder raw) {
@@ -112,8 +124,7 @@ class RpcServer {
             });
   }
   template <class Request, class Chunk>
-  void handle_stream(std::string_view method,
-                     StreamHandler<Request, Chunk> handler,
+  void handle_stream(std::string_view method, StreamHandler<Request, Chunk> handler,
                      MethodRules rules = {}) {
     add_raw_stream(
         method, rules,
@@ -129,8 +140,7 @@ class RpcServer {
   }
   // The same under the request's own name (method_name.hpp).
   template <class Request, class Reply>
-  void handle(std::type_identity_t<Handler<Request, Reply>> handler,
-              MethodRules rules = {}) {
+  void handle(std::type_identity_t<Handler<Request, Reply>> handler, MethodRules rules = {}) {
     handle<Request, Reply>(method_name<Request>(), std::move(handler), rules);
   }
   template <class Request, class Chunk>
@@ -153,9 +163,7 @@ class RpcServer {
 
   // Runs a unary method's handler in this process, without network and authentication: the caller
   // vouches for `context`. Errors (through the responder): kNotSupported for an unknown method.
-  void dispatch(const CallContext& context,
-                std::string_view method,
-                std::string_view request,
+  void dispatch(const CallContext& context, std::string_view method, std::string_view request,
                 RawResponder responder) const;
 
  private:

@@ -24,7 +24,8 @@ std::string peer_text(const std::string& peer) {
 
 // Of the host that a call comes from, whatever its port.
 uint32_t host_number(const std::string& peer) {
-  return static_cast<uint32_t>(std::hash<std::string_view>()(std::string_view(peer).substr(0, peer.rfind(':'))));
+  return static_cast<uint32_t>(
+      std::hash<std::string_view>()(std::string_view(peer).substr(0, peer.rfind(':'))));
 }
 
 constexpr uint32_t kNoUser = 1U << 31;  // hosts take turns with users, whose numbers are smaller
@@ -46,7 +47,8 @@ ServerCall* ServerCall::begin(std::shared_ptr<ServerCall> self) {
   call->begun_ = std::chrono::steady_clock::now();
   AuthProvider* auth = call->options_.auth.get();
   std::string token = auth == nullptr ? std::string() : call->token_in_headers();
-  if (auth == nullptr && !call->options_.knows_nobody && call->method_.rules.access != Access::kAnyone) {
+  if (auth == nullptr && !call->options_.knows_nobody &&
+      call->method_.rules.access != Access::kAnyone) {
     call->refuse({ErrorCode::kAuthentication, "this server cannot prove who asks"});
   } else if (auth != nullptr && token.empty() && call->method_.rules.access != Access::kAnyone) {
     call->refuse({ErrorCode::kAuthentication, "the request carries no token"});
@@ -56,9 +58,11 @@ ServerCall* ServerCall::begin(std::shared_ptr<ServerCall> self) {
   return call;
 }
 
-// None of gRPC's threads waits for files, nor for a daemon that was slow of late. Hosts take turns at those that wait.
+// None of gRPC's threads waits for files, nor for a daemon that was slow of late. Hosts take turns
+// at those that wait.
 void ServerCall::prove_in_turn(const std::shared_ptr<ServerCall>& call, std::string token) {
-  const WaitsFor what = token.empty() ? WaitsFor::kNothing : call->options_.auth->open_waits_for(token);
+  const WaitsFor what =
+      token.empty() ? WaitsFor::kNothing : call->options_.auth->open_waits_for(token);
   if (what == WaitsFor::kNothing) return prove(call, token);
   const bool asks_daemon = what == WaitsFor::kDaemon;
   InlineTurn& turn = call->shared_.credential_turn;
@@ -71,7 +75,8 @@ void ServerCall::prove_in_turn(const std::shared_ptr<ServerCall>& call, std::str
   const uint32_t whose = asks_daemon ? host : host | kNoUser;
   const bool taken = work.post(whose, [call, token = std::move(token)] {
     if (std::chrono::steady_clock::now() - call->begun_ < kProofPatience) return prove(call, token);
-    call->refuse({ErrorCode::kRetry, "the token was not verified in time: the daemon that does it is slow, or hangs"});
+    call->refuse({ErrorCode::kRetry,
+                  "the token was not verified in time: the daemon that does it is slow, or hangs"});
   });
   if (!taken) call->refuse({ErrorCode::kRetry, "too many tokens wait to be verified"});
 }
@@ -88,9 +93,11 @@ Result<Proof> ServerCall::open(const std::string& token) const {
 
 std::string ServerCall::token_in_headers() const {
   const auto& metadata = grpc_context_->client_metadata();
-  if (const auto token = metadata.find(kTokenKey); token != metadata.end()) return {token->second.data(), token->second.size()};
+  if (const auto token = metadata.find(kTokenKey); token != metadata.end())
+    return {token->second.data(), token->second.size()};
   const auto header = metadata.find("authorization");
-  return header == metadata.end() ? std::string() : bearer_token({header->second.data(), header->second.size()});
+  return header == metadata.end() ? std::string()
+                                  : bearer_token({header->second.data(), header->second.size()});
 }
 
 void ServerCall::prove(const std::shared_ptr<ServerCall>& call, const std::string& token) {
@@ -165,10 +172,13 @@ void ServerCall::OnDone() {
 Status ServerCall::check_request(std::string_view request) {
   if (options_.auth == nullptr) return {};
   if (counted_ && request.size() > method_.rules.most_bytes) {
-    return failure(ErrorCode::kBadRequest, fmt::format("the request has {} bytes, and {} takes at most {}", request.size(),
-                                                       method_.name, method_.rules.most_bytes));
+    return failure(ErrorCode::kBadRequest,
+                   fmt::format("the request has {} bytes, and {} takes at most {}", request.size(),
+                               method_.name, method_.rules.most_bytes));
   }
-  if (Status same = check_digest(*proof_, digest_request(options_.receiver, method_.name, request)); !same) return same;
+  if (Status same = check_digest(*proof_, digest_request(options_.receiver, method_.name, request));
+      !same)
+    return same;
   if (!counted_) return {};
   Status held = shared_.admission.hold(uid_, request.size());
   if (held) held_bytes_ = request.size();
@@ -184,8 +194,11 @@ void ServerCall::OnReadDone(bool ok) {
   if (Status good = check_request(request->view()); !good) return refuse(std::move(good.error()));
   CallContext context = make_context();
   if (!method_.rules.slow) return execute(std::move(context), request->view());
-  const auto work = [alive, request, context = std::move(context)] { alive->execute(context, request->view()); };
-  if (!shared_.slow_work.post(uid_, work)) refuse({ErrorCode::kRetry, "too many such requests wait already"});
+  const auto work = [alive, request, context = std::move(context)] {
+    alive->execute(context, request->view());
+  };
+  if (!shared_.slow_work.post(uid_, work))
+    refuse({ErrorCode::kRetry, "too many such requests wait already"});
 }
 
 void ServerCall::execute(CallContext context, std::string_view request) {
@@ -200,7 +213,8 @@ void ServerCall::execute(CallContext context, std::string_view request) {
 }
 
 void ServerCall::sign(std::string_view reply) {
-  if (!answer_key_.empty()) grpc_context_->AddTrailingMetadata(kSignatureKey, sign_answer(answer_key_, reply));
+  if (!answer_key_.empty())
+    grpc_context_->AddTrailingMetadata(kSignatureKey, sign_answer(answer_key_, reply));
 }
 
 void ServerCall::answered(Duration waited) {
@@ -221,9 +235,7 @@ void UnaryCall::run(const CallContext& context, std::string_view request) {
   method_.unary(context, request, RawResponder(shared_from_this()));
 }
 
-void UnaryCall::refuse(Error error) {
-  complete(tl::unexpected<Error>(std::move(error)));
-}
+void UnaryCall::refuse(Error error) { complete(tl::unexpected<Error>(std::move(error))); }
 
 void UnaryCall::complete(Result<std::string> reply) {
   if (answered_.exchange(true, std::memory_order_acq_rel)) return;
@@ -273,7 +285,8 @@ void StreamCall::finish(Status status) {
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (!status && !finish_sent_) refused(status.error());  // else its reader has gone, and gRPC's part of the call with it
+    // else its reader has gone, and gRPC's part of the call with it
+    if (!status && !finish_sent_) refused(status.error());
     end_locked(std::move(status), next);
     advance_locked(next);
   }
@@ -358,10 +371,8 @@ void StreamCall::on_cancel(std::function<void()> callback) {
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (cancelled_)
-      next.call = std::move(shared);
-    else
-      std::swap(on_cancel_, shared);
+    if (cancelled_) next.call = std::move(shared);
+    else std::swap(on_cancel_, shared);
   }
   act(std::move(next));
 }

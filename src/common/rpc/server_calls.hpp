@@ -1,6 +1,7 @@
-// The server's side of one call: proves the caller by the headers, reads the request when it is this caller's turn
-// (admission.hpp), runs the handler, writes the answer. gRPC's generic callback API is a reactor per call; the reactor is also the sink that
-// the handler's Responder or StreamWriter holds, and lives until both have let go.
+// The server's side of one call: proves the caller by the headers, reads the request when it is
+// this caller's turn (admission.hpp), runs the handler, writes the answer. gRPC's generic callback
+// API is a reactor per call; the reactor is also the sink that the handler's Responder or
+// StreamWriter holds, and lives until both have let go.
 #pragma once
 
 #include <atomic>
@@ -33,14 +34,13 @@ struct ServerShared {
   const ServerOptions& options;
   Admission& admission;
   SlowWork& slow_work;
-  SlowWork& credentials;  // the verification of those that another daemon has to be asked of
+  SlowWork& credentials;        // the verification of those that another daemon has to be asked of
   InlineTurn& credential_turn;  // whether it is asked by gRPC's thread instead
 };
 
 class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Reader {
  public:
-  ServerCall(const ServerShared& shared,
-             const Method& method,
+  ServerCall(const ServerShared& shared, const Method& method,
              grpc::GenericCallbackServerContext* context)
       : options_(shared.options), method_(method), shared_(shared), grpc_context_(context) {}
 
@@ -66,7 +66,8 @@ class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Read
 
  private:
   [[nodiscard]] std::string token_in_headers() const;
-  static void prove(const std::shared_ptr<ServerCall>& call, const std::string& token);  // empty: none is needed
+  // empty: none is needed
+  static void prove(const std::shared_ptr<ServerCall>& call, const std::string& token);
   static void prove_in_turn(const std::shared_ptr<ServerCall>& call, std::string token);
   [[nodiscard]] Result<Proof> open(const std::string& token) const;
   [[nodiscard]] Status admit();
@@ -98,7 +99,9 @@ class UnaryCall final : public ServerCall,
   void complete(Result<std::string> reply) override;
   [[nodiscard]] bool is_gone() const override { return answered_.load(std::memory_order_acquire); }
   void note_subject(const std::string& subject) override { subject_ = subject; }
-  void note_wait(Duration time) override { waited_.fetch_add(time.count(), std::memory_order_relaxed); }
+  void note_wait(Duration time) override {
+    waited_.fetch_add(time.count(), std::memory_order_relaxed);
+  }
   void OnCancel() override;
 
  private:

@@ -1,7 +1,7 @@
-// What may take long for reasons that are not ours: name services, files, databases, whole plans. It leaves gRPC's threads,
-// of which there are as many as processors, for a few threads of its own; what one user asks for never has all of them, and
-// users take turns: whose work runs least, and ran longest ago, is next.
-// Thread-safe.
+// What may take long for reasons that are not ours: name services, files, databases, whole plans.
+// It leaves gRPC's threads, of which there are as many as processors, for a few threads of its own;
+// what one user asks for never has all of them, and users take turns: whose work runs least, and
+// ran longest ago, is next. Thread-safe.
 #pragma once
 
 #include <condition_variable>

@@ -82,7 +82,9 @@ Agenda& agenda() {
 
 class TicklessEngine final : public EventEngine {
  public:
-  void Run(Closure* closure) override { agenda().add(SteadyTime{}, [closure] { closure->Run(); }); }
+  void Run(Closure* closure) override {
+    agenda().add(SteadyTime{}, [closure] { closure->Run(); });
+  }
   void Run(Work work) override { agenda().add(SteadyTime{}, std::move(work)); }
   TaskHandle RunAfter(Duration pause, Closure* closure) override {
     return RunAfter(pause, [closure] { closure->Run(); });
@@ -90,30 +92,31 @@ class TicklessEngine final : public EventEngine {
   TaskHandle RunAfter(Duration pause, Work work) override {
     const SteadyTime when = steady_now() + std::chrono::ceil<sluice::Duration>(pause);
     const uint64_t number = agenda().add(when, std::move(work));
-    return {{static_cast<intptr_t>(when.time_since_epoch().count()), static_cast<intptr_t>(number)}};
+    return {
+        {static_cast<intptr_t>(when.time_since_epoch().count()), static_cast<intptr_t>(number)}};
   }
   bool Cancel(TaskHandle handle) override {
-    return agenda().remove(SteadyTime(sluice::Duration(handle.keys[0])), static_cast<uint64_t>(handle.keys[1]));
+    return agenda().remove(SteadyTime(sluice::Duration(handle.keys[0])),
+                           static_cast<uint64_t>(handle.keys[1]));
   }
   bool IsWorkerThread() override { return agenda().is_own_thread(); }
 
   // What gRPC 1.51 does by other means.
-  absl::StatusOr<std::unique_ptr<Listener>> CreateListener(Listener::AcceptCallback /*on_accept*/,
-                                                           absl::AnyInvocable<void(absl::Status)> /*on_shutdown*/,
-                                                           const EndpointConfig& /*config*/,
-                                                           std::unique_ptr<MemoryAllocatorFactory> /*memory*/) override {
+  absl::StatusOr<std::unique_ptr<Listener>> CreateListener(
+      Listener::AcceptCallback /*on_accept*/,
+      absl::AnyInvocable<void(absl::Status)> /*on_shutdown*/, const EndpointConfig& /*config*/,
+      std::unique_ptr<MemoryAllocatorFactory> /*memory*/) override {
     return absl::UnimplementedError("no listeners");
   }
-  ConnectionHandle Connect(OnConnectCallback /*on_connect*/,
-                           const ResolvedAddress& /*address*/,
-                           const EndpointConfig& /*config*/,
-                           MemoryAllocator /*memory*/,
+  ConnectionHandle Connect(OnConnectCallback /*on_connect*/, const ResolvedAddress& /*address*/,
+                           const EndpointConfig& /*config*/, MemoryAllocator /*memory*/,
                            Duration /*timeout*/) override {
     SLUICE_CHECK(!"the event engine makes no connections");
     return {};
   }
   bool CancelConnect(ConnectionHandle /*handle*/) override { return false; }
-  std::unique_ptr<DNSResolver> GetDNSResolver(const DNSResolver::ResolverOptions& /*options*/) override {
+  std::unique_ptr<DNSResolver> GetDNSResolver(
+      const DNSResolver::ResolverOptions& /*options*/) override {
     SLUICE_CHECK(!"the event engine looks up no names");
     return nullptr;
   }

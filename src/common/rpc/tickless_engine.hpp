@@ -1,5 +1,5 @@
-// gRPC's event engine, as far as 1.51 uses it: work to be done soon, and timers. It has one thread, which sleeps until the
-// next of them. Internal to rpc (idle.hpp).
+// gRPC's event engine, as far as 1.51 uses it: work to be done soon, and timers. It has one thread,
+// which sleeps until the next of them. Internal to rpc (idle.hpp).
 #pragma once
 
 #include <memory>

@@ -58,18 +58,21 @@ Result<TlsIdentity::Pair> TlsIdentity::read() {
   if (chain.empty()) return bad(files_.certificate, "it holds no certificate in PEM");
   X509* own = chain.front().get();
   const KeyPtr secret = private_key_in(*key);
-  if (secret == nullptr) return bad(files_.key, "it holds no private key in PEM without a password");
+  if (secret == nullptr)
+    return bad(files_.key, "it holds no private key in PEM without a password");
   const bool fits = X509_check_private_key(own, secret.get()) == 1;
   ERR_clear_error();
   if (!fits) return bad(files_.key, "it is not the key of " + files_.certificate);
-  if (Status valid = trust_->check_chain(*certificate, {}); !valid) return bad(files_.certificate, valid.error().text);
+  if (Status valid = trust_->check_chain(*certificate, {}); !valid)
+    return bad(files_.certificate, valid.error().text);
   auto roots = trust_->roots();
   if (!roots) return tl::unexpected<Error>(std::move(roots.error()));
   expires_s_ = expiry_seconds(own);
   said_expired_ = false;
   const int64_t left = expires_s_ - to_seconds(now());
   if (left < kWarnBefore) {
-    log::error("TLS: the certificate {} is valid until {}, {} days from now", files_.certificate, expiry_of(own), left / 86400);
+    log::error("TLS: the certificate {} is valid until {}, {} days from now", files_.certificate,
+               expiry_of(own), left / 86400);
   } else {
     log::verbose("TLS: the certificate {} is valid until {}", files_.certificate, expiry_of(own));
   }
@@ -95,7 +98,8 @@ TlsIdentity::Pair TlsIdentity::current() {
 void TlsIdentity::watch_expiry() {
   if (said_expired_ || to_seconds(now()) < expires_s_) return;
   said_expired_ = true;
-  log::error("TLS: the certificate {} has expired: nobody believes it any more", files_.certificate);
+  log::error("TLS: the certificate {} has expired: nobody believes it any more",
+             files_.certificate);
 }
 
 }  // namespace sluice::net

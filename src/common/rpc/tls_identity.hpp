@@ -1,5 +1,6 @@
-// The certificate that a daemon shows, and its key. Both files may be replaced while it runs: the next connection gets the new ones, once
-// they are whole, belong together, and are the CA's; until then the old ones stay. Thread-safe.
+// The certificate that a daemon shows, and its key. Both files may be replaced while it runs: the
+// next connection gets the new ones, once they are whole, belong together, and are the CA's; until
+// then the old ones stay. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -12,16 +13,18 @@ namespace sluice::net {
 
 class TlsIdentity {
  public:
-  // `owner`: the key may be this user's. Errors: kInvalidConfig naming the file and what is wrong with it.
-  [[nodiscard]] static Result<std::shared_ptr<TlsIdentity>> open(TlsFiles files, uint32_t owner = 0);
+  // `owner`: the key may be this user's. Errors: kInvalidConfig naming the file and what is wrong
+  // with it.
+  [[nodiscard]] static Result<std::shared_ptr<TlsIdentity>> open(TlsFiles files,
+                                                                 uint32_t owner = 0);
   TlsIdentity(const TlsIdentity&) = delete;
   TlsIdentity& operator=(const TlsIdentity&) = delete;
 
   struct Pair {
     std::string certificate;  // PEM, with those between it and the CA
     std::string key;
-    std::string roots;        // of the CA
-    uint64_t version = 0;     // counts changes
+    std::string roots;     // of the CA
+    uint64_t version = 0;  // counts changes
   };
   // As the files are now.
   [[nodiscard]] Pair current();
@@ -40,7 +43,7 @@ class TlsIdentity {
   const uint32_t owner_;
   std::shared_ptr<TlsTrust> trust_;
   std::mutex mutex_;
-  Stamps seen_;         // as last read, whether it could be used or not
+  Stamps seen_;  // as last read, whether it could be used or not
   Pair pair_;
   int64_t expires_s_ = 0;
   bool said_expired_ = false;

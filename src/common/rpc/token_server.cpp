@@ -39,14 +39,16 @@ tl::unexpected<Error> cannot(const std::string& path, std::string_view what) {
 // A file that daemons of root and of SlurmUser lock; -1 with errno.
 int open_lock(const std::string& path, uint32_t owner) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0 || ::geteuid() != 0 || owner == 0 || ::fchown(fd, owner, static_cast<gid_t>(-1)) == 0) return fd;
+  if (fd < 0 || ::geteuid() != 0 || owner == 0 || ::fchown(fd, owner, static_cast<gid_t>(-1)) == 0)
+    return fd;
   const int problem = errno;
   ::close(fd);
   errno = problem;
   return -1;
 }
 
-// Who is to serve next, of those that wait: it looks often, and the others, of which a host may have hundreds, seldom.
+// Who is to serve next, of those that wait: it looks often, and the others, of which a host may
+// have hundreds, seldom.
 class NextInLine {
  public:
   NextInLine(const std::string& socket, uint32_t owner) : fd_(open_lock(socket + ".next", owner)) {}
@@ -82,8 +84,7 @@ class TokenServer::Impl {
   ~Impl() {
     ::eventfd_write(wake_, 1);
     thread_.join();
-    for (const int fd : peers_)
-      ::close(fd);
+    for (const int fd : peers_) ::close(fd);
     ::close(wake_);
     ::close(listener_);
     ::unlink(path_.c_str());
@@ -95,8 +96,7 @@ class TokenServer::Impl {
     std::vector<pollfd> watched;
     while (true) {
       watched.assign({{wake_, POLLIN, 0}, {listener_, POLLIN, 0}});
-      for (const int fd : peers_)
-        watched.push_back({fd, POLLIN, 0});
+      for (const int fd : peers_) watched.push_back({fd, POLLIN, 0});
       if (::poll(watched.data(), watched.size(), -1) < 0) continue;  // EINTR
       if (watched[0].revents != 0) return;
       for (size_t i = 2; i < watched.size(); ++i) {
@@ -110,10 +110,8 @@ class TokenServer::Impl {
       const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE) {
-          if (!peers_.empty())
-            drop(peers_.front());
-          else
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+          if (!peers_.empty()) drop(peers_.front());
+          else std::this_thread::sleep_for(std::chrono::milliseconds(50));
         }
         return;
       }
@@ -172,7 +170,8 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  // The kernel lets the lock go however its holder ends; two that find a dead socket do not replace each other's.
+  // The kernel lets the lock go however its holder ends; two that find a dead socket do not replace
+  // each other's.
   const int lock = open_lock(path + ".lock", owner);
   if (lock < 0) return cannot(path, "lock");
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
@@ -202,7 +201,8 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
 TokenService::TokenService(AuthOptions options, std::shared_ptr<const TokenMaker> maker,
                            std::unique_ptr<TokenServer> server)
     : options_(std::move(options)), maker_(std::move(maker)), server_(std::move(server)) {
-  if (server_ == nullptr) waiting_ = std::jthread([this](const std::stop_token& stop) { wait_for_turn(stop); });
+  if (server_ == nullptr)
+    waiting_ = std::jthread([this](const std::stop_token& stop) { wait_for_turn(stop); });
 }
 
 TokenService::~TokenService() = default;
@@ -222,7 +222,8 @@ void TokenService::wait_for_turn(const std::stop_token& stop) {
     if (!next.is_it()) continue;
     auto server = TokenServer::start(options_.token_socket, maker_, options_.slurm_user);
     if (server) server_ = std::move(*server);
-    else if (server.error().code != ErrorCode::kDuplicateName) log::error("{}", server.error().text);
+    else if (server.error().code != ErrorCode::kDuplicateName)
+      log::error("{}", server.error().text);
   }
   log::info("tokens of this host's users are handed out here now");
 }
@@ -231,10 +232,11 @@ Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options) {
   if (options.type != "auth/slurm") return std::unique_ptr<TokenService>();
   auto key = ClusterKey::load(options.key_file, options.slurm_user);
   if (!key) return tl::unexpected(key.error());
-  auto maker = std::make_shared<const TokenMaker>(std::move(*key), options.cluster, short_host_name(),
-                                                  options.key_lifetime());
+  auto maker = std::make_shared<const TokenMaker>(std::move(*key), options.cluster,
+                                                  short_host_name(), options.key_lifetime());
   auto server = TokenServer::start(options.token_socket, maker, options.slurm_user);
-  if (!server && server.error().code != ErrorCode::kDuplicateName) return tl::unexpected(server.error());
+  if (!server && server.error().code != ErrorCode::kDuplicateName)
+    return tl::unexpected(server.error());
   return std::unique_ptr<TokenService>(
       new TokenService(options, std::move(maker), server ? std::move(*server) : nullptr));
 }

@@ -19,10 +19,10 @@ namespace sluice::net {
 // TokenRequest answered by one TokenReply; a connection may ask again and again.
 class TokenServer {
  public:
-  // `path` is replaced when it is a stale socket; anyone on the host may connect. `path`.lock is held meanwhile.
-  // Errors: kPathMissing when the socket cannot be made, kDuplicateName when another process
-  // serves it.
-  // The lock belongs to `owner` (SlurmUser) where this process is root's, so that daemons of both can wait for it.
+  // `path` is replaced when it is a stale socket; anyone on the host may connect. `path`.lock is
+  // held meanwhile. Errors: kPathMissing when the socket cannot be made, kDuplicateName when
+  // another process serves it. The lock belongs to `owner` (SlurmUser) where this process is
+  // root's, so that daemons of both can wait for it.
   [[nodiscard]] static Result<std::unique_ptr<TokenServer>> start(
       const std::string& path, std::shared_ptr<const TokenMaker> maker, uint32_t owner = 0);
   TokenServer(const TokenServer&) = delete;
@@ -35,8 +35,8 @@ class TokenServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Hands out tokens on this host while no other daemon does: when that one ends, one of the others takes its place
-// within kTokenTakeover, or kNextTakeover when that one has gone, too.
+// Hands out tokens on this host while no other daemon does: when that one ends, one of the others
+// takes its place within kTokenTakeover, or kNextTakeover when that one has gone, too.
 class TokenService {
  public:
   ~TokenService();
@@ -46,7 +46,8 @@ class TokenService {
 
  private:
   friend Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options);
-  TokenService(AuthOptions options, std::shared_ptr<const TokenMaker> maker, std::unique_ptr<TokenServer> server);
+  TokenService(AuthOptions options, std::shared_ptr<const TokenMaker> maker,
+               std::unique_ptr<TokenServer> server);
   void wait_for_turn(const std::stop_token& stop);
 
   const AuthOptions options_;
@@ -59,7 +60,8 @@ class TokenService {
 inline constexpr std::chrono::milliseconds kTokenTakeover{500};
 inline constexpr std::chrono::milliseconds kNextTakeover{5000};
 
-// Daemons of auth/slurm. Null for other kinds. Errors: an unusable key, a socket that cannot be made.
+// Daemons of auth/slurm. Null for other kinds. Errors: an unusable key, a socket that cannot be
+// made.
 [[nodiscard]] Result<std::unique_ptr<TokenService>> serve_tokens(const AuthOptions& options);
 
 }  // namespace sluice::net

@@ -1,7 +1,7 @@
 // A stream socket (TCP or Unix) whose bytes are handed on as they come, both ways, on one
 // io_context and its one thread: a connection of X11 forwarding, on either side.
-// FrameConnection does not stand on it: all output of tasks goes there, framed where it waits to be sent, and another call
-// for each read and write would save few lines.
+// FrameConnection does not stand on it: all output of tasks goes there, framed where it waits to be
+// sent, and another call for each read and write would save few lines.
 #pragma once
 
 #include <array>

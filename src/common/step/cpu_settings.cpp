@@ -32,7 +32,8 @@ uint32_t read_number(const std::string& folder, std::string_view file) {
 
 Status write_value(const std::string& path, std::string_view value) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
-  const bool good = fd >= 0 && ::write(fd, value.data(), value.size()) == static_cast<ssize_t>(value.size());
+  const bool good =
+      fd >= 0 && ::write(fd, value.data(), value.size()) == static_cast<ssize_t>(value.size());
   const int error = errno;
   if (fd >= 0) ::close(fd);
   if (good) return {};
@@ -55,12 +56,14 @@ Status write_settings(const std::string& folder, const CpuSettings& wanted) {
 
 // "ondemand 1000000 3000000 0"
 std::string settings_text(const CpuSettings& settings) {
-  const std::string_view governor = settings.governor.empty() ? kNone : std::string_view(settings.governor);
+  const std::string_view governor =
+      settings.governor.empty() ? kNone : std::string_view(settings.governor);
   return fmt::format("{} {} {} {}", governor, settings.min, settings.max, settings.speed);
 }
 std::optional<CpuSettings> parse_settings(const std::vector<std::string>& words, size_t first) {
   if (words.size() != first + kWords) return std::nullopt;
-  const auto min = to_number<uint32_t>(words[first + 1]), max = to_number<uint32_t>(words[first + 2]);
+  const auto min = to_number<uint32_t>(words[first + 1]),
+             max = to_number<uint32_t>(words[first + 2]);
   const auto speed = to_number<uint32_t>(words[first + 3]);
   if (!min || !max || !speed) return std::nullopt;
   return CpuSettings{words[first] == kNone ? "" : words[first], *min, *max, *speed};
@@ -130,7 +133,8 @@ std::optional<CpuOffer> read_cpu_offer(const std::string& cpu_folder, size_t cpu
   return offer;
 }
 
-std::vector<std::pair<std::string_view, std::string>> cpu_writes(const CpuSettings& now, const CpuSettings& wanted) {
+std::vector<std::pair<std::string_view, std::string>> cpu_writes(const CpuSettings& now,
+                                                                 const CpuSettings& wanted) {
   std::vector<std::pair<std::string_view, std::string>> writes;
   const auto add = [&](std::string_view file, uint32_t before, uint32_t value) {
     if (value != 0 && value != before) writes.emplace_back(file, std::to_string(value));
@@ -139,21 +143,26 @@ std::vector<std::pair<std::string_view, std::string>> cpu_writes(const CpuSettin
   if (max_first) add("scaling_max_freq", now.max, wanted.max);
   add("scaling_min_freq", now.min, wanted.min);
   if (!max_first) add("scaling_max_freq", now.max, wanted.max);
-  if (!wanted.governor.empty() && wanted.governor != now.governor) writes.emplace_back("scaling_governor", wanted.governor);
+  if (!wanted.governor.empty() && wanted.governor != now.governor)
+    writes.emplace_back("scaling_governor", wanted.governor);
   if (wanted.governor == "userspace") add("scaling_setspeed", 0, wanted.speed);
   return writes;
 }
 
-Status ChangedCpus::set(const protocol::StepKey& step, size_t cpu, const CpuSettings& wanted) const {
+Status ChangedCpus::set(const protocol::StepKey& step, size_t cpu,
+                        const CpuSettings& wanted) const {
   std::error_code error;
   // cpu1/cpufreq may be a link to cpufreq/policy0, which other CPUs have, too
-  const auto real = std::filesystem::canonical(fmt::format("{}/cpu{}/cpufreq", cpu_folder_, cpu), error);
+  const auto real =
+      std::filesystem::canonical(fmt::format("{}/cpu{}/cpufreq", cpu_folder_, cpu), error);
   if (error) return failure(fmt::format("CPU {} has no settings: {}", cpu, error.message()));
   const FolderLock lock(folder_, FolderLock::kMake);
   if (Status there = lock.there(); !there) return there;
-  const std::string name = real.filename() == "cpufreq" ? real.parent_path().filename().string() : real.filename().string();
+  const std::string name = real.filename() == "cpufreq" ? real.parent_path().filename().string()
+                                                        : real.filename().string();
   const std::string path = folder_ + "/" + name;
-  Memory memory = read_memory(path).value_or(Memory{real.string(), read_settings(real.string()), {}});
+  Memory memory =
+      read_memory(path).value_or(Memory{real.string(), read_settings(real.string()), {}});
   const std::string own = step_file_name(step);
   memory.forget([&](std::string_view one) { return one == own; });
   memory.steps.emplace_back(own, wanted);
@@ -162,7 +171,8 @@ Status ChangedCpus::set(const protocol::StepKey& step, size_t cpu, const CpuSett
 }
 
 Status ChangedCpus::give_back(const protocol::StepKey& step) const {
-  return give_back_where([name = step_file_name(step)](std::string_view one) { return one == name; });
+  return give_back_where(
+      [name = step_file_name(step)](std::string_view one) { return one == name; });
 }
 
 Status ChangedCpus::give_all_back() const {

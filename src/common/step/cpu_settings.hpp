@@ -1,7 +1,7 @@
-// How the CPUs of this host run (cpufreq), and what a node remembers of those that steps have changed, in
-// <SlurmdSpoolDir>/cpufreq: a file for each CPU, or group of CPUs that the kernel only sets together, with how it ran
-// before, and with what each step wants that runs there. What the latest one wants holds; with the last one the file goes,
-// and everything is as before.
+// How the CPUs of this host run (cpufreq), and what a node remembers of those that steps have
+// changed, in <SlurmdSpoolDir>/cpufreq: a file for each CPU, or group of CPUs that the kernel only
+// sets together, with how it ran before, and with what each step wants that runs there. What the
+// latest one wants holds; with the last one the file goes, and everything is as before.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +38,18 @@ struct CpuOffer {
 // Nothing: the frequency of this CPU cannot be set.
 [[nodiscard]] std::optional<CpuOffer> read_cpu_offer(const std::string& cpu_folder, size_t cpu);
 
-// The files to write and their new values, in this order: the kernel takes no lowest frequency above the highest one.
-[[nodiscard]] std::vector<std::pair<std::string_view, std::string>> cpu_writes(const CpuSettings& now, const CpuSettings& wanted);
+// The files to write and their new values, in this order: the kernel takes no lowest frequency
+// above the highest one.
+[[nodiscard]] std::vector<std::pair<std::string_view, std::string>> cpu_writes(
+    const CpuSettings& now, const CpuSettings& wanted);
 
 class ChangedCpus {
  public:
   explicit ChangedCpus(const std::string& spool_dir, std::string cpu_folder = kCpuFolder)
       : folder_(spool_dir + "/cpufreq"), cpu_folder_(std::move(cpu_folder)) {}
 
-  [[nodiscard]] Status set(const protocol::StepKey& step, size_t cpu, const CpuSettings& wanted) const;
+  [[nodiscard]] Status set(const protocol::StepKey& step, size_t cpu,
+                           const CpuSettings& wanted) const;
   // On all CPUs that the step has changed. No-op if there are none.
   [[nodiscard]] Status give_back(const protocol::StepKey& step) const;
   // Of all steps: nobody knows any more which of them are over.

@@ -17,11 +17,11 @@
 namespace sluice {
 
 FolderLock::FolderLock(std::string folder, Missing missing) : folder_(std::move(folder)) {
-  if (missing == kMake) (void)::mkdir(folder_.c_str(), 0700);  // where that fails, so does what follows
+  // where that fails, so does what follows
+  if (missing == kMake) (void)::mkdir(folder_.c_str(), 0700);
   fd_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   error_ = errno;
-  while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
-  }
+  while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {}
 }
 
 FolderLock::~FolderLock() {

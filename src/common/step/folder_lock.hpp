@@ -1,4 +1,5 @@
-// A folder of the node's spool that step daemons and the agent change one at a time: what steps have changed of the host.
+// A folder of the node's spool that step daemons and the agent change one at a time: what steps
+// have changed of the host.
 #pragma once
 
 #include <string>

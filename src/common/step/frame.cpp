@@ -6,21 +6,17 @@ namespace sluice {
 namespace {
 
 void put_word(std::string& out, uint32_t word) {
-  for (int shift = 24; shift >= 0; shift -= 8)
-    out.push_back(static_cast<char>(word >> shift));
+  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(word >> shift));
 }
 uint32_t get_word(std::string_view bytes) {
   uint32_t word = 0;
-  for (size_t i = 0; i < 4; ++i)
-    word = word << 8 | static_cast<uint8_t>(bytes[i]);
+  for (size_t i = 0; i < 4; ++i) word = word << 8 | static_cast<uint8_t>(bytes[i]);
   return word;
 }
 
 }  // namespace
 
-void append_frame(std::string& out,
-                  protocol::FrameType type,
-                  uint32_t task,
+void append_frame(std::string& out, protocol::FrameType type, uint32_t task,
                   std::string_view body) {
   SLUICE_CHECK(body.size() < UINT32_MAX - kFrameHeaderBytes);
   put_word(out, static_cast<uint32_t>(body.size() + kFrameHeaderBytes - 4));

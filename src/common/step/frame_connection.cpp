@@ -8,7 +8,8 @@
 namespace sluice {
 namespace {
 
-constexpr auto kLinger = std::chrono::seconds(2);  // a peer that reads nothing any more is not waited for
+// a peer that reads nothing any more is not waited for
+constexpr auto kLinger = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -17,7 +18,9 @@ std::shared_ptr<FrameConnection> FrameConnection::make(Socket socket, uint32_t m
 }
 
 FrameConnection::FrameConnection(Socket socket, uint32_t max_frame)
-    : stream_(std::move(socket)), reader_(max_frame), linger_timer_(stream_.socket().get_executor()) {
+    : stream_(std::move(socket)),
+      reader_(max_frame),
+      linger_timer_(stream_.socket().get_executor()) {
   boost::system::error_code ignored;
   stream_.socket().non_blocking(true, ignored);
 }
@@ -58,9 +61,7 @@ void FrameConnection::send_encoded(std::string_view frames) {
   write();
 }
 
-void FrameConnection::pause() {
-  paused_ = true;
-}
+void FrameConnection::pause() { paused_ = true; }
 
 void FrameConnection::resume() {
   if (!paused_) return;

@@ -54,9 +54,9 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void close();
   // Closes when everything was sent; on_closed follows.
   void finish();
-  // The same for a peer that may be sending: says that no more comes, throws away what still arrives, and closes when
-  // the peer does, or after 2 s. To close a socket with bytes that nobody read resets the connection, and the peer
-  // would lose what was sent to it last.
+  // The same for a peer that may be sending: says that no more comes, throws away what still
+  // arrives, and closes when the peer does, or after 2 s. To close a socket with bytes that nobody
+  // read resets the connection, and the peer would lose what was sent to it last.
   void finish_after_peer();
   [[nodiscard]] Socket& socket() { return stream_.socket(); }
 
@@ -74,7 +74,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   SecureStream stream_;
   FrameReader reader_;
   Handlers handlers_;
-  std::array<char, 65536> buffer_;  // not cleared: pages that nothing is read into are never touched
+  // not cleared: pages that nothing is read into are never touched
+  std::array<char, 65536> buffer_;
   SendQueue queue_;
   bool open_ = true;
   bool shaking_hands_ = false;

@@ -33,7 +33,8 @@ std::vector<uint32_t> list_of(const Call& call) {
 
 Status done_or(int code, uint32_t gpu, std::string_view what) {
   if (code == NvmlLibrary::kSuccess) return {};
-  return failure(fmt::format("the clocks of GPU {} cannot be {}: NVML's error {}", gpu, what, code));
+  return failure(
+      fmt::format("the clocks of GPU {} cannot be {}: NVML's error {}", gpu, what, code));
 }
 
 // What is remembered of one GPU: the steps that have changed it, the latest one last.
@@ -53,7 +54,8 @@ Memory read_memory(const std::string& path) {
 
 Status write_memory(const std::string& path, const Memory& steps) {
   std::string text;
-  for (const auto& [name, clocks] : steps) text += fmt::format("{} {} {}\n", name, clocks.memory, clocks.graphics);
+  for (const auto& [name, clocks] : steps)
+    text += fmt::format("{} {} {}\n", name, clocks.memory, clocks.graphics);
   return replace_file(path, text);
 }
 
@@ -71,8 +73,9 @@ Result<NvmlClocks> NvmlClocks::open() {
   auto library = NvmlLibrary::open();
   if (!library) return tl::unexpected<Error>(library.error());
   NvmlClocks nvml(std::move(*library));
-  const bool usable = nvml.memory_clocks_ != nullptr && nvml.graphics_clocks_ != nullptr && nvml.set_clocks_ != nullptr &&
-                      nvml.reset_clocks_ != nullptr && nvml.clock_ != nullptr;
+  const bool usable = nvml.memory_clocks_ != nullptr && nvml.graphics_clocks_ != nullptr &&
+                      nvml.set_clocks_ != nullptr && nvml.reset_clocks_ != nullptr &&
+                      nvml.clock_ != nullptr;
   if (!usable) return failure("the library does not set clocks");
   const unsigned count = nvml.library_.count();
   for (unsigned index = 0; index < count; ++index) {
@@ -88,8 +91,12 @@ GpuOffer NvmlClocks::offer(uint32_t gpu) const {
   const auto place = gpus_.find(gpu);
   if (place == gpus_.end()) return offer;
   const Device device = place->second;
-  for (const uint32_t memory : list_of([&](unsigned* count, unsigned* clocks) { return memory_clocks_(device, count, clocks); })) {
-    auto graphics = list_of([&](unsigned* count, unsigned* clocks) { return graphics_clocks_(device, memory, count, clocks); });
+  for (const uint32_t memory : list_of([&](unsigned*count, unsigned*clocks) {
+         return memory_clocks_(device, count, clocks);
+       })) {
+    auto graphics = list_of([&](unsigned* count, unsigned* clocks) {
+      return graphics_clocks_(device, memory, count, clocks);
+    });
     if (!graphics.empty()) offer.emplace(memory, std::move(graphics));
   }
   return offer;
@@ -111,8 +118,10 @@ GpuClocks NvmlClocks::now(uint32_t gpu) const {
   GpuClocks clocks;
   const auto place = gpus_.find(gpu);
   if (place == gpus_.end()) return clocks;
-  if (clock_(place->second, kMemoryClock, &clocks.memory) != NvmlLibrary::kSuccess) clocks.memory = 0;
-  if (clock_(place->second, kGraphicsClock, &clocks.graphics) != NvmlLibrary::kSuccess) clocks.graphics = 0;
+  if (clock_(place->second, kMemoryClock, &clocks.memory) != NvmlLibrary::kSuccess)
+    clocks.memory = 0;
+  if (clock_(place->second, kGraphicsClock, &clocks.graphics) != NvmlLibrary::kSuccess)
+    clocks.graphics = 0;
   return clocks;
 }
 
@@ -122,7 +131,8 @@ std::optional<uint32_t> gpu_of_file(std::string_view file) {
   return to_number<uint32_t>(file.substr(kStart.size()));
 }
 
-Status ChangedGpus::set(const NvmlClocks& nvml, const protocol::StepKey& step, uint32_t gpu, GpuClocks wanted) const {
+Status ChangedGpus::set(const NvmlClocks& nvml, const protocol::StepKey& step, uint32_t gpu,
+                        GpuClocks wanted) const {
   const FolderLock lock(folder_, FolderLock::kMake);
   if (Status there = lock.there(); !there) return there;
   const std::string path = fmt::format("{}/{}", folder_, gpu);
@@ -130,12 +140,14 @@ Status ChangedGpus::set(const NvmlClocks& nvml, const protocol::StepKey& step, u
   const std::string own = step_file_name(step);
   std::erase_if(steps, [&](const auto& entry) { return entry.first == own; });
   steps.emplace_back(own, wanted);
-  if (Status kept = write_memory(path, steps); !kept) return kept;  // first: what is not remembered would stay
+  // first: what is not remembered would stay
+  if (Status kept = write_memory(path, steps); !kept) return kept;
   return nvml.set(gpu, wanted);
 }
 
 Status ChangedGpus::give_back(const protocol::StepKey& step) const {
-  return give_back_where([name = step_file_name(step)](std::string_view one) { return one == name; });
+  return give_back_where(
+      [name = step_file_name(step)](std::string_view one) { return one == name; });
 }
 
 Status ChangedGpus::give_all_back() const {
@@ -149,7 +161,8 @@ Status ChangedGpus::give_back_where(const std::function<bool(std::string_view)>&
   for (const std::string& path : lock.files()) {
     Memory steps = read_memory(path);
     const auto gpu = to_number<uint32_t>(std::string_view(path).substr(path.rfind('/') + 1));
-    if (!gpu || std::erase_if(steps, [&](const auto& entry) { return is_over(entry.first); }) == 0) continue;
+    if (!gpu || std::erase_if(steps, [&](const auto& entry) { return is_over(entry.first); }) == 0)
+      continue;
     if (!nvml) nvml.emplace(NvmlClocks::open());
     Status done;
     if (!*nvml) done = tl::unexpected<Error>(nvml->error());

@@ -1,6 +1,7 @@
-// How fast the GPUs of this host run, as NVIDIA's library sets it, and what a node remembers of those that steps have changed,
-// in <SlurmdSpoolDir>/gpufreq: a file for each GPU, by the number of its device file, with what each step wants that runs
-// there. What the latest one wants holds; with the last one the file goes, and the GPU is as its driver has it.
+// How fast the GPUs of this host run, as NVIDIA's library sets it, and what a node remembers of
+// those that steps have changed, in <SlurmdSpoolDir>/gpufreq: a file for each GPU, by the number of
+// its device file, with what each step wants that runs there. What the latest one wants holds; with
+// the last one the file goes, and the GPU is as its driver has it.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +60,10 @@ class ChangedGpus {
  public:
   explicit ChangedGpus(const std::string& spool_dir) : folder_(spool_dir + "/gpufreq") {}
 
-  [[nodiscard]] Status set(const NvmlClocks& nvml, const protocol::StepKey& step, uint32_t gpu, GpuClocks wanted) const;
-  // On all GPUs that the step has changed. No-op if there are none: the library is loaded only where there are.
+  [[nodiscard]] Status set(const NvmlClocks& nvml, const protocol::StepKey& step, uint32_t gpu,
+                           GpuClocks wanted) const;
+  // On all GPUs that the step has changed. No-op if there are none: the library is loaded only
+  // where there are.
   [[nodiscard]] Status give_back(const protocol::StepKey& step) const;
   // Of all steps: nobody knows any more which of them are over.
   [[nodiscard]] Status give_all_back() const;

@@ -1,5 +1,5 @@
-// How a step that MPI_Comm_spawn asked for is told so: srun starts another srun for it, whose environment says what
-// the step's daemons need, and into which descriptor that srun reports.
+// How a step that MPI_Comm_spawn asked for is told so: srun starts another srun for it, whose
+// environment says what the step's daemons need, and into which descriptor that srun reports.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,13 @@
 
 namespace sluice {
 
-inline constexpr const char* kMpiSpawnedVariable = "SLUICE_MPI_SPAWNED";  // to the step's daemons, not to its tasks
-// To the new srun: a descriptor. It writes PMI's name of the step there, and the end of a line, when all tasks have begun
-// MPI, and closes it when it ends.
+// to the step's daemons, not to its tasks
+inline constexpr const char* kMpiSpawnedVariable = "SLUICE_MPI_SPAWNED";
+// To the new srun: a descriptor. It writes PMI's name of the step there, and the end of a line,
+// when all tasks have begun MPI, and closes it when it ends.
 inline constexpr const char* kMpiReportVariable = "SLUICE_MPI_SPAWN_REPORT";
-inline constexpr size_t kMaxMpiSpawnedText = 100U << 10;  // one variable may not have more than 128 KiB
+// one variable may not have more than 128 KiB
+inline constexpr size_t kMaxMpiSpawnedText = 100U << 10;
 
 [[nodiscard]] std::string mpi_spawned_text(const protocol::MpiSpawned& spawned);
 // Nothing when it is no such text.

@@ -9,13 +9,9 @@ constexpr const char* kFile = "libnvidia-ml.so.1";
 
 }  // namespace
 
-void NvmlLibrary::Closer::operator()(void* library) const {
-  ::dlclose(library);
-}
+void NvmlLibrary::Closer::operator()(void* library) const { ::dlclose(library); }
 
-void* NvmlLibrary::address_of(const char* symbol) const {
-  return ::dlsym(library_.get(), symbol);
-}
+void* NvmlLibrary::address_of(const char* symbol) const { return ::dlsym(library_.get(), symbol); }
 
 Result<NvmlLibrary> NvmlLibrary::open() {
   NvmlLibrary nvml(::dlopen(kFile, RTLD_LAZY | RTLD_LOCAL));
@@ -23,7 +19,8 @@ Result<NvmlLibrary> NvmlLibrary::open() {
   int (*init)() = nullptr;
   nvml.find(init, "nvmlInit_v2");
   bool usable = init != nullptr;
-  for (const char* symbol : {"nvmlShutdown", "nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetMinorNumber"}) {
+  for (const char* symbol : {"nvmlShutdown", "nvmlDeviceGetCount_v2",
+                             "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetMinorNumber"}) {
     usable = usable && nvml.address_of(symbol) != nullptr;
   }
   if (!usable || init() != kSuccess) return failure("the library cannot be used");

@@ -1,5 +1,5 @@
-// NVIDIA's management library, which is loaded when it is there: nothing of it is needed to build. Only its stable calls
-// are used; their types are declared where they are called.
+// NVIDIA's management library, which is loaded when it is there: nothing of it is needed to build.
+// Only its stable calls are used; their types are declared where they are called.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ class NvmlLibrary {
   // Begins it; the end of the object ends it. The error says what is wrong with the library.
   [[nodiscard]] static Result<NvmlLibrary> open();
   ~NvmlLibrary();
-  NvmlLibrary(NvmlLibrary&& other) noexcept : library_(std::move(other.library_)), began_(std::exchange(other.began_, false)) {}
+  NvmlLibrary(NvmlLibrary&& other) noexcept
+      : library_(std::move(other.library_)), began_(std::exchange(other.began_, false)) {}
   NvmlLibrary& operator=(NvmlLibrary&&) = delete;
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;

@@ -1,6 +1,8 @@
-// A connected stream socket of a step, whose bytes go as they are, or encrypted (TLSType=tls/s2n). It is TLS 1.3, with a key that comes of the secret
-// which both ends have (IoEndpoint::key) in the place of certificates: who does not have it cannot shake hands, on either side, and the secret
-// itself is never sent. OpenSSL is set up at the first such connection, so that where nothing is encrypted it costs nothing.
+// A connected stream socket of a step, whose bytes go as they are, or encrypted (TLSType=tls/s2n).
+// It is TLS 1.3, with a key that comes of the secret which both ends have (IoEndpoint::key) in the
+// place of certificates: who does not have it cannot shake hands, on either side, and the secret
+// itself is never sent. OpenSSL is set up at the first such connection, so that where nothing is
+// encrypted it costs nothing.
 #pragma once
 
 #include <functional>
@@ -19,7 +21,8 @@ class SecureStream {
   using Done = std::function<void(const boost::system::error_code&, size_t)>;
   enum class Side { kConnected, kAccepted };  // who made the connection
 
-  // Sets OpenSSL up ahead, by a handshake of this process with itself: the first one takes some milliseconds, those behind it less than one.
+  // Sets OpenSSL up ahead, by a handshake of this process with itself: the first one takes some
+  // milliseconds, those behind it less than one.
   static void prepare();
 
   explicit SecureStream(Socket socket);
@@ -27,7 +30,8 @@ class SecureStream {
   SecureStream& operator=(const SecureStream&) = delete;
   ~SecureStream();
 
-  // From here on all is encrypted. Before anything is read or written; then shake_hands(), and nothing else until that is done.
+  // From here on all is encrypted. Before anything is read or written; then shake_hands(), and
+  // nothing else until that is done.
   void secure(Side side, std::string_view secret);
   [[nodiscard]] bool is_secured() const { return tls_ != nullptr; }
   // As below, the stream has to be there until `done` is called.

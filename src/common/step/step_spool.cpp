@@ -63,7 +63,8 @@ Result<bool> StepSpool::claim(const protocol::StepRecord& record) const {
     if (errno == EEXIST) return false;
     return system_failure("cannot create", file);
   }
-  ::unlink(path(record.key, "end").c_str());  // of an earlier step of this id: who removed its files was killed at the last
+  // of an earlier step of this id: who removed its files was killed at the last
+  ::unlink(path(record.key, "end").c_str());
   const bool good = write_all(fd, wire::encode(record));
   ::close(fd);
   if (good) return true;
@@ -97,7 +98,8 @@ Status StepSpool::sync() const {
 
 protocol::StepRecord StepSpool::record_of(const protocol::StepKey& key) const {
   const auto bytes = read_file(path(key, "key"), kMaxRecordBytes);
-  auto record = bytes ? wire::decode<protocol::StepRecord>(*bytes) : Result<protocol::StepRecord>(protocol::StepRecord{});
+  auto record = bytes ? wire::decode<protocol::StepRecord>(*bytes)
+                      : Result<protocol::StepRecord>(protocol::StepRecord{});
   if (!record || record->key != key) {
     protocol::StepRecord bare;
     bare.key = key;
@@ -121,8 +123,7 @@ Result<std::vector<protocol::StepKey>> StepSpool::scan() const {
 
 void StepSpool::remove(const protocol::StepKey& key) const {
   // the report goes last: a claimed step without one would be taken for a crashed one
-  for (const char* ending : {"sock", "end.new", "key", "end"})
-    ::unlink(path(key, ending).c_str());
+  for (const char* ending : {"sock", "end.new", "key", "end"}) ::unlink(path(key, ending).c_str());
 }
 
 void StepSpool::remove_socket(const protocol::StepKey& key) const {
@@ -156,9 +157,7 @@ Result<int> StepSpool::open_socket(const protocol::StepKey& key, bool listening)
 Result<int> StepSpool::connect(const protocol::StepKey& key) const {
   return open_socket(key, false);
 }
-Result<int> StepSpool::listen(const protocol::StepKey& key) const {
-  return open_socket(key, true);
-}
+Result<int> StepSpool::listen(const protocol::StepKey& key) const { return open_socket(key, true); }
 
 std::string batch_folder(const std::string& spool_dir, JobId job) {
   return fmt::format("{}/job{:05}", spool_dir, job);

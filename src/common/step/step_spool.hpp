@@ -38,7 +38,8 @@ class StepSpool {
   [[nodiscard]] std::optional<protocol::StepEnded> read_end(const protocol::StepKey& key) const;
   // Every claimed step. Error: the folder cannot be read.
   [[nodiscard]] Result<std::vector<protocol::StepKey>> scan() const;
-  // The record of a claimed step. A key file that cannot be read (its writer died) gives one with the key alone.
+  // The record of a claimed step. A key file that cannot be read (its writer died) gives one with
+  // the key alone.
   [[nodiscard]] protocol::StepRecord record_of(const protocol::StepKey& key) const;
   // All files of the step. No-op if there are none.
   void remove(const protocol::StepKey& key) const;

@@ -31,19 +31,22 @@ std::string entry_head(uint16_t family, std::string_view host, uint32_t display)
   put_counted(out, std::to_string(display));
   return out;
 }
-std::string entry(uint16_t family, std::string_view host, uint32_t display, std::string_view cookie) {
+std::string entry(uint16_t family, std::string_view host, uint32_t display,
+                  std::string_view cookie) {
   std::string out = entry_head(family, host, display);
   put_counted(out, kX11CookieName);
   put_counted(out, cookie);
   return out;
 }
 
-// Bytes of the entry that `file` begins with: a family and four counted texts. 0: there is no whole one.
+// Bytes of the entry that `file` begins with: a family and four counted texts. 0: there is no whole
+// one.
 size_t entry_length(std::string_view file) {
   size_t place = 2;
   for (int text = 0; text < 4; ++text) {
     if (file.size() < place + 2) return 0;
-    place += 2 + (static_cast<size_t>(static_cast<unsigned char>(file[place])) << 8 | static_cast<unsigned char>(file[place + 1]));
+    place += 2 + (static_cast<size_t>(static_cast<unsigned char>(file[place])) << 8 |
+                  static_cast<unsigned char>(file[place + 1]));
   }
   return place <= file.size() ? place : 0;
 }
@@ -51,8 +54,10 @@ size_t entry_length(std::string_view file) {
 }  // namespace
 
 size_t X11Setup::word_at(size_t place) const {
-  const auto low = static_cast<unsigned char>(bytes_[place]), high = static_cast<unsigned char>(bytes_[place + 1]);
-  return bytes_[0] == 'B' ? static_cast<size_t>(low) << 8 | high : static_cast<size_t>(high) << 8 | low;
+  const auto low = static_cast<unsigned char>(bytes_[place]),
+             high = static_cast<unsigned char>(bytes_[place + 1]);
+  return bytes_[0] == 'B' ? static_cast<size_t>(low) << 8 | high
+                          : static_cast<size_t>(high) << 8 | low;
 }
 
 size_t X11Setup::end() const { return kHeader + padded(name_length()) + padded(data_length()); }
@@ -101,7 +106,8 @@ std::string without_xauthority(std::string_view file, std::string_view host, uin
   return out.append(file);
 }
 
-std::string with_xauthority(std::string_view file, std::string_view host, uint32_t display, std::string_view cookie) {
+std::string with_xauthority(std::string_view file, std::string_view host, uint32_t display,
+                            std::string_view cookie) {
   return entry(kLocalFamily, host, display, cookie) + without_xauthority(file, host, display);
 }
 

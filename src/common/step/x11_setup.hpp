@@ -1,4 +1,5 @@
-// The first message of an X11 client: it names the proof (a "magic cookie") that it may use the display.
+// The first message of an X11 client: it names the proof (a "magic cookie") that it may use the
+// display.
 #pragma once
 
 #include <optional>
@@ -34,11 +35,12 @@ class X11Setup {
 // An .Xauthority file of one entry, which stands for this display on every host.
 [[nodiscard]] std::string xauthority_file(uint32_t display, std::string_view cookie);
 
-// The contents of an .Xauthority file without the entry for this display of `host` (a display of this machine), and with
-// one for it before the others. What cannot be read stays as it is.
-[[nodiscard]] std::string without_xauthority(std::string_view file, std::string_view host, uint32_t display);
-[[nodiscard]] std::string with_xauthority(std::string_view file, std::string_view host, uint32_t display,
-                                          std::string_view cookie);
+// The contents of an .Xauthority file without the entry for this display of `host` (a display of
+// this machine), and with one for it before the others. What cannot be read stays as it is.
+[[nodiscard]] std::string without_xauthority(std::string_view file, std::string_view host,
+                                             uint32_t display);
+[[nodiscard]] std::string with_xauthority(std::string_view file, std::string_view host,
+                                          uint32_t display, std::string_view cookie);
 
 // Where DISPLAY leads: a socket's path, or a host and a port.
 struct X11Display {

@@ -1,5 +1,5 @@
-// Which options a heterogeneous job's component hands on to the next: what is about the job as a whole rather than about
-// what each component needs.
+// Which options a heterogeneous job's component hands on to the next: what is about the job as a
+// whole rather than about what each component needs.
 #include <algorithm>
 #include <array>
 
@@ -8,18 +8,69 @@
 namespace sluice {
 namespace {
 
-constexpr std::array kCarried = {
-    "account",     "acctg-freq",  "begin",          "chdir",       "cluster",      "cluster-constraint",
-    "clusters",    "comment",     "deadline",       "delay-boot",  "dependency",   "disable-status",
-    "distribution", "epilog",     "error",          "exclude",     "export",       "export-file",
-    "get-user-env", "gid",        "hold",           "ignore-pbs",  "input",        "job-name",
-    "kill-on-bad-exit", "kill-on-invalid-dep", "label", "mcs-label", "mem",        "mpi",
-    "msg-timeout", "nice",        "no-allocate",    "no-kill",     "no-requeue",   "open-mode",
-    "output",      "parsable",    "priority",       "profile",     "prolog",       "propagate",
-    "pty",         "qos",         "quiet",          "quit-on-interrupt", "reboot", "requeue",
-    "reservation", "signal",      "slurmd-debug",   "task-epilog", "task-prolog",  "test-only",
-    "threads",     "time",        "time-min",       "uid",         "unbuffered",   "verbose",
-    "wait",        "wait-all-nodes", "wckey"};
+constexpr std::array kCarried = {"account",
+                                 "acctg-freq",
+                                 "begin",
+                                 "chdir",
+                                 "cluster",
+                                 "cluster-constraint",
+                                 "clusters",
+                                 "comment",
+                                 "deadline",
+                                 "delay-boot",
+                                 "dependency",
+                                 "disable-status",
+                                 "distribution",
+                                 "epilog",
+                                 "error",
+                                 "exclude",
+                                 "export",
+                                 "export-file",
+                                 "get-user-env",
+                                 "gid",
+                                 "hold",
+                                 "ignore-pbs",
+                                 "input",
+                                 "job-name",
+                                 "kill-on-bad-exit",
+                                 "kill-on-invalid-dep",
+                                 "label",
+                                 "mcs-label",
+                                 "mem",
+                                 "mpi",
+                                 "msg-timeout",
+                                 "nice",
+                                 "no-allocate",
+                                 "no-kill",
+                                 "no-requeue",
+                                 "open-mode",
+                                 "output",
+                                 "parsable",
+                                 "priority",
+                                 "profile",
+                                 "prolog",
+                                 "propagate",
+                                 "pty",
+                                 "qos",
+                                 "quiet",
+                                 "quit-on-interrupt",
+                                 "reboot",
+                                 "requeue",
+                                 "reservation",
+                                 "signal",
+                                 "slurmd-debug",
+                                 "task-epilog",
+                                 "task-prolog",
+                                 "test-only",
+                                 "threads",
+                                 "time",
+                                 "time-min",
+                                 "uid",
+                                 "unbuffered",
+                                 "verbose",
+                                 "wait",
+                                 "wait-all-nodes",
+                                 "wckey"};
 
 }  // namespace
 

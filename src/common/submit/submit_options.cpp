@@ -58,8 +58,8 @@ OptionResult fit_node_list(JobSpec& job, CommandSet command, std::vector<std::st
   uint32_t count = sort_hosts(sorted);
   if (job.max_nodes != 0 && count > job.max_nodes && job.node_counts.empty()) {
     if (command != kSrun) {
-      return submit::refuse(
-          fmt::format("invalid number of nodes (-N {}-{})", count, job.max_nodes), 1);
+      return submit::refuse(fmt::format("invalid number of nodes (-N {}-{})", count, job.max_nodes),
+                            1);
     }
     warnings.push_back(fmt::format(
         "error: Required nodelist includes more nodes than permitted by max-node count ({} > {}). "
@@ -74,12 +74,14 @@ OptionResult fit_node_list(JobSpec& job, CommandSet command, std::vector<std::st
   return {};
 }
 
-// -B alone asks for as many tasks as there are processors of that kind, and so does each of its parts where nodes are
-// asked for; srun has its step's tasks counted otherwise.
+// -B alone asks for as many tasks as there are processors of that kind, and so does each of its
+// parts where nodes are asked for; srun has its step's tasks counted otherwise.
 void follow_node_info(Submission& s, CommandSet command) {
   JobSpec& job = s.job;
   const bool counted = job.max_nodes == 0 || job.max_nodes == job.min_nodes;
-  if (!(s.settings.node_info_given || job.min_nodes > 0) || command == kSrun || job.num_tasks != 0 || job.ntasks_per_node != 0 || !counted) return;
+  if (!(s.settings.node_info_given || job.min_nodes > 0) || command == kSrun ||
+      job.num_tasks != 0 || job.ntasks_per_node != 0 || !counted)
+    return;
   const uint64_t nodes = std::max(1U, job.min_nodes);
   uint64_t tasks = nodes;
   for (const uint32_t parts : {job.sockets_per_node, job.cores_per_socket, job.threads_per_core}) {
@@ -132,8 +134,9 @@ uint64_t gpu_count(std::string_view list, size_t* kinds = nullptr) {
 struct GpuWishes {
   explicit GpuWishes(const JobSpec& job) {
     size_t kinds = 0;
-    for (const auto& [list, count] : {std::pair{&job.tres_per_job, &in_job}, std::pair{&job.gres, &on_node},
-                                      std::pair{&job.tres_per_socket, &on_socket}, std::pair{&job.tres_per_task, &of_task}}) {
+    for (const auto& [list, count] :
+         {std::pair{&job.tres_per_job, &in_job}, std::pair{&job.gres, &on_node},
+          std::pair{&job.tres_per_socket, &on_socket}, std::pair{&job.tres_per_task, &of_task}}) {
       *count = gpu_count(*list, &kinds);
       of_one_kind = of_one_kind && kinds <= 1;
       kinds = 0;
@@ -143,30 +146,38 @@ struct GpuWishes {
   bool of_one_kind = true;  // each way names no more than one
 };
 
-// Numbers that do not divide, or do not make up the nodes, sockets and tasks that are asked for. Empty: they do.
+// Numbers that do not divide, or do not make up the nodes, sockets and tasks that are asked for.
+// Empty: they do.
 std::string gpus_left_over(const JobSpec& job, const GpuWishes& gpus) {
   const auto [in_job, on_node, on_socket, of_task, of_one_kind] = gpus;
   const std::string failed = "Failed to validate job spec";
   if (in_job > 0 && on_node > 0) {
-    if (in_job % on_node != 0) return failed + ", --gpus is not multiple of --gres=gpu/--gpus-per-node";
+    if (in_job % on_node != 0)
+      return failed + ", --gpus is not multiple of --gres=gpu/--gpus-per-node";
     const uint64_t nodes = in_job / on_node;
-    if (job.min_nodes != 0 && (nodes < job.min_nodes || (job.max_nodes != 0 && nodes > job.max_nodes))) {
-      return failed + fmt::format(". Based on --gpu and --gres=gpu/--gpus-per-node required nodes ({}) doesn't fall between "
-                                  "min_nodes ({}) and max_nodes ({}) boundaries.",
-                                  nodes, job.min_nodes, job.max_nodes);
+    if (job.min_nodes != 0 &&
+        (nodes < job.min_nodes || (job.max_nodes != 0 && nodes > job.max_nodes))) {
+      return failed +
+             fmt::format(
+                 ". Based on --gpu and --gres=gpu/--gpus-per-node required nodes ({}) doesn't fall between "
+                 "min_nodes ({}) and max_nodes ({}) boundaries.",
+                 nodes, job.min_nodes, job.max_nodes);
     }
   }
   if (on_node > 0 && on_socket > 0) {
-    if (on_node % on_socket != 0) return failed + ", --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket.";
+    if (on_node % on_socket != 0)
+      return failed + ", --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket.";
     if (on_node / on_socket != job.sockets_per_node) {
-      return failed + ". Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required number of sockets differ from "
-                      "--sockets-per-node.";
+      return failed +
+             ". Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required number of sockets differ from "
+             "--sockets-per-node.";
     }
   }
   if (in_job > 0 && of_task > 0) {
     if (in_job % of_task != 0) return failed + ", --gpus not multiple of --gpus-per-task";
     if (job.num_tasks != 0 && in_job / of_task != job.num_tasks) {
-      return failed + ". Based on --gpus and --gpus-per-task number of requested tasks differ from -n/--ntasks.";
+      return failed +
+             ". Based on --gpus and --gpus-per-task number of requested tasks differ from -n/--ntasks.";
     }
   }
   return {};
@@ -180,7 +191,8 @@ OptionResult invalid_gres(std::string why) {
 // Whole GPUs and parts of some (shard, mps) in one request.
 bool mixes_parts(const JobSpec& job) {
   bool whole = false, parts = false;
-  for (const SharedText* list : {&job.gres, &job.tres_per_job, &job.tres_per_socket, &job.tres_per_task}) {
+  for (const SharedText* list :
+       {&job.gres, &job.tres_per_job, &job.tres_per_socket, &job.tres_per_task}) {
     for (const GresItem& item : gres_items(list->view()).value_or(std::vector<GresItem>())) {
       whole = whole || (item.name == "gpu" && item.count > 0);
       parts = parts || (is_shared_gres(item.name.view()) && item.count > 0);
@@ -204,39 +216,51 @@ std::string gpus_beside_tasks(const JobSpec& job, const GpuWishes& gpus) {
 bool sets_frequency_of_parts(const JobSpec& job) {
   if (job.tres_freq.empty()) return false;
   const auto items = gres_items(job.gres.view()).value_or(std::vector<GresItem>());
-  return std::ranges::any_of(items, [](const GresItem& item) { return is_shared_gres(item.name.view()) && item.count > 0; });
+  return std::ranges::any_of(items, [](const GresItem& item) {
+    return is_shared_gres(item.name.view()) && item.count > 0;
+  });
 }
 
 // Wishes of GPUs that contradict or lack each other, in an allocation of the command's own.
 OptionResult check_gpus(const JobSpec& job) {
-  if (mixes_parts(job) || sets_frequency_of_parts(job)) return submit::refuse("Invalid generic resource (gres) specification", 1);
+  if (mixes_parts(job) || sets_frequency_of_parts(job))
+    return submit::refuse("Invalid generic resource (gres) specification", 1);
   const GpuWishes gpus(job);
-  if (job.memory_kind == MemoryKind::kPerGpu && gpus.in_job + gpus.on_node + gpus.on_socket + gpus.of_task == 0 &&
-      job.ntasks_per_gpu == 0) {
-    return invalid_gres(fmt::format("Requested mem_per_tres=gres/gpu:{} but did not request any GPU.", job.memory_mib));
+  if (job.memory_kind == MemoryKind::kPerGpu &&
+      gpus.in_job + gpus.on_node + gpus.on_socket + gpus.of_task == 0 && job.ntasks_per_gpu == 0) {
+    return invalid_gres(fmt::format(
+        "Requested mem_per_tres=gres/gpu:{} but did not request any GPU.", job.memory_mib));
   }
   if (gpus.on_socket > 0 && job.sockets_per_node == 0) {
     return invalid_gres("--gpus-per-socket option requires --sockets-per-node specification");
   }
   if (gpus.in_job > 0 && std::max({gpus.on_node, gpus.on_socket, gpus.of_task}) > gpus.in_job) {
-    return invalid_gres("Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
+    return invalid_gres(
+        "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
   }
-  if (gpus.on_node > 0 && gpus.on_socket > gpus.on_node) return invalid_gres("Failed to ensure --gpus >= --gpus-per-task");
-  if (gpus.of_task > 0 && gpus.in_job == 0 && job.num_tasks == 0 && job.ntasks_per_node == 0 && job.min_nodes == 0) {
-    return invalid_gres("Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
+  if (gpus.on_node > 0 && gpus.on_socket > gpus.on_node)
+    return invalid_gres("Failed to ensure --gpus >= --gpus-per-task");
+  if (gpus.of_task > 0 && gpus.in_job == 0 && job.num_tasks == 0 && job.ntasks_per_node == 0 &&
+      job.min_nodes == 0) {
+    return invalid_gres(
+        "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
   }
   if (job.ntasks_per_gpu > 0 && gpus.in_job + gpus.on_node + gpus.on_socket == 0) {
     if (job.num_tasks == 0 && (job.min_nodes == 0 || job.min_nodes != job.max_nodes)) {
-      return invalid_gres("gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a "
-                     "node/ntask specification");
+      return invalid_gres(
+          "gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a "
+          "node/ntask specification");
     }
     if (job.num_tasks % job.ntasks_per_gpu != 0) {
-      return invalid_gres("Failed to validate job spec, -n/--ntasks has to be a multiple of --ntasks-per-gpu.");
+      return invalid_gres(
+          "Failed to validate job spec, -n/--ntasks has to be a multiple of --ntasks-per-gpu.");
     }
   }
   if (!gpus.of_one_kind) return {};
-  if (std::string why = gpus_beside_tasks(job, gpus); !why.empty()) return invalid_gres(std::move(why));
-  if (std::string why = gpus_left_over(job, gpus); !why.empty()) return invalid_gres(std::move(why));
+  if (std::string why = gpus_beside_tasks(job, gpus); !why.empty())
+    return invalid_gres(std::move(why));
+  if (std::string why = gpus_left_over(job, gpus); !why.empty())
+    return invalid_gres(std::move(why));
   return {};
 }
 
@@ -249,13 +273,20 @@ OptionResult check_exclusions(const Submission& s) {
   if (s.job.deadline != kNoTime && s.job.deadline < s.job.begin) {
     return submit::refuse("Incompatible begin and deadline time specification", 1);
   }
-  for (const auto& [given, option] : {std::pair{!gres_items(s.job.tres_per_task).value_or(std::vector<GresItem>()).empty(), "--gpus-per-task"},
-                                      std::pair{s.job.ntasks_per_node != 0, "--ntasks-per-node"}}) {
+  for (const auto& [given, option] :
+       {std::pair{!gres_items(s.job.tres_per_task).value_or(std::vector<GresItem>()).empty(),
+                  "--gpus-per-task"},
+        std::pair{s.job.ntasks_per_node != 0, "--ntasks-per-node"}}) {
     if (!given || s.job.ntasks_per_gpu == 0) continue;
-    return submit::refuse(fmt::format("fatal: {} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", option), 1);
+    return submit::refuse(
+        fmt::format(
+            "fatal: {} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU",
+            option),
+        1);
   }
   if (s.job.core_spec != UINT32_MAX && s.job.thread_spec != UINT32_MAX) {
-    return submit::refuse("fatal: -S/--core-spec and --thread-spec options are mutually exclusive", 1);
+    return submit::refuse("fatal: -S/--core-spec and --thread-spec options are mutually exclusive",
+                          1);
   }
   if (!s.job.cpus_per_gpu.empty() && s.job.cpus_per_task != 0) {
     return invalid_gres("--cpus-per-gpu is mutually exclusive with --cpus-per-task");
@@ -271,12 +302,14 @@ OptionResult check_exclusions(const Submission& s) {
   return {};
 }
 
-// What hints stand for, where nothing else was said. Of several the last one tells how many threads of a core serve.
+// What hints stand for, where nothing else was said. Of several the last one tells how many threads
+// of a core serve.
 void follow_hint(Submission& s) {
   const std::vector<std::string> hints = split_list(s.job.hint.view());
   if (hints.empty()) return;
   const auto says = [&hints](std::string_view hint) {
-    return std::ranges::any_of(hints, [hint](const std::string& said) { return iequals(said, hint); });
+    return std::ranges::any_of(hints,
+                               [hint](const std::string& said) { return iequals(said, hint); });
   };
   JobSpec& job = s.job;
   const bool whole_cores = says("compute_bound") || says("memory_bound");
@@ -332,8 +365,7 @@ bool flag_is_on(std::string_view text) {
   return !(text == "0" || iequals(text, "no") || iequals(text, "off") || iequals(text, "false"));
 }
 
-OptionResult finish_submission(Submission& s,
-                               CommandSet command,
+OptionResult finish_submission(Submission& s, CommandSet command,
                                std::vector<std::string>& warnings) {
   if (OptionResult fits = check_exclusions(s); !fits) return fits;
   follow_hint(s);
@@ -349,7 +381,8 @@ OptionResult finish_submission(Submission& s,
   // given.
   if (job.num_tasks == 0 && job.ntasks_per_node != 0 && job.min_nodes != 0 &&
       job.min_nodes == job.max_nodes) {
-    job.num_tasks = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{job.min_nodes} * job.ntasks_per_node, INT32_MAX));
+    job.num_tasks = static_cast<uint32_t>(
+        std::min<uint64_t>(uint64_t{job.min_nodes} * job.ntasks_per_node, INT32_MAX));
   }
   if (own_job) hold_licenses_of_tasks(job);
   if (command != kSrun) return {};
@@ -372,22 +405,26 @@ void follow_config(Submission& s, const ClusterConfig& config, std::vector<std::
   JobSpec& job = s.job;
   const std::vector<std::string>& scheduler = config.scheduler_parameters;
   if (!s.settings.wait_all_nodes) {
-    job.wait_all_nodes = has_option(scheduler, job.batch ? "sbatch_wait_nodes" : "salloc_wait_nodes");
+    job.wait_all_nodes =
+        has_option(scheduler, job.batch ? "sbatch_wait_nodes" : "salloc_wait_nodes");
   }
   if (!s.settings.delay_boot_given) {
-    job.delay_boot_seconds =
-        minutes_in_seconds(parse_minutes(option_value(scheduler, "delay_boot").value_or("")).value_or(0));
+    job.delay_boot_seconds = minutes_in_seconds(
+        parse_minutes(option_value(scheduler, "delay_boot").value_or("")).value_or(0));
   }
-  const bool for_step = s.settings.job_id != 0 || !has_option(config.launch_parameters, "srun_exclusive_allocation");
+  const bool for_step =
+      s.settings.job_id != 0 || !has_option(config.launch_parameters, "srun_exclusive_allocation");
   if (s.settings.exact_by_exclusive && !for_step) {
     s.step.exact = false;
     if (s.step.overlap == OverlapKind::kExclusive) s.step.overlap = OverlapKind::kDefault;
   }
   if (config.allow_spec_resources_usage) return;
-  for (auto [option, value] : {std::pair{"-S", &job.core_spec}, std::pair{"--thread-spec", &job.thread_spec}}) {
+  for (auto [option, value] :
+       {std::pair{"-S", &job.core_spec}, std::pair{"--thread-spec", &job.thread_spec}}) {
     if (*value == UINT32_MAX) continue;
     warnings.push_back(fmt::format(
-        "error: Ignoring {} since it's not allowed by configuration (AllowSpecResourcesUsage = No)", option));
+        "error: Ignoring {} since it's not allowed by configuration (AllowSpecResourcesUsage = No)",
+        option));
     *value = UINT32_MAX;
   }
 }
@@ -397,7 +434,8 @@ OptionResult settle_cpu_frequency(Submission& s, const std::vector<std::string>&
   if (!wanted) return {};  // there is none
   if (wanted->governor != kNoFrequency && !allows_governor(governors, wanted->governor)) {
     return tl::unexpected<OptionProblem>(OptionProblem{
-        {fmt::format("governor of {} is not allowed in slurm.conf", s.job.cpu_freq.view()), "Invalid --cpu-freq argument"},
+        {fmt::format("governor of {} is not allowed in slurm.conf", s.job.cpu_freq.view()),
+         "Invalid --cpu-freq argument"},
         255,
         {}});
   }

@@ -65,8 +65,8 @@ struct SubmitSettings {
   std::optional<uint32_t> immediate_seconds;
   std::optional<bool> wait_all_nodes;  // unset: SchedulerParameters says
   bool delay_boot_given = false;       // else SchedulerParameters says
-  bool name_given = false;  // --job-name on the command line
-  std::string gpus_per_node;  // --gpus-per-node, which --gres also says
+  bool name_given = false;             // --job-name on the command line
+  std::string gpus_per_node;           // --gpus-per-node, which --gres also says
 
   // sbatch
   bool wait_for_end = false;
@@ -84,17 +84,17 @@ struct SubmitSettings {
   bool disable_status = false;
   bool quit_on_interrupt = false;
   bool multi_prog = false;
-  bool debugger_test = false;    // say which program each task runs
+  bool debugger_test = false;  // say which program each task runs
   bool no_allocate = false;
-  IndexSet het_groups;           // --het-group: components of the job; empty: not given
+  IndexSet het_groups;                   // --het-group: components of the job; empty: not given
   std::optional<std::string> broadcast;  // --bcast; empty: under a name of its own
   std::optional<std::string> broadcast_exclude;
-  std::optional<std::string> compress;   // as given
+  std::optional<std::string> compress;  // as given
   std::optional<bool> send_libraries;
   std::vector<int> ignored_signals;
-  uint32_t message_seconds = 0;  // --msg-timeout
-  bool nodes_inherited = false;  // --nodes is the count of the allocation that srun is in
-  bool exclusive_step = false;  // --exclusive: CPUs of its own when in an allocation
+  uint32_t message_seconds = 0;     // --msg-timeout
+  bool nodes_inherited = false;     // --nodes is the count of the allocation that srun is in
+  bool exclusive_step = false;      // --exclusive: CPUs of its own when in an allocation
   bool exact_by_exclusive = false;  // and nothing else says that the step is exact
   std::string prolog, epilog;
 };
@@ -109,7 +109,8 @@ struct Submission {
 struct OptionProblem {
   std::vector<std::string> errors;  // each shown as `COMMAND: error: TEXT`
   int exit_status = 255;
-  std::string print;                // shown first and bare; on stdout when it is all that was asked for (--mpi=list)
+  // shown first and bare; on stdout when it is all that was asked for (--mpi=list)
+  std::string print;
 };
 using OptionResult = tl::expected<void, OptionProblem>;
 
@@ -124,8 +125,8 @@ struct OptionInput {
   bool from_environment = false;
   uint32_t count = 1;  // how often it was given
   Time now = kNoTime;
-  std::string_view folder;  // where the command was started
-  bool by_root = true;      // who started it
+  std::string_view folder;         // where the command was started
+  bool by_root = true;             // who started it
   bool (*binds_cpus)() = nullptr;  // whether the cluster does: TaskPlugin; null: yes
 };
 
@@ -142,12 +143,13 @@ struct SubmitOption {
   // counts for the command of its prefix (SLURM_ and SRUN_ for srun), or for all with a plus before
   // it.
   std::string_view environment = {};
-  // Those of them, written in the same way, that count as not set when they are empty. With the others nothing is a value
-  // like any other: most options that need one refuse it.
+  // Those of them, written in the same way, that count as not set when they are empty. With the
+  // others nothing is a value like any other: most options that need one refuse it.
   std::string_view unset_if_empty = {};
   uint8_t tier = 3;
   OptionStatus status = OptionStatus::kActs;
-  std::string_view subject = {};  // of one that does not act: what it belongs to, or why there is nothing to do
+  // of one that does not act: what it belongs to, or why there is nothing to do
+  std::string_view subject = {};
   bool in_script = true;  // allowed on #SBATCH lines (others are read there and have no effect)
   OptionSetter set = nullptr;
   OptionSection section = OptionSection::kHidden;
@@ -169,24 +171,29 @@ struct SubmitOption {
                                                         CommandSet command);
 
 // Those of them that count as not set when they are empty.
-[[nodiscard]] std::vector<std::string> variables_unset_if_empty(const SubmitOption& option, CommandSet command);
+[[nodiscard]] std::vector<std::string> variables_unset_if_empty(const SubmitOption& option,
+                                                                CommandSet command);
 
-// Whether an option that one component of a heterogeneous job gives counts for the later ones, too, unless they give it.
+// Whether an option that one component of a heterogeneous job gives counts for the later ones, too,
+// unless they give it.
 [[nodiscard]] bool carries_over(std::string_view option);
 
 // Whether a variable's text switches on an option that takes no value ("0", "no", "off" do not).
 [[nodiscard]] bool flag_is_on(std::string_view text);
 
 // Checks that need more than one option, and what follows from several: warnings go to `warnings`.
-[[nodiscard]] OptionResult finish_submission(Submission& submission,
-                                             CommandSet command,
+[[nodiscard]] OptionResult finish_submission(Submission& submission, CommandSet command,
                                              std::vector<std::string>& warnings);
 
-// What slurm.conf says where no option does, and options that it does not allow: they are dropped with a warning.
-void follow_config(Submission& submission, const ClusterConfig& config, std::vector<std::string>& warnings);
+// What slurm.conf says where no option does, and options that it does not allow: they are dropped
+// with a warning.
+void follow_config(Submission& submission, const ClusterConfig& config,
+                   std::vector<std::string>& warnings);
 
-// The governor of --cpu-freq must be one of CpuFreqGovernors. From here on the request has its usual spelling.
-[[nodiscard]] OptionResult settle_cpu_frequency(Submission& submission, const std::vector<std::string>& governors);
+// The governor of --cpu-freq must be one of CpuFreqGovernors. From here on the request has its
+// usual spelling.
+[[nodiscard]] OptionResult settle_cpu_frequency(Submission& submission,
+                                                const std::vector<std::string>& governors);
 
 // kInvalidGres when the job asks for generic resources of other types than the cluster's.
 [[nodiscard]] Status check_gres(const JobSpec& job, const std::vector<std::string>& types);

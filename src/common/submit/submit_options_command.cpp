@@ -55,7 +55,11 @@ constexpr SubmitOption kRows[] = {
      .set = set_bell<true>,
      .section = OptionSection::kRun,
      .help = "ring the terminal's bell when the job is there"},
-    {.name = "external", .commands = kSbatch, .status = OptionStatus::kMissing, .subject = "new since 22.05", .set = ignore},
+    {.name = "external",
+     .commands = kSbatch,
+     .status = OptionStatus::kMissing,
+     .subject = "new since 22.05",
+     .set = ignore},
     {.name = "get-user-env",
      .argument = OptionArgument::kOptional,
      .commands = kSbatch | kSalloc,
@@ -158,8 +162,6 @@ constexpr SubmitOption kRows[] = {
 
 }  // namespace
 
-std::span<const SubmitOption> command_rows() {
-  return kRows;
-}
+std::span<const SubmitOption> command_rows() { return kRows; }
 
 }  // namespace sluice::submit

@@ -22,8 +22,9 @@ void append(SharedText& list, const std::string& more) {
   const std::vector<std::string> added = split_list(more);
   std::vector<std::string> kept;
   for (const std::string& item : split_list(list.view())) {
-    const bool again =
-        std::any_of(added.begin(), added.end(), [&](const std::string& other) { return name_of(other) == name_of(item); });
+    const bool again = std::any_of(added.begin(), added.end(), [&](const std::string& other) {
+      return name_of(other) == name_of(item);
+    });
     if (!again) kept.push_back(item);
   }
   kept.insert(kept.end(), added.begin(), added.end());
@@ -32,7 +33,8 @@ void append(SharedText& list, const std::string& more) {
 
 OptionResult set_gres(Submission& s, const Input& in) {
   if (in.value == "help") return show("Valid gres options are:\n");
-  if (in.value.empty()) {  // a resource without a name: refused where the job or step is asked for (check_gres())
+  if (in.value.empty()) {
+    // a resource without a name: refused where the job or step is asked for (check_gres())
     s.job.gres = "gres/";
     return {};
   }
@@ -57,8 +59,8 @@ OptionResult set_gpu_bind(Submission& s, const Input& in) {
     return refuse(fmt::format("Invalid --gpu-bind argument: gpu:{}", in.value));
   }
   if (std::string why = bad_gpu_number(in.value); !why.empty()) {
-    return tl::unexpected<OptionProblem>(
-        OptionProblem{{std::move(why), fmt::format("Invalid --gpu-bind argument: gpu:{}", in.value)}, 255, {}});
+    return tl::unexpected<OptionProblem>(OptionProblem{
+        {std::move(why), fmt::format("Invalid --gpu-bind argument: gpu:{}", in.value)}, 255, {}});
   }
   s.job.tres_bind = fmt::format("gres/gpu:{}", in.value);
   return {};
@@ -72,7 +74,8 @@ OptionResult set_tres_bind(Submission& s, const Input& in) {
   if (items.empty()) return refuse(why);
   for (const std::string& item : items) {
     const size_t colon = item.find(':');
-    if (!item.starts_with(kKind) || colon == std::string::npos || colon == kKind.size()) return refuse(why);
+    if (!item.starts_with(kKind) || colon == std::string::npos || colon == kKind.size())
+      return refuse(why);
     const std::string binding = item.substr(colon + 1);
     if (!is_gpu_bind(binding)) return refuse(why);
     if (std::string bad = bad_gpu_number(binding); !bad.empty()) {
@@ -84,7 +87,8 @@ OptionResult set_tres_bind(Submission& s, const Input& in) {
 }
 
 OptionResult set_gpu_freq(Submission& s, const Input& in) {
-  if (!parse_gpu_frequency(in.value)) return refuse(fmt::format("Invalid --gpu-freq argument: gpu:{}", in.value));
+  if (!parse_gpu_frequency(in.value))
+    return refuse(fmt::format("Invalid --gpu-freq argument: gpu:{}", in.value));
   s.job.tres_freq = fmt::format("gpu:{}", in.value);
   return {};
 }
@@ -96,15 +100,15 @@ OptionResult set_gres_flags(Submission& s, const Input& in) {
   if (in.value.empty()) return bad_specification(in);
   for (const std::string& flag : split(in.value, ',')) {
     bool known = false;
-    for (const std::string_view name : kFlags)
-      known = known || iequals(name, flag);
+    for (const std::string_view name : kFlags) known = known || iequals(name, flag);
     if (!known) return bad_specification(in);
   }
   s.job.gres_flags = to_lower(in.value);
   return {};
 }
 
-// cpu=2,gres/gpu:1,license/matlab:1: the CPUs are --cpus-per-task's. The rest is kept as it was given: tasks are told so.
+// cpu=2,gres/gpu:1,license/matlab:1: the CPUs are --cpus-per-task's. The rest is kept as it was
+// given: tasks are told so.
 OptionResult set_tres_per_task(Submission& s, const Input& in) {
   for (const std::string& item : split(in.value, ',')) {
     const size_t cut = item.find_first_of("=:");
@@ -227,8 +231,6 @@ constexpr SubmitOption kRows[] = {
 
 }  // namespace
 
-std::span<const SubmitOption> device_rows() {
-  return kRows;
-}
+std::span<const SubmitOption> device_rows() { return kRows; }
 
 }  // namespace sluice::submit

@@ -108,7 +108,7 @@ OptionResult set_account(Submission& s, const Input& in) {
 }
 
 // sbatch: no file at all is /dev/null. srun has a "none" of its own.
-template <SharedText JobSpec::* member>
+template <SharedText JobSpec::*member>
 OptionResult set_stream(Submission& s, const Input& in) {
   const bool nowhere = in.command == kSbatch && in.value == "none";
   s.job.*member = nowhere ? "/dev/null" : in.value;
@@ -373,8 +373,6 @@ constexpr SubmitOption kRows[] = {
 
 }  // namespace
 
-std::span<const SubmitOption> job_rows() {
-  return kRows;
-}
+std::span<const SubmitOption> job_rows() { return kRows; }
 
 }  // namespace sluice::submit

@@ -18,7 +18,8 @@ OptionResult set_acctg_freq(Submission& s, const Input& in) {
 
 OptionResult set_cpu_freq(Submission& s, const Input& in) {
   if (const auto wanted = parse_cpu_frequency(in.value); !wanted) {
-    return tl::unexpected<OptionProblem>(OptionProblem{{wanted.error().text, "Invalid --cpu-freq argument"}, 255, {}});
+    return tl::unexpected<OptionProblem>(
+        OptionProblem{{wanted.error().text, "Invalid --cpu-freq argument"}, 255, {}});
   }
   s.job.cpu_freq = s.step.cpu_freq = in.value;
   return {};
@@ -106,7 +107,8 @@ OptionResult set_wait_all(Submission& s, const Input& in) {
 
 // Bare, it is 1.
 OptionResult set_oom_kill(Submission& s, const Input& in) {
-  const auto number = in.has_value && !in.value.empty() ? to_number<uint32_t>(in.value) : std::optional(1U);
+  const auto number =
+      in.has_value && !in.value.empty() ? to_number<uint32_t>(in.value) : std::optional(1U);
   if (!number) return bad_number(in);
   if (*number > 1) return bad_specification(in);
   s.job.oom_kill_step = s.step.oom_kill_step = *number == 1 ? Toggle::kYes : Toggle::kNo;
@@ -115,8 +117,10 @@ OptionResult set_oom_kill(Submission& s, const Input& in) {
 
 // Other words than these forward nothing, as with Slurm.
 OptionResult set_x11(Submission& s, const Input& in) {
-  constexpr std::pair<std::string_view, X11Nodes> kPlaces[] = {
-      {"all", X11Nodes::kAll}, {"batch", X11Nodes::kBatch}, {"first", X11Nodes::kFirst}, {"last", X11Nodes::kLast}};
+  constexpr std::pair<std::string_view, X11Nodes> kPlaces[] = {{"all", X11Nodes::kAll},
+                                                               {"batch", X11Nodes::kBatch},
+                                                               {"first", X11Nodes::kFirst},
+                                                               {"last", X11Nodes::kLast}};
   s.step.x11 = in.has_value && !in.value.empty() ? X11Nodes::kNone : X11Nodes::kAll;
   for (const auto& [name, nodes] : kPlaces) {
     if (in.value == name) s.step.x11 = nodes;
@@ -329,7 +333,10 @@ constexpr SubmitOption kRows[] = {
      .section = OptionSection::kRun,
      .value_name = "[[R][B]:]num[@time]",
      .help = "signal the job when its end is at most so many seconds away"},
-    {.name = "stepmgr", .status = OptionStatus::kAccepted, .subject = "the controller manages every step", .set = ignore},
+    {.name = "stepmgr",
+     .status = OptionStatus::kAccepted,
+     .subject = "the controller manages every step",
+     .set = ignore},
     {.name = "verbose",
      .letter = 'v',
      .environment = "SBATCH_DEBUG SLURM_DEBUG SRUN_DEBUG SALLOC_DEBUG",
@@ -358,8 +365,6 @@ constexpr SubmitOption kRows[] = {
 
 }  // namespace
 
-std::span<const SubmitOption> life_rows() {
-  return kRows;
-}
+std::span<const SubmitOption> life_rows() { return kRows; }
 
 }  // namespace sluice::submit

@@ -95,12 +95,14 @@ constexpr const char* kHintHelp =
     "        help            show this help message\n";
 
 OptionResult set_hint(Submission& s, const Input& in) {
-  constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread", "nomultithread"};
+  constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread",
+                                         "nomultithread"};
   std::vector<std::string> hints = split(in.value, ',');
   if (hints.empty()) hints.emplace_back();
   for (const std::string& hint : hints) {
     if (iequals(hint, "help")) return show(kHintHelp, 1);
-    if (std::ranges::none_of(kHints, [&hint](std::string_view known) { return iequals(hint, known); })) {
+    if (std::ranges::none_of(kHints,
+                             [&hint](std::string_view known) { return iequals(hint, known); })) {
       return refuse(fmt::format("unrecognized --hint argument \"{}\", see --hint=help", hint), 1);
     }
   }
@@ -111,7 +113,8 @@ OptionResult set_hint(Submission& s, const Input& in) {
 
 OptionResult set_switches(Submission& s, const Input& in) {
   const std::string count = in.value.substr(0, in.value.find('@'));
-  if (to_number<uint32_t>(count).value_or(0) == 0) return refuse(fmt::format("Invalid numeric value \"{}\" for --switches.", count), 1);
+  if (to_number<uint32_t>(count).value_or(0) == 0)
+    return refuse(fmt::format("Invalid numeric value \"{}\" for --switches.", count), 1);
   s.job.switches = in.value;
   return {};
 }
@@ -418,8 +421,6 @@ constexpr SubmitOption kRows[] = {
 
 }  // namespace
 
-std::span<const SubmitOption> size_rows() {
-  return kRows;
-}
+std::span<const SubmitOption> size_rows() { return kRows; }
 
 }  // namespace sluice::submit

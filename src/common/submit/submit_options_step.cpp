@@ -38,7 +38,8 @@ constexpr const char* kMemBindHelp =
     "        mask_mem:<list> a mask of domains for each task\n"
     "        help            show this help message\n";
 
-// What is wrong with a number of a list, "3*2" as of a mask "0xf": Slurm names the first letter that is none.
+// What is wrong with a number of a list, "3*2" as of a mask "0xf": Slurm names the first letter
+// that is none.
 std::optional<std::string> bad_item(std::string_view item, bool is_mask) {
   std::string_view number = item.substr(0, item.find('*'));
   const std::string_view times = item.substr(number.size());
@@ -49,18 +50,23 @@ std::optional<std::string> bad_item(std::string_view item, bool is_mask) {
     bad = times.empty() ? std::string_view::npos : times.find_first_not_of("0123456789", 1);
   }
   if (bad == std::string_view::npos) return std::nullopt;
-  return fmt::format("Failed to validate number: {}, the offending character is {}", number, number[bad]);
+  return fmt::format("Failed to validate number: {}, the offending character is {}", number,
+                     number[bad]);
 }
 
-// What is wrong with the lists of --cpu-bind or --mem-bind: what follows a list's colon is numbers, until a word begins.
+// What is wrong with the lists of --cpu-bind or --mem-bind: what follows a list's colon is numbers,
+// until a word begins.
 std::optional<std::string> bad_lists(std::string_view option, std::string_view value) {
-  constexpr std::string_view kLists[] = {"map_cpu", "mask_cpu", "map_ldom", "mask_ldom", "map_mem", "mask_mem"};
+  constexpr std::string_view kLists[] = {"map_cpu",   "mask_cpu", "map_ldom",
+                                         "mask_ldom", "map_mem",  "mask_mem"};
   bool in_list = false, is_mask = false;
   for (std::string_view item : split(value, ',')) {
     const std::string_view name = item.substr(0, item.find(':'));
-    if (std::ranges::any_of(kLists, [name](std::string_view list) { return iequals(name, list); })) {
+    if (std::ranges::any_of(kLists,
+                            [name](std::string_view list) { return iequals(name, list); })) {
       item.remove_prefix(std::min(name.size() + 1, item.size()));
-      if (item.empty()) return fmt::format("missing list for \"--{}={}:<list>\"", option, to_lower(name));
+      if (item.empty())
+        return fmt::format("missing list for \"--{}={}:<list>\"", option, to_lower(name));
       in_list = true;
       is_mask = starts_with_i(name, "mask");
     } else if (!item.empty() && (item[0] < '0' || item[0] > '9') && item[0] != '-') {
@@ -76,11 +82,15 @@ OptionResult set_cpu_bind(Submission& s, const Input& in) {
   const std::vector<std::string> words = split_list(in.value);
   if (std::ranges::find(words, "help") != words.end()) {
     const bool binds = in.binds_cpus == nullptr || in.binds_cpus();
-    return show(binds ? kCpuBindHelp : "CPU bind options not supported with current configuration\n", 1);
+    return show(
+        binds ? kCpuBindHelp : "CPU bind options not supported with current configuration\n", 1);
   }
   std::optional<std::string> bad = bad_lists("cpu-bind", in.value);
-  if (const auto word = bad_cpu_bind(in.value); word && !bad) bad = fmt::format("unrecognized --cpu-bind argument \"{}\"", *word);
-  if (bad) return tl::unexpected<OptionProblem>(OptionProblem{{*bad, "fatal: Failed to parse --cpu-bind= values."}, 1, {}});
+  if (const auto word = bad_cpu_bind(in.value); word && !bad)
+    bad = fmt::format("unrecognized --cpu-bind argument \"{}\"", *word);
+  if (bad)
+    return tl::unexpected<OptionProblem>(
+        OptionProblem{{*bad, "fatal: Failed to parse --cpu-bind= values."}, 1, {}});
   s.step.cpu_bind = in.value;
   return {};
 }
@@ -95,12 +105,13 @@ OptionResult set_mem_bind(Submission& s, const Input& in) {
   return {};
 }
 
-// Letters for kinds of devices (g: GPUs) that tasks use near to their CPUs, and v to say which. Slurm wants one that it
-// knows and passes over the others. What --gpu-bind says is more exact.
+// Letters for kinds of devices (g: GPUs) that tasks use near to their CPUs, and v to say which.
+// Slurm wants one that it knows and passes over the others. What --gpu-bind says is more exact.
 OptionResult set_accel_bind(Submission& s, const Input& in) {
   if (in.value.find_first_of("gmnv") == std::string::npos) return bad_specification(in);
   if (in.value.find('g') == std::string::npos || !s.job.tres_bind.empty()) return {};
-  s.job.tres_bind = in.value.find('v') == std::string::npos ? "gres/gpu:closest" : "gres/gpu:verbose,closest";
+  s.job.tres_bind =
+      in.value.find('v') == std::string::npos ? "gres/gpu:closest" : "gres/gpu:verbose,closest";
   return {};
 }
 
@@ -131,7 +142,8 @@ OptionResult set_ignored_signals(Submission& s, const Input& in) {
 
 OptionResult set_send_libraries(Submission& s, const Input& in) {
   const bool no = iequals(in.value, "no");
-  if (in.has_value && !in.value.empty() && !no && !iequals(in.value, "yes")) return bad_specification(in);
+  if (in.has_value && !in.value.empty() && !no && !iequals(in.value, "yes"))
+    return bad_specification(in);
   s.settings.send_libraries = !no;
   return {};
 }
@@ -183,7 +195,11 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
      .set = set_accel_bind},
-    {.name = "async", .commands = kSrun, .status = OptionStatus::kMissing, .subject = "new since 22.05", .set = ignore},
+    {.name = "async",
+     .commands = kSrun,
+     .status = OptionStatus::kMissing,
+     .subject = "new since 22.05",
+     .set = ignore},
     {.name = "bcast",
      .argument = OptionArgument::kOptional,
      .commands = kSrun,
@@ -223,9 +239,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .commands = kSrun,
      .set = set_cpu_bind},
-    {.name = "debugger-test",
-     .commands = kSrun,
-     .set = set_true<&SubmitSettings::debugger_test>},
+    {.name = "debugger-test", .commands = kSrun, .set = set_true<&SubmitSettings::debugger_test>},
     {.name = "disable-status",
      .letter = 'X',
      .commands = kSrun,
@@ -438,16 +452,12 @@ constexpr SubmitOption kRows[] = {
      .set = set_true<&StepSpec::unbuffered>,
      .section = OptionSection::kRun,
      .help = "pass output on at once, not line by line"},
-    {.name = "wait-for-children",
-     .commands = kSrun,
-     .set = set_true<&StepSpec::wait_for_children>},
+    {.name = "wait-for-children", .commands = kSrun, .set = set_true<&StepSpec::wait_for_children>},
     {.name = "whole", .commands = kSrun, .set = set_true<&StepSpec::whole>},
 };
 
 }  // namespace
 
-std::span<const SubmitOption> step_rows() {
-  return kRows;
-}
+std::span<const SubmitOption> step_rows() { return kRows; }
 
 }  // namespace sluice::submit

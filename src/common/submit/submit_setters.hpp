@@ -45,12 +45,9 @@ C member_class(M C::*);
 template <auto Member>
 auto& place(Submission& s) {
   using Holder = decltype(member_class(Member));
-  if constexpr (std::is_same_v<Holder, JobSpec>)
-    return s.job.*Member;
-  else if constexpr (std::is_same_v<Holder, StepSpec>)
-    return s.step.*Member;
-  else
-    return s.settings.*Member;
+  if constexpr (std::is_same_v<Holder, JobSpec>) return s.job.*Member;
+  else if constexpr (std::is_same_v<Holder, StepSpec>) return s.step.*Member;
+  else return s.settings.*Member;
 }
 
 template <auto Member>
@@ -99,8 +96,6 @@ OptionResult set_memory(Submission& s, const Input& in) {
   s.job.memory_mib = *size;
   return {};
 }
-inline OptionResult ignore(Submission&, const Input&) {
-  return {};
-}
+inline OptionResult ignore(Submission&, const Input&) { return {}; }
 
 }  // namespace sluice::submit

@@ -15,19 +15,20 @@ namespace {
 using Base = UpdateBase;
 
 Status bad_value(const Base& base, std::string_view value) {
-  return failure(ErrorCode::kInvalidUpdate, "Invalid " + std::string(base.key) + " value: " + std::string(value));
+  return failure(ErrorCode::kInvalidUpdate,
+                 "Invalid " + std::string(base.key) + " value: " + std::string(value));
 }
 // Of a span of time the value is not repeated.
 Status bad_span(const Base& base) {
   return failure(ErrorCode::kInvalidUpdate, "Invalid " + std::string(base.key) + " value");
 }
 
-template <std::optional<std::string> JobUpdate::* member>
+template <std::optional<std::string> JobUpdate::*member>
 Status set_text(std::string_view value, const Base&, JobUpdate& update) {
   update.*member = std::string(value);
   return {};
 }
-template <std::optional<uint32_t> JobUpdate::* member>
+template <std::optional<uint32_t> JobUpdate::*member>
 Status set_count(std::string_view value, const Base& base, JobUpdate& update) {
   const auto count = parse_count(value);
   if (!count) return bad_value(base, value);
@@ -40,21 +41,21 @@ Status set_tasks(std::string_view value, const Base& base, JobUpdate& update) {
   named.key = "NumTasks";
   return set_count<&JobUpdate::num_tasks>(value, named, update);
 }
-template <std::optional<uint64_t> JobUpdate::* member>
+template <std::optional<uint64_t> JobUpdate::*member>
 Status set_memory(std::string_view value, const Base& base, JobUpdate& update) {
   const auto memory = parse_memory(value);
   if (!memory) return bad_value(base, value);
   update.*member = *memory;
   return {};
 }
-template <std::optional<bool> JobUpdate::* member>
+template <std::optional<bool> JobUpdate::*member>
 Status set_bool(std::string_view value, const Base& base, JobUpdate& update) {
   const auto given = to_bool(value);
   if (!given) return bad_value(base, value);
   update.*member = *given;
   return {};
 }
-template <std::optional<Time> JobUpdate::* member>
+template <std::optional<Time> JobUpdate::*member>
 Status set_time(std::string_view value, const Base& base, JobUpdate& update) {
   const auto time = parse_time(value, base.now);
   if (!time) return tl::unexpected<Error>(time.error());
@@ -62,14 +63,16 @@ Status set_time(std::string_view value, const Base& base, JobUpdate& update) {
   return {};
 }
 
-// As options of submission have it, with gres/ before each. What cannot be read is for the controller to refuse.
-template <std::optional<std::string> JobUpdate::* member>
+// As options of submission have it, with gres/ before each. What cannot be read is for the
+// controller to refuse.
+template <std::optional<std::string> JobUpdate::*member>
 Status set_gres(std::string_view value, const Base&, JobUpdate& update) {
   update.*member = parse_gres(value).value_or(std::string(value));
   return {};
 }
 
-// "cpu=2,gres/gpu:1,license/matlab=1": CPUs of a task are asked for here, too. The value is all that a task has, as in Slurm.
+// "cpu=2,gres/gpu:1,license/matlab=1": CPUs of a task are asked for here, too. The value is all
+// that a task has, as in Slurm.
 Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& update) {
   std::vector<std::string> gres, licenses;
   for (std::string item : split(value, ',')) {
@@ -80,11 +83,13 @@ Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& up
     std::ranges::replace(item, '=', ':');
     if (!item.starts_with("cpu:")) {
       gres.push_back(std::move(item));
-    } else if (Status ok = set_count<&JobUpdate::cpus_per_task>(item.substr(4), base, update); !ok) {
+    } else if (Status ok = set_count<&JobUpdate::cpus_per_task>(item.substr(4), base, update);
+               !ok) {
       return ok;
     }
   }
-  Status ok = set_gres<&JobUpdate::tres_per_task>(join(gres, ","), base, update);  // none: what was asked for goes
+  // none: what was asked for goes
+  Status ok = set_gres<&JobUpdate::tres_per_task>(join(gres, ","), base, update);
   for (const std::string& license : licenses) {
     if (!update.tres_per_task->empty()) *update.tres_per_task += ',';
     *update.tres_per_task += license;
@@ -95,7 +100,8 @@ Status set_tres_per_task(std::string_view value, const Base& base, JobUpdate& up
 // "gres/gpu:2": the number behind the name.
 std::optional<uint64_t> number_per_gpu(std::string_view value) {
   const auto items = gres_items(value);
-  if (!items || items->size() != 1 || items->front().name != "gpu" || !items->front().type.empty()) return std::nullopt;
+  if (!items || items->size() != 1 || items->front().name != "gpu" || !items->front().type.empty())
+    return std::nullopt;
   return items->front().count;
 }
 Status set_cpus_per_gpu(std::string_view value, const Base& base, JobUpdate& update) {
@@ -127,8 +133,9 @@ Status set_time_limit(std::string_view value, const Base& base, JobUpdate& updat
     update.time_limit = base.time_limit + *minutes;
   } else {
     if (*minutes > base.time_limit) {
-      return failure(ErrorCode::kInvalidUpdate, "TimeLimit decrement larger than current time limit (" +
-                                                    std::to_string(*minutes) + " > " + std::to_string(base.time_limit) + ")");
+      return failure(ErrorCode::kInvalidUpdate,
+                     "TimeLimit decrement larger than current time limit (" +
+                         std::to_string(*minutes) + " > " + std::to_string(base.time_limit) + ")");
     }
     update.time_limit = base.time_limit - *minutes;
   }
@@ -142,7 +149,8 @@ Status set_time_min(std::string_view value, const Base& base, JobUpdate& update)
 }
 Status set_mail_type(std::string_view value, const Base&, JobUpdate& update) {
   update.mail_type = parse_mail_types(value);
-  if (!update.mail_type) return failure(ErrorCode::kInvalidUpdate, "Invalid MailType: " + std::string(value));
+  if (!update.mail_type)
+    return failure(ErrorCode::kInvalidUpdate, "Invalid MailType: " + std::string(value));
   return {};
 }
 Status set_nodes(std::string_view value, const Base&, JobUpdate& update) {
@@ -151,7 +159,8 @@ Status set_nodes(std::string_view value, const Base&, JobUpdate& update) {
   const bool is_range = dash != std::string_view::npos;
   const auto high = is_range ? parse_count(value.substr(dash + 1)) : low;
   if (!low || !high) {
-    return failure(ErrorCode::kInvalidUpdate, "Invalid numeric value \"" + std::string(value) + "\" for requested node count.");
+    return failure(ErrorCode::kInvalidUpdate, "Invalid numeric value \"" + std::string(value) +
+                                                  "\" for requested node count.");
   }
   update.min_nodes = *low;
   if (is_range) update.max_nodes = *high;
@@ -160,11 +169,13 @@ Status set_nodes(std::string_view value, const Base&, JobUpdate& update) {
 Status set_cpus(std::string_view value, const Base&, JobUpdate& update) {
   const size_t dash = value.find('-');
   const auto low = parse_count(value.substr(0, dash));
-  if (low == 0U) return failure(ErrorCode::kInvalidUpdate, "Invalid NumCPUs value: " + std::string(value));
+  if (low == 0U)
+    return failure(ErrorCode::kInvalidUpdate, "Invalid NumCPUs value: " + std::string(value));
   if (!low) {
-    return failure(ErrorCode::kInvalidUpdate,
-                   "Invalid numeric value \"" + std::string(value) + "\" for NumCPUs.\n"
-                   "scontrol: error: Invalid NumCPUs value: " + std::string(value));
+    return failure(ErrorCode::kInvalidUpdate, "Invalid numeric value \"" + std::string(value) +
+                                                  "\" for NumCPUs.\n"
+                                                  "scontrol: error: Invalid NumCPUs value: " +
+                                                  std::string(value));
   }
   update.min_cpus = *low;
   if (dash == std::string_view::npos) return {};
@@ -182,7 +193,7 @@ Status set_delay_boot(std::string_view value, const Base& base, JobUpdate& updat
   return {};
 }
 // What is taken from a priority, or added to it; nothing at all is 0.
-template <std::optional<int32_t> JobUpdate::* member>
+template <std::optional<int32_t> JobUpdate::*member>
 Status set_adjustment(std::string_view value, const Base& base, JobUpdate& update) {
   const auto number = value.empty() ? std::optional<int64_t>(0)
                                     : to_number<int64_t>(value[0] == '+' ? value.substr(1) : value);
@@ -207,7 +218,8 @@ Status set_priority(std::string_view value, const Base& base, JobUpdate& update)
 }
 // "1@00:05:00"; 0 takes the wish back.
 Status set_switches(std::string_view value, const Base& base, JobUpdate& update) {
-  const auto count = value.empty() ? std::optional<uint32_t>(0) : to_number<uint32_t>(value.substr(0, value.find('@')));
+  const auto count = value.empty() ? std::optional<uint32_t>(0)
+                                   : to_number<uint32_t>(value.substr(0, value.find('@')));
   if (!count) return bad_value(base, value);
   update.switches = *count == 0 ? std::string() : std::string(value);
   return {};
@@ -215,7 +227,9 @@ Status set_switches(std::string_view value, const Base& base, JobUpdate& update)
 Status set_sharing(std::string_view value, const Base&, JobUpdate& update) {
   if (iequals(value, "YES") || value == "1") update.sharing = Sharing::kOversubscribe;
   else if (iequals(value, "NO") || value == "0") update.sharing = Sharing::kExclusive;
-  else return failure(ErrorCode::kInvalidUpdate, "Invalid OverSubscribe value: " + std::string(value));  // of Shared, too
+  // of Shared, too
+  else
+    return failure(ErrorCode::kInvalidUpdate, "Invalid OverSubscribe value: " + std::string(value));
   return {};
 }
 
@@ -305,7 +319,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"WorkDir", set_text<&JobUpdate::work_dir>},
 };
 
-template <std::optional<std::string> NodeUpdate::* member>
+template <std::optional<std::string> NodeUpdate::*member>
 Status set_node_text(std::string_view value, const Base&, NodeUpdate& update) {
   update.*member = std::string(value);
   return {};
@@ -315,18 +329,21 @@ Status set_weight(std::string_view value, const Base&, NodeUpdate& update) {
   constexpr uint32_t kMost = 4294967280;
   const bool negative = value.starts_with('-');
   const std::string_view digits = negative ? value.substr(1) : value;
-  const bool is_number = digits.find_first_not_of("0123456789") == std::string_view::npos && (!negative || !digits.empty());
+  const bool is_number = digits.find_first_not_of("0123456789") == std::string_view::npos &&
+                         (!negative || !digits.empty());
   const auto weight = value.empty() ? std::optional<uint32_t>(0) : to_number<uint32_t>(value);
   if (weight && *weight <= kMost) {
     update.weight = *weight;
     return {};
   }
-  const char* why = !is_number ? "not a valid number" : negative ? "less than zero" : "greater than 4294967280";
+  const char* why = !is_number ? "not a valid number"
+                    : negative ? "less than zero"
+                               : "greater than 4294967280";
   return failure(ErrorCode::kInvalidUpdate, "Weight value (" + std::string(value) + ") is " + why);
 }
 Status set_resume_after(std::string_view value, const Base& base, NodeUpdate& update) {
-  const auto seconds = iequals(value, "INFINITE") ? std::optional<uint32_t>(UINT32_MAX)
-                                                  : to_number<uint32_t>(value);
+  const auto seconds =
+      iequals(value, "INFINITE") ? std::optional<uint32_t>(UINT32_MAX) : to_number<uint32_t>(value);
   if (!seconds) return bad_value(base, value);
   update.resume_after_seconds = *seconds;
   return {};
@@ -334,7 +351,8 @@ Status set_resume_after(std::string_view value, const Base& base, NodeUpdate& up
 
 Status set_cpu_bind(std::string_view value, const Base&, NodeUpdate& update) {
   if (value.empty()) return {};  // stays
-  if (!usual_binding(value)) return failure(ErrorCode::kInvalidUpdate, "Invalid input CpuBind=" + std::string(value));
+  if (!usual_binding(value))
+    return failure(ErrorCode::kInvalidUpdate, "Invalid input CpuBind=" + std::string(value));
   update.cpu_bind = std::string(value);
   return {};
 }

@@ -15,8 +15,8 @@ namespace sluice {
 // What a relative value ("TimeLimit=+10") refers to, and the clock for "now+1hour".
 struct UpdateBase {
   Time now = kNoTime;
-  Minutes time_limit = 0;  // in force; of use when is_relative_limit() said so
-  bool relative = false;   // written with += or -=, whose sign the value begins with
+  Minutes time_limit = 0;     // in force; of use when is_relative_limit() said so
+  bool relative = false;      // written with += or -=, whose sign the value begins with
   std::string_view key = {};  // the key's own name, for errors
 };
 
@@ -25,7 +25,8 @@ struct UpdateKey {
   std::string_view name;
   // Null: the key is known and has no effect here. Errors carry the text to show.
   Status (*set)(std::string_view value, const UpdateBase& base, Update& update);
-  std::string_view subject = {};  // of a key without effect: what it belongs to, or where it is of use
+  // of a key without effect: what it belongs to, or where it is of use
+  std::string_view subject = {};
 };
 using JobUpdateKey = UpdateKey<JobUpdate>;
 using NodeUpdateKey = UpdateKey<NodeUpdate>;
@@ -38,6 +39,7 @@ using NodeUpdateKey = UpdateKey<NodeUpdate>;
 [[nodiscard]] const NodeUpdateKey* find_node_update_key(std::string_view given);
 
 // Whether the value adds to the limit in force, so that it has to be asked for first.
-[[nodiscard]] bool is_relative_limit(const JobUpdateKey& key, std::string_view value, const UpdateBase& base);
+[[nodiscard]] bool is_relative_limit(const JobUpdateKey& key, std::string_view value,
+                                     const UpdateBase& base);
 
 }  // namespace sluice

@@ -22,18 +22,21 @@ constexpr Word kFrequencies[] = {{"Low", kLowFrequency, 0},
                                  {"Medium", kMediumFrequency, 1},
                                  {"High", kHighFrequency, 3},
                                  {"Highm1", kNextToHighFrequency, 2}};
-constexpr Word kGovernors[] = {{"Conservative", 0x88000000}, {"OnDemand", 0x84000000},  {"Performance", 0x82000000},
-                               {"PowerSave", 0x81000000},    {"UserSpace", kUserSpaceGovernor}, {"SchedUtil", 0x80400000}};
+constexpr Word kGovernors[] = {{"Conservative", 0x88000000},      {"OnDemand", 0x84000000},
+                               {"Performance", 0x82000000},       {"PowerSave", 0x81000000},
+                               {"UserSpace", kUserSpaceGovernor}, {"SchedUtil", 0x80400000}};
 constexpr size_t kShortest = 2;  // letters of a word that was cut short
 
 const Word* find_word(std::span<const Word> words, std::string_view text) {
   if (text.size() < kShortest) return nullptr;
-  const auto found = std::ranges::find_if(words, [&](const Word& word) { return starts_with_i(word.name, text); });
+  const auto found =
+      std::ranges::find_if(words, [&](const Word& word) { return starts_with_i(word.name, text); });
   return found == words.end() ? nullptr : &*found;
 }
 
 const Word* word_of(uint32_t number) {
-  for (const std::span<const Word> words : {std::span<const Word>(kFrequencies), std::span<const Word>(kGovernors)}) {
+  for (const std::span<const Word> words :
+       {std::span<const Word>(kFrequencies), std::span<const Word>(kGovernors)}) {
     for (const Word& word : words) {
       if (word.number == number) return &word;
     }
@@ -53,7 +56,8 @@ std::optional<uint32_t> governor_of(std::string_view text) {
   return word == nullptr ? std::nullopt : std::optional(word->number);
 }
 
-// Which of a number and a word is the higher one only a node can say: for all but the lowest, the word counts as higher.
+// Which of a number and a word is the higher one only a node can say: for all but the lowest, the
+// word counts as higher.
 bool is_above(uint32_t min, uint32_t max) {
   if (min == kLowFrequency) return false;
   const bool words = min >= kFirstWord && max >= kFirstWord;
@@ -91,8 +95,11 @@ Result<CpuFrequency> parse_cpu_frequency(std::string_view text) {
     wanted.max = *one;
   }
   if (colon == std::string_view::npos) return wanted;
-  if (alone) return failure(fmt::format("governor cannot be specified twice {}{{-}}:{} in --cpu-freq", first, third));
-  if (wanted.min == kNoFrequency) return failure(fmt::format("gov on cpu-frec ({}) illegal without max", third));
+  if (alone)
+    return failure(
+        fmt::format("governor cannot be specified twice {}{{-}}:{} in --cpu-freq", first, third));
+  if (wanted.min == kNoFrequency)
+    return failure(fmt::format("gov on cpu-frec ({}) illegal without max", third));
   const auto governor = governor_of(third);
   if (!governor) return failure(fmt::format("illegal governor: {} on --cpu-freq", third));
   wanted.governor = *governor;
@@ -101,7 +108,8 @@ Result<CpuFrequency> parse_cpu_frequency(std::string_view text) {
 
 bool is_default_frequency(std::string_view text) {
   const auto wanted = parse_cpu_frequency(text);
-  return wanted && wanted->min == kNoFrequency && (wanted->max == kNoFrequency || wanted->max < kFirstWord);
+  return wanted && wanted->min == kNoFrequency &&
+         (wanted->max == kNoFrequency || wanted->max < kFirstWord);
 }
 
 std::string cpu_frequency_text(const CpuFrequency& frequency) {
@@ -141,7 +149,8 @@ uint32_t choose_frequency(const std::vector<uint32_t>& all, uint32_t wanted) {
 }
 
 bool allows_governor(const std::vector<std::string>& governors, uint32_t governor) {
-  return std::ranges::any_of(governors, [&](const std::string& name) { return iequals(name, frequency_name(governor)); });
+  return std::ranges::any_of(
+      governors, [&](const std::string& name) { return iequals(name, frequency_name(governor)); });
 }
 
 }  // namespace sluice

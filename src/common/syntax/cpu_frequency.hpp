@@ -1,4 +1,5 @@
-// --cpu-freq and CpuFreqDef: at which frequency, or by which governor, the CPUs of a step are to run. Pure.
+// --cpu-freq and CpuFreqDef: at which frequency, or by which governor, the CPUs of a step are to
+// run. Pure.
 //
 //   P1          a frequency (kHz or a word) for the governor UserSpace, or a governor
 //   P1-P2[:P3]  the lowest and the highest frequency, and a governor
@@ -37,8 +38,8 @@ struct CpuFrequency {
 [[nodiscard]] std::string frequency_name(uint32_t number);
 // The same with "1.50G" for a number.
 [[nodiscard]] std::string short_frequency_name(uint32_t number);
-// Of those that a CPU or GPU has, ascending and not empty: the one of a word, or the lowest that is not below a number; the
-// highest where all are.
+// Of those that a CPU or GPU has, ascending and not empty: the one of a word, or the lowest that is
+// not below a number; the highest where all are.
 [[nodiscard]] uint32_t choose_frequency(const std::vector<uint32_t>& all, uint32_t wanted);
 // CpuFreqGovernors.
 [[nodiscard]] bool allows_governor(const std::vector<std::string>& governors, uint32_t governor);

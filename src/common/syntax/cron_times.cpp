@@ -12,7 +12,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};
+constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
+                                        "jul", "aug", "sep", "oct", "nov", "dec"};
 constexpr std::string_view kWeekdays[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
 constexpr int kMostYears = 8;  // February 29th may be that far away
 
@@ -21,8 +22,11 @@ struct Field {
   uint32_t first = 0, last = 0;
   std::span<const std::string_view> names;  // of first, first + 1 …
 };
-constexpr Field kFields[] = {{"minute", 0, 59, {}}, {"hour", 0, 23, {}}, {"day of the month", 1, 31, {}},
-                             {"month", 1, 12, kMonths}, {"day of the week", 0, 7, kWeekdays}};
+constexpr Field kFields[] = {{"minute", 0, 59, {}},
+                             {"hour", 0, 23, {}},
+                             {"day of the month", 1, 31, {}},
+                             {"month", 1, 12, kMonths},
+                             {"day of the week", 0, 7, kWeekdays}};
 
 struct Nickname {
   std::string_view word, times;
@@ -34,9 +38,10 @@ std::vector<std::string> split_words(std::string_view text) {
 }
 
 constexpr Nickname kNicknames[] = {
-    {"@yearly", "0 0 1 1 *"},   {"@annually", "0 0 1 1 *"}, {"@monthly", "0 0 1 * *"}, {"@weekly", "0 0 * * 0"},
-    {"@daily", "0 0 * * *"},    {"@midnight", "0 0 * * *"}, {"@hourly", "0 * * * *"},  {"@elevenses", "0 11 * * *"},
-    {"@noon", "0 12 * * *"},    {"@fika", "0 15 * * *"},    {"@teatime", "0 16 * * *"}};
+    {"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"},   {"@monthly", "0 0 1 * *"},
+    {"@weekly", "0 0 * * 0"}, {"@daily", "0 0 * * *"},      {"@midnight", "0 0 * * *"},
+    {"@hourly", "0 * * * *"}, {"@elevenses", "0 11 * * *"}, {"@noon", "0 12 * * *"},
+    {"@fika", "0 15 * * *"},  {"@teatime", "0 16 * * *"}};
 
 std::optional<uint32_t> parse_value(const Field& field, std::string_view text) {
   for (size_t i = 0; i < field.names.size(); ++i) {
@@ -63,12 +68,14 @@ bool add_part(const Field& field, std::string_view part, std::bitset<N>& out) {
   if (part != "*") {
     const size_t dash = part.find('-');
     const auto first = parse_value(field, part.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : parse_value(field, part.substr(dash + 1));
+    const auto last =
+        dash == std::string_view::npos ? first : parse_value(field, part.substr(dash + 1));
     if (!first || !last || *last < *first) return false;
     from = *first;
     to = dash == std::string_view::npos && slash != std::string_view::npos ? field.last : *last;
   }
-  for (uint64_t value = from; value <= to; value += step) out.set(value % N);  // the 7th weekday is Sunday, too
+  // the 7th weekday is Sunday, too
+  for (uint64_t value = from; value <= to; value += step) out.set(value % N);
   return true;
 }
 
@@ -101,13 +108,17 @@ Result<CronTimes> parse_cron_times(std::string_view text) {
     }
     if (words.empty()) return failure(ErrorCode::kBadRequest, "Unknown time: " + word);
   }
-  if (words.size() != std::size(kFields)) return failure(ErrorCode::kBadRequest, "A time has five fields");
+  if (words.size() != std::size(kFields))
+    return failure(ErrorCode::kBadRequest, "A time has five fields");
   CronTimes out;
-  const bool good[] = {read_field(kFields[0], words[0], out.minutes), read_field(kFields[1], words[1], out.hours),
-                       read_field(kFields[2], words[2], out.days), read_field(kFields[3], words[3], out.months),
-                       read_field(kFields[4], words[4], out.weekdays)};
+  const bool good[] = {
+      read_field(kFields[0], words[0], out.minutes), read_field(kFields[1], words[1], out.hours),
+      read_field(kFields[2], words[2], out.days), read_field(kFields[3], words[3], out.months),
+      read_field(kFields[4], words[4], out.weekdays)};
   for (size_t i = 0; i < std::size(kFields); ++i) {
-    if (!good[i]) return failure(ErrorCode::kBadRequest, "Invalid " + std::string(kFields[i].name) + ": " + words[i]);
+    if (!good[i])
+      return failure(ErrorCode::kBadRequest,
+                     "Invalid " + std::string(kFields[i].name) + ": " + words[i]);
   }
   out.any_day = words[2] == "*";
   out.any_weekday = words[4] == "*";

@@ -12,10 +12,10 @@ namespace sluice {
 struct CronTimes {
   std::bitset<60> minutes;
   std::bitset<24> hours;
-  std::bitset<32> days;      // of the month, from 1
-  std::bitset<13> months;    // from 1
-  std::bitset<7> weekdays;   // 0 is Sunday
-  bool any_day = false;      // "*" in the field: the other one of the two decides alone
+  std::bitset<32> days;     // of the month, from 1
+  std::bitset<13> months;   // from 1
+  std::bitset<7> weekdays;  // 0 is Sunday
+  bool any_day = false;     // "*" in the field: the other one of the two decides alone
   bool any_weekday = false;
 };
 

@@ -25,7 +25,10 @@ std::string told_distribution(std::string_view text) {
 
 std::string shown_distribution(std::string_view text) {
   const auto name = [](std::string_view level) {
-    return level == "cyclic" ? "Cyclic" : level == "fcyclic" ? "FCyclic" : level.empty() ? "" : "Block";
+    return level == "cyclic"    ? "Cyclic"
+           : level == "fcyclic" ? "FCyclic"
+           : level.empty()      ? ""
+                                : "Block";
   };
   const std::string told = told_distribution(text);
   const std::string nodes = distribution_of(told, DistributionLevel::kNodes);

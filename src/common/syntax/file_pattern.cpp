@@ -17,56 +17,37 @@ std::string padded(uint32_t number, int width) {
 }
 
 std::string step_text(const StepId& id, int width) {
-  return id.step <= kMaxNormalStep ? padded(number_of_step(id.step), width) : step_number_text(id.step);
+  return id.step <= kMaxNormalStep ? padded(number_of_step(id.step), width)
+                                   : step_number_text(id.step);
 }
 
 // The text of one symbol; false when it is none.
 bool put_symbol(std::string& out, char symbol, int width, const PatternFields& fields) {
   const uint32_t array_task = fields.array == nullptr ? kNoArrayTask : fields.array->task;
   switch (symbol) {
-    case '%':
-      out += '%';
-      return true;
+    case '%': out += '%'; return true;
     case 'A':
       out += padded(fields.array == nullptr ? fields.step.job : fields.array->array_job, width);
       return true;
-    case 'a':
-      out += padded(array_task, width);
-      return true;
-    case 'b':
-      out += padded(array_task % 10, width);
-      return true;
+    case 'a': out += padded(array_task, width); return true;
+    case 'b': out += padded(array_task % 10, width); return true;
     case 'J':
       out += padded(fields.step.job, width);
       if (fields.step.step != kBatchStep) out += "." + step_text(fields.step, 0);
       return true;
-    case 'j':
-      out += padded(fields.step.job, width);
-      return true;
-    case 'n':
-      out += padded(fields.node_index, width);
-      return true;
-    case 't':
-      out += padded(fields.task, width);
-      return true;
-    case 's':
-      out += step_text(fields.step, width);
-      return true;
-    case 'N':
-      out += fields.host;
-      return true;
-    case 'u':
-      out += fields.user_name;
-      return true;
-    case 'x':
-      out += fields.job_name;
-      return true;
-    default:
-      return false;
+    case 'j': out += padded(fields.step.job, width); return true;
+    case 'n': out += padded(fields.node_index, width); return true;
+    case 't': out += padded(fields.task, width); return true;
+    case 's': out += step_text(fields.step, width); return true;
+    case 'N': out += fields.host; return true;
+    case 'u': out += fields.user_name; return true;
+    case 'x': out += fields.job_name; return true;
+    default: return false;
   }
 }
 
-// For a batch script the letter behind a backslash stays, whatever it is; srun drops every backslash.
+// For a batch script the letter behind a backslash stays, whatever it is; srun drops every
+// backslash.
 std::string without_backslashes(std::string_view pattern, bool batch) {
   std::string out;
   bool escaped = false;
@@ -82,7 +63,8 @@ std::string without_backslashes(std::string_view pattern, bool batch) {
 
 std::string expand_file_pattern(std::string_view pattern, const PatternFields& fields) {
   std::string out;
-  if (pattern.find('\\') != std::string_view::npos) return without_backslashes(pattern, fields.step.step == kBatchStep);
+  if (pattern.find('\\') != std::string_view::npos)
+    return without_backslashes(pattern, fields.step.step == kBatchStep);
   for (size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '%') {
       out += pattern[i];
@@ -107,8 +89,7 @@ bool pattern_is_per_node(std::string_view pattern) {
   for (size_t i = 0; i + 1 < pattern.size(); ++i) {
     if (pattern[i] != '%') continue;
     size_t at = i + 1;
-    while (at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9')
-      ++at;
+    while (at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9') ++at;
     if (at < pattern.size() &&
         std::string_view("tNn").find(pattern[at]) != std::string_view::npos) {
       return true;

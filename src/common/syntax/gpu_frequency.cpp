@@ -21,9 +21,11 @@ std::optional<uint32_t> frequency_of(std::string_view text) {
   for (const auto& [word, number] : kWords) {
     if (word == text) return number;
   }
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool digits =
+      !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   if (!digits) return std::nullopt;
-  return std::min(to_number<uint32_t>(text).value_or(kMost), kMost);  // what is too large is more than any GPU has
+  // what is too large is more than any GPU has
+  return std::min(to_number<uint32_t>(text).value_or(kMost), kMost);
 }
 
 }  // namespace
@@ -39,7 +41,8 @@ std::optional<GpuFrequency> parse_gpu_frequency(std::string_view text) {
       continue;
     }
     const bool memory = item.starts_with(kMemory);
-    const auto frequency = frequency_of(memory ? std::string_view(item).substr(kMemory.size()) : std::string_view(item));
+    const auto frequency = frequency_of(memory ? std::string_view(item).substr(kMemory.size())
+                                               : std::string_view(item));
     if (!frequency) return std::nullopt;
     (memory ? wanted.memory : wanted.graphics) = *frequency;
   }

@@ -1,6 +1,7 @@
 // --gpu-freq, TresFreq and GpuFreqDef: at which frequencies the GPUs of a step are to run. Pure.
 //
-//   [memory=]VALUE[,[memory=]VALUE][,verbose]     VALUE: low, medium, high, highm1, or a number of MHz
+//   [memory=]VALUE[,[memory=]VALUE][,verbose]     VALUE: low, medium, high, highm1, or a number of
+//   MHz
 #pragma once
 
 #include <cstdint>

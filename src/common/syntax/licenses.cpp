@@ -38,7 +38,8 @@ std::vector<std::string> held_for(const TaskLicenses& what) {
     if (!item.starts_with(kLicenseKind)) continue;
     item.erase(0, kLicenseKind.size());
     const size_t cut = item.find_first_of("=:");
-    const uint64_t each = cut == std::string::npos ? 1 : to_number<uint32_t>(item.substr(cut + 1)).value_or(0);
+    const uint64_t each =
+        cut == std::string::npos ? 1 : to_number<uint32_t>(item.substr(cut + 1)).value_or(0);
     out.push_back(fmt::format("{}:{}", item.substr(0, cut), each * what.tasks));
   }
   return out;
@@ -50,7 +51,8 @@ TaskLicenses licenses_of_tasks(const JobSpec& spec) {
   return {spec.tres_per_task, std::max({1U, spec.num_tasks, spec.min_nodes})};
 }
 
-std::string follow_tasks(std::string_view licenses, const TaskLicenses& before, const TaskLicenses& after) {
+std::string follow_tasks(std::string_view licenses, const TaskLicenses& before,
+                         const TaskLicenses& after) {
   std::vector<std::string> items = split_list(licenses);
   for (const std::string& held : held_for(before)) {
     const auto at = std::ranges::find(items, held);

@@ -14,10 +14,8 @@ struct MpiType {
 };
 
 constexpr MpiType kMpiTypes[] = {
-    {"none", MpiKind::kNone, Listed::kType},
-    {"openmpi", MpiKind::kNone, Listed::kNot},
-    {"pmi2", MpiKind::kPmi2, Listed::kType},
-    {"pmix", MpiKind::kPmix, Listed::kType},
+    {"none", MpiKind::kNone, Listed::kType},       {"openmpi", MpiKind::kNone, Listed::kNot},
+    {"pmi2", MpiKind::kPmi2, Listed::kType},       {"pmix", MpiKind::kPmix, Listed::kType},
     {"pmix_v4", MpiKind::kPmix, Listed::kVersion},
 };
 
@@ -45,11 +43,11 @@ std::string mpi_list() {
 }
 
 std::vector<std::string> unknown_mpi_errors(std::string_view name) {
-  return {fmt::format("Couldn't find the specified plugin name for mpi/{} looking at all files", name),
-          fmt::format("cannot find mpi plugin for mpi/{}", name),
-          fmt::format("MPI: Cannot create context for mpi/{}", name),
-          "MPI: Unable to load any plugin",
-          fmt::format("Invalid MPI type '{}', --mpi=list for acceptable types", name)};
+  return {
+      fmt::format("Couldn't find the specified plugin name for mpi/{} looking at all files", name),
+      fmt::format("cannot find mpi plugin for mpi/{}", name),
+      fmt::format("MPI: Cannot create context for mpi/{}", name), "MPI: Unable to load any plugin",
+      fmt::format("Invalid MPI type '{}', --mpi=list for acceptable types", name)};
 }
 
 }  // namespace sluice

@@ -33,36 +33,14 @@ struct SignalRow {
   uint32_t number;
 };
 constexpr SignalRow kSignals[] = {
-    {"HUP", SIGHUP},
-    {"INT", SIGINT},
-    {"QUIT", SIGQUIT},
-    {"ILL", SIGILL},
-    {"TRAP", SIGTRAP},
-    {"ABRT", SIGABRT},
-    {"BUS", SIGBUS},
-    {"FPE", SIGFPE},
-    {"KILL", SIGKILL},
-    {"USR1", SIGUSR1},
-    {"SEGV", SIGSEGV},
-    {"USR2", SIGUSR2},
-    {"PIPE", SIGPIPE},
-    {"ALRM", SIGALRM},
-    {"TERM", SIGTERM},
-    {"CHLD", SIGCHLD},
-    {"CONT", SIGCONT},
-    {"STOP", SIGSTOP},
-    {"TSTP", SIGTSTP},
-    {"TTIN", SIGTTIN},
-    {"TTOU", SIGTTOU},
-    {"URG", SIGURG},
-    {"XCPU", SIGXCPU},
-    {"XFSZ", SIGXFSZ},
-    {"VTALRM", SIGVTALRM},
-    {"PROF", SIGPROF},
-    {"WINCH", SIGWINCH},
-    {"IO", SIGIO},
-    {"PWR", SIGPWR},
-    {"SYS", SIGSYS},
+    {"HUP", SIGHUP},       {"INT", SIGINT},   {"QUIT", SIGQUIT},   {"ILL", SIGILL},
+    {"TRAP", SIGTRAP},     {"ABRT", SIGABRT}, {"BUS", SIGBUS},     {"FPE", SIGFPE},
+    {"KILL", SIGKILL},     {"USR1", SIGUSR1}, {"SEGV", SIGSEGV},   {"USR2", SIGUSR2},
+    {"PIPE", SIGPIPE},     {"ALRM", SIGALRM}, {"TERM", SIGTERM},   {"CHLD", SIGCHLD},
+    {"CONT", SIGCONT},     {"STOP", SIGSTOP}, {"TSTP", SIGTSTP},   {"TTIN", SIGTTIN},
+    {"TTOU", SIGTTOU},     {"URG", SIGURG},   {"XCPU", SIGXCPU},   {"XFSZ", SIGXFSZ},
+    {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"WINCH", SIGWINCH}, {"IO", SIGIO},
+    {"PWR", SIGPWR},       {"SYS", SIGSYS},
 };
 
 struct LimitRow {
@@ -124,7 +102,8 @@ Result<NodeCounts> parse_node_counts(std::string_view text) {
   }
   const std::string_view high = text.substr(dash + 1);
   if (high.empty()) {
-    return failure(fmt::format("Maximum node count -1 is less than minimum node count {}", counts.least));
+    return failure(
+        fmt::format("Maximum node count -1 is less than minimum node count {}", counts.least));
   }
   const auto most = parse_count(high);
   if (!most) return bad_node_count(high);
@@ -157,7 +136,8 @@ std::string_view signal_name(uint32_t number) {
 
 std::string signal_description(uint32_t number) {
   const auto real_time = static_cast<uint32_t>(SIGRTMIN), last = static_cast<uint32_t>(SIGRTMAX);
-  if (number >= real_time && number <= last) return fmt::format("Real-time signal {}", number - real_time);
+  if (number >= real_time && number <= last)
+    return fmt::format("Real-time signal {}", number - real_time);
   const char* text = number < real_time ? sigdescr_np(static_cast<int>(number)) : nullptr;
   return text != nullptr ? text : fmt::format("Unknown signal {}", number);
 }
@@ -178,7 +158,8 @@ std::optional<SignalOption> parse_signal_option(std::string_view text) {
   }
   if (const size_t at = text.find('@'); at != std::string_view::npos) {
     const std::string_view number = text.substr(at + 1);
-    const auto seconds = number.empty() ? std::optional<uint16_t>(0) : to_number<uint16_t>(number);  // nothing counts as 0 there
+    // nothing counts as 0 there
+    const auto seconds = number.empty() ? std::optional<uint16_t>(0) : to_number<uint16_t>(number);
     if (!seconds) return std::nullopt;
     option.seconds = *seconds;
     text = text.substr(0, at);
@@ -190,9 +171,11 @@ std::optional<SignalOption> parse_signal_option(std::string_view text) {
 }
 
 std::optional<std::string> parse_mail_types(std::string_view text) {
-  constexpr std::string_view kTypes[] = {  // in the order in which they are told
-      "NONE",      "ALL",           "ARRAY_TASKS",   "INVALID_DEPEND", "BEGIN", "END", "FAIL", "REQUEUE",
-      "STAGE_OUT", "TIME_LIMIT_50", "TIME_LIMIT_80", "TIME_LIMIT_90",  "TIME_LIMIT"};
+  constexpr std::string_view kTypes[] = {
+      // in the order in which they are told
+      "NONE",          "ALL",           "ARRAY_TASKS", "INVALID_DEPEND", "BEGIN",
+      "END",           "FAIL",          "REQUEUE",     "STAGE_OUT",      "TIME_LIMIT_50",
+      "TIME_LIMIT_80", "TIME_LIMIT_90", "TIME_LIMIT"};
   constexpr std::string_view kAll[] = {"INVALID_DEPEND", "BEGIN",   "END",
                                        "FAIL",           "REQUEUE", "STAGE_OUT"};
   std::vector<std::string> known;
@@ -227,7 +210,8 @@ Status check_distribution(std::string_view text) {
   if (starts_with_i(form, "plane")) {
     const auto size =
         form.size() > 6 && form[5] == '=' ? to_number<uint32_t>(form.substr(6)) : std::nullopt;
-    if (!size || *size == 0 || pieces.size() > 1) return failure("Invalid plane size or size not specified");
+    if (!size || *size == 0 || pieces.size() > 1)
+      return failure("Invalid plane size or size not specified");
     return {};
   }
   if (form.empty()) return failure("");  // flags of nothing
@@ -253,7 +237,8 @@ std::optional<std::string> parse_gres(std::string_view text) {
 std::optional<std::string> parse_gpus(std::string_view text) {
   return each_item(text, [](std::string_view item) -> std::optional<std::string> {
     const size_t colon = item.rfind(':');
-    const bool is_type = colon == std::string_view::npos && !item.empty() && std::isalpha(static_cast<unsigned char>(item[0])) != 0;
+    const bool is_type = colon == std::string_view::npos && !item.empty() &&
+                         std::isalpha(static_cast<unsigned char>(item[0])) != 0;
     if (is_type) return fmt::format("gres/gpu:{}", item);
     const std::string_view count = colon == std::string_view::npos ? item : item.substr(colon + 1);
     if (!parse_count(count) || colon == 0 || item.find(':') != colon) return std::nullopt;
@@ -262,9 +247,10 @@ std::optional<std::string> parse_gpus(std::string_view text) {
 }
 
 std::string unknown_cluster(std::string_view name) {
-  return fmt::format("'{}' can't be reached now, or it is an invalid entry for --cluster.  "
-                     "Use 'sacctmgr list clusters' to see available clusters.",
-                     name);
+  return fmt::format(
+      "'{}' can't be reached now, or it is an invalid entry for --cluster.  "
+      "Use 'sacctmgr list clusters' to see available clusters.",
+      name);
 }
 
 std::optional<int> rlimit_number(std::string_view name) {
@@ -276,11 +262,10 @@ std::optional<int> rlimit_number(std::string_view name) {
 }
 
 Status check_propagate(std::string_view text) {
-  if (iequals(text, "ALL") || iequals(text, "NONE")) return {};  // beside names they would contradict them
+  // beside names they would contradict them
+  if (iequals(text, "ALL") || iequals(text, "NONE")) return {};
   for (const std::string& name : split_list(text)) {
-    if (!rlimit_number(name)) {
-      return failure(fmt::format("Bad rlimit name: {}", name));
-    }
+    if (!rlimit_number(name)) { return failure(fmt::format("Bad rlimit name: {}", name)); }
   }
   return {};
 }
@@ -347,14 +332,14 @@ std::string bad_gpu_number(std::string_view text) {
       at = item.find_first_not_of("0123456789", times + 1);
       bad = at == std::string::npos ? '\0' : item[at];
     }
-    if (bad != '\0') return fmt::format("Failed to validate {}, offending character is {}", item, bad);
+    if (bad != '\0')
+      return fmt::format("Failed to validate {}, offending character is {}", item, bad);
   }
   return {};
 }
 
 namespace {
-std::optional<std::string> bad_bind(std::string_view text,
-                                    std::span<const std::string_view> bare,
+std::optional<std::string> bad_bind(std::string_view text, std::span<const std::string_view> bare,
                                     std::span<const std::string_view> with_list) {
   if (text.empty()) return std::string();
   bool in_list = false;  // what follows a list's colon: numbers, separated by commas too
@@ -393,7 +378,8 @@ std::optional<std::string> bad_cpu_bind(std::string_view text) {
 
 namespace {
 bool is_about_report(std::string_view word) {
-  return iequals(word, "v") || iequals(word, "verbose") || iequals(word, "q") || iequals(word, "quiet");
+  return iequals(word, "v") || iequals(word, "verbose") || iequals(word, "q") ||
+         iequals(word, "quiet");
 }
 }  // namespace
 
@@ -412,14 +398,16 @@ struct UsualBinding {
   uint32_t number;
 };
 constexpr UsualBinding kUsual[] = {
-    {"", "off", 0},          {"threads", "thread", 0x02}, {"cores", "core", 0x04},
-    {"sockets", "socket", 0x08}, {"ldoms", "ldom", 0x10}, {"none", "none", 0x20},
+    {"", "off", 0},          {"threads", "thread", 0x02},
+    {"cores", "core", 0x04}, {"sockets", "socket", 0x08},
+    {"ldoms", "ldom", 0x10}, {"none", "none", 0x20},
 };
 }  // namespace
 
 std::optional<std::string> usual_binding(std::string_view text) {
   for (const UsualBinding& row : kUsual) {
-    if (!text.empty() && (iequals(text, row.shown) || iequals(text, row.single))) return std::string(row.shown);
+    if (!text.empty() && (iequals(text, row.shown) || iequals(text, row.single)))
+      return std::string(row.shown);
   }
   return std::nullopt;
 }

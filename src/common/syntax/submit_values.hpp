@@ -72,7 +72,8 @@ inline constexpr std::string_view kLimitNames[] = {"AS",      "CORE",   "CPU",  
 [[nodiscard]] bool says_how_to_bind(std::string_view cpu_bind);
 // Whether it says if that is reported.
 [[nodiscard]] bool says_whether_to_report(std::string_view cpu_bind);
-// CpuBind of a node or partition as it is shown: "cores" for core, nothing in it for off. Nothing when it is none.
+// CpuBind of a node or partition as it is shown: "cores" for core, nothing in it for off. Nothing
+// when it is none.
 [[nodiscard]] std::optional<std::string> usual_binding(std::string_view text);
 inline constexpr std::string_view kUsualBindings = "one of none, socket, ldom, core, thread, off";
 // Its number in JSON.

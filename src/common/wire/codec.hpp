@@ -5,8 +5,8 @@
 // Integers travel as varints (signed ones as sint64), enums and Time as varints, double as fixed64,
 // vectors of scalars packed, variants as a message whose one field has the alternative's kTag.
 // decode() never trusts a length or count: bad bytes give kBadRequest, nothing is allocated for
-// what is not there, and an empty element, which is two bytes, may be a large struct only as often as the
-// message's size makes it plausible (decode_room).
+// what is not there, and an empty element, which is two bytes, may be a large struct only as often
+// as the message's size makes it plausible (decode_room).
 #pragma once
 
 #include <bit>
@@ -53,10 +53,13 @@ constexpr int64_t unzigzag(uint64_t v) {
 struct Reader {
   const char* at;
   const char* end;
-  size_t* room = nullptr;  // bytes of elements that may still be made, of the whole message; null: as many as there are
+  // bytes of elements that may still be made, of the whole message; null: as many as there are
+  size_t* room = nullptr;
   bool ok = true;
 
-  [[nodiscard]] Reader inside(std::string_view body) const { return {body.data(), body.data() + body.size(), room}; }
+  [[nodiscard]] Reader inside(std::string_view body) const {
+    return {body.data(), body.data() + body.size(), room};
+  }
   // Before an element is made.
   [[nodiscard]] bool take_room(size_t bytes) {
     if (room == nullptr) return true;
@@ -110,18 +113,26 @@ struct Reader {
   }
 };
 
-template <class T> struct IsVector : std::false_type {};
-template <class T> struct IsVector<std::vector<T>> : std::true_type {};
-template <class T> struct IsOptional : std::false_type {};
-template <class T> struct IsOptional<std::optional<T>> : std::true_type {};
-template <class T> struct IsShared : std::false_type {};
-template <class T> struct IsShared<std::shared_ptr<const T>> : std::true_type {};
-template <class T> struct IsMap : std::false_type {};
-template <class V> struct IsMap<std::map<std::string, V>> : std::true_type {};
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsShared : std::false_type {};
+template <class T>
+struct IsShared<std::shared_ptr<const T>> : std::true_type {};
+template <class T>
+struct IsMap : std::false_type {};
+template <class V>
+struct IsMap<std::map<std::string, V>> : std::true_type {};
 
 template <class T>
 concept Scalar = std::is_integral_v<T> || std::is_enum_v<T> || std::is_same_v<T, Time> ||
-                 std::is_same_v<T, Duration> || std::is_same_v<T, double>;
+    std::is_same_v<T, Duration> || std::is_same_v<T, double>;
 
 template <class T>
 constexpr WireType scalar_type() {
@@ -158,8 +169,10 @@ T get_scalar(Reader& in) {
   else return static_cast<T>(in.varint());
 }
 
-template <class T> void put_message(std::string& out, const T& v);
-template <class T> void get_message(Reader& in, T& v);
+template <class T>
+void put_message(std::string& out, const T& v);
+template <class T>
+void get_message(Reader& in, T& v);
 
 // A nested message is written in place and its length moved in front afterwards.
 template <class Fill>
@@ -283,9 +296,11 @@ const T& fresh_instance() {
 template <class T>
 void put_message(std::string& out, const T& v) {
   if constexpr (Variant<T>) {
-    std::visit([&](const auto& alternative) {
-      put_field(out, std::decay_t<decltype(alternative)>::kTag, alternative);
-    }, v);
+    std::visit(
+        [&](const auto& alternative) {
+          put_field(out, std::decay_t<decltype(alternative)>::kTag, alternative);
+        },
+        v);
   } else {
     static_assert(Described<T>, "the type has no describe()");
     const T& fresh = fresh_instance<T>();
@@ -368,7 +383,8 @@ constexpr size_t decode_room(size_t message_bytes) {
   constexpr size_t kTimes = 32;
   return kLeast + kTimes * message_bytes;
 }
-inline constexpr size_t kAnyRoom = SIZE_MAX;  // for what this program's own kind wrote to its own disk
+// for what this program's own kind wrote to its own disk
+inline constexpr size_t kAnyRoom = SIZE_MAX;
 
 // `room` is what may be made, and then what is left of it.
 template <class T>

@@ -33,8 +33,7 @@ struct NoRender {
 
 // `render(value)` is asked for each enum and Time, and gives the JSON to use or nothing.
 template <class T, class Render = NoRender>
-[[nodiscard]] Json to_json(const T& v,
-                           const Render& render = {},
+[[nodiscard]] Json to_json(const T& v, const Render& render = {},
                            Defaults defaults = Defaults::kLeftOut) {
   using namespace detail;  // NOLINT(google-build-using-namespace): the codec's traits
   if constexpr (std::is_same_v<T, std::string>) {
@@ -55,8 +54,7 @@ template <class T, class Render = NoRender>
     return v ? to_json(*v, render, defaults) : Json();
   } else if constexpr (IsVector<T>::value) {
     Json list = Json::array();
-    for (const auto& e : v)
-      list.push_back(to_json<typename T::value_type>(e, render, defaults));
+    for (const auto& e : v) list.push_back(to_json<typename T::value_type>(e, render, defaults));
     return list;
   } else if constexpr (IsMap<T>::value) {
     Json object = Json::object();

@@ -43,10 +43,8 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (std::isprint(static_cast<unsigned char>(c)) != 0)
-      out += c;
-    else
-      out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    if (std::isprint(static_cast<unsigned char>(c)) != 0) out += c;
+    else out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
   }
   return out + '"';
 }
@@ -64,8 +62,7 @@ size_t SchemaPrinter::reserve(std::type_index type, const std::string& name) {
 
 std::set<std::type_index> SchemaPrinter::types() const {
   std::set<std::type_index> out;
-  for (const auto& [type, name] : names_)
-    out.insert(type);
+  for (const auto& [type, name] : names_) out.insert(type);
   return out;
 }
 
@@ -79,8 +76,7 @@ std::string SchemaPrinter::text(std::string_view package, std::string_view purpo
       "syntax = \"proto2\";\n\npackage {};\n",
       purpose, package);
   if (imports_) out += fmt::format("\nimport \"{}.proto\";\n", import_.name);
-  for (const auto& [name, body] : messages_)
-    out += "\n" + body;
+  for (const auto& [name, body] : messages_) out += "\n" + body;
   return out;
 }
 

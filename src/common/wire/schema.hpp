@@ -45,45 +45,31 @@ std::string quoted(std::string_view text);
 
 template <class T>
 std::string_view scalar_name() {
-  if constexpr (std::is_same_v<T, bool>)
-    return "bool";
-  else if constexpr (std::is_same_v<T, double>)
-    return "double";
-  else if constexpr (std::is_same_v<T, Time> || std::is_same_v<T, Duration>)
-    return "sint64";
-  else if constexpr (std::is_enum_v<T>)
-    return scalar_name<std::underlying_type_t<T>>();
-  else if constexpr (std::is_signed_v<T>)
-    return sizeof(T) == 8 ? "sint64" : "sint32";
-  else
-    return sizeof(T) == 8 ? "uint64" : "uint32";
+  if constexpr (std::is_same_v<T, bool>) return "bool";
+  else if constexpr (std::is_same_v<T, double>) return "double";
+  else if constexpr (std::is_same_v<T, Time> || std::is_same_v<T, Duration>) return "sint64";
+  else if constexpr (std::is_enum_v<T>) return scalar_name<std::underlying_type_t<T>>();
+  else if constexpr (std::is_signed_v<T>) return sizeof(T) == 8 ? "sint64" : "sint32";
+  else return sizeof(T) == 8 ? "uint64" : "uint32";
 }
 
 template <class T>
 std::string scalar_default(const T& v) {
-  if constexpr (std::is_same_v<T, bool>)
-    return v ? "true" : "";
-  else if constexpr (std::is_same_v<T, Time>)
-    return scalar_default(v.time_since_epoch().count());
-  else if constexpr (std::is_same_v<T, Duration>)
-    return scalar_default(v.count());
-  else if constexpr (std::is_enum_v<T>)
-    return scalar_default(static_cast<uint64_t>(v));
+  if constexpr (std::is_same_v<T, bool>) return v ? "true" : "";
+  else if constexpr (std::is_same_v<T, Time>) return scalar_default(v.time_since_epoch().count());
+  else if constexpr (std::is_same_v<T, Duration>) return scalar_default(v.count());
+  else if constexpr (std::is_enum_v<T>) return scalar_default(static_cast<uint64_t>(v));
   else if constexpr (std::is_same_v<T, double>) {
     if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
     return v == 0 ? "" : fmt::format("{}", v);
-  } else
-    return v == T{} ? "" : fmt::format("{}", v);
+  } else return v == T{} ? "" : fmt::format("{}", v);
 }
 
 template <class T>
 std::string_view scalar_remark() {
-  if constexpr (std::is_same_v<T, Time>)
-    return "  // microseconds since 1970, UTC";
-  else if constexpr (std::is_same_v<T, Duration>)
-    return "  // microseconds";
-  else
-    return "";
+  if constexpr (std::is_same_v<T, Time>) return "  // microseconds since 1970, UTC";
+  else if constexpr (std::is_same_v<T, Duration>) return "  // microseconds";
+  else return "";
 }
 
 }  // namespace detail
@@ -158,22 +144,16 @@ std::string SchemaPrinter::message(std::string name) {
 template <class T>
 std::string SchemaPrinter::type_of(const std::string& owner, const char* field) {
   using namespace detail;  // NOLINT(google-build-using-namespace): the codec's traits
-  if constexpr (Scalar<T>)
-    return std::string(scalar_name<T>());
-  else if constexpr (std::is_same_v<T, std::string> || TextCoded<T>)
-    return "bytes";
+  if constexpr (Scalar<T>) return std::string(scalar_name<T>());
+  else if constexpr (std::is_same_v<T, std::string> || TextCoded<T>) return "bytes";
   else if constexpr (IsShared<T>::value)
     return type_of<std::remove_const_t<typename T::element_type>>(owner, field);
-  else if constexpr (Variant<T>)
-    return message<T>(owner + camel_case(field));
-  else
-    return message<T>();
+  else if constexpr (Variant<T>) return message<T>(owner + camel_case(field));
+  else return message<T>();
 }
 
 template <class T>
-std::string SchemaPrinter::field(const std::string& owner,
-                                 uint32_t number,
-                                 const char* name,
+std::string SchemaPrinter::field(const std::string& owner, uint32_t number, const char* name,
                                  const T& fresh) {
   using namespace detail;  // NOLINT(google-build-using-namespace): the codec's traits
   if constexpr (IsVector<T>::value) {

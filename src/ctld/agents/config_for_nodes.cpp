@@ -18,14 +18,16 @@ void ConfigForNodes::use(const std::shared_ptr<const ClusterConfig>& config) {
   }
 }
 
-ClusterConfig ConfigForNodes::of(const std::shared_ptr<const ClusterConfig>& config, const std::string& node) {
+ClusterConfig ConfigForNodes::of(const std::shared_ptr<const ClusterConfig>& config,
+                                 const std::string& node) {
   const std::lock_guard lock(mutex_);
   use(config);
   ClusterConfig out = common_;
   const auto own = by_name_.find(node);
   if (own == by_name_.end()) return out;
   out.nodes.push_back(config->nodes[own->second]);
-  for (const size_t other : by_host_[out.nodes.front().hostname]) {  // names of files say which one it is then
+  for (const size_t other : by_host_[out.nodes.front().hostname]) {
+    // names of files say which one it is then
     if (other != own->second && out.nodes.size() < 2) out.nodes.push_back(config->nodes[other]);
   }
   return out;

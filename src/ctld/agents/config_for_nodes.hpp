@@ -1,5 +1,5 @@
-// What of the configuration a node needs that registers: all but the lines of nodes and partitions that are not its own. The
-// whole to each of N nodes would be N² lines.
+// What of the configuration a node needs that registers: all but the lines of nodes and partitions
+// that are not its own. The whole to each of N nodes would be N² lines.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,10 @@ namespace sluice::ctld {
 // Any thread. What is the same for all nodes is kept until the configuration is another one.
 class ConfigForNodes {
  public:
-  // With the node's line, and that of one other node of its host, where there are more; none: it has no line.
-  [[nodiscard]] ClusterConfig of(const std::shared_ptr<const ClusterConfig>& config, const std::string& node);
+  // With the node's line, and that of one other node of its host, where there are more; none: it
+  // has no line.
+  [[nodiscard]] ClusterConfig of(const std::shared_ptr<const ClusterConfig>& config,
+                                 const std::string& node);
 
  private:
   void use(const std::shared_ptr<const ClusterConfig>& config);

@@ -10,7 +10,9 @@
 namespace sluice::ctld {
 
 EffectRunner::EffectRunner(Parts parts)
-    : parts_(parts), orders_(Orders::create({parts.store, parts.signer, parts.links, parts.users, parts.refusals})) {}
+    : parts_(parts),
+      orders_(
+          Orders::create({parts.store, parts.signer, parts.links, parts.users, parts.refusals})) {}
 EffectRunner::~EffectRunner() { stop(); }
 
 void EffectRunner::connect(engine::Engine& engine, engine::SchedulerLoop& scheduler,
@@ -33,7 +35,8 @@ void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
     const auto* reboot = std::get_if<state::RebootNow>(&effect);
     if (reboot == nullptr || !state::reboots_from_controller(*state, *reboot)) {
       std::visit([&](const auto& e) { handle(e, state); }, effect);
-    } else if (reboot->issued >= state->epoch_start) {  // else a controller before this one has run the program
+    } else if (reboot->issued >= state->epoch_start) {
+      // else a controller before this one has run the program
       reboots[reboot->features] |= reboot->nodes;
     }
   }
@@ -44,17 +47,20 @@ void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
   for (const auto& [program, nodes] : powers) handle(state::PowerNodes{program, nodes}, state);
 }
 
-// Whether anybody is there is not known of nodes that are new or silent: they are told once, and apart from the rest.
+// Whether anybody is there is not known of nodes that are new or silent: they are told once, and
+// apart from the rest.
 void EffectRunner::handle(const state::ReconfigureNodes& effect, const Snapshot& state) {
   state::ReconfigureNodes known{state::still_wanted(*state, effect, {})};
   Bitmap others = effect.nodes;
   others.and_not(known.nodes);
-  if (others.any()) parts_.links.send(*state, others, protocol::ReconfigureNodeRequest{*state->config}, {});
+  if (others.any())
+    parts_.links.send(*state, others, protocol::ReconfigureNodeRequest{*state->config}, {});
   orders_->give(std::move(known), state);
 }
 
 void EffectRunner::handle(const state::EndAgents& effect, const Snapshot& state) {
-  log::info("the agents of {} are told to end: the nodes were deleted", state::node_list(*state, effect.nodes));
+  log::info("the agents of {} are told to end: the nodes were deleted",
+            state::node_list(*state, effect.nodes));
   orders_->give(effect, state);
 }
 
@@ -65,7 +71,9 @@ void EffectRunner::handle(const state::RebootNow& effect, const Snapshot& state)
   orders_->give(effect, state);
 }
 
-void EffectRunner::handle(const state::PowerNodes& effect, const Snapshot& state) { parts_.programs.run_power(effect, state); }
+void EffectRunner::handle(const state::PowerNodes& effect, const Snapshot& state) {
+  parts_.programs.run_power(effect, state);
+}
 
 void EffectRunner::handle(const state::RunTrigger& effect, const Snapshot& state) {
   log::info("trigger {}: {} {}", effect.trigger.id, effect.trigger.program, effect.resource);
@@ -77,7 +85,9 @@ void EffectRunner::handle(const state::JobChanged& effect, const Snapshot& state
   parts_.step_waiters.wake(effect.job);
 }
 
-void EffectRunner::handle(const state::StepRoomFreed& effect, const Snapshot&) { parts_.step_waiters.wake(effect.job); }
+void EffectRunner::handle(const state::StepRoomFreed& effect, const Snapshot&) {
+  parts_.step_waiters.wake(effect.job);
+}
 
 void EffectRunner::handle(const state::JobRecordEnded& effect, const Snapshot& state) {
   parts_.programs.record_ended(*effect.job, state);
@@ -100,7 +110,8 @@ void EffectRunner::handle(const state::RunControllerEpilog& effect, const Snapsh
 }
 
 void EffectRunner::handle(const state::WakeScheduler& effect, const Snapshot&) {
-  scheduler_->wake(effect.submitted ? engine::SchedulerLoop::Wake::kSubmitted : engine::SchedulerLoop::Wake::kNews);
+  scheduler_->wake(effect.submitted ? engine::SchedulerLoop::Wake::kSubmitted
+                                    : engine::SchedulerLoop::Wake::kNews);
 }
 
 void EffectRunner::handle(const state::RunTick&, const Snapshot&) { engine_->ask_tick(); }

@@ -1,5 +1,6 @@
 // Carries out the core's effects: orders to nodes, news for those who wait, programs of the site.
-// Everything is sent off and not waited for; what fails is reported back as a command, or tried again.
+// Everything is sent off and not waited for; what fails is reported back as a command, or tried
+// again.
 #pragma once
 
 #include <memory>
@@ -37,7 +38,8 @@ class EffectRunner {
   ~EffectRunner();  // stop()
 
   // Before the first effect: both need this one to exist first.
-  void connect(engine::Engine& engine, engine::SchedulerLoop& scheduler, const engine::Publisher& publisher);
+  void connect(engine::Engine& engine, engine::SchedulerLoop& scheduler,
+               const engine::Publisher& publisher);
   // engine::EffectSink. Never blocks.
   void run(const state::Effects& effects, const state::ClusterSnapshot& state);
   void stop();  // waits for what is being sent
@@ -45,10 +47,8 @@ class EffectRunner {
  private:
   using Snapshot = state::ClusterSnapshot;
   template <class Order>
-    requires state::IsNodeOrder<Order>
-  void handle(const Order& order, const Snapshot& state) {
-    orders_->give(order, state);
-  }
+  requires state::IsNodeOrder<Order>
+  void handle(const Order& order, const Snapshot& state) { orders_->give(order, state); }
   void handle(const state::ReconfigureNodes& effect, const Snapshot& state);
   void handle(const state::EndAgents& effect, const Snapshot& state);
   void handle(const state::RebootNow& effect, const Snapshot& state);

@@ -14,7 +14,9 @@ constexpr Duration kStep = std::chrono::milliseconds(500);
 }  // namespace
 
 std::vector<std::pair<uint32_t, uint32_t>> users_to_check(const state::ClusterState& state) {
-  const auto asks = [](const state::Partition& partition) { return !partition.config->allow_groups.empty(); };
+  const auto asks = [](const state::Partition& partition) {
+    return !partition.config->allow_groups.empty();
+  };
   if (std::ranges::none_of(*state.partitions, asks)) return {};
   std::map<uint32_t, uint32_t> users;
   state.pending.for_each([&](JobId id) {

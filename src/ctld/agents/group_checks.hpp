@@ -1,5 +1,5 @@
-// GroupUpdateTime: looks up again in which groups the users of waiting jobs are, for partitions with AllowGroups. Also when the
-// configuration was read.
+// GroupUpdateTime: looks up again in which groups the users of waiting jobs are, for partitions
+// with AllowGroups. Also when the configuration was read.
 #pragma once
 
 #include <utility>
@@ -32,7 +32,9 @@ class GroupChecks {
   RoundThread thread_;
 };
 
-// Uid and gid of each user whose groups matter: who has a job that waits, where a partition asks for groups.
-[[nodiscard]] std::vector<std::pair<uint32_t, uint32_t>> users_to_check(const state::ClusterState& state);
+// Uid and gid of each user whose groups matter: who has a job that waits, where a partition asks
+// for groups.
+[[nodiscard]] std::vector<std::pair<uint32_t, uint32_t>> users_to_check(
+    const state::ClusterState& state);
 
 }  // namespace sluice::ctld

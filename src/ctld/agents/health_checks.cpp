@@ -12,17 +12,19 @@ namespace {
 constexpr Duration kStep = std::chrono::seconds(1);
 
 bool is_meant(const ClusterConfig& config, const Node& node) {
-  if (!state::expects_agent(node) || !node.hardware || (node.flags & kNodeNoRespond) != 0) return false;
+  if (!state::expects_agent(node) || !node.hardware || (node.flags & kNodeNoRespond) != 0)
+    return false;
   const auto& states = config.health_check_node_state;
   const NodeBaseState shown = state::shown_base(node);
   const bool drained = (node.flags & kNodeDrain) != 0;
   if (has_option(states, "ALLOC") && shown == NodeBaseState::kAllocated) return true;
   if (has_option(states, "IDLE") && shown == NodeBaseState::kIdle) return true;
   if (has_option(states, "MIXED") && shown == NodeBaseState::kMixed) return true;
-  if (has_option(states, "NONDRAINED_IDLE") && shown == NodeBaseState::kIdle && !drained) return true;
+  if (has_option(states, "NONDRAINED_IDLE") && shown == NodeBaseState::kIdle && !drained)
+    return true;
   const bool any = std::ranges::none_of(states, [](const std::string& word) {
-    return has_option({word}, "ALLOC") || has_option({word}, "IDLE") || has_option({word}, "MIXED") ||
-           has_option({word}, "NONDRAINED_IDLE");
+    return has_option({word}, "ALLOC") || has_option({word}, "IDLE") ||
+           has_option({word}, "MIXED") || has_option({word}, "NONDRAINED_IDLE");
   });
   return any && !has_option(states, "START_ONLY") && !has_option(states, "REBOOT_ONLY");
 }
@@ -61,7 +63,8 @@ void HealthChecks::run() {
       done = 0;
       continue;
     }
-    const double part = std::min(1.0, static_cast<double>((now - round).count()) / static_cast<double>(interval.count()));
+    const double part = std::min(
+        1.0, static_cast<double>((now - round).count()) / static_cast<double>(interval.count()));
     const Bitmap nodes = nodes_to_check(*state, done, part);
     done = part;
     if (part >= 1.0) {

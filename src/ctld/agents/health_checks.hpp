@@ -1,5 +1,5 @@
-// HealthCheckInterval: tells the agents of the nodes in HealthCheckNodeState to run HealthCheckProgram,
-// all at once or, with CYCLE, one after the other over the interval.
+// HealthCheckInterval: tells the agents of the nodes in HealthCheckNodeState to run
+// HealthCheckProgram, all at once or, with CYCLE, one after the other over the interval.
 #pragma once
 
 #include "common/base/bitmap.hpp"
@@ -28,8 +28,8 @@ class HealthChecks {
   RoundThread thread_;
 };
 
-// The nodes whose turn is in the part [from, to) of a round, both between 0 and 1; without CYCLE all
-// of them come at the end of it.
+// The nodes whose turn is in the part [from, to) of a round, both between 0 and 1; without CYCLE
+// all of them come at the end of it.
 [[nodiscard]] Bitmap nodes_to_check(const state::ClusterState& state, double from, double to);
 
 }  // namespace sluice::ctld

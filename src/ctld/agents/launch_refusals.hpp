@@ -1,4 +1,5 @@
-// Why nodes refused the last launches: srun, which waits for its step to begin, can say it then. Any thread.
+// Why nodes refused the last launches: srun, which waits for its step to begin, can say it then.
+// Any thread.
 #pragma once
 
 #include <deque>

@@ -10,17 +10,21 @@
 
 namespace sluice::ctld {
 
-Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock)
+Liveness::Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links,
+                   engine::Clock clock)
     : engine_(engine),
       publisher_(publisher),
       links_(links),
       clock_(std::move(clock)),
       since_(net::steady_now()),
-      roll_call_(std::make_shared<RollCall>(*publisher.newest()->state, [&engine] { engine.open_job_ids(); })) {}
+      roll_call_(std::make_shared<RollCall>(*publisher.newest()->state,
+                                            [&engine] { engine.open_job_ids(); })) {}
 
 Liveness::~Liveness() { stop(); }
 
-void Liveness::start() { thread_.start([this] { run(); }); }
+void Liveness::start() {
+  thread_.start([this] { run(); });
+}
 
 void Liveness::stop() {
   roll_call_->cancel();
@@ -76,8 +80,8 @@ void Liveness::run() {
     const Duration interval = ping_interval(*state->config);
     const SteadyTime asked = net::steady_now();
     if (!thread_.rest(interval)) return;
-    // When this process stood still itself (SIGSTOP, a paused machine), what the nodes said meanwhile is not read yet: they
-    // have the whole of SlurmdTimeout again.
+    // When this process stood still itself (SIGSTOP, a paused machine), what the nodes said
+    // meanwhile is not read yet: they have the whole of SlurmdTimeout again.
     if (net::steady_now() - asked > 2 * interval) {
       since_ = net::steady_now();
       continue;
@@ -98,27 +102,30 @@ void Liveness::ping(const state::ClusterSnapshot& state) {
 
 void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bool register_again) {
   if (nodes.none()) return;
-  const protocol::PingNodeRequest request{state->cluster_id, state->epoch, register_again, state->epoch_start};
-  links_.send(*state, nodes, request, [heard = heard_, roll_call = roll_call_, clock = clock_, state](const auto& results) {
-    for (const net::FanoutResult& result : results) {
-      const Node* node = state::find_node(*state, result.node);
-      if (node == nullptr) continue;
-      if (result.code != ErrorCode::kOk) {
-        roll_call->answered(node->id);
-        const bool unresolved = result.text.find(net::kUnresolved) != std::string::npos;
-        if (unresolved && heard->is_newly_unresolved(node->id)) log::error("node {} cannot be reached: {}", node->name, result.text);
-        continue;
-      }
-      auto reply = wire::decode<protocol::PingNodeReply>(result.reply);
-      if (!reply) continue;
-      reply->soft.last_response = clock();
-      heard->set(node->id, reply->soft);
-    }
-  });
+  const protocol::PingNodeRequest request{state->cluster_id, state->epoch, register_again,
+                                          state->epoch_start};
+  links_.send(*state, nodes, request,
+              [heard = heard_, roll_call = roll_call_, clock = clock_, state](const auto& results) {
+                for (const net::FanoutResult& result : results) {
+                  const Node* node = state::find_node(*state, result.node);
+                  if (node == nullptr) continue;
+                  if (result.code != ErrorCode::kOk) {
+                    roll_call->answered(node->id);
+                    const bool unresolved = result.text.find(net::kUnresolved) != std::string::npos;
+                    if (unresolved && heard->is_newly_unresolved(node->id))
+                      log::error("node {} cannot be reached: {}", node->name, result.text);
+                    continue;
+                  }
+                  auto reply = wire::decode<protocol::PingNodeReply>(result.reply);
+                  if (!reply) continue;
+                  reply->soft.last_response = clock();
+                  heard->set(node->id, reply->soft);
+                }
+              });
 }
 
-// Two pings missed: shown as not responding. SlurmdTimeout over: down, also where no agent ever registered. Only of nodes that
-// were asked, by `asked`.
+// Two pings missed: shown as not responding. SlurmdTimeout over: down, also where no agent ever
+// registered. Only of nodes that were asked, by `asked`.
 void Liveness::judge(const state::ClusterState& asked, const state::ClusterState& state) {
   const SteadyTime now = net::steady_now();
   const Duration limit = state.config->slurmd_timeout;
@@ -130,7 +137,8 @@ void Liveness::judge(const state::ClusterState& asked, const state::ClusterState
   state.nodes.for_each([&](const Node& node) {
     const Node* before = asked.nodes.find(node.id);
     const bool given_up = !node.hardware && node.base == NodeBaseState::kDown;
-    if (before == nullptr || !state::expects_agent(*before) || !state::expects_agent(node) || given_up) {
+    if (before == nullptr || !state::expects_agent(*before) || !state::expects_agent(node) ||
+        given_up) {
       expected_.erase(node.id);
       return;
     }

@@ -20,9 +20,10 @@ namespace sluice::ctld {
 
 class Liveness {
  public:
-  // All outlive this. Nodes have SlurmdTimeout from now on to answer for the first time. The engine is told when all that can
-  // have registered.
-  Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links, engine::Clock clock);
+  // All outlive this. Nodes have SlurmdTimeout from now on to answer for the first time. The engine
+  // is told when all that can have registered.
+  Liveness(engine::Engine& engine, const engine::Publisher& publisher, NodeLinks& links,
+           engine::Clock clock);
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
   ~Liveness();  // stop()
@@ -34,8 +35,8 @@ class Liveness {
   void stop();
 
  private:
-  // What nodes said of themselves, and when by a clock that nobody sets. Shared: an answer to a ping that comes when this
-  // is gone finds it still. Any thread.
+  // What nodes said of themselves, and when by a clock that nobody sets. Shared: an answer to a
+  // ping that comes when this is gone finds it still. Any thread.
   class Heard {
    public:
     void set(NodeId node, Time time);
@@ -62,8 +63,8 @@ class Liveness {
   const engine::Publisher& publisher_;
   NodeLinks& links_;
   const engine::Clock clock_;  // to be shown; a silence is measured by one that nobody sets
-  SteadyTime since_;  // the thread's own, as the next one: from here on silences count
-  std::map<NodeId, SteadyTime> expected_;  // since when each node is to have an agent
+  SteadyTime since_;           // the thread's own, as the next one: from here on silences count
+  std::map<NodeId, SteadyTime> expected_;      // since when each node is to have an agent
   const std::shared_ptr<RollCall> roll_call_;  // shared for the same reason
   const std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   RoundThread thread_;

@@ -1,4 +1,5 @@
-// What a mail about a job says: MailProg is called `-s SUBJECT ADDRESS`, with variables that tell the rest.
+// What a mail about a job says: MailProg is called `-s SUBJECT ADDRESS`, with variables that tell
+// the rest.
 #pragma once
 
 #include <map>
@@ -13,6 +14,7 @@ namespace sluice::ctld {
 [[nodiscard]] std::string mail_subject(const state::SendMail& mail);
 // --mail-user as given; else the user, with MailDomain.
 [[nodiscard]] std::string mail_address(const Job& job, const ClusterConfig& config);
-[[nodiscard]] std::map<std::string, std::string> mail_environment(const state::SendMail& mail, const ClusterConfig& config);
+[[nodiscard]] std::map<std::string, std::string> mail_environment(const state::SendMail& mail,
+                                                                  const ClusterConfig& config);
 
 }  // namespace sluice::ctld

@@ -20,11 +20,13 @@ class NodeLinks {
 
   NodeLinks(std::shared_ptr<net::AuthProvider> auth, std::shared_ptr<net::TlsTrust> tls);
 
-  // Sends the same request to all nodes; `done` (may be empty) gets a result for each. `tree_width` 0: TreeWidth.
+  // Sends the same request to all nodes; `done` (may be empty) gets a result for each. `tree_width`
+  // 0: TreeWidth.
   template <class Request>
-  void send(const state::ClusterState& state, const Bitmap& nodes, const Request& request, const Done& done,
-            uint32_t tree_width = 0) {
-    send_bytes(state, nodes, {net::method_name<Request>(), wire::encode(request), tree_width}, done);
+  void send(const state::ClusterState& state, const Bitmap& nodes, const Request& request,
+            const Done& done, uint32_t tree_width = 0) {
+    send_bytes(state, nodes, {net::method_name<Request>(), wire::encode(request), tree_width},
+               done);
   }
 
  private:
@@ -33,7 +35,8 @@ class NodeLinks {
     std::string payload;
     uint32_t tree_width = 0;
   };
-  void send_bytes(const state::ClusterState& state, const Bitmap& nodes, Order order, const Done& done);
+  void send_bytes(const state::ClusterState& state, const Bitmap& nodes, Order order,
+                  const Done& done);
 
   std::shared_ptr<net::Fanout> fanout_;
 };

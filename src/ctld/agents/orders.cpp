@@ -46,8 +46,10 @@ std::string text_of(const state::NodeOrder& order) {
   return std::visit(text, order);
 }
 
-// A node that is deleted has nobody who could carry an order out, but for the one to its agent to end.
-std::optional<NodeId> target_of(const state::ClusterState& state, const state::NodeOrder& order, const std::string& name) {
+// A node that is deleted has nobody who could carry an order out, but for the one to its agent to
+// end.
+std::optional<NodeId> target_of(const state::ClusterState& state, const state::NodeOrder& order,
+                                const std::string& name) {
   if (const Node* node = state::find_node(state, name)) return node->id;
   const auto* end = std::get_if<state::EndAgents>(&order);
   std::optional<NodeId> deleted;
@@ -69,7 +71,9 @@ Duration repeat_pause(const state::NodeOrder& order, uint32_t failed) {
   return std::min(pause, longest);
 }
 
-std::shared_ptr<Orders> Orders::create(const Parts& parts) { return std::shared_ptr<Orders>(new Orders(parts)); }
+std::shared_ptr<Orders> Orders::create(const Parts& parts) {
+  return std::shared_ptr<Orders>(new Orders(parts));
+}
 Orders::~Orders() { stop(); }
 
 void Orders::connect(engine::Engine& engine, const engine::Publisher& publisher) {
@@ -96,13 +100,15 @@ void Orders::give(state::NodeOrder order, const Snapshot& state) {
 }
 
 void Orders::send(const Round& round, const Snapshot& state) {
-  const Done done = [weak = weak_from_this(), round](const std::vector<net::FanoutResult>& results) {
+  const Done done = [weak = weak_from_this(),
+                     round](const std::vector<net::FanoutResult>& results) {
     if (const auto self = weak.lock()) self->note_answers(round, results);
   };
   std::visit([&](const auto& order) { transmit(order, round.nodes, state, done); }, round.order);
 }
 
-// Nodes need not ask for each step then who is in which group. Root's are those of its daemons there.
+// Nodes need not ask for each step then who is in which group. Root's are those of its daemons
+// there.
 void Orders::add_groups(const state::ClusterState& state, protocol::StepLaunch& launch) const {
   if (launch.uid == 0 || has_option(state.config->launch_parameters, "disable_send_gids")) return;
   launch.groups = parts_.users.find(launch.uid, launch.gid, net::now()).group_ids;
@@ -121,8 +127,10 @@ void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const
   };
   const bool batch = message->step == nullptr;
   const JobSpec& job = *message->job_spec;
-  const std::string_view environment = batch ? job.environment_blob.view() : message->step->environment_blob.view();
-  if (!fill(environment, message->environment) || (batch && !fill(job.script_blob.view(), message->script))) {
+  const std::string_view environment =
+      batch ? job.environment_blob.view() : message->step->environment_blob.view();
+  if (!fill(environment, message->environment) ||
+      (batch && !fill(job.script_blob.view(), message->script))) {
     const char* const why = "its script is not in the journal";
     engine_->post({state::LaunchFailed{order.key, message->layout.node_list, why, false}, {}, {}});
     return;
@@ -140,7 +148,10 @@ void Orders::transmit(const state::LaunchProlog& order, const Bitmap& nodes, con
                       const Done& done) {
   const Job* job = state->jobs.find(order.job);
   if (job == nullptr || !job->allocation) return;
-  const protocol::RunPrologRequest request{order.job, order.restart, job->spec, job->partition.str(),
+  const protocol::RunPrologRequest request{order.job,
+                                           order.restart,
+                                           job->spec,
+                                           job->partition.str(),
                                            job->allocation->node_list,
                                            state::holds_gres(*job) ? job->allocation : nullptr,
                                            state::has_group_for_scripts(*state, *job, nodes),
@@ -160,25 +171,31 @@ void Orders::transmit(const state::TerminateStep& order, const Bitmap& nodes, co
 
 void Orders::transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state,
                       const Done& done) {
-  if (const auto request = state::make_terminate_job(*state, order)) parts_.links.send(*state, nodes, *request, done);
+  if (const auto request = state::make_terminate_job(*state, order))
+    parts_.links.send(*state, nodes, *request, done);
 }
 
 void Orders::transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state,
                       const Done& done) {
-  const protocol::RebootNodeRequest request{order.issued, order.reason, order.features, order.if_needed};
+  const protocol::RebootNodeRequest request{order.issued, order.reason, order.features,
+                                            order.if_needed};
   parts_.links.send(*state, nodes, request, done);
 }
 
-void Orders::transmit(const state::ReconfigureNodes&, const Bitmap& nodes, const Snapshot& state, const Done& done) {
-  // each node gets what it needs when it registers then; the whole to each would grow with their square
+void Orders::transmit(const state::ReconfigureNodes&, const Bitmap& nodes, const Snapshot& state,
+                      const Done& done) {
+  // each node gets what it needs when it registers then; the whole to each would grow with their
+  // square
   parts_.links.send(*state, nodes, protocol::ReconfigureNodeRequest{}, done);
 }
 
-void Orders::transmit(const state::EndAgents&, const Bitmap& nodes, const Snapshot& state, const Done& done) {
+void Orders::transmit(const state::EndAgents&, const Bitmap& nodes, const Snapshot& state,
+                      const Done& done) {
   parts_.links.send(*state, nodes, protocol::ShutdownNodeRequest{"the node was deleted"}, done);
 }
 
-// On a thread of the links, which may go on when engine and publisher are gone: what needs them is a worker's.
+// On a thread of the links, which may go on when engine and publisher are gone: what needs them is
+// a worker's.
 void Orders::note_answers(const Round& round, const std::vector<net::FanoutResult>& results) {
   if (stopping_) return;
   Outcome outcome;
@@ -187,7 +204,8 @@ void Orders::note_answers(const Round& round, const std::vector<net::FanoutResul
     else outcome.failed.push_back(result);
   }
   if (outcome.failed.empty() && !std::holds_alternative<state::LaunchStep>(round.order)) return;
-  boost::asio::post(workers_, [this, round, outcome = std::move(outcome)] { answered(round, outcome); });
+  boost::asio::post(workers_,
+                    [this, round, outcome = std::move(outcome)] { answered(round, outcome); });
 }
 
 void Orders::answered(const Round& round, const Outcome& outcome) {
@@ -212,7 +230,8 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
   if (!refusals.empty()) refused(round, refusals);
   if (!unreached.empty()) {
     const std::string nodes = fold_hosts_sorted(unreached);
-    const std::string what = why.empty() ? "did not reach " + nodes : "is not taken by " + nodes + " yet (" + why + ")";
+    const std::string what =
+        why.empty() ? "did not reach " + nodes : "is not taken by " + nodes + " yet (" + why + ")";
     if (round.failed == 0) log::info("{} {}: it is repeated", text_of(round.order), what);
     repeat_later(std::move(again));
   }
@@ -246,7 +265,8 @@ void Orders::repeat_later(Round round) {
     state::join_orders(waiting.round.order, round.order);
     return;
   }
-  waiting.timer = std::make_unique<boost::asio::steady_timer>(workers_, repeat_pause(round.order, round.failed));
+  waiting.timer = std::make_unique<boost::asio::steady_timer>(
+      workers_, repeat_pause(round.order, round.failed));
   waiting.round = std::move(round);
   waiting.timer->async_wait([this, subject](const boost::system::error_code& cancelled) {
     if (!cancelled) repeat(subject);

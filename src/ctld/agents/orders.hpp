@@ -1,10 +1,12 @@
-// Orders to nodes about the life of jobs, steps and the nodes themselves. What does not reach a node is sent again, for
-// as long as the newest durable state wants it there (state/wanted.hpp): a link that breaks for a moment loses nothing.
-// What goes wrong at a node that was reached is logged; a launch that a node refuses ends the step there.
+// Orders to nodes about the life of jobs, steps and the nodes themselves. What does not reach a
+// node is sent again, for as long as the newest durable state wants it there (state/wanted.hpp): a
+// link that breaks for a moment loses nothing. What goes wrong at a node that was reached is
+// logged; a launch that a node refuses ends the step there.
 //
-// Orders may overtake each other on their way. Nodes see to it that this changes nothing: an end that comes before its
-// launch holds for it, a launch or prolog after the end of its run is refused, the newest of stop and go counts, and after
-// each configuration it registers, which gives it the newest.
+// Orders may overtake each other on their way. Nodes see to it that this changes nothing: an end
+// that comes before its launch holds for it, a launch or prolog after the end of its run is
+// refused, the newest of stop and go counts, and after each configuration it registers, which gives
+// it the newest.
 #pragma once
 
 #include <atomic>
@@ -47,7 +49,8 @@ class Orders : public std::enable_shared_from_this<Orders> {
   void connect(engine::Engine& engine, const engine::Publisher& publisher);
   // Sends it to its nodes as they are in `state`. Any thread; never blocks.
   void give(state::NodeOrder order, const state::ClusterSnapshot& state);
-  // Nothing is repeated any more (resume() does that in the next life); waits for what is being sent.
+  // Nothing is repeated any more (resume() does that in the next life); waits for what is being
+  // sent.
   void stop();
 
  private:
@@ -75,14 +78,22 @@ class Orders : public std::enable_shared_from_this<Orders> {
   explicit Orders(const Parts& parts) : parts_(parts) {}
   void send(const Round& round, const Snapshot& state);
   void add_groups(const state::ClusterState& state, protocol::StepLaunch& launch) const;
-  void transmit(const state::LaunchStep& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
-  void transmit(const state::LaunchProlog& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
-  void transmit(const state::SignalSteps& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
-  void transmit(const state::TerminateStep& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
-  void transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
-  void transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
-  void transmit(const state::ReconfigureNodes& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
-  void transmit(const state::EndAgents& order, const Bitmap& nodes, const Snapshot& state, const Done& done);
+  void transmit(const state::LaunchStep& order, const Bitmap& nodes, const Snapshot& state,
+                const Done& done);
+  void transmit(const state::LaunchProlog& order, const Bitmap& nodes, const Snapshot& state,
+                const Done& done);
+  void transmit(const state::SignalSteps& order, const Bitmap& nodes, const Snapshot& state,
+                const Done& done);
+  void transmit(const state::TerminateStep& order, const Bitmap& nodes, const Snapshot& state,
+                const Done& done);
+  void transmit(const state::TerminateJob& order, const Bitmap& nodes, const Snapshot& state,
+                const Done& done);
+  void transmit(const state::RebootNow& order, const Bitmap& nodes, const Snapshot& state,
+                const Done& done);
+  void transmit(const state::ReconfigureNodes& order, const Bitmap& nodes, const Snapshot& state,
+                const Done& done);
+  void transmit(const state::EndAgents& order, const Bitmap& nodes, const Snapshot& state,
+                const Done& done);
   void note_answers(const Round& round, const std::vector<net::FanoutResult>& results);
   void answered(const Round& round, const Outcome& outcome);
   void refused(const Round& round, const std::vector<net::FanoutResult>& results);
@@ -97,11 +108,13 @@ class Orders : public std::enable_shared_from_this<Orders> {
   std::atomic<uint64_t> numbers_ = 0;
   std::mutex mutex_;
   std::map<state::OrderSubject, Waiting> waiting_;  // guarded, with its timers
-  boost::asio::thread_pool workers_{2};  // for what reads the journal or signs, and repeats; stop() waits for them
+  // for what reads the journal or signs, and repeats; stop() waits for them
+  boost::asio::thread_pool workers_{2};
 };
 
-// The pause after so many rounds of an order (at least 1) that did not reach all of its nodes: 300 ms, then twice as
-// long each time, up to 3 s; of a configuration up to a minute, because a node that comes back registers, which brings it.
+// The pause after so many rounds of an order (at least 1) that did not reach all of its nodes: 300
+// ms, then twice as long each time, up to 3 s; of a configuration up to a minute, because a node
+// that comes back registers, which brings it.
 [[nodiscard]] Duration repeat_pause(const state::NodeOrder& order, uint32_t failed);
 
 }  // namespace sluice::ctld

@@ -9,11 +9,14 @@ namespace sluice::ctld {
 namespace {
 
 // Of what stands in slurm.conf the first word is the program.
-void look_at(std::string_view key, const std::string& value, std::string_view kind, std::vector<std::string>& out) {
+void look_at(std::string_view key, const std::string& value, std::string_view kind,
+             std::vector<std::string>& out) {
   const std::vector<std::string> words = split_list(value, ' ');
   if (words.empty()) return;
   const std::string& path = words.front();
-  const auto say = [&](std::string_view what) { out.push_back(fmt::format("{}: {} {} {}", key, kind, path, what)); };
+  const auto say = [&](std::string_view what) {
+    out.push_back(fmt::format("{}: {} {} {}", key, kind, path, what));
+  };
   if (!path.starts_with('/')) say("not absolute pathname");
   else if (::access(path.c_str(), F_OK) != 0) say("not found");
   else if (::access(path.c_str(), X_OK) != 0) say("not executable");
@@ -28,12 +31,16 @@ std::vector<std::string> unusable_programs(const ClusterConfig& config) {
   look_at("ResumeFailProgram", config.resume_fail_program, "power_save program", out);
   const bool reboots = has_option(config.slurmctld_parameters, "reboot_from_controller");
   if (reboots) look_at("RebootProgram", config.reboot_program, "program", out);
-  for (const std::string& path : config.prolog_slurmctld) look_at("PrologSlurmctld", path, "program", out);
-  for (const std::string& path : config.epilog_slurmctld) look_at("EpilogSlurmctld", path, "program", out);
+  for (const std::string& path : config.prolog_slurmctld)
+    look_at("PrologSlurmctld", path, "program", out);
+  for (const std::string& path : config.epilog_slurmctld)
+    look_at("EpilogSlurmctld", path, "program", out);
   const bool suspends = !config.suspend_program.empty(), resumes = !config.resume_program.empty();
   if (suspends != resumes) {
-    out.push_back(fmt::format("{} is set and {} is not: nodes that are powered {} by Slurm stay so", suspends ? "SuspendProgram" : "ResumeProgram",
-                              suspends ? "ResumeProgram" : "SuspendProgram", suspends ? "down" : "up"));
+    out.push_back(fmt::format("{} is set and {} is not: nodes that are powered {} by Slurm stay so",
+                              suspends ? "SuspendProgram" : "ResumeProgram",
+                              suspends ? "ResumeProgram" : "SuspendProgram",
+                              suspends ? "down" : "up"));
   }
   return out;
 }

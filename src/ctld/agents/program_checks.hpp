@@ -1,4 +1,5 @@
-// Programs of the site that the controller is to run and cannot: said when the configuration is read, not when they are needed.
+// Programs of the site that the controller is to run and cannot: said when the configuration is
+// read, not when they are needed.
 #pragma once
 
 #include <string>

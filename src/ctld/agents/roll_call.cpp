@@ -4,10 +4,11 @@
 
 namespace sluice::ctld {
 
-RollCall::RollCall(const state::ClusterState& state, std::function<void()> complete) : complete_(std::move(complete)) {
+RollCall::RollCall(const state::ClusterState& state, std::function<void()> complete)
+    : complete_(std::move(complete)) {
   state.nodes.for_each([&](const Node& node) {
-    const bool served = state::expects_agent(node) && node.hardware != nullptr && node.base != NodeBaseState::kDown &&
-                        (node.flags & kNodeNoRespond) == 0;
+    const bool served = state::expects_agent(node) && node.hardware != nullptr &&
+                        node.base != NodeBaseState::kDown && (node.flags & kNodeNoRespond) == 0;
     if (served) missing_.set(node.id);
   });
   if (missing_.none()) std::exchange(complete_, nullptr)();

@@ -1,5 +1,5 @@
-// Which nodes have yet to say what job ids they know, after a start of the controller: its state may be an old one that was put
-// back, and ids that it would give were given. Any thread.
+// Which nodes have yet to say what job ids they know, after a start of the controller: its state
+// may be an old one that was put back, and ids that it would give were given. Any thread.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace sluice::ctld {
 
 class RollCall {
  public:
-  // Those are waited for that served when the controller ended. `complete` is called once: at the last of them, at once when
-  // there is none.
+  // Those are waited for that served when the controller ended. `complete` is called once: at the
+  // last of them, at once when there is none.
   RollCall(const state::ClusterState& state, std::function<void()> complete);
   // It has registered, or cannot be asked.
   void answered(NodeId node);

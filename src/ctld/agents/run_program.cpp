@@ -34,7 +34,8 @@ bool ends_within(pid_t pid, std::chrono::milliseconds most) {
   pollfd wait{process, POLLIN, 0};
   int ended = 0;
   do {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        until - std::chrono::steady_clock::now());
     ended = ::poll(&wait, 1, std::max(static_cast<int>(left.count()), 0));
   } while (ended < 0 && errno == EINTR);
   ::close(process);
@@ -45,11 +46,14 @@ constexpr int kMostRounds = 20;  // a process may be born while others are kille
 
 // Whether it runs still, in that session.
 bool is_in_session(pid_t pid, pid_t session) {
-  const std::vector<std::string> fields = stat_fields(read_file(fmt::format("/proc/{}/stat", pid)).value_or(""));
-  return fields.size() > 3 && fields[0] != "Z" && fields[0] != "X" && fields[3] == std::to_string(session);
+  const std::vector<std::string> fields =
+      stat_fields(read_file(fmt::format("/proc/{}/stat", pid)).value_or(""));
+  return fields.size() > 3 && fields[0] != "Z" && fields[0] != "X" &&
+         fields[3] == std::to_string(session);
 }
 
-// A child that has not been waited for, its process group, and what left that but not the session. The child began both.
+// A child that has not been waited for, its process group, and what left that but not the session.
+// The child began both.
 void kill_session(pid_t child) {
   ::kill(-child, SIGKILL);
   bool any = true;
@@ -62,17 +66,20 @@ void kill_session(pid_t child) {
 }
 
 // Between fork and exec: nothing that is not safe there. Gives the error, or does not return.
-int become_program(const ProgramUser* user, std::span<const gid_t> groups, char* const* argv, char* const* envp) {
+int become_program(const ProgramUser* user, std::span<const gid_t> groups, char* const* argv,
+                   char* const* envp) {
   sigset_t none;
   sigemptyset(&none);
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);  // NOLINT(bugprone-signal-handler): the default
+  // NOLINTNEXTLINE(bugprone-signal-handler): the default
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   ::setsid();
   close_on_exec_from(STDERR_FILENO + 1);
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd <= 2; ++fd) ::dup2(null, fd);
   if (user != nullptr) {
-    const bool changed = ::setgroups(groups.size(), groups.data()) == 0 && ::setgid(user->gid) == 0 && ::setuid(user->uid) == 0;
+    const bool changed = ::setgroups(groups.size(), groups.data()) == 0 &&
+                         ::setgid(user->gid) == 0 && ::setuid(user->uid) == 0;
     if (!changed) return errno;
   }
   ::execve(argv[0], argv, envp);
@@ -81,15 +88,17 @@ int become_program(const ProgramUser* user, std::span<const gid_t> groups, char*
 
 }  // namespace
 
-int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment,
-                const ProgramUser& user, std::chrono::milliseconds most) {
+int run_program(const std::vector<std::string>& words,
+                const std::map<std::string, std::string>& environment, const ProgramUser& user,
+                std::chrono::milliseconds most) {
   std::vector<std::string> pairs;
   pairs.reserve(environment.size());
   for (const auto& [name, value] : environment) pairs.push_back(fmt::format("{}={}", name, value));
   const std::vector<char*> argv = exec_pointers(words);
   const std::vector<char*> envp = exec_pointers(pairs);
   const bool changes = !user.name.empty() && ::geteuid() == 0 && user.uid != 0;
-  const std::vector<gid_t> groups = changes ? groups_of_user(user.name, user.gid, user.gid) : std::vector<gid_t>();
+  const std::vector<gid_t> groups =
+      changes ? groups_of_user(user.name, user.gid, user.gid) : std::vector<gid_t>();
   int told[2];  // the error of a program that could not be started
   if (::pipe2(told, O_CLOEXEC) != 0) return -1;
   const pid_t pid = ::fork();
@@ -109,7 +118,8 @@ int run_program(const std::vector<std::string>& words, const std::map<std::strin
   }
   const int status = pid > 0 ? wait_for_child(pid).value_or(-1) : -1;
   if (error == 0) {
-    log::flag(log::DebugFlag::kScript, "process {} ran {}, status {:#x}", pid, words[0], static_cast<uint32_t>(status));
+    log::flag(log::DebugFlag::kScript, "process {} ran {}, status {:#x}", pid, words[0],
+              static_cast<uint32_t>(status));
     return status;
   }
   log::error("{}: {}", words[0], errno_text(error));

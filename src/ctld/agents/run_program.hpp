@@ -9,15 +9,17 @@
 
 namespace sluice::ctld {
 
-// Who the program runs as; an empty name: as this process, and so does everybody where this is not root.
+// Who the program runs as; an empty name: as this process, and so does everybody where this is not
+// root.
 struct ProgramUser {
   std::string name;
   uint32_t uid = 0, gid = 0;
 };
 
-// The status as wait(2) gives it; -1 when it could not be started. The first word is its path. What runs longer than `most`
-// (0: no limit) is killed with all of its session.
-[[nodiscard]] int run_program(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment,
+// The status as wait(2) gives it; -1 when it could not be started. The first word is its path. What
+// runs longer than `most` (0: no limit) is killed with all of its session.
+[[nodiscard]] int run_program(const std::vector<std::string>& words,
+                              const std::map<std::string, std::string>& environment,
                               const ProgramUser& user, std::chrono::milliseconds most = {});
 
 }  // namespace sluice::ctld

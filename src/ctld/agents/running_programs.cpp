@@ -12,17 +12,20 @@
 namespace sluice::ctld {
 namespace {
 
-constexpr auto kBetweenKills = std::chrono::milliseconds(50);  // a child may be born just now, and have no group yet
+// a child may be born just now, and have no group yet
+constexpr auto kBetweenKills = std::chrono::milliseconds(50);
 
 void kill_children(pid_t thread) {
-  for (const std::string& word : split_list(read_file(fmt::format("/proc/self/task/{}/children", thread)).value_or(""), ' ')) {
+  for (const std::string& word : split_list(
+           read_file(fmt::format("/proc/self/task/{}/children", thread)).value_or(""), ' ')) {
     if (const auto child = to_number<pid_t>(word); child && *child > 1) ::kill(-*child, SIGKILL);
   }
 }
 
 }  // namespace
 
-RunningPrograms::Here::Here(RunningPrograms& all, const std::string& what) : all_(all), thread_(::gettid()) {
+RunningPrograms::Here::Here(RunningPrograms& all, const std::string& what)
+    : all_(all), thread_(::gettid()) {
   const std::lock_guard lock(all_.mutex_);
   all_.threads_[thread_] = what;
 }

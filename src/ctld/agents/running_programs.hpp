@@ -1,5 +1,5 @@
-// The site's programs that run now, each started and waited for by a thread of its own, so that they can be ended with the
-// controller. Any thread.
+// The site's programs that run now, each started and waited for by a thread of its own, so that
+// they can be ended with the controller. Any thread.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,8 @@ class RunningPrograms {
     RunningPrograms& all_;
     const pid_t thread_;
   };
-  // Returns when none runs. Those that run still after `patience` are killed, with all of their process groups.
+  // Returns when none runs. Those that run still after `patience` are killed, with all of their
+  // process groups.
   void end(std::chrono::milliseconds patience);
 
  private:

@@ -1,5 +1,6 @@
-// The configuration files that the controller sends to nodes and commands without any (SlurmctldParameters=enable_configless): as
-// they were when the configuration in force was read, whatever was done to them since.
+// The configuration files that the controller sends to nodes and commands without any
+// (SlurmctldParameters=enable_configless): as they were when the configuration in force was read,
+// whatever was done to them since.
 #pragma once
 
 #include <functional>
@@ -17,16 +18,18 @@ class SentFiles {
  public:
   using Files = std::shared_ptr<const protocol::FetchConfigReply>;
 
-  // Those that `config` was read from; null when it does not want them sent. Errors: a file that cannot be read or is too large.
+  // Those that `config` was read from; null when it does not want them sent. Errors: a file that
+  // cannot be read or is too large.
   [[nodiscard]] static Result<Files> read(const ClusterConfig& config);
 
-  // A change of the configuration as a whole, from reading it to its being in force or refused. A second one waits until the first is
-  // over: else it could put back what that one has just replaced.
+  // A change of the configuration as a whole, from reading it to its being in force or refused. A
+  // second one waits until the first is over: else it could put back what that one has just
+  // replaced.
   [[nodiscard]] Status change(const std::function<Status()>& whole);
 
   // Gives what was there before.
   Files replace(Files files);
-  [[nodiscard]] Files get() const;  // null: none are sent
+  [[nodiscard]] Files get() const;           // null: none are sent
   [[nodiscard]] std::string digest() const;  // empty: none are sent
 
  private:

@@ -34,7 +34,8 @@ constexpr size_t kLastMails = 10;     // of a lane that are still sent when the 
 constexpr auto kMailTime = std::chrono::minutes(2);
 constexpr auto kTriggerTime = std::chrono::minutes(10);
 constexpr auto kLastMailTime = std::chrono::seconds(1);
-constexpr auto kLastProgramTime = std::chrono::seconds(1);  // of prologs and epilogs, when the controller ends
+// of prologs and epilogs, when the controller ends
+constexpr auto kLastProgramTime = std::chrono::seconds(1);
 constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::string limit_text(Minutes limit) {
@@ -42,7 +43,8 @@ std::string limit_text(Minutes limit) {
 }
 
 std::string exit_text(int status) {
-  return WIFSIGNALED(status) ? fmt::format("0:{}", WTERMSIG(status)) : fmt::format("{}:0", WEXITSTATUS(status));
+  return WIFSIGNALED(status) ? fmt::format("0:{}", WTERMSIG(status))
+                             : fmt::format("{}:0", WEXITSTATUS(status));
 }
 
 std::vector<std::vector<std::string>> one_word_each(const std::vector<std::string>& paths) {
@@ -53,7 +55,8 @@ std::vector<std::vector<std::string>> one_word_each(const std::vector<std::strin
 }
 
 // The key and its value.
-std::pair<const char*, std::string> power_program(const ClusterConfig& config, state::PowerProgram program) {
+std::pair<const char*, std::string> power_program(const ClusterConfig& config,
+                                                  state::PowerProgram program) {
   switch (program) {
     case state::PowerProgram::kSuspend: return {"SuspendProgram", config.suspend_program};
     case state::PowerProgram::kResume: return {"ResumeProgram", config.resume_program};
@@ -72,7 +75,8 @@ std::string resume_text(const state::ClusterState& state, const Bitmap& nodes) {
   for (const JobId id : jobs) {
     const Job& job = state.jobs.at(id);
     if (is_completing(job)) continue;
-    list.push_back({{"job_id", id}, {"nodes", state::node_list(state, state::held_nodes(job) & nodes)}});
+    list.push_back(
+        {{"job_id", id}, {"nodes", state::node_list(state, state::held_nodes(job) & nodes)}});
   }
   return Json{{"jobs", std::move(list)}, {"all_nodes", state::node_list(state, nodes)}}.dump();
 }
@@ -96,7 +100,8 @@ void remove_old_resume_files(const std::string& state_folder) {
   constexpr auto kOld = std::chrono::hours(24);
   std::error_code ignored;
   const auto now = std::filesystem::file_time_type::clock::now();
-  for (std::filesystem::directory_iterator at(state_folder + "/resume", ignored), end; !ignored && at != end; at.increment(ignored)) {
+  for (std::filesystem::directory_iterator at(state_folder + "/resume", ignored), end;
+       !ignored && at != end; at.increment(ignored)) {
     const auto written = at->last_write_time(ignored);
     if (!ignored && now - written > kOld) std::filesystem::remove(at->path(), ignored);
   }
@@ -109,9 +114,11 @@ std::string ending_text(int status) {
 }
 
 // 0: none, as run_program() takes it.
-std::chrono::milliseconds time_limit(const std::optional<Duration>& own, const ClusterConfig& config) {
+std::chrono::milliseconds time_limit(const std::optional<Duration>& own,
+                                     const ClusterConfig& config) {
   const Duration limit = own.value_or(config.prolog_epilog_timeout);
-  return limit >= kNoLimit ? std::chrono::milliseconds(0) : std::chrono::duration_cast<std::chrono::milliseconds>(limit);
+  return limit >= kNoLimit ? std::chrono::milliseconds(0)
+                           : std::chrono::duration_cast<std::chrono::milliseconds>(limit);
 }
 
 }  // namespace
@@ -129,7 +136,8 @@ void SitePrograms::stop() {
   workers_.join();
 }
 
-std::map<std::string, std::string> program_environment(const Job& job, const ClusterConfig& config) {
+std::map<std::string, std::string> program_environment(const Job& job,
+                                                       const ClusterConfig& config) {
   const JobSpec& spec = *job.spec;
   std::map<std::string, std::string> e{
       {"PATH", kPath},
@@ -157,12 +165,14 @@ std::map<std::string, std::string> program_environment(const Job& job, const Clu
       {"SLURM_JOB_RESTART_COUNT", std::to_string(job.restart_count)},
       {"SLURM_JOB_START_TIME", std::to_string(to_seconds(job.start))},
   };
-  if (job.end != kNoTime && job.end < kNever) e["SLURM_JOB_END_TIME"] = std::to_string(to_seconds(job.end));
-  for (const auto& [name, value] : {std::pair("SLURM_WCKEY", &spec.wckey), std::pair("SLURM_JOB_EXTRA", &spec.extra),
-                                    std::pair("SLURM_JOB_LICENSES", &spec.licenses), std::pair("SLURM_JOB_QOS", &spec.qos),
-                                    std::pair("SLURM_JOB_RESERVATION", &job.reservation),
-                                    std::pair("SLURM_JOB_STDERR", &spec.std_err), std::pair("SLURM_JOB_STDIN", &spec.std_in),
-                                    std::pair("SLURM_JOB_STDOUT", &spec.std_out)}) {
+  if (job.end != kNoTime && job.end < kNever)
+    e["SLURM_JOB_END_TIME"] = std::to_string(to_seconds(job.end));
+  for (const auto& [name, value] :
+       {std::pair("SLURM_WCKEY", &spec.wckey), std::pair("SLURM_JOB_EXTRA", &spec.extra),
+        std::pair("SLURM_JOB_LICENSES", &spec.licenses), std::pair("SLURM_JOB_QOS", &spec.qos),
+        std::pair("SLURM_JOB_RESERVATION", &job.reservation),
+        std::pair("SLURM_JOB_STDERR", &spec.std_err), std::pair("SLURM_JOB_STDIN", &spec.std_in),
+        std::pair("SLURM_JOB_STDOUT", &spec.std_out)}) {
     if (!value->empty()) e[name] = value->str();
   }
   if (job.allocation) {
@@ -200,46 +210,64 @@ std::string completion_line(const Job& job, const state::ClusterState& state) {
       "JobId={} UserId={}({}) GroupId={}({}) Name={} JobState={} Partition={} TimeLimit={} StartTime={} "
       "EndTime={} NodeList={} NodeCnt={} ProcCnt={} WorkDir={} ReservationName={} Tres={} Account={} "
       "QOS={} WcKey={} Cluster={} SubmitTime={} EligibleTime={}{}{} DerivedExitCode={} ExitCode={} \n",
-      job.id, in_one_line(spec.user_name.view()), spec.uid, in_one_line(spec.group_name.view()), spec.gid,
-      in_one_line(spec.name.view()), job_state_text(job.state), job.partition.view(), limit_text(job.time_limit),
-      format_time(job.start), format_time(job.end), job.allocation ? job.allocation->node_list : "(null)",
+      job.id, in_one_line(spec.user_name.view()), spec.uid, in_one_line(spec.group_name.view()),
+      spec.gid, in_one_line(spec.name.view()), job_state_text(job.state), job.partition.view(),
+      limit_text(job.time_limit), format_time(job.start), format_time(job.end),
+      job.allocation ? job.allocation->node_list : "(null)",
       job.allocation ? job.allocation->nodes.size() : 0, cpus, in_one_line(spec.work_dir.view()),
-      in_one_line(reservation_of(job).view()), allocated_tres(job, *state.config), in_one_line(spec.account.view()),
-      in_one_line(spec.qos.view()), in_one_line(spec.wckey.view()),
-      state.config->cluster_name, format_time(job.submit), format_time(job.eligible),
+      in_one_line(reservation_of(job).view()), allocated_tres(job, *state.config),
+      in_one_line(spec.account.view()), in_one_line(spec.qos.view()),
+      in_one_line(spec.wckey.view()), state.config->cluster_name, format_time(job.submit),
+      format_time(job.eligible),
       job.array ? fmt::format(" ArrayJobId={}", job.array->array_job) : "",
-      job.array && job.array->task != kNoTask ? fmt::format(" ArrayTaskId={}", job.array->task) : "",
+      job.array && job.array->task != kNoTask ? fmt::format(" ArrayTaskId={}", job.array->task)
+                                              : "",
       exit_text(job.derived_exit_status), exit_text(job.exit_status));
 }
 
 void SitePrograms::record_ended(const Job& job, const state::ClusterSnapshot& state) {
   const ClusterConfig& config = *state->config;
   if (iequals(config.job_comp_type, "jobcomp/filetxt")) {
-    const std::string path = config.job_comp_loc.empty() ? "/var/log/slurm_jobcomp.log" : config.job_comp_loc;
+    const std::string path =
+        config.job_comp_loc.empty() ? "/var/log/slurm_jobcomp.log" : config.job_comp_loc;
     const std::string line = completion_line(job, *state);
     const std::lock_guard lock(file_mutex_);
     const auto fd = open_daemon_file(path, O_WRONLY | O_APPEND);
     if (!fd) return log::error("JobCompLoc: JobId={} is not recorded: {}", job.id, fd.error().text);
-    if (!write_all(*fd, line)) log::error("JobCompLoc {}: JobId={} is not recorded: {}", path, job.id, errno_text(errno));
+    if (!write_all(*fd, line))
+      log::error("JobCompLoc {}: JobId={} is not recorded: {}", path, job.id, errno_text(errno));
     close(*fd);
   } else if (iequals(config.job_comp_type, "jobcomp/script") && !config.job_comp_loc.empty()) {
     // the script's variables have names of their own
     auto e = program_environment(job, config);
     const std::pair<const char*, std::string> more[] = {
-        {"JOBID", std::to_string(job.id)}, {"UID", std::to_string(job.spec->uid)},
-        {"GID", std::to_string(job.spec->gid)}, {"JOBNAME", job.spec->name.str()},
-        {"JOBSTATE", std::string(job_state_text(job.state))}, {"PARTITION", job.partition.str()},
-        {"LIMIT", limit_text(job.time_limit)}, {"SUBMIT", std::to_string(to_seconds(job.submit))},
-        {"START", std::to_string(to_seconds(job.start))}, {"END", std::to_string(to_seconds(job.end))},
+        {"JOBID", std::to_string(job.id)},
+        {"UID", std::to_string(job.spec->uid)},
+        {"GID", std::to_string(job.spec->gid)},
+        {"JOBNAME", job.spec->name.str()},
+        {"JOBSTATE", std::string(job_state_text(job.state))},
+        {"PARTITION", job.partition.str()},
+        {"LIMIT", limit_text(job.time_limit)},
+        {"SUBMIT", std::to_string(to_seconds(job.submit))},
+        {"START", std::to_string(to_seconds(job.start))},
+        {"END", std::to_string(to_seconds(job.end))},
         {"NODES", job.allocation ? job.allocation->node_list : ""},
         {"PROCS", std::to_string(job.allocation ? job.allocation->cpus : 0)},
         {"NODECNT", std::to_string(job.allocation ? job.allocation->nodes.size() : 0)},
-        {"ACCOUNT", job.spec->account.str()}, {"WORK_DIR", job.spec->work_dir.str()},
-        {"USERNAME", job.spec->user_name.str()}, {"GROUPNAME", job.spec->group_name.str()},
-        {"QOS", job.spec->qos.str()}, {"WCKEY", job.spec->wckey.str()},
-        {"RESTARTCNT", std::to_string(job.restart_count)}, {"BATCH", job.spec->batch ? "yes" : "no"}, {"CLUSTER", config.cluster_name},
-        {"EXITCODE", exit_text(job.exit_status)}, {"DERIVED_EC", exit_text(job.derived_exit_status)},
-        {"STDOUT", job.spec->std_out.str()}, {"STDERR", job.spec->std_err.str()}, {"STDIN", job.spec->std_in.str()}};
+        {"ACCOUNT", job.spec->account.str()},
+        {"WORK_DIR", job.spec->work_dir.str()},
+        {"USERNAME", job.spec->user_name.str()},
+        {"GROUPNAME", job.spec->group_name.str()},
+        {"QOS", job.spec->qos.str()},
+        {"WCKEY", job.spec->wckey.str()},
+        {"RESTARTCNT", std::to_string(job.restart_count)},
+        {"BATCH", job.spec->batch ? "yes" : "no"},
+        {"CLUSTER", config.cluster_name},
+        {"EXITCODE", exit_text(job.exit_status)},
+        {"DERIVED_EC", exit_text(job.derived_exit_status)},
+        {"STDOUT", job.spec->std_out.str()},
+        {"STDERR", job.spec->std_err.str()},
+        {"STDIN", job.spec->std_in.str()}};
     for (const auto& [name, value] : more) e[name] = value;
     run({{config.job_comp_loc}}, std::move(e), {}, {});
   }
@@ -250,26 +278,32 @@ void SitePrograms::send_mail(const state::SendMail& mail, const state::ClusterSn
   if (config.mail_prog.empty()) return;
   const Job& job = *mail.job;
   const std::string address = mail_address(job, config);
-  if (address.empty()) return log::error("JobId={}: no mail is sent, its user's name is no address", job.id);
-  // those of one job go one after another, and neither a slow mailer nor many mails hold anything else up
+  if (address.empty())
+    return log::error("JobId={}: no mail is sent, its user's name is no address", job.id);
+  // those of one job go one after another, and neither a slow mailer nor many mails hold anything
+  // else up
   const JobId group = job.array != nullptr ? job.array->array_job : job.id;
   Lane& lane = mail_lanes_[group % mail_lanes_.size()];
-  if (lane.waiting->load() >= kMostMails) return log::error("JobId={}: no mail is sent, {} wait for MailProg", job.id, kMostMails);
+  if (lane.waiting->load() >= kMostMails)
+    return log::error("JobId={}: no mail is sent, {} wait for MailProg", job.id, kMostMails);
   ++*lane.waiting;
-  boost::asio::post(lane.worker, [words = std::vector<std::string>{config.mail_prog, "-s", mail_subject(mail), address},
-                                  environment = mail_environment(mail, config), waiting = lane.waiting, ending = ending_] {
-    if (*ending && waiting->load() > kLastMails) {
-      --*waiting;
-      return;
-    }
-    const int status = run_program(words, environment, {}, *ending ? kLastMailTime : kMailTime);
-    if (status != 0) log::error("{} {}", words[0], ending_text(status));
-    --*waiting;
-  });
+  boost::asio::post(
+      lane.worker,
+      [words = std::vector<std::string>{config.mail_prog, "-s", mail_subject(mail), address},
+       environment = mail_environment(mail, config), waiting = lane.waiting, ending = ending_] {
+        if (*ending && waiting->load() > kLastMails) {
+          --*waiting;
+          return;
+        }
+        const int status = run_program(words, environment, {}, *ending ? kLastMailTime : kMailTime);
+        if (status != 0) log::error("{} {}", words[0], ending_text(status));
+        --*waiting;
+      });
 }
 
 // "PROGRAM ARGUMENTS… RESOURCE"
-void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::ClusterSnapshot& state) {
+void SitePrograms::run_trigger(const state::RunTrigger& firing,
+                               const state::ClusterSnapshot& state) {
   const Trigger& trigger = firing.trigger;
   std::vector<std::string> words = split_list(trigger.program, ' ');
   if (words.empty()) return;
@@ -289,17 +323,20 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing, const state::Clu
     const int status = run_program(words, environment, user, kTriggerTime);
     if (status != 0) log::error("{} {}", words[0], ending_text(status));
   };
-  // a program takes as long as its user likes: prologs do not wait for it, nor do administrators' triggers for those of others
+  // a program takes as long as its user likes: prologs do not wait for it, nor do administrators'
+  // triggers for those of others
   if (of_admin) return boost::asio::post(triggers_, std::move(run));
   auto unless_ending = [run = std::move(run), ending = ending_, id = trigger.id] {
     if (!*ending) return run();
     log::error("trigger {}: its program is not run, the controller ends", id);
   };
   if (user_triggers_.add(trigger.uid, std::move(unless_ending))) return;
-  log::error("trigger {}: its program is not run, {} of user {} wait", trigger.id, UserQueues::kMostWaiting, trigger.uid);
+  log::error("trigger {}: its program is not run, {} of user {} wait", trigger.id,
+             UserQueues::kMostWaiting, trigger.uid);
 }
 
-void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features, const state::ClusterSnapshot& state) {
+void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features,
+                              const state::ClusterSnapshot& state) {
   const ClusterConfig& config = *state->config;
   std::vector<std::string> words = split_list(config.reboot_program, ' ');
   if (words.empty()) return log::error("nodes are to reboot, but RebootProgram is not set");
@@ -309,8 +346,9 @@ void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features, 
   });
   words.push_back(join(names, ","));
   if (!features.empty()) words.push_back(features);
-  std::map<std::string, std::string> environment{
-      {"PATH", kPath}, {"SLURM_CONF", config.config_path}, {"SLURM_CLUSTER_NAME", config.cluster_name}};
+  std::map<std::string, std::string> environment{{"PATH", kPath},
+                                                 {"SLURM_CONF", config.config_path},
+                                                 {"SLURM_CLUSTER_NAME", config.cluster_name}};
   run({std::move(words)}, std::move(environment), {}, {});
 }
 
@@ -320,19 +358,22 @@ void SitePrograms::run_power(const state::PowerNodes& order, const state::Cluste
   std::vector<std::string> words = split_list(program, ' ');
   const std::string nodes = state::node_list(*state, order.nodes);
   if (words.empty()) {
-    if (order.program != state::PowerProgram::kResumeFail) log::error("{} is not set, but wanted for {}", key, nodes);
+    if (order.program != state::PowerProgram::kResumeFail)
+      log::error("{} is not set, but wanted for {}", key, nodes);
     return;
   }
   log::info("{} is run for nodes {}", key, nodes);
   words.push_back(nodes);
-  std::map<std::string, std::string> environment{{"PATH", kPath}, {"SLURM_CONF", config.config_path}};
+  std::map<std::string, std::string> environment{{"PATH", kPath},
+                                                 {"SLURM_CONF", config.config_path}};
   std::string file;
   if (order.program == state::PowerProgram::kResume) {
     remove_old_resume_files(config.state_save_location);
     file = resume_file(config.state_save_location, resume_text(*state, order.nodes));
   }
   if (!file.empty()) environment["SLURM_RESUME_FILE"] = file;
-  std::thread([words = std::move(words), environment = std::move(environment), file, ending = ending_] {
+  std::thread([words = std::move(words), environment = std::move(environment), file,
+               ending = ending_] {
     const int status = run_program(words, environment, {});
     if (!file.empty()) ::unlink(file.c_str());
     if (*ending) return;  // there may be no log any more
@@ -340,7 +381,8 @@ void SitePrograms::run_power(const state::PowerNodes& order, const state::Cluste
   }).detach();
 }
 
-void SitePrograms::run_prolog(const Job& job, const state::ClusterSnapshot& state, std::function<void(int)> done) {
+void SitePrograms::run_prolog(const Job& job, const state::ClusterSnapshot& state,
+                              std::function<void(int)> done) {
   const ClusterConfig& config = *state->config;
   auto environment = program_environment(job, config);
   environment["SLURM_SCRIPT_CONTEXT"] = "prolog_slurmctld";
@@ -349,7 +391,9 @@ void SitePrograms::run_prolog(const Job& job, const state::ClusterSnapshot& stat
     log::info("JobId={}: its PrologSlurmctld is run again by the next controller", id);
   };
   run(one_word_each(config.prolog_slurmctld), std::move(environment), std::move(never_late),
-      {.name = "PrologSlurmctld", .most = time_limit(config.prolog_timeout, config), .again_later = true});
+      {.name = "PrologSlurmctld",
+       .most = time_limit(config.prolog_timeout, config),
+       .again_later = true});
 }
 
 void SitePrograms::run_epilog(const Job& job, const state::ClusterSnapshot& state) {
@@ -360,10 +404,12 @@ void SitePrograms::run_epilog(const Job& job, const state::ClusterSnapshot& stat
       {.name = "EpilogSlurmctld", .most = time_limit(config.epilog_timeout, config)});
 }
 
-void SitePrograms::run(std::vector<std::vector<std::string>> programs, std::map<std::string, std::string> environment,
+void SitePrograms::run(std::vector<std::vector<std::string>> programs,
+                       std::map<std::string, std::string> environment,
                        std::function<void(int)> done, const Terms& terms) {
-  boost::asio::post(workers_, [this, programs = std::move(programs), environment = std::move(environment),
-                               done = std::move(done), terms] {
+  boost::asio::post(workers_, [this, programs = std::move(programs),
+                               environment = std::move(environment), done = std::move(done),
+                               terms] {
     const auto id = environment.find("SLURM_JOB_ID");
     const std::string job = id == environment.end() ? "" : fmt::format("JobId={}: ", id->second);
     int status = 0;
@@ -373,8 +419,10 @@ void SitePrograms::run(std::vector<std::vector<std::string>> programs, std::map<
         break;
       }
       std::optional<RunningPrograms::Here> here;
-      if (!terms.name.empty()) here.emplace(running_, fmt::format("{}{} {}", job, terms.name, words[0]));
-      status = run_program(words, environment, {}, *ending_ && !terms.name.empty() ? kLastProgramTime : terms.most);
+      if (!terms.name.empty())
+        here.emplace(running_, fmt::format("{}{} {}", job, terms.name, words[0]));
+      status = run_program(words, environment, {},
+                           *ending_ && !terms.name.empty() ? kLastProgramTime : terms.most);
       if (status != 0) {
         log::error("{}{} {}", job, words[0], ending_text(status));
         break;

@@ -1,4 +1,5 @@
-// Programs of users, at most one at a time for each of them: however long one user's take, others' go on.
+// Programs of users, at most one at a time for each of them: however long one user's take, others'
+// go on.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +56,8 @@ class UserQueues {
   }
 
   std::mutex mutex_;
-  std::map<uint32_t, std::deque<Work>> waiting_;  // guarded by mutex_; of each user of whom one runs, or is about to
+  // guarded by mutex_; of each user of whom one runs, or is about to
+  std::map<uint32_t, std::deque<Work>> waiting_;
   boost::asio::thread_pool threads_;
 };
 

@@ -14,11 +14,14 @@
 namespace sluice::engine {
 namespace {
 
-// Of what one command of new work may change: it holds the engine and the disk for as long as that takes.
+// Of what one command of new work may change: it holds the engine and the disk for as long as that
+// takes.
 constexpr size_t kMostFrameOfNewWork = size_t{64} << 20;
 
 template <class Command>
-concept HasIssuer = requires(const Command& command) { command.who.uid; };
+concept HasIssuer = requires(const Command& command) {
+  command.who.uid;
+};
 
 uint32_t issuer(const state::Command& command) {
   return std::visit(
@@ -38,11 +41,8 @@ struct Engine::Group {
   std::vector<LoggedFrame> told;
 };
 
-Engine::Engine(EngineOptions options,
-               state::ClusterState state,
-               journal::Sequence last,
-               journal::GroupCommit& commit,
-               Publisher& publisher)
+Engine::Engine(EngineOptions options, state::ClusterState state, journal::Sequence last,
+               journal::GroupCommit& commit, Publisher& publisher)
     : options_(std::move(options)),
       state_(std::move(state)),
       sequence_(last),
@@ -72,7 +72,9 @@ void Engine::open_job_ids() {
   if (!job_ids_open_.exchange(true)) inbox_->ask_tick();
 }
 
-bool Engine::job_ids_open() const { return job_ids_open_ || std::chrono::steady_clock::now() >= job_ids_from_; }
+bool Engine::job_ids_open() const {
+  return job_ids_open_ || std::chrono::steady_clock::now() >= job_ids_from_;
+}
 
 // A tick comes again by itself.
 void Engine::wait_for_job_ids(Post post, Group& group) {
@@ -100,7 +102,8 @@ void Engine::run() {
     }
     for (Post& post : gather_reports(std::move(taken.posts))) execute(post, now, group);
     if (ticks_.is_due(now)) tick(now, group);
-    if (!group.frames.frames.empty() || !group.answers.empty() || !group.effects.empty()) commit_batch(std::move(group));
+    if (!group.frames.frames.empty() || !group.answers.empty() || !group.effects.empty())
+      commit_batch(std::move(group));
     if (inbox_->is_over()) return;
   }
 }
@@ -120,13 +123,18 @@ void Engine::execute(Post& post, Time now, Group& group) {
     group.answers.push_back({std::move(post.done), tl::unexpected(std::move(decision.error()))});
     return;
   }
-  if (!job_ids_open_ && gives_job_ids(decision->events)) return wait_for_job_ids(std::move(post), group);
+  if (!job_ids_open_ && gives_job_ids(decision->events))
+    return wait_for_job_ids(std::move(post), group);
   if (!decision->events.empty()) {
     state::Events events = std::move(decision->events);
     journal::Frame frame = journal::encode_frame(sequence_ + 1, now, events);
-    if (frame.bytes.size() > (is_new_work(post.command) ? kMostFrameOfNewWork : journal::kMostFrameBytes)) {
-      log::error("a command of uid {} is refused: it would change {} MiB of the state at once", issuer(post.command), frame.bytes.size() >> 20);
-      publisher_.answer({std::move(post.done), failure(ErrorCode::kBadRequest, "this changes too much at once: name fewer")});
+    if (frame.bytes.size() >
+        (is_new_work(post.command) ? kMostFrameOfNewWork : journal::kMostFrameBytes)) {
+      log::error("a command of uid {} is refused: it would change {} MiB of the state at once",
+                 issuer(post.command), frame.bytes.size() >> 20);
+      publisher_.answer(
+          {std::move(post.done),
+           failure(ErrorCode::kBadRequest, "this changes too much at once: name fewer")});
       return;
     }
     ++sequence_;
@@ -137,7 +145,8 @@ void Engine::execute(Post& post, Time now, Group& group) {
       counts_.note(state_, event);
     }
     if (options_.on_events) options_.on_events(state_, events);
-    for (state::Effect& effect : state::react(state_, events)) group.effects.push_back(std::move(effect));
+    for (state::Effect& effect : state::react(state_, events))
+      group.effects.push_back(std::move(effect));
     group.told.push_back({now, issuer(post.command), std::move(events)});
   }
   for (state::Effect& effect : decision->effects) group.effects.push_back(std::move(effect));
@@ -152,13 +161,15 @@ void Engine::commit_batch(Group group) {
   durable->effects = std::move(group.effects);
   durable->frames = std::move(group.told);
   inbox_->note_sealed();
-  const auto note = [durable, inbox = inbox_, &publisher = publisher_](const Result<journal::Sequence>& written) {
+  const auto note = [durable, inbox = inbox_,
+                     &publisher = publisher_](const Result<journal::Sequence>& written) {
     inbox->note_written();
     if (!written) {
       // The state holds what the journal does not: this process must not answer anything any more.
       log::error("the journal cannot be written: {}", written.error().text);
       const ErrorCode code = written.error().code;
-      if (code != ErrorCode::kStorageFull && code != ErrorCode::kRetry) check_failed(__FILE__, __LINE__, "journal");
+      if (code != ErrorCode::kStorageFull && code != ErrorCode::kRetry)
+        check_failed(__FILE__, __LINE__, "journal");
       return;
     }
     publisher.publish(std::move(*durable));

@@ -1,7 +1,7 @@
-// The engine: the one thread that owns ClusterState. It drains its inbox, decides and applies, commits
-// what happened into a group, and hands that to the journal; when the group is durable its snapshot
-// is published, then its replies and effects go out. So nothing that was acknowledged is ever lost,
-// and who was answered finds the answer true.
+// The engine: the one thread that owns ClusterState. It drains its inbox, decides and applies,
+// commits what happened into a group, and hands that to the journal; when the group is durable its
+// snapshot is published, then its replies and effects go out. So nothing that was acknowledged is
+// ever lost, and who was answered finds the answer true.
 //
 //   engine.post({.command = SubmitJob{…}, .blobs = …, .done = [](const Result<Reply>&, …) {…}});
 #pragma once
@@ -35,20 +35,20 @@ struct EngineOptions {
   Clock clock;
   Duration tick = std::chrono::seconds(1);  // how often a Tick is decided when nothing asks for one
   size_t most_waiting = 200'000;            // posts; beyond it new work is refused with kRetry
-  // After a start: what would give a job id waits until open_job_ids(), but no longer than this. 0: nothing waits.
+  // After a start: what would give a job id waits until open_job_ids(), but no longer than this. 0:
+  // nothing waits.
   Duration job_ids_wait{0};
-  // Told what one command led to, on the engine's thread before it is durable: for the log. May be empty.
+  // Told what one command led to, on the engine's thread before it is durable: for the log. May be
+  // empty.
   std::function<void(const state::ClusterState& after, const state::Events&)> on_events = nullptr;
 };
 
 class Engine {
  public:
-  // `commit`, `publisher` outlive this. `last` is the last durable sequence; `state` the state after it.
-  Engine(EngineOptions options,
-         state::ClusterState state,
-         journal::Sequence last,
-         journal::GroupCommit& commit,
-         Publisher& publisher);
+  // `commit`, `publisher` outlive this. `last` is the last durable sequence; `state` the state
+  // after it.
+  Engine(EngineOptions options, state::ClusterState state, journal::Sequence last,
+         journal::GroupCommit& commit, Publisher& publisher);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();  // stop()
@@ -78,19 +78,20 @@ class Engine {
   void wait_for_job_ids(Post post, Group& group);
 
   const EngineOptions options_;
-  state::ClusterState state_;      // of the engine's thread alone
-  journal::Sequence sequence_;     // likewise
-  TickTimer ticks_;                // likewise
-  uint64_t tick_number_ = 0;       // likewise
+  state::ClusterState state_;   // of the engine's thread alone
+  journal::Sequence sequence_;  // likewise
+  TickTimer ticks_;             // likewise
+  uint64_t tick_number_ = 0;    // likewise
   journal::GroupCommit& commit_;
   Publisher& publisher_;
   EventCounts counts_;
-  std::vector<Post> unnumbered_;   // of the engine's thread alone: would give job ids
-  const std::chrono::steady_clock::time_point job_ids_from_;  // they are given from then on, whatever nodes say
+  std::vector<Post> unnumbered_;  // of the engine's thread alone: would give job ids
+  // they are given from then on, whatever nodes say
+  const std::chrono::steady_clock::time_point job_ids_from_;
   std::atomic<bool> job_ids_open_;
 
   const std::shared_ptr<Inbox> inbox_;  // the journal's thread knows it, too, and may outlive this
-  std::thread thread_;        // last: starts when all else is there
+  std::thread thread_;                  // last: starts when all else is there
 };
 
 }  // namespace sluice::engine

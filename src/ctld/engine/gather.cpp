@@ -7,7 +7,9 @@ namespace sluice::engine {
 namespace {
 
 std::vector<protocol::StepEnded>& reports_of(state::EndSteps& command) { return command.ended; }
-std::vector<protocol::JobCleaned>& reports_of(state::JobsCleaned& command) { return command.cleaned; }
+std::vector<protocol::JobCleaned>& reports_of(state::JobsCleaned& command) {
+  return command.cleaned;
+}
 
 // Posts of one kind of report, as few as may be.
 template <class Command>
@@ -28,7 +30,8 @@ class Gathered {
     for (Gathering& one : posts_) {
       if (!one.others.empty()) {
         one.others.push_back(std::move(one.post.done));
-        one.post.done = [all = std::move(one.others)](const Result<state::Reply>& reply, const state::ClusterSnapshot& state) {
+        one.post.done = [all = std::move(one.others)](const Result<state::Reply>& reply,
+                                                      const state::ClusterSnapshot& state) {
           for (const Done& done : all) {
             if (done) done(reply, state);
           }
@@ -48,7 +51,8 @@ class Gathered {
   bool join(auto& more, size_t most) {
     auto& all = reports_of(std::get<Command>(posts_.back().post.command));
     if (all.size() + more.size() > most) return false;
-    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    all.insert(all.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
     return true;
   }
 
@@ -58,7 +62,8 @@ class Gathered {
 }  // namespace
 
 bool is_report(const state::Command& command) {
-  return std::holds_alternative<state::EndSteps>(command) || std::holds_alternative<state::JobsCleaned>(command);
+  return std::holds_alternative<state::EndSteps>(command) ||
+         std::holds_alternative<state::JobsCleaned>(command);
 }
 
 std::vector<Post> gather_reports(std::vector<Post> posts, size_t most) {

@@ -1,6 +1,6 @@
-// What was posted to the engine and not taken yet. Reports of agents wait here while the journal writes: they would be
-// durable no sooner, and those that came meanwhile are one frame then. So a storm of ends that come one by one is no more
-// frames than the disk has commits. Thread-safe.
+// What was posted to the engine and not taken yet. Reports of agents wait here while the journal
+// writes: they would be durable no sooner, and those that came meanwhile are one frame then. So a
+// storm of ends that come one by one is no more frames than the disk has commits. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,8 @@ class Inbox {
  public:
   explicit Inbox(size_t most_waiting) : most_waiting_(most_waiting) {}
 
-  // False, and the post is as it was: the inbox is closed, or the command begins something and too much waits already.
+  // False, and the post is as it was: the inbox is closed, or the command begins something and too
+  // much waits already.
   [[nodiscard]] bool put(Post& post);
 
   // Once or many times until the next take(), it is the same.
@@ -46,7 +47,7 @@ class Inbox {
   std::vector<Post> waiting_;  // these are guarded by mutex_
   bool only_reports_ = true;   // in waiting_
   bool tick_asked_ = false;
-  size_t unwritten_ = 0;       // groups
+  size_t unwritten_ = 0;  // groups
   bool closed_ = false;
 };
 

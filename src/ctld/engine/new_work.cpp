@@ -13,15 +13,17 @@ struct List {
   static constexpr bool kHas = (std::is_same_v<Command, Commands> || ...);
 };
 
-using Refused = List<state::SubmitJob, state::UpdateJob, state::ChangeJob, state::TopJob, state::NotifyJob,
-                     state::CreateStep, state::CreateHetStep, state::UpdateNode, state::UpdatePartition,
-                     state::CreateNodes, state::DeleteNodes, state::RebootNodes, state::UpdateStep, state::SetTrigger,
-                     state::ClearTriggers, state::ReplaceCrontab, state::ChangeReservation, state::StartJobs>;
+using Refused = List<state::SubmitJob, state::UpdateJob, state::ChangeJob, state::TopJob,
+                     state::NotifyJob, state::CreateStep, state::CreateHetStep, state::UpdateNode,
+                     state::UpdatePartition, state::CreateNodes, state::DeleteNodes,
+                     state::RebootNodes, state::UpdateStep, state::SetTrigger, state::ClearTriggers,
+                     state::ReplaceCrontab, state::ChangeReservation, state::StartJobs>;
 
 // Cancelling frees what a full disk holds up, and a controller must be able to start.
-using Taken = List<state::SignalJob, state::CancelJobs, state::SignalJobs, state::EndAllocation, state::ClientGone, state::EndSteps, state::JobsCleaned,
-                   state::PrologDone, state::PrologsDone, state::RegisterNode, state::StartEpoch,
-                   state::NodesTimedOut, state::NodesNotResponding, state::NodesResponding, state::LaunchFailed,
+using Taken = List<state::SignalJob, state::CancelJobs, state::SignalJobs, state::EndAllocation,
+                   state::ClientGone, state::EndSteps, state::JobsCleaned, state::PrologDone,
+                   state::PrologsDone, state::RegisterNode, state::StartEpoch, state::NodesTimedOut,
+                   state::NodesNotResponding, state::NodesResponding, state::LaunchFailed,
                    state::UsersGroups, state::Tick>;
 
 template <class Command>
@@ -42,9 +44,11 @@ bool is_new_work(const state::Command& command) {
 bool gives_job_ids(const state::Events& events) {
   return std::ranges::any_of(events, [](const state::Event& event) {
     if (const auto* started = std::get_if<state::JobStarted>(&event)) {
-      return std::ranges::any_of(started->starts, [&](const auto& start) { return start.job != started->record; });
+      return std::ranges::any_of(started->starts,
+                                 [&](const auto& start) { return start.job != started->record; });
     }
-    return std::holds_alternative<state::JobSubmitted>(event) || std::holds_alternative<state::ArrayTasksSplit>(event);
+    return std::holds_alternative<state::JobSubmitted>(event) ||
+           std::holds_alternative<state::ArrayTasksSplit>(event);
   });
 }
 

@@ -1,5 +1,5 @@
-// Which commands begin something, and so are refused while the journal has no room or too much waits
-// already. Ends and reports are taken: they wait in memory until they can be written.
+// Which commands begin something, and so are refused while the journal has no room or too much
+// waits already. Ends and reports are taken: they wait in memory until they can be written.
 #pragma once
 
 #include "ctld/state/messages/commands.hpp"

@@ -22,7 +22,8 @@ PassRest rest_after(const sched::Plan& plan, Duration took, const ClusterConfig&
   rest.least = std::chrono::microseconds(number_of(config, "sched_min_interval").value_or(0));
   const bool in_vain = plan.starts.empty() && plan.preemptions.empty();
   if (in_vain) rest.for_submissions = std::min<Duration>(took * kRestFactor, kLongestRest);
-  if (has_option(config.scheduler_parameters, "defer")) rest.for_submissions = std::max(rest.for_submissions, kDeferred);
+  if (has_option(config.scheduler_parameters, "defer"))
+    rest.for_submissions = std::max(rest.for_submissions, kDeferred);
   return rest;
 }
 

@@ -1,7 +1,7 @@
-// How long the scheduler rests after a pass. A long queue is not gone through for each job that is put at its end: after a
-// pass that found room for nobody the next submissions wait for one another, so that passes take a tenth of the time at
-// most. News of other kinds (a job ended, a node came back) begin a pass at once, but for
-// SchedulerParameters=sched_min_interval.
+// How long the scheduler rests after a pass. A long queue is not gone through for each job that is
+// put at its end: after a pass that found room for nobody the next submissions wait for one
+// another, so that passes take a tenth of the time at most. News of other kinds (a job ended, a
+// node came back) begin a pass at once, but for SchedulerParameters=sched_min_interval.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,16 @@ struct PassRest {
   }
 };
 
-[[nodiscard]] PassRest rest_after(const sched::Plan& plan, Duration took, const ClusterConfig& config);
+[[nodiscard]] PassRest rest_after(const sched::Plan& plan, Duration took,
+                                  const ClusterConfig& config);
 
-// When a pass is due though nobody wakes it: something is over that kept jobs from starting, or a reservation begins or ends.
-[[nodiscard]] Time next_pass_due(const sched::Plan& plan, const state::ClusterState& state, Time now);
+// When a pass is due though nobody wakes it: something is over that kept jobs from starting, or a
+// reservation begins or ends.
+[[nodiscard]] Time next_pass_due(const sched::Plan& plan, const state::ClusterState& state,
+                                 Time now);
 
-// SchedulerParameters=default_queue_depth: so many jobs a pass looks at; now and then it is to look at all.
+// SchedulerParameters=default_queue_depth: so many jobs a pass looks at; now and then it is to look
+// at all.
 [[nodiscard]] sched::WorkBudget budget_of_pass(const ClusterConfig& config, bool all);
 
 }  // namespace sluice::engine

@@ -9,8 +9,8 @@
 
 namespace sluice::engine {
 
-// `done` runs on the publisher's thread when everything the answer says is durable and published; with an error: nothing
-// happened. A refusal for want of room waits for nothing.
+// `done` runs on the publisher's thread when everything the answer says is durable and published;
+// with an error: nothing happened. A refusal for want of room waits for nothing.
 struct Post {
   state::Command command;
   std::vector<journal::Blob> blobs;  // that the command's events mention

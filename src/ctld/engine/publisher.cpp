@@ -50,7 +50,8 @@ void Publisher::run() {
       for (Answer& answer : group.answers) {
         if (answer.done) answer.done(answer.reply, state);
       }
-      if (!group.frames.empty() && frames_) frames_(std::move(group.frames), state);  // it is logged before what it leads to
+      // it is logged before what it leads to
+      if (!group.frames.empty() && frames_) frames_(std::move(group.frames), state);
       if (!group.effects.empty()) sink_(group.effects, state);
     }
   }

@@ -36,7 +36,8 @@ struct Answer {
 // What one command led to, for the log.
 struct LoggedFrame {
   Time time = kNoTime;
-  uint32_t by = UINT32_MAX;  // uid of who gave the command; UINT32_MAX: an agent, or the controller itself
+  // uid of who gave the command; UINT32_MAX: an agent, or the controller itself
+  uint32_t by = UINT32_MAX;
   state::Events events;
 };
 
@@ -51,8 +52,10 @@ struct DurableGroup {
 // Carries effects out: must not block. Called on the publisher's thread, in order.
 using EffectSink = std::function<void(const state::Effects&, const state::ClusterSnapshot&)>;
 
-// Told what became durable, and the state then. On the publisher's thread, in order; must not block.
-using FrameSink = std::function<void(std::vector<LoggedFrame>, const state::ClusterSnapshot& after)>;
+// Told what became durable, and the state then. On the publisher's thread, in order; must not
+// block.
+using FrameSink =
+    std::function<void(std::vector<LoggedFrame>, const state::ClusterSnapshot& after)>;
 
 class Publisher {
  public:

@@ -6,11 +6,12 @@
 namespace sluice::engine {
 namespace {
 
-// Until the next pass when the engine took nothing of the last one, or CompleteWait held something back: planning the
-// same at once would be no use.
+// Until the next pass when the engine took nothing of the last one, or CompleteWait held something
+// back: planning the same at once would be no use.
 constexpr Duration kSoon = std::chrono::seconds(1);
 
-void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Duration took, Time now) {
+void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Duration took,
+              Time now) {
   const auto us = static_cast<uint64_t>(took.count());
   ++into.cycles;
   into.last = now;
@@ -22,12 +23,15 @@ void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Durat
   into.total_queue += into.last_queue = pass.pending;
   into.total_table += into.last_table = pass.planned;
   into.ended_licenses += pass.unlicensed;
-  ++(pass.most_starts ? into.ended_starts : pass.most_tests || pass.most_jobs ? into.ended_tests : into.ended_queue);
+  ++(pass.most_starts                    ? into.ended_starts
+     : pass.most_tests || pass.most_jobs ? into.ended_tests
+                                         : into.ended_queue);
 }
 
 }  // namespace
 
-// Shared with the answer, which may come when the loop is gone: the journal may have no room for hours.
+// Shared with the answer, which may come when the loop is gone: the journal may have no room for
+// hours.
 struct SchedulerLoop::Started {
   std::mutex mutex;
   std::condition_variable changed;
@@ -57,8 +61,8 @@ struct SchedulerLoop::Started {
   }
 };
 
-SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock clock, OnPass on_pass,
-                             Duration interval)
+SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock clock,
+                             OnPass on_pass, Duration interval)
     : engine_(engine),
       publisher_(publisher),
       clock_(std::move(clock)),
@@ -109,7 +113,8 @@ bool SchedulerLoop::wait_for_wake() {
   std::unique_lock lock(mutex_);
   Duration longest = std::exchange(soon_, false) ? std::min(interval_, kSoon) : interval_;
   constexpr Duration kBeyond = std::chrono::milliseconds(1);  // so that it is over then
-  if (again_ != kNever) longest = std::min<Duration>(longest, std::max<Duration>(again_ - clock_() + kBeyond, kBeyond));
+  if (again_ != kNever)
+    longest = std::min<Duration>(longest, std::max<Duration>(again_ - clock_() + kBeyond, kBeyond));
   changed_.wait_for(lock, longest, [this] { return wanted_ || stopping_; });
   const auto begins = [this] { return ended_ + rest_.before_next(!urgent_); };
   while (!stopping_ && Steady::now() < begins()) changed_.wait_until(lock, begins());
@@ -130,7 +135,8 @@ void SchedulerLoop::run_pass() {
   const bool all = begun - whole_ >= interval_;
   if (all) whole_ = begun;
   const Time planned_at = clock_();
-  sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), planned_at, budget_of_pass(*state->config, all));
+  sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), planned_at,
+                                      budget_of_pass(*state->config, all));
   const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   count(plan.counts, took);
   soon_ = plan.settling;
@@ -152,7 +158,9 @@ std::optional<size_t> SchedulerLoop::start(state::StartJobs command) {
     under_way_ = started;
   }
   const size_t planned = command.starts.size();
-  engine_.post({std::move(command), {}, [started](const auto& reply, const auto&) { started->answer(reply); }});
+  engine_.post({std::move(command), {}, [started](const auto& reply, const auto&) {
+                  started->answer(reply);
+                }});
   const bool answered = started->wait_for_answer();
   {
     const std::lock_guard lock(mutex_);

@@ -24,7 +24,7 @@ struct PassCounts {
   protocol::CycleCounts all;
   protocol::CycleCounts backfill;  // passes in which a job had to wait for nodes
   uint64_t backfilled = 0;
-  uint64_t backfilled_ever = 0;    // never reset
+  uint64_t backfilled_ever = 0;  // never reset
 };
 
 // One pass, told when what it decided is durable.
@@ -48,7 +48,8 @@ class SchedulerLoop {
 
   enum class Wake : uint8_t { kNews, kSubmitted };  // kSubmitted: nothing but a job came
   void wake(Wake why = Wake::kNews);                // any thread
-  // Ends the thread after the pass under way, whose starts may still wait for the journal then; idempotent.
+  // Ends the thread after the pass under way, whose starts may still wait for the journal then;
+  // idempotent.
   void stop();
 
   // What the last pass found out about pending jobs.
@@ -80,10 +81,10 @@ class SchedulerLoop {
   bool soon_ = false;
   Time again_ = kNever;  // next_pass_due()
   using Steady = std::chrono::steady_clock;
-  Steady::time_point ended_ = {};   // the last pass
-  Steady::time_point whole_ = {};   // the last pass over all jobs
+  Steady::time_point ended_ = {};  // the last pass
+  Steady::time_point whole_ = {};  // the last pass over all jobs
   PassRest rest_;
-  PassCounts counts_;      // guarded by mutex_
+  PassCounts counts_;                   // guarded by mutex_
   std::shared_ptr<Started> under_way_;  // guarded by mutex_; null: no plan is
   std::thread thread_;
 };

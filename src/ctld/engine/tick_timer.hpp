@@ -1,5 +1,6 @@
-// When the engine's next Tick is due: once a period, and soon after one was asked for. A tick looks at every job that waits, and each
-// of a hundred thousand cancelled jobs asks for one: so they get no more than a tenth of the engine's time. Not thread-safe.
+// When the engine's next Tick is due: once a period, and soon after one was asked for. A tick looks
+// at every job that waits, and each of a hundred thousand cancelled jobs asks for one: so they get
+// no more than a tenth of the engine's time. Not thread-safe.
 #pragma once
 
 #include <algorithm>

@@ -8,8 +8,10 @@ namespace {
 
 using Branches = std::vector<std::vector<std::string>>;
 
-// Recursive descent over: expression = term (("&" | "|") term)*, term = (name | "(" expression ")") ["*" count] |
-// "[" expression "]". Nothing is counted inside parentheses. Brackets hold no others, and what "&" joins in them is counted.
+// Recursive descent over: expression = term (("&" | "|") term)*, term = (name | "(" expression ")")
+// ["*" count] |
+// "[" expression "]". Nothing is counted inside parentheses. Brackets hold no others, and what "&"
+// joins in them is counted.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -26,7 +28,8 @@ class Parser {
  private:
   static constexpr int kMaxDepth = 20;
   static constexpr size_t kMaxBranches = 256;
-  static constexpr size_t kMaxNames = 4096;  // of all branches together: a few bytes of text can be many
+  // of all branches together: a few bytes of text can be many
+  static constexpr size_t kMaxNames = 4096;
 
   Branches expression(int depth, bool bracketed = false) {
     size_t counted = out_.counts.size();
@@ -39,7 +42,8 @@ class Parser {
       Branches right = term(depth);
       all_counted = all_counted && out_.counts.size() > counted;
       joined = joined || joint != '|';
-      left = joint == '|' ? either(std::move(left), std::move(right)) : both(std::move(left), std::move(right));
+      left = joint == '|' ? either(std::move(left), std::move(right))
+                          : both(std::move(left), std::move(right));
     }
     if (bracketed && joined && !all_counted) return fail();
     return left;
@@ -96,16 +100,17 @@ class Parser {
   }
 
   Branches either(Branches left, Branches right) {
-    for (auto& branch : right)
-      left.push_back(std::move(branch));
+    for (auto& branch : right) left.push_back(std::move(branch));
     if (left.size() > kMaxBranches) return fail();
     return left;
   }
   Branches both(Branches left, Branches right) {
     if (left.size() * right.size() > kMaxBranches) return fail();
-    if (count_names(left) * right.size() + count_names(right) * left.size() > kMaxNames) return fail();
+    if (count_names(left) * right.size() + count_names(right) * left.size() > kMaxNames)
+      return fail();
     if (right.size() == 1) {  // a&a&a…: nothing is copied again and again
-      for (auto& branch : left) branch.insert(branch.end(), right.front().begin(), right.front().end());
+      for (auto& branch : left)
+        branch.insert(branch.end(), right.front().begin(), right.front().end());
       return left;
     }
     Branches out;
@@ -156,8 +161,9 @@ bool satisfies_any(const FeatureExpression& expression,
                    const std::vector<std::string>& node_features,
                    const std::vector<std::string>* changeable) {
   if (expression.any_of.empty()) return true;
-  return std::ranges::any_of(expression.any_of,
-                             [&](const auto& branch) { return satisfies(branch, node_features, changeable); });
+  return std::ranges::any_of(expression.any_of, [&](const auto& branch) {
+    return satisfies(branch, node_features, changeable);
+  });
 }
 
 }  // namespace sluice::fit

@@ -1,6 +1,6 @@
 // Feature expressions of --constraint and --prefer: names joined by & and | (of equal rank, read
-// from the left as Slurm does), ( ) groups, [a|b] ("all nodes from one alternative"), name*count and
-// ( )*count.
+// from the left as Slurm does), ( ) groups, [a|b] ("all nodes from one alternative"), name*count
+// and ( )*count.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct FeatureExpression {
 // kInvalidFeature when the text is no expression.
 [[nodiscard]] Result<FeatureExpression> parse_features(std::string_view text);
 
-// Whether a node with these features may serve branch `branch` of the expression. `changeable`: those that can be made
-// active beside them; may be null.
+// Whether a node with these features may serve branch `branch` of the expression. `changeable`:
+// those that can be made active beside them; may be null.
 [[nodiscard]] bool satisfies(const std::vector<std::string>& branch,
                              const std::vector<std::string>& node_features,
                              const std::vector<std::string>* changeable = nullptr);

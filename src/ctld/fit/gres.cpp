@@ -43,12 +43,14 @@ bool mixes_types(const std::vector<GresNeed>& needs) {
   });
 }
 
-// One GPU need for --ntasks-per-gpu; added where only the tasks were given. GPUs of several types serve the tasks together,
-// so none of these needs bounds them.
+// One GPU need for --ntasks-per-gpu; added where only the tasks were given. GPUs of several types
+// serve the tasks together, so none of these needs bounds them.
 Status set_tasks_per_gpu(const JobSpec& spec, Needs& needs) {
-  const auto kinds = std::ranges::count_if(needs.gres, [](const GresNeed& need) { return need.name == "gpu"; });
+  const auto kinds =
+      std::ranges::count_if(needs.gres, [](const GresNeed& need) { return need.name == "gpu"; });
   if (spec.ntasks_per_gpu == 0 || kinds > 1) return {};
-  auto at = std::ranges::find_if(needs.gres, [](const GresNeed& need) { return need.name == "gpu"; });
+  auto at =
+      std::ranges::find_if(needs.gres, [](const GresNeed& need) { return need.name == "gpu"; });
   if (at == needs.gres.end()) {
     if (spec.num_tasks == 0) return failure(ErrorCode::kInvalidGres);
     at = needs.gres.insert(at, GresNeed{.name = "gpu"});
@@ -84,22 +86,27 @@ struct Group {
   size_t count = 0;
 };
 
-// Those with the most free cores near them first; in the order of the node where that is of no matter.
-std::vector<Group> groups_of(const Needs& needs, const GresNeed& need, const Room& room, const GresShares& used) {
+// Those with the most free cores near them first; in the order of the node where that is of no
+// matter.
+std::vector<Group> groups_of(const Needs& needs, const GresNeed& need, const Room& room,
+                             const GresShares& used) {
   std::vector<Group> groups;
   for (const GresKind& kind : room.gres->kinds) {
     if (!serves(kind, need)) continue;
     free_of(kind, used).units.for_each([&](size_t unit) {
       const Bitmap* cores = needs.near_free ? nullptr : room.gres->near_cores(kind.name, unit);
       auto at = std::ranges::find_if(groups, [&](const Group& g) {
-        return g.kind == &kind && (g.cores == cores || (g.cores != nullptr && cores != nullptr && *g.cores == *cores));
+        return g.kind == &kind &&
+               (g.cores == cores || (g.cores != nullptr && cores != nullptr && *g.cores == *cores));
       });
-      if (at == groups.end()) at = groups.insert(at, Group{.kind = &kind, .cores = cores, .units = {}});
+      if (at == groups.end())
+        at = groups.insert(at, Group{.kind = &kind, .cores = cores, .units = {}});
       at->units.set(unit);
     });
   }
   for (Group& group : groups) {
-    group.free_cores = group.cores == nullptr ? room.free_cores.count() : room.free_cores.count_common(*group.cores);
+    group.free_cores = group.cores == nullptr ? room.free_cores.count()
+                                              : room.free_cores.count_common(*group.cores);
     group.count = group.units.count();
   }
   std::ranges::stable_sort(groups, std::ranges::greater(), &Group::free_cores);
@@ -111,9 +118,10 @@ void add_units(const GresKind& kind, Bitmap units, GresShares& out) {
   add_shares(out, {{kind.name, kind.type, count, std::move(units), {}, kind.no_consume}});
 }
 
-// Units that are connected well with one another and with `taken`: the set that grows from each unit in turn by the best
-// connected one, and of these sets the best.
-Bitmap best_connected(const GresInventory& gres, std::string_view name, const Bitmap& units, size_t wanted, const Bitmap& taken) {
+// Units that are connected well with one another and with `taken`: the set that grows from each
+// unit in turn by the best connected one, and of these sets the best.
+Bitmap best_connected(const GresInventory& gres, std::string_view name, const Bitmap& units,
+                      size_t wanted, const Bitmap& taken) {
   Bitmap best;
   int64_t most = -1;
   const auto gain_of = [&](size_t unit, const Bitmap& with) {
@@ -144,8 +152,10 @@ Bitmap best_connected(const GresInventory& gres, std::string_view name, const Bi
   return best;
 }
 
-Bitmap choose_units(const GresInventory& gres, const Group& group, size_t wanted, const GresShares& out) {
-  if (wanted >= group.count || !gres.has_links(group.kind->name)) return group.units.take_first(wanted);
+Bitmap choose_units(const GresInventory& gres, const Group& group, size_t wanted,
+                    const GresShares& out) {
+  if (wanted >= group.count || !gres.has_links(group.kind->name))
+    return group.units.take_first(wanted);
   Bitmap taken;
   for (const GresShare& share : out) {
     if (share.name == group.kind->name) taken |= share.units;
@@ -154,7 +164,8 @@ Bitmap choose_units(const GresInventory& gres, const Group& group, size_t wanted
 }
 
 // Takes `wanted` units out of the groups: of one that has them all, else of the best first.
-uint64_t take_units(const GresInventory& gres, const std::vector<Group>& groups, uint64_t wanted, GresShares& out) {
+uint64_t take_units(const GresInventory& gres, const std::vector<Group>& groups, uint64_t wanted,
+                    GresShares& out) {
   for (const Group& group : groups) {
     if (group.count < wanted) continue;
     add_units(*group.kind, choose_units(gres, group, wanted, out), out);
@@ -169,7 +180,8 @@ uint64_t take_units(const GresInventory& gres, const std::vector<Group>& groups,
 }
 
 // So many units near each of several sockets, where the units know their cores.
-void take_by_socket(const Needs& needs, const GresNeed& need, const Room& room, const GresShares& used, GresShares& out) {
+void take_by_socket(const Needs& needs, const GresNeed& need, const Room& room,
+                    const GresShares& used, GresShares& out) {
   uint64_t left = bounded_product(need.per_socket, std::max(1U, needs.sockets));
   for (const Group& group : groups_of(needs, need, room, used)) {
     const uint64_t taken = std::min({left, need.per_socket, static_cast<uint64_t>(group.count)});
@@ -192,7 +204,8 @@ void take_parts(const GresKind& kind, const GresFree& free, uint64_t wanted, Gre
   std::vector<Part> parts;
   free.units.for_each([&](size_t unit) { parts.push_back({unit, free.parts[parts.size()]}); });
   std::ranges::stable_sort(parts, {}, &Part::left);
-  const auto enough = std::ranges::find_if(parts, [&](const Part& part) { return part.left >= wanted; });
+  const auto enough =
+      std::ranges::find_if(parts, [&](const Part& part) { return part.left >= wanted; });
   if (enough != parts.end()) parts = {*enough};
   else std::ranges::reverse(parts);
   for (const Part& part : parts) {
@@ -201,14 +214,17 @@ void take_parts(const GresKind& kind, const GresFree& free, uint64_t wanted, Gre
     wanted -= taken;
     Bitmap unit;
     unit.set(part.unit);
-    add_shares(out, {{kind.name, kind.type, taken, std::move(unit), {static_cast<uint32_t>(taken)}}});
+    add_shares(out,
+               {{kind.name, kind.type, taken, std::move(unit), {static_cast<uint32_t>(taken)}}});
   }
 }
 
-void take_need(const Needs& needs, const GresNeed& need, const Room& room, uint64_t wanted, GresShares& out) {
+void take_need(const Needs& needs, const GresNeed& need, const Room& room, uint64_t wanted,
+               GresShares& out) {
   GresShares used = used_in(room);
   add_shares(used, out);
-  if (need.per_socket > 0 && need.per_node == 0) return take_by_socket(needs, need, room, used, out);
+  if (need.per_socket > 0 && need.per_node == 0)
+    return take_by_socket(needs, need, room, used, out);
   for (const GresKind& kind : room.gres->kinds) {  // those that are only counted, or parts
     if (wanted == 0 || !serves(kind, need) || (kind.units.any() && kind.parts.empty())) continue;
     const GresFree free = free_of(kind, used);
@@ -221,16 +237,21 @@ void take_need(const Needs& needs, const GresNeed& need, const Room& room, uint6
   if (wanted > 0) take_units(*room.gres, groups_of(needs, need, room, used), wanted, out);
 }
 
-// Groups whose cores are known and free, of units that have to be beside cores of the job. Empty: there is no such rule for
-// this need.
-std::vector<Group> bound_groups(const Needs& needs, const GresNeed& need, const Room& room, const GresShares& used) {
-  if (!needs.near_only || (need.per_socket > 0 && need.per_node == 0) || is_shared_gres(need.name.view())) return {};
+// Groups whose cores are known and free, of units that have to be beside cores of the job. Empty:
+// there is no such rule for this need.
+std::vector<Group> bound_groups(const Needs& needs, const GresNeed& need, const Room& room,
+                                const GresShares& used) {
+  if (!needs.near_only || (need.per_socket > 0 && need.per_node == 0) ||
+      is_shared_gres(need.name.view()))
+    return {};
   std::vector<Group> groups = groups_of(needs, need, room, used);
-  if (std::ranges::any_of(groups, [](const Group& group) { return group.cores == nullptr; })) return {};
+  if (std::ranges::any_of(groups, [](const Group& group) { return group.cores == nullptr; }))
+    return {};
   return groups;
 }
 
-size_t cores_near(const Room& room, const std::vector<Group>& groups, const std::vector<size_t>& chosen) {
+size_t cores_near(const Room& room, const std::vector<Group>& groups,
+                  const std::vector<size_t>& chosen) {
   Bitmap near;
   for (const size_t at : chosen) near |= *groups[at].cores;
   return room.free_cores.count_common(near);
@@ -248,7 +269,8 @@ size_t least_groups(const std::vector<Group>& groups, uint64_t wanted) {
 }
 
 // Of as few groups as have so many units those with the most cores beside them.
-std::vector<size_t> fewest_groups(const Room& room, const std::vector<Group>& all, uint64_t wanted) {
+std::vector<size_t> fewest_groups(const Room& room, const std::vector<Group>& all,
+                                  uint64_t wanted) {
   constexpr size_t kMostGroups = 12;  // of a node's sockets or parts of them
   std::vector<Group> groups = all;
   for (Group& group : groups) group.count = group.free_cores == 0 ? 0 : group.count;
@@ -271,8 +293,8 @@ std::vector<size_t> fewest_groups(const Room& room, const std::vector<Group>& al
 }
 
 // A unit of each group in turn.
-void spread_units(const GresInventory& gres, const std::vector<Group>& groups, const std::vector<size_t>& chosen, uint64_t wanted,
-                  GresShares& out) {
+void spread_units(const GresInventory& gres, const std::vector<Group>& groups,
+                  const std::vector<size_t>& chosen, uint64_t wanted, GresShares& out) {
   std::vector<uint64_t> each(chosen.size());
   while (wanted > 0) {
     for (size_t i = 0; i < chosen.size() && wanted > 0; ++i) {
@@ -287,8 +309,10 @@ void spread_units(const GresInventory& gres, const std::vector<Group>& groups, c
   }
 }
 
-// The cores near which a job may have `wanted` units; nothing when it has fewer cores than sockets with enough of them.
-Bitmap bound_cores(const Needs& needs, const GresNeed& need, const Room& room, uint64_t wanted, const Capacity& most) {
+// The cores near which a job may have `wanted` units; nothing when it has fewer cores than sockets
+// with enough of them.
+Bitmap bound_cores(const Needs& needs, const GresNeed& need, const Room& room, uint64_t wanted,
+                   const Capacity& most) {
   const std::vector<Group> groups = bound_groups(needs, need, room, used_in(room));
   const uint32_t threads = std::max(1U, cpus_of_core(*room.config));
   uint32_t cpus = most.cpus;
@@ -307,13 +331,15 @@ Bitmap bound_cores(const Needs& needs, const GresNeed& need, const Room& room, u
 
 }  // namespace
 
-Status add_gres_items(std::string_view list, uint64_t GresNeed::* member, std::vector<GresNeed>& needs) {
+Status add_gres_items(std::string_view list, uint64_t GresNeed::*member,
+                      std::vector<GresNeed>& needs) {
   const auto items = gres_items(list);
   if (!items) return failure(ErrorCode::kInvalidGres);
   for (const GresItem& item : *items) {
     if (item.count == 0) continue;
-    auto at = std::ranges::find_if(
-        needs, [&](const GresNeed& need) { return need.name == item.name && need.type == item.type; });
+    auto at = std::ranges::find_if(needs, [&](const GresNeed& need) {
+      return need.name == item.name && need.type == item.type;
+    });
     if (at == needs.end()) at = needs.insert(at, GresNeed{.name = item.name, .type = item.type});
     (*at).*member = item.count;
   }
@@ -321,8 +347,9 @@ Status add_gres_items(std::string_view list, uint64_t GresNeed::* member, std::v
 }
 
 Status set_gres(const JobSpec& spec, Needs& needs) {
-  const bool any = !spec.gres.empty() || !spec.tres_per_job.empty() || !spec.tres_per_socket.empty() ||
-                   !spec.tres_per_task.empty() || spec.ntasks_per_gpu > 0;
+  const bool any = !spec.gres.empty() || !spec.tres_per_job.empty() ||
+                   !spec.tres_per_socket.empty() || !spec.tres_per_task.empty() ||
+                   spec.ntasks_per_gpu > 0;
   if (!any) return {};
   const std::pair<std::string_view, uint64_t GresNeed::*> texts[] = {
       {spec.gres.view(), &GresNeed::per_node},
@@ -334,12 +361,15 @@ Status set_gres(const JobSpec& spec, Needs& needs) {
     if (mixes_types(needs.gres)) return failure(ErrorCode::kGresTypes);
   }
   if (Status ok = set_tasks_per_gpu(spec, needs); !ok) return ok;
-  for (const GresNeed& need : needs.gres) {  // --gpus-per-node with --gpus-per-task: so many tasks a node
+  for (const GresNeed& need : needs.gres) {
+    // --gpus-per-node with --gpus-per-task: so many tasks a node
     if (need.per_node == 0 || need.per_task == 0) continue;
     const uint64_t each = need.per_node / need.per_task;
     const bool fixed = spec.num_tasks > 0 && spec.min_nodes > 0 && spec.min_nodes == spec.max_nodes;
-    if (fixed && spec.num_tasks != bounded_product(each, uint64_t{spec.min_nodes})) return failure(ErrorCode::kNodesNotAvailable);
-    needs.max_tasks_per_node = std::min(needs.max_tasks_per_node, static_cast<uint32_t>(std::clamp<uint64_t>(each, 1, UINT32_MAX)));
+    if (fixed && spec.num_tasks != bounded_product(each, uint64_t{spec.min_nodes}))
+      return failure(ErrorCode::kNodesNotAvailable);
+    needs.max_tasks_per_node = std::min(
+        needs.max_tasks_per_node, static_cast<uint32_t>(std::clamp<uint64_t>(each, 1, UINT32_MAX)));
   }
   needs.near_only = spec.gres_flags.view().find("enforce-binding") != std::string_view::npos;
   needs.near_free = spec.gres_flags.view().find("disable-binding") != std::string_view::npos;
@@ -373,7 +403,8 @@ Status complete_gres(JobSpec& spec) {
   uint64_t all = gpus(*in_job);
   if (all == 0) all = bounded_product(gpus(*on_node), std::max(1U, spec.min_nodes));
   const bool named = all > 0 || !of_task->empty();
-  if (!named && spec.min_nodes == spec.max_nodes) all = spec.min_nodes;  // so many nodes: a GPU of each
+  // so many nodes: a GPU of each
+  if (!named && spec.min_nodes == spec.max_nodes) all = spec.min_nodes;
   uint64_t tasks = bounded_product(all, spec.ntasks_per_gpu);
   if (spec.ntasks_per_gpu == 0 && gpus(*of_task) > 0) tasks = all / gpus(*of_task);
   if (tasks > UINT32_MAX / 2) return failure(ErrorCode::kInvalidGres);
@@ -419,18 +450,21 @@ bool limit_by_gres(const Needs& needs, const Room& room, Capacity& most) {
   return most.tasks > 0 && most.cpus >= needs.min_cpus_per_node;
 }
 
-std::vector<uint64_t> gres_counts(const Needs& needs, uint32_t tasks, std::span<const uint64_t> dealt) {
+std::vector<uint64_t> gres_counts(const Needs& needs, uint32_t tasks,
+                                  std::span<const uint64_t> dealt) {
   std::vector<uint64_t> counts;
   for (size_t i = 0; i < needs.gres.size(); ++i) {
     const GresNeed& need = needs.gres[i];
-    counts.push_back(need.is_dealt() ? (i < dealt.size() ? dealt[i] : 0) : count_on_node(need, needs.sockets, tasks));
+    counts.push_back(need.is_dealt() ? (i < dealt.size() ? dealt[i] : 0)
+                                     : count_on_node(need, needs.sockets, tasks));
   }
   return counts;
 }
 
 uint64_t gpus_in(const Needs& needs, std::span<const uint64_t> counts) {
   uint64_t sum = 0;
-  for (size_t i = 0; i < counts.size(); ++i) sum = bounded_sum(sum, needs.gres[i].name == "gpu" ? counts[i] : 0);
+  for (size_t i = 0; i < counts.size(); ++i)
+    sum = bounded_sum(sum, needs.gres[i].name == "gpu" ? counts[i] : 0);
   return sum;
 }
 
@@ -442,8 +476,8 @@ GresShares choose_gres(const Needs& needs, const Room& room, std::span<const uin
   return out;
 }
 
-std::optional<GresShares> choose_gres_near(const Needs& needs, const Room& room, std::span<const uint64_t> counts,
-                                           uint32_t cores) {
+std::optional<GresShares> choose_gres_near(const Needs& needs, const Room& room,
+                                           std::span<const uint64_t> counts, uint32_t cores) {
   GresShares out;
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
@@ -456,7 +490,8 @@ std::optional<GresShares> choose_gres_near(const Needs& needs, const Room& room,
     }
     const size_t ever = least_groups(bound_groups(needs, needs.gres[i], room, {}), counts[i]);
     const std::vector<size_t> chosen = fewest_groups(room, groups, counts[i]);
-    const bool reach = chosen.size() <= std::max<size_t>(cores, ever) && cores_near(room, groups, chosen) >= cores;
+    const bool reach =
+        chosen.size() <= std::max<size_t>(cores, ever) && cores_near(room, groups, chosen) >= cores;
     if (chosen.empty() || !reach) return std::nullopt;
     spread_units(*room.gres, groups, chosen, counts[i], out);
   }
@@ -527,7 +562,8 @@ Bitmap cores_near(const Room& room, const GresShares& shares) {
 std::vector<uint64_t> free_counts(const Room& room) {
   std::vector<uint64_t> counts;
   if (room.gres == nullptr) return counts;
-  for (const GresKind& kind : room.gres->kinds) counts.push_back(free_of(kind, used_in(room)).count);
+  for (const GresKind& kind : room.gres->kinds)
+    counts.push_back(free_of(kind, used_in(room)).count);
   return counts;
 }
 

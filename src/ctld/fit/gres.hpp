@@ -1,5 +1,5 @@
-// Generic resources in placement: what a job needs of them, how far a node's free ones go, and which
-// units and cores a job gets. A job without any pays for one look at an empty vector.
+// Generic resources in placement: what a job needs of them, how far a node's free ones go, and
+// which units and cores a job gets. A job without any pays for one look at an empty vector.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Needs;
 struct Room;
 struct Capacity;
 
-// Of one name and type. How many a node gives: per_node, else by its sockets or tasks, else a part of
-// per_job.
+// Of one name and type. How many a node gives: per_node, else by its sockets or tasks, else a part
+// of per_job.
 struct GresNeed {
   SharedText name;
   SharedText type;  // empty: any
@@ -34,12 +34,16 @@ struct GresNeed {
   }
 };
 
-// Sets `member` of each need that a list of items names; those that are new are added. kInvalidGres.
-[[nodiscard]] Status add_gres_items(std::string_view list, uint64_t GresNeed::* member, std::vector<GresNeed>& needs);
+// Sets `member` of each need that a list of items names; those that are new are added.
+// kInvalidGres.
+[[nodiscard]] Status add_gres_items(std::string_view list, uint64_t GresNeed::*member,
+                                    std::vector<GresNeed>& needs);
 
-// Fills in what the spec says of generic resources. kInvalidGres, kGresTypes: it cannot be meant so.
+// Fills in what the spec says of generic resources. kInvalidGres, kGresTypes: it cannot be meant
+// so.
 [[nodiscard]] Status set_gres(const JobSpec& spec, Needs& needs);
-// The number of tasks follows from --gpus with --ntasks-per-gpu or --gpus-per-task. Errors as above.
+// The number of tasks follows from --gpus with --ntasks-per-gpu or --gpus-per-task. Errors as
+// above.
 [[nodiscard]] Status complete_gres(JobSpec& spec);
 
 // Lowers tasks and CPUs to what the room's generic resources allow; false: it cannot serve.
@@ -51,7 +55,8 @@ struct GresNeed {
                                                 std::span<const uint64_t> dealt);
 [[nodiscard]] uint64_t gpus_in(const Needs& needs, std::span<const uint64_t> counts);
 // Which units, near free cores if possible. `counts` is what limit_by_gres() allowed.
-[[nodiscard]] GresShares choose_gres(const Needs& needs, const Room& room, std::span<const uint64_t> counts);
+[[nodiscard]] GresShares choose_gres(const Needs& needs, const Room& room,
+                                     std::span<const uint64_t> counts);
 // The room's free cores that are near the units; all of them where nothing is said of that.
 [[nodiscard]] Bitmap cores_near(const Room& room, const GresShares& shares);
 

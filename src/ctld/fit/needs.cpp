@@ -16,7 +16,9 @@ namespace {
 constexpr uint32_t kMostNodes = 1U << 20;
 
 // Of any two numbers a user may give.
-uint32_t at_most_32_bits(uint64_t number) { return static_cast<uint32_t>(std::min<uint64_t>(number, UINT32_MAX)); }
+uint32_t at_most_32_bits(uint64_t number) {
+  return static_cast<uint32_t>(std::min<uint64_t>(number, UINT32_MAX));
+}
 
 // "CR_CPU_MEMORY" names two resources; which of them is processors?
 bool selects(const ClusterConfig& config, std::string_view resource) {
@@ -26,7 +28,8 @@ bool selects(const ClusterConfig& config, std::string_view resource) {
   });
 }
 
-// Whether it says how many nodes it has. A list of nodes alone does not: others are added where those are not enough.
+// Whether it says how many nodes it has. A list of nodes alone does not: others are added where
+// those are not enough.
 bool asks_for_nodes(const JobSpec& spec) {
   return spec.min_nodes > 0 && (spec.max_nodes > 0 || spec.required_nodes.empty());
 }
@@ -47,7 +50,8 @@ void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& ne
   if (spec.num_tasks > 0) {
     needs.tasks = spec.num_tasks;
     if (spec.ntasks_per_node > 0) needs.max_tasks_per_node = spec.ntasks_per_node;
-    // As Slurm 22.05 does: each node has CPUs for as many tasks, though the last of them may run fewer.
+    // As Slurm 22.05 does: each node has CPUs for as many tasks, though the last of them may run
+    // fewer.
     if (spec.num_tasks > 1 && !spec.overcommit) needs.tasks_per_node = spec.ntasks_per_node;
     if (!spec.overcommit) needs.min_nodes = std::min(needs.min_nodes, needs.tasks);
   } else {
@@ -65,11 +69,14 @@ void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& ne
   needs.cpus_per_task = spec.overcommit ? 0 : std::max(1U, spec.cpus_per_task);
 }
 
-// NumCPUs= of an update may be less than all tasks want: then as many of them are placed as it is enough for.
+// NumCPUs= of an update may be less than all tasks want: then as many of them are placed as it is
+// enough for.
 void limit_tasks(const JobSpec& spec, Needs& needs) {
-  const bool in_tasks = std::ranges::any_of(needs.gres, [](const GresNeed& need) { return need.per_task > 0; });
+  const bool in_tasks =
+      std::ranges::any_of(needs.gres, [](const GresNeed& need) { return need.per_task > 0; });
   if (spec.min_cpus == 0 || !needs.tasks_given || needs.cpus_per_task == 0 || in_tasks) return;
-  needs.tasks = std::min(needs.tasks, std::max({1U, needs.min_nodes, spec.min_cpus / needs.cpus_per_task}));
+  needs.tasks =
+      std::min(needs.tasks, std::max({1U, needs.min_nodes, spec.min_cpus / needs.cpus_per_task}));
 }
 
 bool asks_for_gpus(const Needs& needs) {
@@ -80,9 +87,7 @@ uint64_t most_memory_per_cpu(const PartitionConfig& partition, const ClusterConf
   return partition.max_mem_per_cpu_mib.value_or(config.max_mem_per_cpu_mib);
 }
 
-Status set_memory(const JobSpec& spec,
-                  const PartitionConfig& p,
-                  const ClusterConfig& c,
+Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterConfig& c,
                   Needs& needs) {
   switch (spec.memory_kind) {
     case MemoryKind::kPerNode:
@@ -90,18 +95,19 @@ Status set_memory(const JobSpec& spec,
       needs.memory_per_node_mib = spec.memory_mib;
       break;
     case MemoryKind::kPerCpu:
-      needs.all_memory = spec.memory_mib == 0;  // of a job that was queued before this was read at submission
+      // of a job that was queued before this was read at submission
+      needs.all_memory = spec.memory_mib == 0;
       needs.memory_per_cpu_mib = spec.memory_mib;
       break;
-    case MemoryKind::kPerGpu:
-      needs.memory_per_gpu_mib = spec.memory_mib;
-      break;
+    case MemoryKind::kPerGpu: needs.memory_per_gpu_mib = spec.memory_mib; break;
     default:
       const DefaultMemory usual = default_memory(p, c);
-      needs.memory_per_gpu_mib = asks_for_gpus(needs) ? p.def_mem_per_gpu_mib.value_or(c.def_mem_per_gpu_mib) : 0;
+      needs.memory_per_gpu_mib =
+          asks_for_gpus(needs) ? p.def_mem_per_gpu_mib.value_or(c.def_mem_per_gpu_mib) : 0;
       if (needs.memory_per_gpu_mib > 0) break;
       needs.all_memory = usual.kind == MemoryKind::kDefault;
-      (usual.kind == MemoryKind::kPerCpu ? needs.memory_per_cpu_mib : needs.memory_per_node_mib) = usual.mib;
+      (usual.kind == MemoryKind::kPerCpu ? needs.memory_per_cpu_mib : needs.memory_per_node_mib) =
+          usual.mib;
   }
   const uint64_t most_node = p.max_mem_per_node_mib.value_or(c.max_mem_per_node_mib);
   if (most_node > 0 && needs.memory_per_node_mib > most_node) {
@@ -110,7 +116,8 @@ Status set_memory(const JobSpec& spec,
   const uint64_t most_cpu = most_memory_per_cpu(p, c);
   if (most_cpu > 0 && needs.memory_per_cpu_mib > most_cpu) {
     // Slurm raises the CPUs of a task until the memory of each stays under the limit
-    const uint64_t factor = at_most_32_bits(rounded_up_quotient(needs.memory_per_cpu_mib, most_cpu));
+    const uint64_t factor =
+        at_most_32_bits(rounded_up_quotient(needs.memory_per_cpu_mib, most_cpu));
     needs.memory_per_cpu_mib = rounded_up_quotient(needs.memory_per_cpu_mib, factor);
     needs.cpus_per_task = at_most_32_bits(std::max(1U, needs.cpus_per_task) * factor);
   }
@@ -123,35 +130,33 @@ auto demand_of(const JobSpec& s) {
                   s.min_cpus_per_node, s.ntasks_per_node, s.ntasks_per_socket, s.ntasks_per_core,
                   s.sockets_per_node, s.cores_per_socket, s.threads_per_core, s.memory_kind,
                   s.memory_mib, s.tmp_disk_mib, s.overcommit, s.contiguous, s.use_min_nodes,
-                  s.spread, s.sharing, s.reboot, s.constraint, s.delay_boot_seconds, s.prefer, s.switches, s.distribution,
-                  s.required_nodes, s.excluded_nodes,
-                  s.gres, s.tres_per_job, s.tres_per_socket, s.tres_per_task, s.gres_flags,
-                  s.cpus_per_gpu, s.ntasks_per_gpu, s.core_spec, s.thread_spec);
+                  s.spread, s.sharing, s.reboot, s.constraint, s.delay_boot_seconds, s.prefer,
+                  s.switches, s.distribution, s.required_nodes, s.excluded_nodes, s.gres,
+                  s.tres_per_job, s.tres_per_socket, s.tres_per_task, s.gres_flags, s.cpus_per_gpu,
+                  s.ntasks_per_gpu, s.core_spec, s.thread_spec);
 }
 
 }  // namespace
 
 bool Rules::fills_sockets(std::string_view distribution) const {
   if (fill_sockets || unit == Unit::kCpu) return true;
-  return !distribution.empty() && distribution_of(distribution, DistributionLevel::kSockets) == "block";
+  return !distribution.empty() &&
+         distribution_of(distribution, DistributionLevel::kSockets) == "block";
 }
 
 Rules rules_of(const ClusterConfig& config) {
   Rules rules;
-  if (iequals(config.select_type, "select/linear"))
-    rules.unit = Unit::kNode;
-  else if (selects(config, "SOCKET"))
-    rules.unit = Unit::kSocket;
-  else
-    rules.unit = selects(config, "CPU") ? Unit::kCpu : Unit::kCore;
+  if (iequals(config.select_type, "select/linear")) rules.unit = Unit::kNode;
+  else if (selects(config, "SOCKET")) rules.unit = Unit::kSocket;
+  else rules.unit = selects(config, "CPU") ? Unit::kCpu : Unit::kCore;
   rules.uses_memory = selects(config, "MEMORY");
   rules.least_loaded = selects(config, "LLN");
   rules.fill_sockets = selects(config, "CORE_DEFAULT_DIST_BLOCK");
   rules.one_task_per_core = selects(config, "ONE_TASK_PER_CORE");
   rules.pack_nodes = selects(config, "PACK_NODES");
-  rules.near_gres_only = std::ranges::any_of(config.select_type_parameters, [](const std::string& parameter) {
-    return iequals(parameter, "ENFORCE_BINDING_GRES");
-  });
+  rules.near_gres_only = std::ranges::any_of(
+      config.select_type_parameters,
+      [](const std::string& parameter) { return iequals(parameter, "ENFORCE_BINDING_GRES"); });
   return rules;
 }
 
@@ -164,10 +169,11 @@ DefaultMemory default_memory(const PartitionConfig& p, const ClusterConfig& c) {
   return {};
 }
 
-bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config,
-                          uint64_t node_mib) {
+bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition,
+                          const ClusterConfig& config, uint64_t node_mib) {
   const uint64_t most = partition.max_mem_per_node_mib.value_or(config.max_mem_per_node_mib);
-  const bool says = spec.memory_kind == MemoryKind::kPerNode || spec.memory_kind == MemoryKind::kPerCpu;
+  const bool says =
+      spec.memory_kind == MemoryKind::kPerNode || spec.memory_kind == MemoryKind::kPerCpu;
   uint64_t asked = says ? spec.memory_mib : 0;  // a node gives one CPU at least
   if (says && spec.memory_mib == 0) asked = node_mib;
   if (spec.memory_kind == MemoryKind::kDefault) {
@@ -184,22 +190,21 @@ uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
   return at_most_32_bits(rounded_up_quotient(spec.memory_mib, most));
 }
 
-Result<Needs> needs_of(const JobSpec& spec,
-                       const PartitionConfig& partition,
+Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
                        const ClusterConfig& config) {
   return needs_of(spec, partition, config, rules_of(config));
 }
 
-Result<Needs> needs_of(const JobSpec& spec,
-                       const PartitionConfig& partition,
-                       const ClusterConfig& config,
-                       const Rules& rules) {
+Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
+                       const ClusterConfig& config, const Rules& rules) {
   Needs needs;
   set_counts(spec, partition, needs);
   if (auto ok = set_gres(spec, needs); !ok) return tl::unexpected(ok.error());
-  needs.near_only = !needs.near_free && (needs.near_only || (rules.near_gres_only && !needs.gres.empty()));
+  needs.near_only =
+      !needs.near_free && (needs.near_only || (rules.near_gres_only && !needs.gres.empty()));
   if (needs.cpus_per_gpu == 0 && asks_for_gpus(needs)) {
-    needs.cpus_per_gpu = static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));
+    needs.cpus_per_gpu =
+        static_cast<uint32_t>(partition.def_cpu_per_gpu.value_or(config.def_cpu_per_gpu));
   }
   if (needs.min_nodes > needs.max_nodes) {
     // -N2 -n4 --ntasks-per-node=1: as many tasks do not go on so few nodes
@@ -219,12 +224,15 @@ Result<Needs> needs_of(const JobSpec& spec,
   needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
                                       bounded_product(needs.tasks_per_node, needs.cpus_per_task),
                                       cpus_for_memory(spec, partition, config)});
-  needs.min_cpus = std::max({spec.min_cpus, bounded_product(needs.tasks, needs.cpus_per_task), needs.min_nodes});
+  needs.min_cpus =
+      std::max({spec.min_cpus, bounded_product(needs.tasks, needs.cpus_per_task), needs.min_nodes});
   needs.sockets = spec.sockets_per_node;
   needs.cores_per_socket = spec.cores_per_socket;
   needs.threads_per_core = spec.threads_per_core;
   needs.tasks_per_socket = spec.ntasks_per_socket;
-  needs.tasks_per_core = spec.ntasks_per_core == 0 && rules.one_task_per_core && !spec.overcommit ? 1 : spec.ntasks_per_core;
+  needs.tasks_per_core = spec.ntasks_per_core == 0 && rules.one_task_per_core && !spec.overcommit
+                             ? 1
+                             : spec.ntasks_per_core;
   needs.tmp_disk_mib = spec.tmp_disk_mib;
   needs.uid = spec.uid;
   needs.one_user = spec.sharing == Sharing::kUser || partition.exclusive == ExclusiveMode::kUser;

@@ -29,7 +29,8 @@ struct Rules {
   bool fill_sockets = false;  // CR_CORE_DEFAULT_DIST_BLOCK: cores of one socket before the next
   bool one_task_per_core = false;  // CR_ONE_TASK_PER_CORE: where --ntasks-per-core is not given
   bool pack_nodes = false;         // CR_PACK_NODES: steps fill a node before the next
-  bool near_gres_only = false;     // ENFORCE_BINDING_GRES: --gres-flags=enforce-binding for all jobs
+  // ENFORCE_BINDING_GRES: --gres-flags=enforce-binding for all jobs
+  bool near_gres_only = false;
   // Whether cores of one socket are taken before the next, with this --distribution.
   [[nodiscard]] bool fills_sockets(std::string_view distribution) const;
 };
@@ -38,7 +39,8 @@ struct Rules {
 struct Needs {
   uint32_t min_nodes = 1;
   uint32_t max_nodes = UINT32_MAX;
-  IndexSet node_counts;        // the sizes that are wanted, where not all of the range are; else empty
+  // the sizes that are wanted, where not all of the range are; else empty
+  IndexSet node_counts;
   bool as_many_nodes = false;  // --nodes was given: then as many nodes as allowed are used
   uint32_t tasks = 1;          // in all
   bool tasks_given = false;
@@ -46,7 +48,8 @@ struct Needs {
   uint32_t tasks_per_node = 0;               // each node has what so many tasks take; 0: free
   uint32_t max_tasks_per_node = UINT32_MAX;  // --ntasks-per-node beside --ntasks
   uint32_t min_cpus_per_node = 1;
-  uint32_t max_cpus_per_node = UINT32_MAX;     // the partition's, for all of its jobs on a node together; not of whole nodes
+  // the partition's, for all of its jobs on a node together; not of whole nodes
+  uint32_t max_cpus_per_node = UINT32_MAX;
   uint32_t max_cpus_per_socket = UINT32_MAX;   // the same of each socket
   uint32_t min_cpus = 1;                       // least CPUs in all
   uint32_t sockets = 0, cores_per_socket = 0;  // least; 0: any
@@ -61,14 +64,17 @@ struct Needs {
   bool all_memory = false;  // --mem=0
   uint64_t tmp_disk_mib = 0;
   FeatureExpression features;
-  bool may_change = false;  // idle nodes may be given features that they do not have now (helpers.conf)
+  // idle nodes may be given features that they do not have now (helpers.conf)
+  bool may_change = false;
   uint32_t uid = 0;
   bool one_user = false;  // only beside jobs of the same user, and no others beside it
   bool fill_sockets = false;
   std::vector<GresNeed> gres;
-  bool near_only = false;           // cores have to be near the units (--gres-flags=enforce-binding)
-  bool near_free = false;           // cores and units are chosen apart (--gres-flags=disable-binding)
-  uint32_t cpus_per_gpu = 0;        // least CPUs on a node for each of its GPUs
+  // cores have to be near the units (--gres-flags=enforce-binding)
+  bool near_only = false;
+  // cores and units are chosen apart (--gres-flags=disable-binding)
+  bool near_free = false;
+  uint32_t cpus_per_gpu = 0;  // least CPUs on a node for each of its GPUs
   uint64_t memory_per_gpu_mib = 0;
 };
 
@@ -77,25 +83,25 @@ struct DefaultMemory {
   MemoryKind kind = MemoryKind::kDefault;
   uint64_t mib = 0;
 };
-[[nodiscard]] DefaultMemory default_memory(const PartitionConfig& partition, const ClusterConfig& config);
+[[nodiscard]] DefaultMemory default_memory(const PartitionConfig& partition,
+                                           const ClusterConfig& config);
 
-// CPUs on each node that --mem takes where MaxMemPerCPU bounds the memory of a CPU; 0: no such bound.
+// CPUs on each node that --mem takes where MaxMemPerCPU bounds the memory of a CPU; 0: no such
+// bound.
 [[nodiscard]] uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
                                        const ClusterConfig& config);
 
-// Whether the job asks for more memory of a node than jobs of the partition may have, or gets it by default: MaxMemPerNode.
-// Who asks for all of a node asks for `node_mib`, what the largest node of the partition has.
-[[nodiscard]] bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition, const ClusterConfig& config,
-                                        uint64_t node_mib);
+// Whether the job asks for more memory of a node than jobs of the partition may have, or gets it by
+// default: MaxMemPerNode. Who asks for all of a node asks for `node_mib`, what the largest node of
+// the partition has.
+[[nodiscard]] bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition,
+                                        const ClusterConfig& config, uint64_t node_mib);
 
 // Errors: kInvalidFeature, kInvalidMemory, kTooManyNodes, and those of set_gres().
-[[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,
-                                     const PartitionConfig& partition,
+[[nodiscard]] Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
                                      const ClusterConfig& config);
-[[nodiscard]] Result<Needs> needs_of(const JobSpec& spec,
-                                     const PartitionConfig& partition,
-                                     const ClusterConfig& config,
-                                     const Rules& rules);
+[[nodiscard]] Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
+                                     const ClusterConfig& config, const Rules& rules);
 
 // Whether two specs ask for the same of the nodes: all that needs_of() reads and the node lists. A
 // placement that fails for one fails for the other. Specs that are the same hash the same.

@@ -44,8 +44,10 @@ Bitmap take_sockets(const Bitmap& free, uint32_t wanted, uint32_t cores_per_sock
   return taken;
 }
 
-// The cores of a task stay on one socket, the first that has room for it. What fits on none is taken in turn from each.
-Bitmap take_by_task(const Needs& needs, const Bitmap& free, uint32_t wanted, const NodeConfig& config) {
+// The cores of a task stay on one socket, the first that has room for it. What fits on none is
+// taken in turn from each.
+Bitmap take_by_task(const Needs& needs, const Bitmap& free, uint32_t wanted,
+                    const NodeConfig& config) {
   const uint32_t each = rounded_up_quotient(needs.cpus_per_task, used_threads(needs, config));
   const uint32_t most = needs.tasks_per_socket > 0 ? needs.tasks_per_socket : UINT32_MAX;
   const uint32_t per_socket = config.cores_per_socket;
@@ -55,7 +57,8 @@ Bitmap take_by_task(const Needs& needs, const Bitmap& free, uint32_t wanted, con
     Bitmap socket;
     socket.set_range(size_t{s} * per_socket, size_t{s + 1} * per_socket);
     socket &= free;
-    const uint32_t tasks = std::min(most, std::min(static_cast<uint32_t>(socket.count()), wanted) / each);
+    const uint32_t tasks =
+        std::min(most, std::min(static_cast<uint32_t>(socket.count()), wanted) / each);
     taken |= socket.take_first(size_t{tasks} * each);
     wanted -= tasks * each;
   }
@@ -68,7 +71,8 @@ Bitmap take_by_task(const Needs& needs, const Bitmap& free, uint32_t wanted, con
 Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit unit) {
   const uint32_t per_socket = std::max(1U, room.config->cores_per_socket);
   if (unit == Unit::kSocket) return take_sockets(room.free_cores, cores, per_socket);
-  if (needs.fill_sockets || needs.cpus_per_task < 2) return take_cores(room.free_cores, cores, *room.config, needs.fill_sockets);
+  if (needs.fill_sockets || needs.cpus_per_task < 2)
+    return take_cores(room.free_cores, cores, *room.config, needs.fill_sockets);
   return take_by_task(needs, room.free_cores, cores, *room.config);
 }
 
@@ -80,7 +84,8 @@ struct Portion {
 };
 
 // Cores near the units of the job where there are enough of them, or where they have to be.
-Bitmap choose_cores_near(const Needs& needs, const Room& room, uint32_t cores, const GresShares& gres, Unit unit) {
+Bitmap choose_cores_near(const Needs& needs, const Room& room, uint32_t cores,
+                         const GresShares& gres, Unit unit) {
   Bitmap near = cores_near(room, gres);
   const size_t count = near.count();
   if (needs.near_only && unit != Unit::kSocket) {
@@ -97,7 +102,8 @@ Bitmap choose_cores_near(const Needs& needs, const Room& room, uint32_t cores, c
   return near;
 }
 
-// Whether the job sees another room than others do: with its own --core-spec, or within the bounds of its partition.
+// Whether the job sees another room than others do: with its own --core-spec, or within the bounds
+// of its partition.
 bool has_own_view(const Needs& needs, const Room& room) {
   const bool own_share = needs.system.given() && room.jobs == 0 && room.free_cpus > 0;
   return own_share || needs.max_cpus_per_socket != UINT32_MAX;
@@ -111,14 +117,16 @@ Room own_view(const Needs& needs, const Room& room) {
 }
 
 // Nothing where the units cannot be beside cores as they have to.
-std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
+std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room,
+                                          const Portion& portion, Unit unit) {
   NodeAllocation a;
   a.node = room.node;
   const uint32_t tasks = portion.tasks;
   uint32_t cpus = portion.cpus;
   const uint32_t threads = used_threads(needs, *room.config);
   uint32_t wanted = (cpus + threads - 1) / threads;  // cores
-  if (needs.tasks_per_core > 0) wanted = std::max(wanted, rounded_up_quotient(tasks, needs.tasks_per_core));
+  if (needs.tasks_per_core > 0)
+    wanted = std::max(wanted, rounded_up_quotient(tasks, needs.tasks_per_core));
   if (needs.whole_nodes && room.gres != nullptr) {
     a.gres = all_of(*room.gres);
   } else if (!needs.gres.empty() && needs.near_only) {
@@ -137,28 +145,28 @@ std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room, 
   if (needs.whole_nodes) {
     a.cores = room.free_cores;
   } else {
-    a.cores = a.gres.empty() || needs.near_free ? choose_cores(needs, room, wanted, unit)
-                                                : choose_cores_near(needs, room, wanted, a.gres, unit);
+    a.cores = a.gres.empty() || needs.near_free
+                  ? choose_cores(needs, room, wanted, unit)
+                  : choose_cores_near(needs, room, wanted, a.gres, unit);
   }
   const auto cores = static_cast<uint32_t>(a.cores.count());
   a.cpus = unit == Unit::kCpu && !needs.whole_nodes ? std::min(cpus, cores * all_threads)
                                                     : cores * all_threads;
   if (!needs.uses_memory) return a;
   const uint64_t charged = unit == Unit::kCpu && !needs.whole_nodes ? a.cpus : cores * threads;
-  if (needs.all_memory)
-    a.memory_mib = room.free_memory_mib;
+  if (needs.all_memory) a.memory_mib = room.free_memory_mib;
   else if (needs.memory_per_gpu_mib > 0)
-    a.memory_mib = bounded_product(needs.memory_per_gpu_mib,
-                                   needs.whole_nodes ? count_of(a.gres, "gpu") : gpus_in(needs, portion.gres));
-  else if (needs.memory_per_cpu_mib > 0)
-    a.memory_mib = needs.memory_per_cpu_mib * charged;
-  else
-    a.memory_mib = needs.memory_per_node_mib;
+    a.memory_mib =
+        bounded_product(needs.memory_per_gpu_mib,
+                        needs.whole_nodes ? count_of(a.gres, "gpu") : gpus_in(needs, portion.gres));
+  else if (needs.memory_per_cpu_mib > 0) a.memory_mib = needs.memory_per_cpu_mib * charged;
+  else a.memory_mib = needs.memory_per_node_mib;
   return a;
 }
 
 // Nothing where whole sockets, or cores with few tasks each, come with more memory than is free.
-std::optional<NodeAllocation> allocate(const Needs& needs, const Room& room, const Portion& portion, Unit unit) {
+std::optional<NodeAllocation> allocate(const Needs& needs, const Room& room, const Portion& portion,
+                                       Unit unit) {
   auto made = has_own_view(needs, room) ? allocate_in(needs, own_view(needs, room), portion, unit)
                                         : allocate_in(needs, room, portion, unit);
   if (made && made->memory_mib > room.free_memory_mib) return std::nullopt;
@@ -203,7 +211,8 @@ struct Sum {
   [[nodiscard]] bool is_enough(const Needs& needs) const {
     if (tasks < needs.tasks || cpus < needs.min_cpus) return false;
     for (size_t i = 0; i < needs.gres.size(); ++i) {
-      if (needs.gres[i].is_dealt() && (i >= dealt.size() || dealt[i] < needs.gres[i].per_job)) return false;
+      if (needs.gres[i].is_dealt() && (i >= dealt.size() || dealt[i] < needs.gres[i].per_job))
+        return false;
     }
     return true;
   }
@@ -235,7 +244,8 @@ class Placer {
     // The largest of the sizes that can be had.
     const auto& ranges = needs_.node_counts.ranges();
     for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
-      for (uint32_t count = std::min(range->last, static_cast<uint32_t>(usable_.size())); count >= std::max(1U, range->first); --count) {
+      for (uint32_t count = std::min(range->last, static_cast<uint32_t>(usable_.size()));
+           count >= std::max(1U, range->first); --count) {
         least_ = most_ = count;
         if (auto placed = between()) return placed;
       }
@@ -299,12 +309,14 @@ class Placer {
       if (enough || chosen.size() >= most_) break;
       if (!c.required) add(c);
     }
-    const bool complete = chosen.size() >= least_ && chosen.size() <= most_ && sum.is_enough(needs_);
+    const bool complete =
+        chosen.size() >= least_ && chosen.size() <= most_ && sum.is_enough(needs_);
     if (!complete) return std::nullopt;
     return chosen;
   }
 
-  // A run of neighbours in the order of the node table: the first, or the shortest that has all required nodes.
+  // A run of neighbours in the order of the node table: the first, or the shortest that has all
+  // required nodes.
   std::optional<std::vector<NodeAllocation>> contiguous(Choices from) const {
     std::ranges::sort(from, {}, [](const Choice& c) { return c.room->node; });
     const auto required = std::ranges::count_if(from, &Choice::required);
@@ -343,7 +355,8 @@ class Placer {
   }
 
   static bool serves(const std::vector<std::vector<std::string>>& any_of, const Room& room) {
-    return std::ranges::any_of(any_of, [&](const auto& branch) { return satisfies(branch, room.features()); });
+    return std::ranges::any_of(
+        any_of, [&](const auto& branch) { return satisfies(branch, room.features()); });
   }
 
   // [a*2&(b|c)*4]: so many nodes of each feature, then the rest from anywhere.
@@ -383,14 +396,14 @@ class Placer {
     std::ranges::sort(chosen, {}, [](const Choice& c) { return c.room->node; });
     uint32_t left = needs_.tasks;
     uint64_t later = 0;  // most that the nodes after this one can take
-    for (const Choice& c : chosen)
-      later += c.most.tasks;
+    for (const Choice& c : chosen) later += c.most.tasks;
     for (size_t i = 0; i < chosen.size(); ++i) {
       later -= chosen[i].most.tasks;
       const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
       const uint32_t keep = nodes_after * tasks_of_a_core(*chosen[i].room);
       const uint32_t least = left > later ? static_cast<uint32_t>(left - later) : 0;
-      const uint32_t may = std::max(by_units(left > keep ? left - keep : std::min(left, 1U), left, nodes_after), least);
+      const uint32_t may = std::max(
+          by_units(left > keep ? left - keep : std::min(left, 1U), left, nodes_after), least);
       chosen[i].portion.tasks = std::min({chosen[i].most.tasks, may, left});
       left -= chosen[i].portion.tasks;
     }
@@ -398,8 +411,7 @@ class Placer {
     for (Choice& c : chosen) c.portion.tasks = tasks_on_node(needs_, c.portion.tasks);
     if (!needs_.gres.empty() && !deal_gres(chosen)) return std::nullopt;
     uint32_t extra = needs_.min_cpus;
-    for (const Choice& c : chosen)
-      extra -= std::min(extra, cpus_wanted(needs_, c.portion));
+    for (const Choice& c : chosen) extra -= std::min(extra, cpus_wanted(needs_, c.portion));
     std::vector<NodeAllocation> out;
     out.reserve(chosen.size());
     for (Choice& c : chosen) {
@@ -416,10 +428,11 @@ class Placer {
 
   bool shares_evenly() const { return needs_.as_many_nodes || required_ > 0; }
 
-  // The units of each node. What is asked for by job goes evenly to as many nodes as were asked for, else
-  // a node is emptied before the next; each keeps at least one.
+  // The units of each node. What is asked for by job goes evenly to as many nodes as were asked
+  // for, else a node is emptied before the next; each keeps at least one.
   bool deal_gres(Choices& chosen) const {
-    std::vector<std::vector<uint64_t>> dealt(chosen.size(), std::vector<uint64_t>(needs_.gres.size()));
+    std::vector<std::vector<uint64_t>> dealt(chosen.size(),
+                                             std::vector<uint64_t>(needs_.gres.size()));
     for (size_t need = 0; need < needs_.gres.size(); ++need) {
       if (!needs_.gres[need].is_dealt()) continue;
       uint64_t left = needs_.gres[need].per_job, later = 0;
@@ -442,10 +455,11 @@ class Placer {
     return true;
   }
 
-  // With --ntasks-per-gpu a node has tasks for whole units: `may` of those that are left, and no more than its share
-  // where nodes were asked for.
+  // With --ntasks-per-gpu a node has tasks for whole units: `may` of those that are left, and no
+  // more than its share where nodes were asked for.
   uint32_t by_units(uint32_t may, uint32_t left, uint32_t nodes_after) const {
-    const auto need = std::ranges::find_if(needs_.gres, [](const GresNeed& n) { return n.tasks_per_unit > 0; });
+    const auto need =
+        std::ranges::find_if(needs_.gres, [](const GresNeed& n) { return n.tasks_per_unit > 0; });
     if (need == needs_.gres.end()) return may;
     const uint32_t each = need->tasks_per_unit;
     if (shares_evenly()) {
@@ -498,7 +512,8 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
   if (cpus < needs.min_cpus_per_node) return {};
   uint32_t tasks = needs.cpus_per_task > 0 ? cpus / needs.cpus_per_task : needs.tasks;
   tasks = std::min(tasks, needs.max_tasks_per_node);
-  if (needs.tasks_per_core > 0) tasks = std::min(tasks, bounded_product(needs.tasks_per_core, cores));
+  if (needs.tasks_per_core > 0)
+    tasks = std::min(tasks, bounded_product(needs.tasks_per_core, cores));
   if (needs.tasks_per_socket > 0)
     tasks = std::min(tasks, bounded_product(needs.tasks_per_socket, sockets_with_room(room)));
   if (needs.tasks_per_node > 0) {
@@ -565,8 +580,7 @@ std::optional<NodeAllocation> place_on(const Needs& needs, const Room& room, Uni
 
 std::optional<std::vector<NodeAllocation>> place(const Needs& needs,
                                                  std::span<const Room* const> rooms,
-                                                 const Bitmap* required,
-                                                 Unit unit) {
+                                                 const Bitmap* required, Unit unit) {
   return Placer(needs, rooms, required, unit).run();
 }
 

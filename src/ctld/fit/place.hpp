@@ -24,7 +24,8 @@ namespace sluice::fit {
 inline constexpr uint32_t kNoUser = UINT32_MAX;
 inline constexpr uint32_t kSeveralUsers = UINT32_MAX - 1;
 
-// What the jobs of one partition hold of a node, where MaxCPUsPerNode or MaxCPUsPerSocket bounds them.
+// What the jobs of one partition hold of a node, where MaxCPUsPerNode or MaxCPUsPerSocket bounds
+// them.
 struct PartitionUse {
   uint32_t cpus = 0;
   std::vector<uint32_t> cores = {};  // by socket; beyond its end: none
@@ -37,17 +38,20 @@ struct Room {
   const NodeConfig* config = nullptr;  // not owned
   // active features when they are not the configured ones
   std::shared_ptr<const std::vector<std::string>> own_features;
-  Bitmap free_cores;       // none that is kept for the system; with CR_Socket: of sockets that are wholly free
+  // none that is kept for the system; with CR_Socket: of sockets that are wholly free
+  Bitmap free_cores;
   uint32_t free_cpus = 0;  // hardware threads of these
   uint64_t free_memory_mib = 0;
-  uint32_t jobs = 0;        // that hold something here
-  uint32_t user = kNoUser;  // of those jobs
-  bool one_user = false;    // kept for that user
-  const GresInventory* gres = nullptr;  // not owned; null: none
+  uint32_t jobs = 0;                            // that hold something here
+  uint32_t user = kNoUser;                      // of those jobs
+  bool one_user = false;                        // kept for that user
+  const GresInventory* gres = nullptr;          // not owned; null: none
   std::shared_ptr<const GresShares> used_gres;  // null: none
 
-  const PartitionUse* held = nullptr;  // by jobs of the job's partition; not owned, null: nothing, or it has no bounds
-  const std::vector<std::string>* changeable = nullptr;  // features that a first job may have made active; may be null
+  // by jobs of the job's partition; not owned, null: nothing, or it has no bounds
+  const PartitionUse* held = nullptr;
+  // features that a first job may have made active; may be null
+  const std::vector<std::string>* changeable = nullptr;
 
   [[nodiscard]] const std::vector<std::string>& features() const {
     return own_features ? *own_features : config->features;
@@ -71,11 +75,13 @@ void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid
 // Sets the cores that are free, and with them the CPUs.
 void set_free_cores(Room& room, Bitmap cores, Unit unit);
 
-// Of a room without a job: frees all cores but those that the job leaves to the system (--core-spec).
+// Of a room without a job: frees all cores but those that the job leaves to the system
+// (--core-spec).
 void leave_to_system(Room& room, const SystemShare& share);
 
 // So many of these cores: in turn from each socket, or all of one socket before the next.
-[[nodiscard]] Bitmap take_cores(const Bitmap& free, uint32_t count, const NodeConfig& config, bool fill_sockets);
+[[nodiscard]] Bitmap take_cores(const Bitmap& free, uint32_t count, const NodeConfig& config,
+                                bool fill_sockets);
 
 // How many tasks the node could take, and the CPUs they could use; no tasks: it cannot serve.
 struct Capacity {
@@ -102,15 +108,13 @@ enum class Lack : uint8_t {
 // A job that one node may serve alone: true when the order of nodes is all that matters, and the
 // first that place_on() accepts is the answer.
 [[nodiscard]] bool fits_one_node(const Needs& needs);
-[[nodiscard]] std::optional<NodeAllocation> place_on(const Needs& needs,
-                                                     const Room& room,
+[[nodiscard]] std::optional<NodeAllocation> place_on(const Needs& needs, const Room& room,
                                                      Unit unit);
 
 // Rooms in order of preference; `required` (NodeIds; may be null) must all be used. nullopt: the
 // job does not fit. The result is in the order of the node ids.
 [[nodiscard]] std::optional<std::vector<NodeAllocation>> place(const Needs& needs,
                                                                std::span<const Room* const> rooms,
-                                                               const Bitmap* required,
-                                                               Unit unit);
+                                                               const Bitmap* required, Unit unit);
 
 }  // namespace sluice::fit

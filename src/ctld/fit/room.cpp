@@ -7,7 +7,9 @@
 namespace sluice::fit {
 namespace {
 
-Bitmap cores_of(const NodeConfig& config) { return Bitmap::first(std::min(config.cores(), config.cpus)); }
+Bitmap cores_of(const NodeConfig& config) {
+  return Bitmap::first(std::min(config.cores(), config.cpus));
+}
 
 // Cores and memory that are not kept for the system (CoreSpecCount, CPUSpecList, MemSpecLimit).
 Room usable_room(const Node& node) {
@@ -27,21 +29,17 @@ Room usable_room(const Node& node) {
 }
 
 // Cores in turn from each socket.
-Bitmap take_in_turn(const Bitmap& free,
-                    uint32_t wanted,
-                    uint32_t cores_per_socket,
+Bitmap take_in_turn(const Bitmap& free, uint32_t wanted, uint32_t cores_per_socket,
                     uint32_t sockets) {
   Bitmap taken;
   std::vector<size_t> next(sockets);
-  for (uint32_t s = 0; s < sockets; ++s)
-    next[s] = size_t{s} * cores_per_socket;
+  for (uint32_t s = 0; s < sockets; ++s) next[s] = size_t{s} * cores_per_socket;
   bool any = true;
   while (wanted > 0 && any) {
     any = false;
     for (uint32_t s = 0; s < sockets && wanted > 0; ++s) {
       const size_t end = size_t{s + 1} * cores_per_socket;
-      while (next[s] < end && !free.test(next[s]))
-        ++next[s];
+      while (next[s] < end && !free.test(next[s])) ++next[s];
       if (next[s] >= end) continue;
       taken.set(next[s]++);
       any = true;
@@ -67,7 +65,8 @@ void PartitionUse::add(const NodeAllocation& held, const NodeConfig& config) {
 }
 
 Bitmap take_cores(const Bitmap& free, uint32_t count, const NodeConfig& config, bool fill_sockets) {
-  if (fill_sockets || count < 2 || config.cores_per_socket < 2 || config.sockets < 2) return free.take_first(count);
+  if (fill_sockets || count < 2 || config.cores_per_socket < 2 || config.sockets < 2)
+    return free.take_first(count);
   return take_in_turn(free, count, config.cores_per_socket, config.sockets);
 }
 
@@ -78,8 +77,7 @@ void set_free_cores(Room& room, Bitmap cores, Unit unit) {
     for (uint32_t s = 0; s < room.config->sockets; ++s) {
       for (uint32_t core = s * each; core < (s + 1) * each; ++core) {
         if (cores.test(core) || system.test(core)) continue;
-        for (uint32_t c = s * each; c < (s + 1) * each; ++c)
-          cores.reset(c);
+        for (uint32_t c = s * each; c < (s + 1) * each; ++c) cores.reset(c);
         break;
       }
     }
@@ -96,10 +94,8 @@ Room room_empty(const Node& node, Unit unit) {
 
 Room room_now(const Node& node, Unit unit) {
   Room room = usable_room(node);
-  if (node.exclusive)
-    room.free_cores.clear();
-  else
-    room.free_cores.and_not(node.used_cores);
+  if (node.exclusive) room.free_cores.clear();
+  else room.free_cores.and_not(node.used_cores);
   set_free_cores(room, std::move(room.free_cores), unit);
   room.used_gres = node.used_gres;
   room.free_memory_mib -= std::min(room.free_memory_mib, node.used_memory_mib);
@@ -130,10 +126,8 @@ void limit_sockets(Room& room, uint32_t most) {
 }
 
 void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid) {
-  if (whole)
-    room.free_cores.clear();
-  else
-    room.free_cores.and_not(taken.cores);
+  if (whole) room.free_cores.clear();
+  else room.free_cores.and_not(taken.cores);
   room.free_cpus = static_cast<uint32_t>(room.free_cores.count()) * cpus_of_core(*room.config);
   room.free_memory_mib -= std::min(room.free_memory_mib, taken.memory_mib);
   if (!taken.gres.empty()) {

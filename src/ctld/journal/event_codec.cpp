@@ -26,11 +26,10 @@ Result<state::Events> decode_frame(const Frame& frame) {
                     "{}; start the newer version again",
                     frame.sequence, decoded->format, kEventFormat));
   }
-  return failure(
-      ErrorCode::kDamaged,
-      fmt::format("frame {} of the journal cannot be decoded: it is damaged or holds "
-                  "events that this version does not know",
-                  frame.sequence));
+  return failure(ErrorCode::kDamaged,
+                 fmt::format("frame {} of the journal cannot be decoded: it is damaged or holds "
+                             "events that this version does not know",
+                             frame.sequence));
 }
 
 }  // namespace sluice::journal

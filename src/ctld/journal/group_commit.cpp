@@ -13,10 +13,8 @@ namespace {
 
 size_t size_of(const FrameGroup& group) {
   size_t bytes = 0;
-  for (const Frame& frame : group.frames)
-    bytes += frame.bytes.size() + sizeof(Frame);
-  for (const Blob& blob : group.blobs)
-    bytes += blob.bytes.size() + sizeof(Blob);
+  for (const Frame& frame : group.frames) bytes += frame.bytes.size() + sizeof(Frame);
+  for (const Blob& blob : group.blobs) bytes += blob.bytes.size() + sizeof(Blob);
   return bytes;
 }
 
@@ -33,9 +31,7 @@ GroupCommit::GroupCommit(JournalStore& store, GroupCommitOptions options)
       trouble_(store.low_on_room() ? ErrorCode::kStorageFull : ErrorCode::kOk),
       thread_([this] { run(); }) {}
 
-GroupCommit::~GroupCommit() {
-  stop();
-}
+GroupCommit::~GroupCommit() { stop(); }
 
 void GroupCommit::submit(FrameGroup group, OnDurable on_durable) {
   {
@@ -99,10 +95,10 @@ void GroupCommit::run() {
       move_behind(merged.frames, one.group.frames);
       move_behind(merged.blobs, one.group.blobs);
     }
-    const Result<Sequence> written = given_up ? Result<Sequence>(tl::unexpected<Error>(*given_up)) : write(merged);
+    const Result<Sequence> written =
+        given_up ? Result<Sequence>(tl::unexpected<Error>(*given_up)) : write(merged);
     if (!written) given_up = written.error();
-    for (const Waiting& one : batch)
-      one.on_durable(written);
+    for (const Waiting& one : batch) one.on_durable(written);
   }
 }
 
@@ -111,7 +107,8 @@ Result<Sequence> GroupCommit::write(const FrameGroup& group) {
     Result<Sequence> written = store_.append(group);
     if (written) {
       if (store_.low_on_room()) {
-        set_trouble(ErrorCode::kStorageFull, "the disk of the journal is full; its last reserve is in use");
+        set_trouble(ErrorCode::kStorageFull,
+                    "the disk of the journal is full; its last reserve is in use");
       } else {
         set_trouble(ErrorCode::kOk, {});
       }

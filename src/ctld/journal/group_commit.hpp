@@ -19,7 +19,8 @@ namespace sluice::journal {
 struct GroupCommitOptions {
   std::chrono::milliseconds retry_interval{500};   // between tries while it cannot be written
   size_t max_transaction_bytes = size_t{8} << 20;  // about; a larger group still goes in one piece
-  // Told on the journal's thread when trouble() comes or goes; the text says why (empty: it is gone).
+  // Told on the journal's thread when trouble() comes or goes; the text says why (empty: it is
+  // gone).
   std::function<void(bool trouble, const std::string& why)> on_storage_change;
 };
 
@@ -39,8 +40,8 @@ class GroupCommit {
   // Never blocks on the disk. Must not be called after stop().
   void submit(FrameGroup group, OnDurable on_durable);
 
-  // Other than kOk new commands are to be refused with it: kStorageFull while the reserve of room is in
-  // use or there is none at all, kRetry while another process has the journal locked.
+  // Other than kOk new commands are to be refused with it: kStorageFull while the reserve of room
+  // is in use or there is none at all, kRetry while another process has the journal locked.
   ErrorCode trouble() const { return trouble_; }
 
   // Groups that are not durable yet.

@@ -24,7 +24,8 @@ Result<OpenedJournal> open_and_recover(const fs::path& folder, const SqliteOptio
   auto store = SqliteStore::open(folder, options);
   if (!store) return tl::unexpected(store.error());
   opened.store = std::move(*store);
-  if (Status done = recover_into(opened.recovered, *opened.store); !done) return tl::unexpected(done.error());
+  if (Status done = recover_into(opened.recovered, *opened.store); !done)
+    return tl::unexpected(done.error());
   return opened;
 }
 
@@ -41,7 +42,8 @@ JobId job_id_given_in(const Frame& frame) {
   JobId given = kNoJob;
   for (const state::Event& event : *events) {
     if (const auto* submitted = std::get_if<state::JobSubmitted>(&event)) given = submitted->job.id;
-    if (const auto* split = std::get_if<state::ArrayTasksSplit>(&event); split != nullptr && !split->tasks.empty()) {
+    if (const auto* split = std::get_if<state::ArrayTasksSplit>(&event);
+        split != nullptr && !split->tasks.empty()) {
       given = split->tasks.back().job;
     }
   }
@@ -102,13 +104,16 @@ Result<fs::path> set_aside(const fs::path& folder) {
 }
 
 std::string account_of(const Error& damage, const fs::path& aside, const Salvaged& kept) {
-  std::string out = fmt::format("{}. It is {} now, and a new journal is begun", damage.text, aside.string());
+  std::string out =
+      fmt::format("{}. It is {} now, and a new journal is begun", damage.text, aside.string());
   if (kept.identity.cluster_id.empty()) {
-    return out + ": its cluster id and job ids cannot be read, so nodes refuse this controller until the file "
-                 "cluster_id in their SlurmdSpoolDir is removed, and job ids begin anew";
+    return out +
+           ": its cluster id and job ids cannot be read, so nodes refuse this controller until the file "
+           "cluster_id in their SlurmdSpoolDir is removed, and job ids begin anew";
   }
   out += fmt::format(" for the same cluster {}", kept.identity.cluster_id);
-  return out + fmt::format(", next job id {} (beyond all that may have been given)", kept.recovered.state.next_job_id);
+  return out + fmt::format(", next job id {} (beyond all that may have been given)",
+                           kept.recovered.state.next_job_id);
 }
 
 }  // namespace

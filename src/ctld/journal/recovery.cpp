@@ -22,7 +22,8 @@ struct JournalCheckpoint {
 };
 
 Result<state::StateImage> decode_image(const Checkpoint& checkpoint) {
-  Result<JournalCheckpoint> decoded = wire::decode<JournalCheckpoint>(checkpoint.bytes, wire::kAnyRoom);
+  Result<JournalCheckpoint> decoded =
+      wire::decode<JournalCheckpoint>(checkpoint.bytes, wire::kAnyRoom);
   if (!decoded || decoded->format == 0) {
     return failure(
         ErrorCode::kDamaged,
@@ -66,14 +67,14 @@ Status recover_into(Recovered& recovered, JournalReader& reader) {
       decoded = tl::unexpected(events.error());
       return false;
     }
-    for (const state::Event& event : *events)
-      state::apply(recovered.state, event);
+    for (const state::Event& event : *events) state::apply(recovered.state, event);
     recovered.last = frame.sequence;
     recovered.replayed_events += events->size();
     return true;
   });
   if (read) return decoded;
-  const bool gap = read.error().code == ErrorCode::kNotFound;  // nobody trims what no checkpoint holds
+  // nobody trims what no checkpoint holds
+  const bool gap = read.error().code == ErrorCode::kNotFound;
   return gap ? failure(ErrorCode::kDamaged, read.error().text) : read;
 }
 

@@ -13,8 +13,7 @@ namespace sluice::journal {
 inline constexpr uint32_t kCheckpointFormat = 1;
 
 // The state as it is after frame `sequence`. Safe on any thread, `state` being a snapshot.
-[[nodiscard]] Checkpoint make_checkpoint(const state::ClusterState& state,
-                                         Sequence sequence,
+[[nodiscard]] Checkpoint make_checkpoint(const state::ClusterState& state, Sequence sequence,
                                          Time time);
 
 struct Recovered {
@@ -27,7 +26,8 @@ struct Recovered {
 // The state that the journal stands for: the checkpoint, and every later frame applied. The error
 // says what is wrong with the journal (kDamaged, or of a newer version) and where.
 [[nodiscard]] Result<Recovered> recover(JournalReader& reader);
-// The same into an empty `recovered`, which after an error holds the state before what cannot be read.
+// The same into an empty `recovered`, which after an error holds the state before what cannot be
+// read.
 [[nodiscard]] Status recover_into(Recovered& recovered, JournalReader& reader);
 
 }  // namespace sluice::journal

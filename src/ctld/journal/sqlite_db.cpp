@@ -52,20 +52,21 @@ Error Database::error(int code) const {
       return {ErrorCode::kRetry,
               fmt::format("the journal {} is locked by another process", file_.string())};
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      break;
-    default:
-      return {ErrorCode::kError, fmt::format("the journal {}: {}", file_.string(), detail)};
+    case SQLITE_NOTADB: break;
+    default: return {ErrorCode::kError, fmt::format("the journal {}: {}", file_.string(), detail)};
   }
-  return {ErrorCode::kDamaged,
-          fmt::format("the journal {0} is damaged ({1}). Keep a copy of its folder; then put a backup back (sluice restore "
-                      "FOLDER), or start once with slurmctld -c, which forgets all jobs, sets the file aside and goes on "
-                      "with the job ids that follow",
-                      file_.string(), detail)};
+  return {
+      ErrorCode::kDamaged,
+      fmt::format(
+          "the journal {0} is damaged ({1}). Keep a copy of its folder; then put a backup back (sluice restore "
+          "FOLDER), or start once with slurmctld -c, which forgets all jobs, sets the file aside and goes on "
+          "with the job ids that follow",
+          file_.string(), detail)};
 }
 
 void Database::bind(sqlite3_stmt* statement, int index, std::string_view text) {
-  note_bound(sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8));
+  note_bound(
+      sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void Database::bind(sqlite3_stmt* statement, int index, Bytes bytes) {
@@ -93,10 +94,10 @@ Result<sqlite3_stmt*> Database::prepared(const char* sql) {
 }
 
 Status Database::step_all(sqlite3_stmt* statement, const RowVisitor& visit) {
-  int code = std::exchange(bound_, SQLITE_OK);  // a value that is not bound, as one over SQLite's limit, would be NULL
+  // a value that is not bound, as one over SQLite's limit, would be NULL
+  int code = std::exchange(bound_, SQLITE_OK);
   if (code == SQLITE_OK) code = sqlite3_step(statement);
-  while (code == SQLITE_ROW && visit(Row(statement)))
-    code = sqlite3_step(statement);
+  while (code == SQLITE_ROW && visit(Row(statement))) code = sqlite3_step(statement);
   Status result;
   if (code != SQLITE_ROW && code != SQLITE_DONE) result = tl::unexpected(error(code));
   sqlite3_reset(statement);

@@ -22,9 +22,7 @@ Error damaged(const Database& database, const std::string& what) {
 
 }  // namespace
 
-std::string row_digest(std::string_view bytes) {
-  return blob_key(bytes).substr(0, kDigestBytes);
-}
+std::string row_digest(std::string_view bytes) { return blob_key(bytes).substr(0, kDigestBytes); }
 
 Result<Sequence> last_sequence_in(Database& database) {
   const Result<int64_t> last = database.integer(

@@ -30,7 +30,8 @@ class SqliteReader : public JournalReader {
  private:
   SqliteReader(Database database, StoreInfo info)
       : database_(std::move(database)), info_(std::move(info)) {}
-  // Adds up to a few hundred frames from `from` on; with an error, those before what cannot be read.
+  // Adds up to a few hundred frames from `from` on; with an error, those before what cannot be
+  // read.
   Status read_some(Sequence from, std::vector<Frame>& frames);
 
   std::mutex mutex_;  // guards database_

@@ -58,8 +58,11 @@ Status create_tables(Database& database, Time now, const StoreIdentity& identity
   Status done =
       database.script(fmt::format("{}PRAGMA application_id = {}; PRAGMA user_version = {};",
                                   kTables, kApplicationId, kStoreFormat));
-  if (done) done = set_meta(database, "cluster_id", identity.cluster_id.empty() ? new_uuid() : identity.cluster_id);
-  if (done && identity.epoch != 0) done = set_meta(database, "epoch", fmt::to_string(identity.epoch));
+  if (done)
+    done = set_meta(database, "cluster_id",
+                    identity.cluster_id.empty() ? new_uuid() : identity.cluster_id);
+  if (done && identity.epoch != 0)
+    done = set_meta(database, "epoch", fmt::to_string(identity.epoch));
   if (done) done = set_meta(database, "created", fmt::to_string(now.time_since_epoch().count()));
   return done;
 }

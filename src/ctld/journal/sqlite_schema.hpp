@@ -19,7 +19,8 @@ inline std::filesystem::path database_file(const std::filesystem::path& folder) 
 Status check_format(Database& database);
 
 // Makes the tables in an empty file, or brings those of an older format up to date; then counts the
-// epoch up. `now` is when the cluster was created and `identity` what it is, should the file be empty.
+// epoch up. `now` is when the cluster was created and `identity` what it is, should the file be
+// empty.
 Status prepare_tables(Database& database, Time now, const StoreIdentity& identity = {});
 
 Result<StoreInfo> load_info(Database& database);

@@ -24,9 +24,7 @@ constexpr const char* kPragmas =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4096;"
     "PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;";
 
-bool is_full(const Error& error) {
-  return error.code == ErrorCode::kStorageFull;
-}
+bool is_full(const Error& error) { return error.code == ErrorCode::kStorageFull; }
 
 Status make_private_file(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -267,8 +265,7 @@ Status SqliteStore::trim_frames(Sequence checkpointed) {
   const Result<std::map<std::string, Sequence>> readers = cursors();
   if (!readers) return tl::unexpected(readers.error());
   Sequence needless = checkpointed;  // frames up to here may go
-  for (const auto& [name, sequence] : *readers)
-    needless = std::min(needless, sequence);
+  for (const auto& [name, sequence] : *readers) needless = std::min(needless, sequence);
   if (checkpointed > options_.max_frames_for_readers) {
     needless = std::max(needless, checkpointed - options_.max_frames_for_readers);
   }

@@ -17,7 +17,8 @@
 namespace sluice::journal {
 
 inline constexpr uint64_t kUsualBallast = uint64_t{16} << 20;
-// What has to be free for new work to be taken again once the ballast was used: the ballast, and as much for the work.
+// What has to be free for new work to be taken again once the ballast was used: the ballast, and as
+// much for the work.
 inline constexpr uint64_t kRoomWanted = 2 * kUsualBallast;
 
 struct SqliteOptions {

@@ -16,9 +16,7 @@ namespace sluice::journal {
 
 namespace {
 
-std::string reason(int error) {
-  return std::system_category().message(error);
-}
+std::string reason(int error) { return std::system_category().message(error); }
 
 std::string holder(int descriptor) {
   char text[32] = {};

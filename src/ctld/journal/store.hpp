@@ -82,8 +82,8 @@ class JournalReader {
   virtual Result<Sequence> first_sequence() = 0;
   virtual Result<Sequence> last_sequence() = 0;
 
-  // Every durable frame from `from` (at least 1) on, in order; with an error, those before what cannot be read.
-  // kNotFound: `from` was trimmed already.
+  // Every durable frame from `from` (at least 1) on, in order; with an error, those before what
+  // cannot be read. kNotFound: `from` was trimmed already.
   virtual Status read(Sequence from, const FrameVisitor& visit) = 0;
 
   // None when no checkpoint was taken yet. `live_blobs` does not come back.
@@ -100,8 +100,9 @@ class JournalReader {
 class JournalStore : public JournalReader {
  public:
   // Durable on return; gives the last sequence written. The frames must follow the last one without
-  // a gap. kStorageFull, and kRetry (another process has the store locked): nothing was written and the
-  // same group may be tried again. Any other error means that the store cannot be used any more.
+  // a gap. kStorageFull, and kRetry (another process has the store locked): nothing was written and
+  // the same group may be tried again. Any other error means that the store cannot be used any
+  // more.
   virtual Result<Sequence> append(const FrameGroup& group) = 0;
 
   // Bytes of frames and blobs that append() has written since the store was opened.

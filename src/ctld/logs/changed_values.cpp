@@ -11,13 +11,16 @@
 namespace sluice::ctld {
 namespace {
 
-// The words of `after` that `before` has not, but for those of `known` keys. Both are lines as scontrol shows them.
-std::string new_words(const std::string& before, const std::string& after, const std::vector<std::string>& known) {
+// The words of `after` that `before` has not, but for those of `known` keys. Both are lines as
+// scontrol shows them.
+std::string new_words(const std::string& before, const std::string& after,
+                      const std::vector<std::string>& known) {
   const std::vector<std::string> old = split_list(before, ' ');
   const std::set<std::string> had(old.begin(), old.end());
   std::vector<std::string> out;
   for (const std::string& word : split_list(after, ' ')) {
-    if (!had.contains(word) && !contains(known, word.substr(0, word.find('=')))) out.push_back(word);
+    if (!had.contains(word) && !contains(known, word.substr(0, word.find('='))))
+      out.push_back(word);
   }
   return join(out, " ");
 }

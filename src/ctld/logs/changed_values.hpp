@@ -11,7 +11,8 @@ struct Reservation;
 namespace sluice::ctld {
 
 // Without Nodes and State, which the log says anyway.
-[[nodiscard]] std::string changed_values(const PartitionConfig& before, const PartitionConfig& after);
+[[nodiscard]] std::string changed_values(const PartitionConfig& before,
+                                         const PartitionConfig& after);
 // Without Nodes, Users and times, for the same reason.
 [[nodiscard]] std::string changed_values(const Reservation& before, const Reservation& after);
 

@@ -37,7 +37,8 @@ std::string by_uid(uint32_t uid) { return uid == kNobody ? "" : fmt::format(" by
 std::string after_colon(const std::string& text) { return text.empty() ? "" : ": " + text; }
 
 std::string status_words(int32_t status) {
-  if (const int32_t signal = signal_of(status); signal != 0) return fmt::format("WTERMSIG {}", signal);
+  if (const int32_t signal = signal_of(status); signal != 0)
+    return fmt::format("WTERMSIG {}", signal);
   return fmt::format("WEXITSTATUS {}", code_of(status));
 }
 
@@ -54,127 +55,173 @@ class EventLines {
   EventLines(const EventMoment& moment, std::vector<log::Line>& out) : at_(moment), out_(out) {}
 
   // --- the controller
-  void operator()(const EpochStarted& e) { info("Running as primary controller of cluster {}, epoch {}", e.cluster_id, e.epoch); }
-  void operator()(const ConfigReplaced& e) {
-    info("read_slurm_conf: {} nodes, {} partitions{}", e.config->nodes.size(), e.config->partitions.size(), by_uid(at_.by));
+  void operator()(const EpochStarted& e) {
+    info("Running as primary controller of cluster {}, epoch {}", e.cluster_id, e.epoch);
   }
-  void operator()(const StateForgotten&) { error("all jobs and changed states are forgotten (slurmctld -c)"); }
+  void operator()(const ConfigReplaced& e) {
+    info("read_slurm_conf: {} nodes, {} partitions{}", e.config->nodes.size(),
+         e.config->partitions.size(), by_uid(at_.by));
+  }
+  void operator()(const StateForgotten&) {
+    error("all jobs and changed states are forgotten (slurmctld -c)");
+  }
 
   // --- jobs that wait
   void operator()(const JobSubmitted& e) {
     const Job& job = e.job;
     info("{} JobId={} InitPrio={} usec={} uid={} Partition={}",
-         job.spec->batch ? "_slurm_rpc_submit_batch_job:" : "sched: _slurm_rpc_allocate_resources", name(job), first_priority(job),
-         at_.took.count(), job.spec->uid, job.partition.view());
+         job.spec->batch ? "_slurm_rpc_submit_batch_job:" : "sched: _slurm_rpc_allocate_resources",
+         name(job), first_priority(job), at_.took.count(), job.spec->uid, job.partition.view());
   }
   void operator()(const JobUpdated& e) {
     if (at_.by == kNobody) return line(Level::kDebug, "_update_job: JobId={}", name(e.job));
     info("_slurm_rpc_update_job: complete JobId={} uid={}", name(e.job), at_.by);
   }
   void operator()(const JobHeld& e) {
-    info("sched: _hold_job_rec: hold on JobId={}{}{}", name(e.job), by_uid(at_.by), reason_words(e.reason, e.description));
+    info("sched: _hold_job_rec: hold on JobId={}{}{}", name(e.job), by_uid(at_.by),
+         reason_words(e.reason, e.description));
   }
-  void operator()(const JobReleased& e) { info("sched: _release_job_rec: release hold on JobId={}{}", name(e.job), by_uid(at_.by)); }
-  void operator()(const JobBecameEligible& e) { line(Level::kDebug, "JobId={} is eligible", name(e.job)); }
+  void operator()(const JobReleased& e) {
+    info("sched: _release_job_rec: release hold on JobId={}{}", name(e.job), by_uid(at_.by));
+  }
+  void operator()(const JobBecameEligible& e) {
+    line(Level::kDebug, "JobId={} is eligible", name(e.job));
+  }
   void operator()(const JobDependencyChanged& e) {
     const bool never = e.reason == JobReason::kDependencyNeverSatisfied;
     line(never ? Level::kInfo : Level::kDebug, "JobId={} waits for {}{}", name(e.job),
          e.dependency.empty() ? "no other job" : e.dependency.view(), reason_words(e.reason, {}));
   }
   void operator()(const ArrayTasksSplit& e) {
-    for (const auto& task : e.tasks) line(Level::kDebug, "JobId={}_{}({}) has a record of its own", e.array_job, task.task, task.job);
+    for (const auto& task : e.tasks)
+      line(Level::kDebug, "JobId={}_{}({}) has a record of its own", e.array_job, task.task,
+           task.job);
   }
   void operator()(const ArrayTasksCancelled& e) {
-    info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={}_[{}] uid {}", e.array_job, e.tasks.to_text(), e.cancelled_by);
+    info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={}_[{}] uid {}", e.array_job,
+         e.tasks.to_text(), e.cancelled_by);
   }
 
   // --- jobs that run
   void operator()(const JobStarted& e) {
     for (const auto& start : e.starts) {
-      info("sched: Allocate JobId={} NodeList={} #CPUs={} Partition={}", name(start.job), start.allocation->node_list,
-           start.allocation->cpus, e.partition.view());
+      info("sched: Allocate JobId={} NodeList={} #CPUs={} Partition={}", name(start.job),
+           start.allocation->node_list, start.allocation->cpus, e.partition.view());
     }
   }
   void operator()(const JobPrepared& e) {
-    line(Level::kDebug, "prolog of JobId={} ended {}", name(e.job), e.controller ? "on the controller" : "on some of its nodes");
+    line(Level::kDebug, "prolog of JobId={} ended {}", name(e.job),
+         e.controller ? "on the controller" : "on some of its nodes");
   }
-  void operator()(const JobSuspended& e) { info("_slurm_rpc_suspend(suspend) for JobId={}{}", name(e.job), by_uid(at_.by)); }
-  void operator()(const JobResumed& e) { info("_slurm_rpc_suspend(resume) for JobId={}{}", name(e.job), by_uid(at_.by)); }
-  void operator()(const JobPreempted& e) { info("JobId={} is to make room for JobId={}", name(e.job), name(e.preemptor)); }
+  void operator()(const JobSuspended& e) {
+    info("_slurm_rpc_suspend(suspend) for JobId={}{}", name(e.job), by_uid(at_.by));
+  }
+  void operator()(const JobResumed& e) {
+    info("_slurm_rpc_suspend(resume) for JobId={}{}", name(e.job), by_uid(at_.by));
+  }
+  void operator()(const JobPreempted& e) {
+    info("JobId={} is to make room for JobId={}", name(e.job), name(e.preemptor));
+  }
   void operator()(const JobShrunk& e) {
-    info("JobId={} keeps NodeList={}, gives back {}{}", name(e.job), e.allocation->node_list, node_list(at_.after, e.nodes),
-         by_uid(at_.by));
+    info("JobId={} keeps NodeList={}, gives back {}{}", name(e.job), e.allocation->node_list,
+         node_list(at_.after, e.nodes), by_uid(at_.by));
   }
   void operator()(const JobSignaled& e) {
     const std::string step = e.step == UINT32_MAX ? "" : " StepId=" + step_id_text({e.job, e.step});
     if (!e.message.empty()) info("job_notify: JobId={}{}{}", name(e.job), step, by_uid(at_.by));
-    else info("job_signal: {} of signal {} to JobId={}{}{}", e.warning ? "warning" : "request", e.signal, name(e.job), step, by_uid(at_.by));
+    else
+      info("job_signal: {} of signal {} to JobId={}{}{}", e.warning ? "warning" : "request",
+           e.signal, name(e.job), step, by_uid(at_.by));
   }
-  void operator()(const JobLimitNear& e) { line(Level::kDebug, "JobId={} has used {}% of its time limit", name(e.job), e.percent); }
+  void operator()(const JobLimitNear& e) {
+    line(Level::kDebug, "JobId={} has used {}% of its time limit", name(e.job), e.percent);
+  }
 
   // --- the ends of jobs
   void operator()(const JobCompleting& e) {
     const std::string job = name(e.job);
-    if (e.cancelled_by != kNobody) info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={} uid {}", job, e.cancelled_by);
+    if (e.cancelled_by != kNobody)
+      info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={} uid {}", job, e.cancelled_by);
     else if (e.state == JobState::kTimeout) info("Time limit exhausted for JobId={}", job);
     else if (e.state == JobState::kPreempted) info("preempted JobId={}", job);
-    if (!e.failed_node.empty()) error("Killing JobId={} on failed node {}", job, e.failed_node.view());
+    if (!e.failed_node.empty())
+      error("Killing JobId={} on failed node {}", job, e.failed_node.view());
     const bool again = (e.flags & (kJobRequeued | kJobRequeueHold)) != 0;
     info("_job_complete: JobId={} {}{}{}", job, status_words(e.exit_status),
-         e.state == JobState::kCompleted ? "" : fmt::format(" {}", job_state_text(e.state)), reason_words(e.reason, e.description));
+         e.state == JobState::kCompleted ? "" : fmt::format(" {}", job_state_text(e.state)),
+         reason_words(e.reason, e.description));
     if (again) info("Requeuing JobId={}{}", job, by_uid(at_.by));
   }
   void operator()(const JobNodesReleased& e) {
-    line(Level::kDebug, "cleanup_completing: {} nodes of JobId={} are clean", e.positions.count(), name(e.job));
+    line(Level::kDebug, "cleanup_completing: {} nodes of JobId={} are clean", e.positions.count(),
+         name(e.job));
   }
   void operator()(const JobEnded& e) {
     const std::string job = name(e.job);
     const Job* before = at_.before.jobs.find(e.job);
     const bool waited = before != nullptr && before->state == JobState::kPending;
-    if (waited && e.cancelled_by != kNobody) info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={} uid {}", job, e.cancelled_by);
-    info("_job_complete: JobId={} done{}", job, waited ? fmt::format(" {}{}", job_state_text(e.state), reason_words(e.reason, {})) : "");
+    if (waited && e.cancelled_by != kNobody)
+      info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={} uid {}", job, e.cancelled_by);
+    info("_job_complete: JobId={} done{}", job,
+         waited ? fmt::format(" {}{}", job_state_text(e.state), reason_words(e.reason, {})) : "");
   }
   void operator()(const JobRequeued& e) {
-    info("Requeued JobId={}, restart {}{}{}", name(e.job), e.restart_count, e.hold == HoldKind::kNone ? "" : ", held",
-         reason_words(e.reason, e.description));
+    info("Requeued JobId={}, restart {}{}{}", name(e.job), e.restart_count,
+         e.hold == HoldKind::kNone ? "" : ", held", reason_words(e.reason, e.description));
   }
   void operator()(const JobRequeueCancelled& e) {
-    info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={} uid {}: it is not requeued", name(e.job), e.cancelled_by);
+    info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={} uid {}: it is not requeued", name(e.job),
+         e.cancelled_by);
   }
-  void operator()(const JobTerminateResent& e) { info("Resending TERMINATE_JOB request JobId={}", name(e.job)); }
+  void operator()(const JobTerminateResent& e) {
+    info("Resending TERMINATE_JOB request JobId={}", name(e.job));
+  }
   void operator()(const JobsPurged& e) {
     for (const JobId job : e.jobs) line(Level::kDebug, "purge_old_job: JobId={}", job);
   }
-  void operator()(const ArrayTasksFolded& e) { line(Level::kDebug2, "JobId={} need no records of their own any more", e.jobs.to_text()); }
+  void operator()(const ArrayTasksFolded& e) {
+    line(Level::kDebug2, "JobId={} need no records of their own any more", e.jobs.to_text());
+  }
 
   // --- steps
   void operator()(const StepCreated& e) {
     const Step& step = *e.step;
-    info("_slurm_rpc_job_step_create: {} NodeList={} Tasks={}", step_words(step.id), step.layout ? step.layout->node_list : "",
-         step.layout ? step.layout->num_tasks : 0);
+    info("_slurm_rpc_job_step_create: {} NodeList={} Tasks={}", step_words(step.id),
+         step.layout ? step.layout->node_list : "", step.layout ? step.layout->num_tasks : 0);
   }
-  void operator()(const StepNodesEnded& e) { line(Level::kDebug, "{}: {} nodes have ended", step_words(e.id), e.positions.count()); }
-  void operator()(const StepEnded& e) { info("{} {} {}", step_words(e.id), step_state_text(e.state), status_words(e.exit_status)); }
+  void operator()(const StepNodesEnded& e) {
+    line(Level::kDebug, "{}: {} nodes have ended", step_words(e.id), e.positions.count());
+  }
+  void operator()(const StepEnded& e) {
+    info("{} {} {}", step_words(e.id), step_state_text(e.state), status_words(e.exit_status));
+  }
   void operator()(const StepEndOrdered& e) {
     if (e.by == kNobody) info("Time limit exhausted for {}", step_words(e.id));
     else info("_slurm_rpc_kill_job: REQUEST_KILL_JOB {} uid {}", step_words(e.id), e.by);
   }
-  void operator()(const StepUpdated& e) { info("_slurm_rpc_update_step: complete {}{}", step_words(e.id), by_uid(at_.by)); }
+  void operator()(const StepUpdated& e) {
+    info("_slurm_rpc_update_step: complete {}{}", step_words(e.id), by_uid(at_.by));
+  }
 
   // --- nodes and partitions
   void operator()(const NodeRegistered& e) {
     const NodeHardware& found = *e.hardware;
-    info("Node {} registered: CPUs={} RealMemory={} Version={} address {}", node(e.node), found.cpus, found.real_memory_mib, found.version,
-         found.address);
+    info("Node {} registered: CPUs={} RealMemory={} Version={} address {}", node(e.node),
+         found.cpus, found.real_memory_mib, found.version, found.address);
   }
   void operator()(const NodeStateChanged& e);
-  void operator()(const NodeUpdated& e) { info("update_node: node {} changed{}", node(e.node), by_uid(at_.by)); }
+  void operator()(const NodeUpdated& e) {
+    info("update_node: node {} changed{}", node(e.node), by_uid(at_.by));
+  }
   void operator()(const PartitionChanged& e) {
     const Partition* before = find_partition(at_.before, e.config->name);
-    info("update_part: partition {} State={} Nodes={}{}{}", e.config->name, partition_state_text(e.config->state), e.config->nodes_text,
-         by_uid(at_.by), before == nullptr ? "" : after_colon(changed_values(*before->config, *e.config)));
+    info("update_part: partition {} State={} Nodes={}{}{}", e.config->name,
+         partition_state_text(e.config->state), e.config->nodes_text, by_uid(at_.by),
+         before == nullptr ? "" : after_colon(changed_values(*before->config, *e.config)));
   }
-  void operator()(const PartitionDeleted& e) { info("delete_partition: partition {}{}", e.name, by_uid(at_.by)); }
+  void operator()(const PartitionDeleted& e) {
+    info("delete_partition: partition {}{}", e.name, by_uid(at_.by));
+  }
   void operator()(const NodesCreated& e) {
     for (const NodeConfig& one : e.nodes) info("create_nodes: node {}{}", one.name, by_uid(at_.by));
   }
@@ -183,27 +230,42 @@ class EventLines {
   }
 
   // --- what administrators and users set
-  void operator()(const TriggerSet& e) { info("trigger {} set by uid {}: {}", e.trigger.id, e.trigger.uid, e.trigger.program); }
+  void operator()(const TriggerSet& e) {
+    info("trigger {} set by uid {}: {}", e.trigger.id, e.trigger.uid, e.trigger.program);
+  }
   void operator()(const TriggersCleared& e) {
     for (const uint32_t id : e.ids) info("trigger {} cleared{}", id, by_uid(at_.by));
   }
-  void operator()(const TriggerFired& e) { line(Level::kDebug, "trigger {} fired for {}", e.trigger.id, e.resource); }  // the run is logged
-  void operator()(const UserGroupsFound& e) { line(Level::kDebug, "uid {} is in the groups {}", e.user.uid, e.user.groups.view()); }
-  void operator()(const CrontabReplaced& e) { info("crontab of uid {}: {} jobs{}", e.crontab.uid, e.crontab.jobs.size(), by_uid(at_.by)); }
+  // the run is logged
+  void operator()(const TriggerFired& e) {
+    line(Level::kDebug, "trigger {} fired for {}", e.trigger.id, e.resource);
+  }
+  void operator()(const UserGroupsFound& e) {
+    line(Level::kDebug, "uid {} is in the groups {}", e.user.uid, e.user.groups.view());
+  }
+  void operator()(const CrontabReplaced& e) {
+    info("crontab of uid {}: {} jobs{}", e.crontab.uid, e.crontab.jobs.size(), by_uid(at_.by));
+  }
   void operator()(const ReservationChanged& e) {
     const Reservation& it = e.reservation;
     const Reservation* before = reservation(it.id);
-    // what the controller does to one by itself (its next day, other nodes) is worth less than what somebody asked for
-    line(at_.by == kNobody ? Level::kVerbose : Level::kInfo, "sched: {} reservation={} users={} nodes={} start={} end={}{}{}",
-         before == nullptr ? "Created" : "Updated", it.name, it.users.empty() ? "(null)" : it.users, node_list(at_.after, it.nodes),
-         format_time(it.start), format_time(it.end), by_uid(at_.by), before == nullptr ? "" : after_colon(changed_values(*before, it)));
+    // what the controller does to one by itself (its next day, other nodes) is worth less than what
+    // somebody asked for
+    line(at_.by == kNobody ? Level::kVerbose : Level::kInfo,
+         "sched: {} reservation={} users={} nodes={} start={} end={}{}{}",
+         before == nullptr ? "Created" : "Updated", it.name, it.users.empty() ? "(null)" : it.users,
+         node_list(at_.after, it.nodes), format_time(it.start), format_time(it.end), by_uid(at_.by),
+         before == nullptr ? "" : after_colon(changed_values(*before, it)));
   }
-  void operator()(const ReservationDeleted& e) { info("sched: Deleted reservation {}{}", reservation_name(e.id), by_uid(at_.by)); }
+  void operator()(const ReservationDeleted& e) {
+    info("sched: Deleted reservation {}{}", reservation_name(e.id), by_uid(at_.by));
+  }
 
  private:
   template <class... Args>
   void line(Level level, fmt::format_string<Args...> format, Args&&... args) {
-    if (level <= at_.most) out_.push_back({level, fmt::vformat(format, fmt::make_format_args(args...))});
+    if (level <= at_.most)
+      out_.push_back({level, fmt::vformat(format, fmt::make_format_args(args...))});
   }
   template <class... Args>
   void info(fmt::format_string<Args...> format, Args&&... args) {
@@ -219,17 +281,22 @@ class EventLines {
     const uint32_t given = job.spec->priority;
     if (given != UINT32_MAX && given != 0) return given;
     const Partition* partition = find_partition(at_.after, job.partition.view());
-    return partition == nullptr ? 0 : sched::make_policies(at_.after).priority->priority(job, *partition->config, at_.time);
+    return partition == nullptr ? 0
+                                : sched::make_policies(at_.after).priority->priority(
+                                      job, *partition->config, at_.time);
   }
   [[nodiscard]] std::string name(JobId job) const { return job_id_text(at_.after, job); }
   [[nodiscard]] static std::string name(const Job& job) {
-    return job.het != nullptr ? fmt::format("{}({})", component_name(*job.het), job.id) : std::to_string(job.id);
+    return job.het != nullptr ? fmt::format("{}({})", component_name(*job.het), job.id)
+                              : std::to_string(job.id);
   }
   [[nodiscard]] std::string node(NodeId id) const {
     const Node* found = at_.after.nodes.find(id);
     return found != nullptr ? found->name : fmt::format("number {}", id);
   }
-  [[nodiscard]] std::string step_words(const StepId& id) const { return fmt::format("JobId={} StepId={}", name(id.job), step_id_text(id)); }
+  [[nodiscard]] std::string step_words(const StepId& id) const {
+    return fmt::format("JobId={} StepId={}", name(id.job), step_id_text(id));
+  }
   [[nodiscard]] std::string reservation_name(uint32_t id) const {
     const Reservation* found = reservation(id);
     return found != nullptr ? found->name : fmt::format("number {}", id);
@@ -243,7 +310,8 @@ class EventLines {
   std::vector<log::Line>& out_;
 };
 
-// What an administrator looks for: that a node stopped or began to answer, and what its state became, why and by whom.
+// What an administrator looks for: that a node stopped or began to answer, and what its state
+// became, why and by whom.
 void EventLines::operator()(const NodeStateChanged& e) {
   const std::string name = node(e.node);
   const Node* before = at_.before.nodes.find(e.node);
@@ -253,10 +321,12 @@ void EventLines::operator()(const NodeStateChanged& e) {
     if ((e.flags & kNodeNoRespond) != 0) return error("Nodes {} not responding", name);
     return info("Node {} now responding", name);
   }
-  const bool new_reason = !e.reason.empty() && (before == nullptr || before->reason.view() != e.reason.view());
+  const bool new_reason =
+      !e.reason.empty() && (before == nullptr || before->reason.view() != e.reason.view());
   if (at_.by != kNobody) {
     if (new_reason) info("update_node: node {} reason set to: {}", name, e.reason.view());
-    return info("update_node: node {} state set to {}{}", name, node_state_complete(e.base, e.flags), by_uid(at_.by));
+    return info("update_node: node {} state set to {}{}", name,
+                node_state_complete(e.base, e.flags), by_uid(at_.by));
   }
   if (same_base && changed == 0 && !new_reason) return;
   const bool is_lost = e.base == NodeBaseState::kDown && !same_base;
@@ -362,13 +432,15 @@ bool EventLog::write_waiting() {
   }
   for (const Batch& batch : batches) write(batch);
   if (left_out > 0) {
-    const log::Line line{Level::kError, fmt::format("{} events were not logged: the log is too slow", left_out)};
+    const log::Line line{Level::kError,
+                         fmt::format("{} events were not logged: the log is too slow", left_out)};
     log::write_lines({&line, 1}, net::now());
   }
   return !batches.empty() || left_out > 0;
 }
 
-// Somebody is about to log a line of this moment. It does not wait where much is to be written, or is being written.
+// Somebody is about to log a line of this moment. It does not wait where much is to be written, or
+// is being written.
 void EventLog::catch_up() {
   constexpr size_t kFew = 64;
   {
@@ -381,16 +453,22 @@ void EventLog::catch_up() {
 
 void EventLog::write(const Batch& batch) {
   for (const engine::LoggedFrame& frame : batch.frames) {
-    const EventMoment moment{.before = *before_, .after = *batch.after, .by = frame.by, .most = log::most(), .time = frame.time,
+    const EventMoment moment{.before = *before_,
+                             .after = *batch.after,
+                             .by = frame.by,
+                             .most = log::most(),
+                             .time = frame.time,
                              .took = std::max(Duration(0), batch.durable - frame.time)};
     std::vector<log::Line> lines;
     for (const Event& event : frame.events) {
       std::vector<log::Line> some = log_lines(moment, event);
-      lines.insert(lines.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+      lines.insert(lines.end(), std::make_move_iterator(some.begin()),
+                   std::make_move_iterator(some.end()));
     }
     lines = lines_once(std::move(lines));
     // in parts: others want to log meanwhile
-    for (std::span<const log::Line> rest(lines); !rest.empty(); rest = rest.subspan(std::min(rest.size(), kMostAtOnce))) {
+    for (std::span<const log::Line> rest(lines); !rest.empty();
+         rest = rest.subspan(std::min(rest.size(), kMostAtOnce))) {
       log::write_lines(rest.first(std::min(rest.size(), kMostAtOnce)), batch.durable);
     }
   }

@@ -1,5 +1,6 @@
-// What the log tells of a cluster at its usual level: each durable event as a line, in the words of Slurm's controller. One
-// place, so that no event is forgotten: the visitor in event_log.cpp does not compile without a line, or a word why there is none.
+// What the log tells of a cluster at its usual level: each durable event as a line, in the words of
+// Slurm's controller. One place, so that no event is forgotten: the visitor in event_log.cpp does
+// not compile without a line, or a word why there is none.
 #pragma once
 
 #include <condition_variable>
@@ -14,8 +15,9 @@
 
 namespace sluice::ctld {
 
-// The lines of one event up to the level `most`. `by`: uid of who gave the command, UINT32_MAX for nobody. `before` and
-// `after`: the state before the event or somewhat earlier, and with it or somewhat later.
+// The lines of one event up to the level `most`. `by`: uid of who gave the command, UINT32_MAX for
+// nobody. `before` and `after`: the state before the event or somewhat earlier, and with it or
+// somewhat later.
 struct EventMoment {
   const state::ClusterState& before;
   const state::ClusterState& after;
@@ -24,16 +26,19 @@ struct EventMoment {
   Time time = kNoTime;  // when it was decided
   Duration took{};      // until it was durable
 };
-[[nodiscard]] std::vector<log::Line> log_lines(const EventMoment& moment, const state::Event& event);
+[[nodiscard]] std::vector<log::Line> log_lines(const EventMoment& moment,
+                                               const state::Event& event);
 
 // Of lines with the same text the first one alone, with how often it was there.
 [[nodiscard]] std::vector<log::Line> lines_once(std::vector<log::Line> lines);
 
-// "17", "6_1(17)" of an array task, "12+1(13)" of a component of a heterogeneous job; with `JobId=` before it.
+// "17", "6_1(17)" of an array task, "12+1(13)" of a component of a heterogeneous job; with `JobId=`
+// before it.
 [[nodiscard]] std::string job_id_text(const state::ClusterState& state, JobId job);
 
-// Writes the lines on a thread of its own, so that neither the engine nor who waits for an answer pays for them. What others log
-// meanwhile comes behind what happened before it, as long as that is not very much.
+// Writes the lines on a thread of its own, so that neither the engine nor who waits for an answer
+// pays for them. What others log meanwhile comes behind what happened before it, as long as that is
+// not very much.
 class EventLog {
  public:
   explicit EventLog(state::ClusterSnapshot now);
@@ -58,9 +63,9 @@ class EventLog {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Batch> waiting_;    // these are guarded by mutex_
+  std::deque<Batch> waiting_;  // these are guarded by mutex_
   size_t waiting_events_ = 0;
-  size_t left_out_ = 0;          // events that came while too many waited
+  size_t left_out_ = 0;  // events that came while too many waited
   bool stopping_ = false;
   std::mutex writing_;             // taken before mutex_
   state::ClusterSnapshot before_;  // guarded by writing_

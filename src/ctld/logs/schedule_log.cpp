@@ -20,13 +20,15 @@ std::string job_name(const state::ClusterState& state, JobId id, uint32_t task) 
   if (job->het != nullptr) return component_name(*job->het);
   if (job->array == nullptr) return std::to_string(id);
   if (task == kNoTask) task = job->array->task;
-  if (task == kNoTask) return fmt::format("{}_[{}]", job->array->array_job, job->array->pending.to_text());
+  if (task == kNoTask)
+    return fmt::format("{}_[{}]", job->array->array_job, job->array->pending.to_text());
   return fmt::format("{}_{}", job->array->array_job, task);
 }
 
 std::string start_line(const state::ClusterState& state, const state::PlannedStart& start) {
-  std::string out = fmt::format("Start JobId={} NodeList={} NumCPUs={} Partition={}", job_name(state, start.job, start.task),
-                                start.allocation->node_list, start.allocation->cpus, start.partition);
+  std::string out = fmt::format("Start JobId={} NodeList={} NumCPUs={} Partition={}",
+                                job_name(state, start.job, start.task), start.allocation->node_list,
+                                start.allocation->cpus, start.partition);
   if (start.time_limit != 0) out += " TimeLimit=" + format_minutes(start.time_limit);
   return out + '\n';
 }
@@ -34,7 +36,8 @@ std::string start_line(const state::ClusterState& state, const state::PlannedSta
 std::string wait_text(const SchedulerHints& soft) {
   std::string out = fmt::format("Reason={} Priority={}", reason_text(soft.reason), soft.priority);
   if (soft.expected_start != kNoTime) out += " ExpectedStart=" + format_time(soft.expected_start);
-  if (!soft.planned_nodes.empty()) out += fmt::format(" PlannedNodes={}", soft.planned_nodes.view());
+  if (!soft.planned_nodes.empty())
+    out += fmt::format(" PlannedNodes={}", soft.planned_nodes.view());
   return out;
 }
 
@@ -42,10 +45,10 @@ std::string wait_text(const SchedulerHints& soft) {
 
 std::string ScheduleLog::lines_of(const engine::PassReport& report) {
   const sched::PassTimings& counts = report.plan.counts;
-  std::string out =
-      fmt::format("Pass={} Pending={} Tried={} Started={} Backfilled={} Dropped={} Planned={} Microseconds={}\n", ++pass_,
-                  counts.pending, counts.tested, report.plan.starts.size(), counts.backfilled, report.dropped,
-                  counts.planned, report.took.count());
+  std::string out = fmt::format(
+      "Pass={} Pending={} Tried={} Started={} Backfilled={} Dropped={} Planned={} Microseconds={}\n",
+      ++pass_, counts.pending, counts.tested, report.plan.starts.size(), counts.backfilled,
+      report.dropped, counts.planned, report.took.count());
   std::set<JobId> started;
   for (const state::PlannedStart& start : report.plan.starts) {
     out += start_line(report.state, start);
@@ -58,7 +61,8 @@ std::string ScheduleLog::lines_of(const engine::PassReport& report) {
   std::map<JobId, std::string> waiting;
   for (const auto& [job, soft] : report.plan.soft->jobs) {
     const bool waits = soft.reason != JobReason::kNone;
-    // of what was started, only tasks of an array may wait on, for another reason than that others come first
+    // of what was started, only tasks of an array may wait on, for another reason than that others
+    // come first
     if (!waits || (soft.reason == JobReason::kPriority && started.contains(job))) continue;
     const std::string& text = waiting[job] = wait_text(soft);
     const auto before = waiting_.find(job);

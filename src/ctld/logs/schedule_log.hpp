@@ -1,5 +1,6 @@
-// SlurmSchedLogFile: what each pass of the scheduler decided. A line for the pass and one for each start; for a job that
-// waits one whenever its reason, its forecast or the nodes kept for it have changed.
+// SlurmSchedLogFile: what each pass of the scheduler decided. A line for the pass and one for each
+// start; for a job that waits one whenever its reason, its forecast or the nodes kept for it have
+// changed.
 #pragma once
 
 #include <map>

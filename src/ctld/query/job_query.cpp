@@ -16,9 +16,11 @@ namespace sluice::ctld {
 namespace {
 
 constexpr size_t kChunkJobs = 500;
-constexpr size_t kChunkBytes = kMostRecordBytes;  // about; a chunk has at most this and one record more
+// about; a chunk has at most this and one record more
+constexpr size_t kChunkBytes = kMostRecordBytes;
 
-// What no stranger has a use for: a hash would tell who guesses them what is in a script or an environment.
+// What no stranger has a use for: a hash would tell who guesses them what is in a script or an
+// environment.
 template <class Spec>
 void clear_private(Spec& spec) {
   spec.environment_blob = {};
@@ -58,7 +60,8 @@ std::string allocated_tres(const Job& job, const ClusterConfig& config) {
   for (const NodeAllocation& a : job.allocation->nodes) memory += a.memory_mib;
   GresShares gres;
   for (const NodeAllocation& a : job.allocation->nodes) {
-    for (const GresShare& share : a.gres) add_shares(gres, {{share.name, share.type, share.count, {}, {}}});
+    for (const GresShare& share : a.gres)
+      add_shares(gres, {{share.name, share.type, share.count, {}, {}}});
   }
   return tres_text(job.allocation->cpus, memory, job.allocation->nodes.size()) +
          gres_tres(gres, config.accounting_storage_tres);
@@ -80,28 +83,34 @@ std::string required_tres(const state::ClusterState& state, const Job& job) {
   const auto needs = fit::needs_of(*job.spec, *partition->config, *state.config);
   if (!needs) return {};
   const uint64_t cpus = std::max(needs->min_cpus, needs->min_nodes * needs->min_cpus_per_node);
-  const uint64_t memory = needs->memory_per_cpu_mib > 0 ? needs->memory_per_cpu_mib * cpus
-                                                        : needs->memory_per_node_mib * needs->min_nodes;
+  const uint64_t memory = needs->memory_per_cpu_mib > 0
+                              ? needs->memory_per_cpu_mib * cpus
+                              : needs->memory_per_node_mib * needs->min_nodes;
   const uint32_t tasks = (needs->tasks + needs->min_nodes - 1) / needs->min_nodes;
   const std::vector<uint64_t> on_node = fit::gres_counts(*needs, tasks, {});
   GresShares gres;
   for (size_t i = 0; i < on_node.size(); ++i) {
     const fit::GresNeed& need = needs->gres[i];
     const uint64_t by_task = need.per_task * needs->tasks;
-    const uint64_t all = need.per_job > 0 ? need.per_job : by_task > 0 && need.per_node == 0 ? by_task : on_node[i] * needs->min_nodes;
+    const uint64_t all = need.per_job > 0                    ? need.per_job
+                         : by_task > 0 && need.per_node == 0 ? by_task
+                                                             : on_node[i] * needs->min_nodes;
     gres.push_back({need.name, need.type, all, {}, {}});
   }
-  return tres_text(cpus, memory, needs->min_nodes) + gres_tres(gres, state.config->accounting_storage_tres);
+  return tres_text(cpus, memory, needs->min_nodes) +
+         gres_tres(gres, state.config->accounting_storage_tres);
 }
 
-JobQuery::JobQuery(protocol::QueryJobsRequest request,
-                   Asker asker,
-                   state::ClusterSnapshot state,
-                   std::shared_ptr<const sched::SchedulerView> soft,
-                   Time now)
-    : request_(std::move(request)), asker_(std::move(asker)), state_(std::move(state)), soft_(std::move(soft)), now_(now) {}
+JobQuery::JobQuery(protocol::QueryJobsRequest request, Asker asker, state::ClusterSnapshot state,
+                   std::shared_ptr<const sched::SchedulerView> soft, Time now)
+    : request_(std::move(request)),
+      asker_(std::move(asker)),
+      state_(std::move(state)),
+      soft_(std::move(soft)),
+      now_(now) {}
 
-// Whether the id names the job or its array; a task that the array lacks is nothing found, no error.
+// Whether the id names the job or its array; a task that the array lacks is nothing found, no
+// error.
 bool JobQuery::is_of(const Job& job, JobId id) {
   return job.id == id || (job.array != nullptr && job.array->array_job == id);
 }
@@ -116,7 +125,8 @@ bool JobQuery::is_shown(const Job& job) const {
 }
 
 // As it is shown: the partitions of a job that waits as they are tried, of the highest tier first;
-// who is mailed with the domain where only the user says who that is. Less of it for others than its owner and administrators.
+// who is mailed with the domain where only the user says who that is. Less of it for others than
+// its owner and administrators.
 std::shared_ptr<const JobSpec> JobQuery::shown_spec(const Job& job, bool to_stranger) const {
   const JobSpec& spec = *job.spec;
   const auto tier = [&](const std::string& name) {
@@ -150,11 +160,15 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   out.job.ended_requests.clear();  // of no use to anybody else
   if (!request_.steps) out.job.steps.clear();
   for (auto& step : out.job.steps) step = shown_step(step, to_stranger);
-  if (const SchedulerHints* soft = soft_->find(job.id); soft != nullptr && job.state == JobState::kPending) out.soft = *soft;
+  if (const SchedulerHints* soft = soft_->find(job.id);
+      soft != nullptr && job.state == JobState::kPending)
+    out.soft = *soft;
   else out.soft.priority = priority_without_a_pass(job);
-  if (out.soft.last_evaluated == kNoTime) out.soft.last_evaluated = job.start != kNoTime ? job.start : job.submit;
+  if (out.soft.last_evaluated == kNoTime)
+    out.soft.last_evaluated = job.start != kNoTime ? job.start : job.submit;
   if (job.allocation && !job.allocation->nodes.empty()) {
-    const Node* host = state_->nodes.find(job.allocation->nodes[state::batch_position(*state_, job)].node);
+    const Node* host =
+        state_->nodes.find(job.allocation->nodes[state::batch_position(*state_, job)].node);
     if (host != nullptr) out.batch_host = host->name;
   }
   out.dependency = job.dependency.str();

@@ -22,11 +22,8 @@ class JobQuery {
     std::vector<std::string> unseen;  // partitions of which he is not shown the jobs
   };
   // With PrivateData=jobs others' jobs are left out unless an administrator asks.
-  JobQuery(protocol::QueryJobsRequest request,
-           Asker asker,
-           state::ClusterSnapshot state,
-           std::shared_ptr<const sched::SchedulerView> soft,
-           Time now);
+  JobQuery(protocol::QueryJobsRequest request, Asker asker, state::ClusterSnapshot state,
+           std::shared_ptr<const sched::SchedulerView> soft, Time now);
 
   // nullopt: no more. kInvalidJobId: the one job asked for is not there.
   [[nodiscard]] Result<std::optional<protocol::JobChunk>> next();
@@ -43,9 +40,9 @@ class JobQuery {
   const std::shared_ptr<const sched::SchedulerView> soft_;
   const Time now_;
   std::optional<state::JobFilter> filter_;  // made when the first chunk is asked for
-  bool any_ = false;      // a job was found
+  bool any_ = false;                        // a job was found
   bool done_ = false;
-  uint32_t at_ = 0;       // the next job id to look at
+  uint32_t at_ = 0;  // the next job id to look at
 };
 
 // "cpu=4,mem=400M,node=1,billing=4", as scontrol and squeue print.

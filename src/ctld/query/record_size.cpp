@@ -7,9 +7,9 @@
 namespace sluice::ctld {
 namespace {
 
-constexpr size_t kRecordBytes = 512;      // of a record without texts
-constexpr size_t kNodeBytes = 96;         // of a node of an allocation or a layout
-constexpr size_t kTextKept = 1024;        // of a text, or of all arguments
+constexpr size_t kRecordBytes = 512;  // of a record without texts
+constexpr size_t kNodeBytes = 96;     // of a node of an allocation or a layout
+constexpr size_t kTextKept = 1024;    // of a text, or of all arguments
 
 template <class Spec>
 std::shared_ptr<const Spec> with_short_texts(const Spec& spec) {
@@ -33,8 +33,8 @@ std::shared_ptr<const Spec> with_short_texts(const Spec& spec) {
 
 size_t record_bytes(const protocol::JobRecord& record) {
   const Job& job = record.job;
-  size_t bytes = kRecordBytes + state::text_bytes(*job.spec) + record.dependency.size() + record.required_tres.size() +
-                 record.allocated_tres.size();
+  size_t bytes = kRecordBytes + state::text_bytes(*job.spec) + record.dependency.size() +
+                 record.required_tres.size() + record.allocated_tres.size();
   if (job.allocation) bytes += kNodeBytes * job.allocation->nodes.size();
   for (const auto& step : job.steps) {
     bytes += kRecordBytes;

@@ -29,8 +29,8 @@ void StepWaiters::use(StepRetry retry) {
   retry_ = retry;
 }
 
-bool StepWaiters::hold(std::vector<JobId> jobs, Clock::time_point until, size_t bytes, std::function<void()> again,
-                       Clock::time_point since) {
+bool StepWaiters::hold(std::vector<JobId> jobs, Clock::time_point until, size_t bytes,
+                       std::function<void()> again, Clock::time_point since) {
   if (Clock::now() >= until) return false;
   auto waiter = std::make_shared<Waiter>();
   waiter->jobs = std::move(jobs);
@@ -44,9 +44,10 @@ bool StepWaiters::hold(std::vector<JobId> jobs, Clock::time_point until, size_t 
     for (const JobId job : waiter->jobs) queues_[job].push_back(waiter);
   }
   auto timer = std::make_shared<boost::asio::steady_timer>(timers_, until);
-  timer->async_wait([this, timer, weak = std::weak_ptr(waiter)](const boost::system::error_code& error) {
-    if (!error) time_over(weak);
-  });
+  timer->async_wait(
+      [this, timer, weak = std::weak_ptr(waiter)](const boost::system::error_code& error) {
+        if (!error) time_over(weak);
+      });
   return true;
 }
 

@@ -14,7 +14,8 @@ std::string group_name(gid_t gid) {
   group entry{};
   group* found = nullptr;
   std::vector<char> room;
-  const int error = with_room(room, [&] { return getgrgid_r(gid, &entry, room.data(), room.size(), &found); });
+  const int error =
+      with_room(room, [&] { return getgrgid_r(gid, &entry, room.data(), room.size(), &found); });
   return error != 0 || found == nullptr ? std::string() : found->gr_name;
 }
 
@@ -24,7 +25,8 @@ UserEntry look_up(uint32_t uid, uint32_t gid) {
   passwd* found = nullptr;
   std::vector<char> room;
   out.group_name = group_name(gid);
-  const int error = with_room(room, [&] { return getpwuid_r(uid, &entry, room.data(), room.size(), &found); });
+  const int error =
+      with_room(room, [&] { return getpwuid_r(uid, &entry, room.data(), room.size(), &found); });
   if (error != 0 || found == nullptr) return out;
   out.name = found->pw_name;
   const std::vector<gid_t> ids = groups_of_user(out.name, gid, found->pw_gid);

@@ -1,5 +1,5 @@
-// Names of users and groups, asked of the system and kept for a while (lookups may be slow): GroupUpdateTime, or until
-// the configuration is read again.
+// Names of users and groups, asked of the system and kept for a while (lookups may be slow):
+// GroupUpdateTime, or until the configuration is read again.
 #pragma once
 
 #include <cerrno>
@@ -22,7 +22,8 @@ struct UserEntry {
   std::vector<uint32_t> group_ids;  // of all; empty where the system does not know the uid
 };
 
-// Asks with more and more room, as long as the entry is larger: a group may have thousands of members.
+// Asks with more and more room, as long as the entry is larger: a group may have thousands of
+// members.
 template <class Ask>
 int with_room(std::vector<char>& room, Ask ask) {
   constexpr size_t kFirst = size_t{16} << 10, kMost = size_t{64} << 20;
@@ -46,14 +47,18 @@ class Users {
   explicit Users(UserSource source = system_users()) : source_(std::move(source)) {}
   // By this configuration from now on; nothing is kept of what was known.
   void use(const ClusterConfig& config);
-  [[nodiscard]] UserEntry find(uint32_t uid, uint32_t gid, Time now) { return look(uid, gid, now, false); }
+  [[nodiscard]] UserEntry find(uint32_t uid, uint32_t gid, Time now) {
+    return look(uid, gid, now, false);
+  }
   // GroupUpdateTime has passed, whenever this user was looked at last.
-  [[nodiscard]] UserEntry find_again(uint32_t uid, uint32_t gid, Time now) { return look(uid, gid, now, true); }
+  [[nodiscard]] UserEntry find_again(uint32_t uid, uint32_t gid, Time now) {
+    return look(uid, gid, now, true);
+  }
 
  private:
   struct Kept {
     UserEntry entry;
-    Time until = kNoTime;  // then it is looked at again
+    Time until = kNoTime;   // then it is looked at again
     Time groups = kNoTime;  // UserSource::changed() when it was asked for
   };
   [[nodiscard]] UserEntry look(uint32_t uid, uint32_t gid, Time now, bool again);
@@ -62,9 +67,10 @@ class Users {
   const UserSource source_;
   std::mutex mutex_;
   Duration keep_ = std::chrono::seconds(600);  // guarded by mutex_; 0: for ever
-  bool force_ = true;                          // guarded by mutex_; false: only a file of groups that was written since is asked
-  uint64_t round_ = 0;                         // guarded by mutex_: how often use() was called
-  std::unordered_map<uint64_t, Kept> kept_;    // guarded by mutex_
+  // guarded by mutex_; false: only a file of groups that was written since is asked
+  bool force_ = true;
+  uint64_t round_ = 0;                       // guarded by mutex_: how often use() was called
+  std::unordered_map<uint64_t, Kept> kept_;  // guarded by mutex_
 };
 
 }  // namespace sluice::ctld

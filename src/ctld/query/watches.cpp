@@ -28,7 +28,8 @@ std::pair<int32_t, bool> badness(const Job& task) {
   return {task.exit_status, task.state != JobState::kCompleted && !never_ran};
 }
 
-// The task of the array that ended worst, its own record among them; a job that is no array is itself.
+// The task of the array that ended worst, its own record among them; a job that is no array is
+// itself.
 Job worst_ended(const state::ClusterState& now, const Job& master) {
   Job worst = master;
   const state::ArrayTasks* tasks = master.array == nullptr ? nullptr : now.arrays.find(master.id);
@@ -42,10 +43,12 @@ Job worst_ended(const state::ClusterState& now, const Job& master) {
   return worst;
 }
 
-// What the watches of an array or a task are told at the end: tasks of one frame are told one by one, and all of them are over
-// at the first; others ended before the watch began. The worst end is told once more, so that it is among those that were told.
+// What the watches of an array or a task are told at the end: tasks of one frame are told one by
+// one, and all of them are over at the first; others ended before the watch began. The worst end is
+// told once more, so that it is among those that were told.
 std::string last_words(const state::ClusterState& now, const Job& job) {
-  return job.array == nullptr ? std::string() : wire::encode(state::make_watch_update(now, worst_ended(now, job)));
+  return job.array == nullptr ? std::string()
+                              : wire::encode(state::make_watch_update(now, worst_ended(now, job)));
 }
 
 void end(const Watches::Writer& writer, const std::string& last) {
@@ -69,22 +72,27 @@ bool Watches::is_all_over(const state::ClusterSnapshot& now, const Job& job) {
   return at->second;
 }
 
-std::optional<uint64_t> Watches::enter(const protocol::WatchJobRequest& request, uint32_t uid, const Writer& writer) {
+std::optional<uint64_t> Watches::enter(const protocol::WatchJobRequest& request, uint32_t uid,
+                                       const Writer& writer) {
   const std::lock_guard lock(mutex_);
   std::vector<Watch>& watches = watches_[request.job];
-  if (std::ranges::count(watches, uid, &Watch::uid) >= static_cast<ptrdiff_t>(kMostOfUser)) return {};
+  if (std::ranges::count(watches, uid, &Watch::uid) >= static_cast<ptrdiff_t>(kMostOfUser))
+    return {};
   watches.push_back({next_id_, uid, writer, request.end_when_cancelled});
   if (request.end_when_cancelled) expected_.erase(request.job);
   return next_id_++;
 }
 
-void Watches::add(const protocol::WatchJobRequest& request, uint32_t uid, const Newest& newest, const Writer& writer) {
+void Watches::add(const protocol::WatchJobRequest& request, uint32_t uid, const Newest& newest,
+                  const Writer& writer) {
   state::ClusterSnapshot now;
   state::FoundJob job;
   {
     const std::lock_guard order(order_);
     const std::optional<uint64_t> id = enter(request, uid, writer);
-    if (!id) return writer.finish(failure(ErrorCode::kAccessDenied, fmt::format("{} watches of this job are open", kMostOfUser)));
+    if (!id)
+      return writer.finish(failure(ErrorCode::kAccessDenied,
+                                   fmt::format("{} watches of this job are open", kMostOfUser)));
     writer.on_cancel([this, id = *id, request] {
       drop(request.job, id);
       if (request.end_when_cancelled && !closing_) broken_off(request.job);
@@ -96,7 +104,8 @@ void Watches::add(const protocol::WatchJobRequest& request, uint32_t uid, const 
     drop(request.job, *id);
   }
   if (!job) return writer.finish(failure(ErrorCode::kInvalidJobId));
-  end(writer, last_words(*now, *job));  // nothing comes after it: others need not wait while its tasks are looked through
+  // nothing comes after it: others need not wait while its tasks are looked through
+  end(writer, last_words(*now, *job));
 }
 
 void Watches::close() {
@@ -136,7 +145,8 @@ void Watches::never_came(JobId job) {
 
 void Watches::broken_off(JobId job) {
   const Duration limit = limit_();
-  auto timer = std::make_shared<boost::asio::steady_timer>(timers_, limit > Duration(0) ? limit / 2 : kReconnectTime);
+  auto timer = std::make_shared<boost::asio::steady_timer>(
+      timers_, limit > Duration(0) ? limit / 2 : kReconnectTime);
   timer->async_wait([this, timer, job](const boost::system::error_code& error) {
     if (error || closing_) return;
     {
@@ -179,9 +189,10 @@ void Watches::notify_array(const Job& task, const state::ClusterSnapshot& now) {
   if (master) tell(watches, *master, task, {}, now);
 }
 
-// All of them watch `job`; `changed` is the job, or a task of it. What they are told is the same, and made once.
-void Watches::tell(const std::vector<Watch>& watches, const Job& job, const Job& changed, const std::string& message,
-                   const state::ClusterSnapshot& now) {
+// All of them watch `job`; `changed` is the job, or a task of it. What they are told is the same,
+// and made once.
+void Watches::tell(const std::vector<Watch>& watches, const Job& job, const Job& changed,
+                   const std::string& message, const state::ClusterSnapshot& now) {
   protocol::JobWatchUpdate update = state::make_watch_update(*now, changed);
   update.message = message;
   const std::string encoded = wire::encode(update);

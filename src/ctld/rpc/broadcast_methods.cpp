@@ -37,9 +37,12 @@ Result<BroadcastTicketReply> make_ticket_outside(ServiceParts& parts, const Call
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const auto nodes = state::resolve_nodes(*state, request.node_list);
   if (!nodes || nodes->none()) return failure(ErrorCode::kInvalidNodeName);
-  const UserEntry user = parts.users.find(context.identity.uid, context.identity.gid, parts.clock());
+  const UserEntry user =
+      parts.users.find(context.identity.uid, context.identity.gid, parts.clock());
   protocol::BroadcastTicket ticket;
-  nodes->for_each([&](size_t id) { ticket.nodes.push_back(state::node_address(state->nodes.at(static_cast<NodeId>(id)))); });
+  nodes->for_each([&](size_t id) {
+    ticket.nodes.push_back(state::node_address(state->nodes.at(static_cast<NodeId>(id))));
+  });
   ticket.cluster_id = state->cluster_id;
   ticket.uid = context.identity.uid;
   ticket.gid = context.identity.gid;
@@ -48,8 +51,10 @@ Result<BroadcastTicketReply> make_ticket_outside(ServiceParts& parts, const Call
   return sign(parts, ticket);
 }
 
-Result<BroadcastTicketReply> make_ticket(ServiceParts& parts, const CallContext& context, const BroadcastTicketRequest& request) {
-  if (request.job == kNoJob && !request.node_list.empty()) return make_ticket_outside(parts, context, request);
+Result<BroadcastTicketReply> make_ticket(ServiceParts& parts, const CallContext& context,
+                                         const BroadcastTicketRequest& request) {
+  if (request.job == kNoJob && !request.node_list.empty())
+    return make_ticket_outside(parts, context, request);
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const Job* job = state->jobs.find(request.job);
   if (job != nullptr && job->spec->uid != context.identity.uid && !context.is_super_user()) {
@@ -63,7 +68,8 @@ Result<BroadcastTicketReply> make_ticket(ServiceParts& parts, const CallContext&
     const Step* step = state::find_step(*job, request.step);
     if (step == nullptr) return failure(ErrorCode::kInvalidJobId);
     for (const StepNode& part : step->layout->nodes) {
-      if (const Node* node = state->nodes.find(part.node)) ticket.nodes.push_back(state::node_address(*node));
+      if (const Node* node = state->nodes.find(part.node))
+        ticket.nodes.push_back(state::node_address(*node));
     }
   }
   ticket.cluster_id = state->cluster_id;
@@ -82,7 +88,8 @@ void add_broadcast_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<BroadcastTicketRequest, BroadcastTicketReply>(
       [&parts](const auto& context, auto request, auto responder) {
         responder.complete(make_ticket(parts, context, request));
-      }, net::kSlow);
+      },
+      net::kSlow);
 }
 
 }  // namespace sluice::ctld

@@ -27,8 +27,10 @@ class CallCounts {
   void report(protocol::QueryStatisticsReply& reply, bool reset, Time now) {
     const std::lock_guard lock(mutex_);
     reply.since = since_;
-    for (const auto& [method, sum] : by_method_) reply.by_method.push_back({method, 0, sum.count, sum.total_us});
-    for (const auto& [uid, sum] : by_user_) reply.by_user.push_back({{}, uid, sum.count, sum.total_us});
+    for (const auto& [method, sum] : by_method_)
+      reply.by_method.push_back({method, 0, sum.count, sum.total_us});
+    for (const auto& [uid, sum] : by_user_)
+      reply.by_user.push_back({{}, uid, sum.count, sum.total_us});
     if (!reset) return;
     by_method_.clear();
     by_user_.clear();
@@ -45,7 +47,7 @@ class CallCounts {
     }
   };
   std::mutex mutex_;
-  Time since_;                                         // guarded by mutex_, as all of these
+  Time since_;  // guarded by mutex_, as all of these
   std::map<std::string, Sum, std::less<>> by_method_;
   std::map<uint32_t, Sum> by_user_;
 };

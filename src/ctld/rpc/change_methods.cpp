@@ -42,16 +42,17 @@ std::vector<std::string> owner_groups(const ServiceParts& parts, const std::stri
   const auto named = state::parse_target(target);
   if (!named) return {};
   const state::FoundJob job = state::find_job(*now, named->job);
-  return job ? parts.users.find(job->spec->uid, job->spec->gid, parts.clock()).groups : std::vector<std::string>();
+  return job ? parts.users.find(job->spec->uid, job->spec->gid, parts.clock()).groups
+             : std::vector<std::string>();
 }
 
-void cancel_jobs(ServiceParts& parts,
-                 const CallContext& context,
+void cancel_jobs(ServiceParts& parts, const CallContext& context,
                  protocol::CancelJobsRequest request,
                  Responder<protocol::CancelJobsReply> responder,
                  const std::shared_ptr<net::RefusalLog>& refusals) {
   const auto made = [refusals, uid = context.identity.uid, peer = context.peer](
-                        const state::Reply& reply, const state::ClusterState&) -> Result<protocol::CancelJobsReply> {
+                        const state::Reply& reply,
+                        const state::ClusterState&) -> Result<protocol::CancelJobsReply> {
     const auto& out = std::get<protocol::CancelJobsReply>(reply);
     for (const protocol::CancelOutcome& one : out.outcomes) {
       if (one.code != ErrorCode::kAccessDenied) continue;
@@ -62,7 +63,8 @@ void cancel_jobs(ServiceParts& parts,
     return out;
   };
   if (request.each_id) {
-    state::SignalJobs each{identity_of(context), std::move(request.filter.ids), request.signal, request.flags, request.step_flags};
+    state::SignalJobs each{identity_of(context), std::move(request.filter.ids), request.signal,
+                           request.flags, request.step_flags};
     return parts.engine.post({std::move(each), {}, answer(std::move(responder), made)});
   }
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
@@ -80,7 +82,8 @@ void cancel_jobs(ServiceParts& parts,
 void update_job(ServiceParts& parts, const CallContext& context, protocol::UpdateJobRequest request,
                 Responder<protocol::CountReply> responder) {
   if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
-  state::UpdateJob command{identity_of(context), std::move(request.target), std::move(request.update), {}};
+  state::UpdateJob command{
+      identity_of(context), std::move(request.target), std::move(request.update), {}};
   if (has_option(parts.publisher.newest()->state->config->job_submit_plugins, "logging")) {
     log::info("JobSubmitPlugins=logging: uid {} changes job {}", command.who.uid, command.target);
   }
@@ -98,13 +101,16 @@ void warn_of_unknown_groups(const protocol::UpdatePartitionRequest& request) {
       std::array<char, 16384> buffer{};
       const int error = ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
       if (found != nullptr || error == ERANGE || iequals(name, "ALL")) continue;
-      log::warning("partition {}: AllowGroups names \"{}\", which is no group of this host", request.name, name);
+      log::warning("partition {}: AllowGroups names \"{}\", which is no group of this host",
+                   request.name, name);
     }
   }
 }
 
-// Without values, as it is now; with them, what they make of it is worked out when it is decided: others may change it, too.
-void update_partition(ServiceParts& parts, const CallContext& context, const protocol::UpdatePartitionRequest& request,
+// Without values, as it is now; with them, what they make of it is worked out when it is decided:
+// others may change it, too.
+void update_partition(ServiceParts& parts, const CallContext& context,
+                      const protocol::UpdatePartitionRequest& request,
                       Responder<protocol::Empty> responder) {
   if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
@@ -121,18 +127,22 @@ void update_partition(ServiceParts& parts, const CallContext& context, const pro
     if (const auto refused = tables::refused_names(ignored, *now->config); !refused.empty()) {
       return responder.fail({ErrorCode::kInvalidUpdate, refused.front()});
     }
-    for (const std::string& key : ignored) log::warning("partition {}: {} has no effect", request.name, key);
+    for (const std::string& key : ignored)
+      log::warning("partition {}: {} has no effect", request.name, key);
     warn_of_unknown_groups(request);
   }
   parts.engine.post({std::move(command), {}, answer_empty(std::move(responder))});
 }
 
-void create_nodes(ServiceParts& parts, const CallContext& context, const protocol::CreateNodesRequest& request,
+void create_nodes(ServiceParts& parts, const CallContext& context,
+                  const protocol::CreateNodesRequest& request,
                   Responder<protocol::Empty> responder) {
   if (!context.is_super_user()) return responder.fail(ErrorCode::kInvalidUser);
   auto nodes = tables::created_nodes(*parts.publisher.newest()->state->config, request.values);
   if (!nodes) return responder.fail(nodes.error());
-  parts.engine.post({state::CreateNodes{identity_of(context), std::move(*nodes)}, {}, answer_empty(std::move(responder))});
+  parts.engine.post({state::CreateNodes{identity_of(context), std::move(*nodes)},
+                     {},
+                     answer_empty(std::move(responder))});
 }
 
 std::vector<state::JobRank> ranks(const ServiceParts& parts) {
@@ -149,66 +159,90 @@ std::vector<state::JobRank> ranks(const ServiceParts& parts) {
 
 void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  server.handle<SignalRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
-    if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
-    parts.engine.post({state::SignalJob{identity_of(context), request.target, request.signal, request.flags}, {},
-                       answer_count(std::move(responder))});
-  });
+  server.handle<SignalRequest, CountReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
+        parts.engine.post(
+            {state::SignalJob{identity_of(context), request.target, request.signal, request.flags},
+             {},
+             answer_count(std::move(responder))});
+      });
   server.handle<CancelJobsRequest, CancelJobsReply>(
-      [&parts, refusals = std::make_shared<net::RefusalLog>()](const auto& context, auto request, auto responder) {
+      [&parts, refusals = std::make_shared<net::RefusalLog>()](const auto& context, auto request,
+                                                               auto responder) {
         cancel_jobs(parts, context, std::move(request), std::move(responder), refusals);
       });
-  server.handle<JobActionRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
-    if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
-    if (request.action == JobAction::kTop) {
-      parts.engine.post({state::TopJob{identity_of(context), request.target, ranks(parts)}, {},
-                         answer_count(std::move(responder))});
-      return;
-    }
-    parts.engine.post({state::ChangeJob{identity_of(context), request.target, request.action, request.special_exit}, {},
-                       answer_count(std::move(responder))});
-  });
-  server.handle<UpdateJobRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
-    update_job(parts, context, std::move(request), std::move(responder));
-  }, net::kSlow);
-  server.handle<NotifyRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
-    if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
-    parts.engine.post({state::NotifyJob{identity_of(context), request.target, request.message}, {},
-                       answer_count(std::move(responder))});
-  });
-  server.handle<UpdateNodeRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
+  server.handle<JobActionRequest, CountReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
+        if (request.action == JobAction::kTop) {
+          parts.engine.post({state::TopJob{identity_of(context), request.target, ranks(parts)},
+                             {},
+                             answer_count(std::move(responder))});
+          return;
+        }
+        parts.engine.post({state::ChangeJob{identity_of(context), request.target, request.action,
+                                            request.special_exit},
+                           {},
+                           answer_count(std::move(responder))});
+      });
+  server.handle<UpdateJobRequest, CountReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        update_job(parts, context, std::move(request), std::move(responder));
+      },
+      net::kSlow);
+  server.handle<NotifyRequest, CountReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
+        parts.engine.post({state::NotifyJob{identity_of(context), request.target, request.message},
+                           {},
+                           answer_count(std::move(responder))});
+      });
+  server.handle<UpdateNodeRequest, Empty>([&parts](const auto& context, auto request,
+                                                   auto responder) {
     const auto made = [](const state::Reply& reply, const state::ClusterState&) -> Result<Empty> {
       const auto* part = std::get_if<state::DoneInPart>(&reply);
       return part == nullptr ? Result<Empty>(Empty{}) : tl::unexpected(part->error);
     };
-    parts.engine.post({state::UpdateNode{identity_of(context), std::move(request.update)}, {},
+    parts.engine.post({state::UpdateNode{identity_of(context), std::move(request.update)},
+                       {},
                        answer(std::move(responder), made)});
   });
-  server.handle<UpdatePartitionRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
-    update_partition(parts, context, request, std::move(responder));
-  }, net::kSlow);
-  server.handle<CreateNodesRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
-    create_nodes(parts, context, request, std::move(responder));
-  });
-  server.handle<DeleteNodesRequest, CountReply>([&parts](const auto& context, auto request, auto responder) {
-    parts.engine.post({state::DeleteNodes{identity_of(context), std::move(request.nodes)}, {},
-                       answer_count(std::move(responder))});
-  });
-  server.handle<ReconfigureRequest, Empty>([&parts](const auto& context, auto, auto responder) {
-    if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
-    log::info("_slurm_rpc_reconfigure_controller: by uid {}", context.identity.uid);
-    if (auto ok = parts.reconfigure(); !ok) return responder.fail(ok.error());
-    responder.reply({});
-  }, net::kSlow);
-  server.handle<ShutdownRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
-    if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
-    responder.reply({});
-    log::info("_slurm_rpc_shutdown_controller: by uid {}", context.identity.uid);
-    parts.shutdown(request.controller_only);
-  });
+  server.handle<UpdatePartitionRequest, Empty>(
+      [&parts](const auto& context, auto request, auto responder) {
+        update_partition(parts, context, request, std::move(responder));
+      },
+      net::kSlow);
+  server.handle<CreateNodesRequest, Empty>(
+      [&parts](const auto& context, auto request, auto responder) {
+        create_nodes(parts, context, request, std::move(responder));
+      });
+  server.handle<DeleteNodesRequest, CountReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        parts.engine.post({state::DeleteNodes{identity_of(context), std::move(request.nodes)},
+                           {},
+                           answer_count(std::move(responder))});
+      });
+  server.handle<ReconfigureRequest, Empty>(
+      [&parts](const auto& context, auto, auto responder) {
+        if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+        log::info("_slurm_rpc_reconfigure_controller: by uid {}", context.identity.uid);
+        if (auto ok = parts.reconfigure(); !ok) return responder.fail(ok.error());
+        responder.reply({});
+      },
+      net::kSlow);
+  server.handle<ShutdownRequest, Empty>(
+      [&parts](const auto& context, auto request, auto responder) {
+        if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+        responder.reply({});
+        log::info("_slurm_rpc_shutdown_controller: by uid {}", context.identity.uid);
+        parts.shutdown(request.controller_only);
+      });
   server.handle<SetDebugRequest, Empty>([](const auto& context, auto request, auto responder) {
-    if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied, "Permission denied");
-    if (auto ok = daemon::set_debug(request.level, request.flags); !ok) return responder.fail(ok.error());
+    if (!context.is_super_user())
+      return responder.fail(ErrorCode::kAccessDenied, "Permission denied");
+    if (auto ok = daemon::set_debug(request.level, request.flags); !ok)
+      return responder.fail(ok.error());
     responder.reply({});
   });
 }

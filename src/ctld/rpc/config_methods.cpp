@@ -1,5 +1,5 @@
-// Configuration for nodes and commands that have none: any user of the cluster may have it, as any user of a host may read its
-// slurm.conf.
+// Configuration for nodes and commands that have none: any user of the cluster may have it, as any
+// user of a host may read its slurm.conf.
 #include "common/base/text.hpp"
 #include "common/base/version.hpp"
 #include "common/protocol/config_files.hpp"
@@ -23,15 +23,18 @@ protocol::PingReply ping(const ServiceParts& parts) {
 Result<protocol::FetchConfigReply> fetch_config(const ServiceParts& parts) {
   const SentFiles::Files files = parts.sent_files.get();
   if (files != nullptr) return *files;
-  return failure(ErrorCode::kDisabled, "the controller does not send its configuration: SlurmctldParameters=enable_configless is not set there");
+  return failure(
+      ErrorCode::kDisabled,
+      "the controller does not send its configuration: SlurmctldParameters=enable_configless is not set there");
 }
 
 }  // namespace
 
 void add_config_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  server.handle<PingRequest, PingReply>([&parts](const auto&, auto, auto responder) { responder.reply(ping(parts)); },
-                                        net::kForAnyone);
+  server.handle<PingRequest, PingReply>(
+      [&parts](const auto&, auto, auto responder) { responder.reply(ping(parts)); },
+      net::kForAnyone);
   server.handle<FetchConfigRequest, FetchConfigReply>(
       [&parts](const auto&, auto, auto responder) { responder.complete(fetch_config(parts)); });
 }

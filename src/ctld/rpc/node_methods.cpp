@@ -30,17 +30,20 @@ Status only_agents(ServiceParts& parts, const CallContext& context) {
 // An empty id is a node that never registered; any other must be ours.
 Status same_cluster(ServiceParts& parts, const std::string& cluster_id) {
   if (cluster_id.empty() || cluster_id == parts.store.info().cluster_id) return {};
-  return failure(ErrorCode::kWrongCluster, "the node belongs to cluster " + cluster_id + ", this controller to " +
+  return failure(ErrorCode::kWrongCluster, "the node belongs to cluster " + cluster_id +
+                                               ", this controller to " +
                                                parts.store.info().cluster_id);
 }
 
 template <class Report>
 void to_own_clock(std::vector<Report>& reports, Time sent) {
   const Time now = net::now();
-  for (Report& report : reports) report.happened = protocol::by_own_clock(report.happened, sent, now);
+  for (Report& report : reports)
+    report.happened = protocol::by_own_clock(report.happened, sent, now);
 }
 
-// Where an agent is for the others that does not say it: where it called from, unless that is this host.
+// Where an agent is for the others that does not say it: where it called from, unless that is this
+// host.
 std::string address_of(const CallContext& context, const std::string& host_name, uint32_t port) {
   std::string host = context.peer.substr(0, context.peer.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -49,30 +52,39 @@ std::string address_of(const CallContext& context, const std::string& host_name,
 }
 
 void log_strange_job(const std::string& node, JobId strange, const state::ClusterState& after) {
-  log::info("{} knows JobId={}, which this state does not (is it an older one that was put back?): ids go on with {}", node, strange,
-            after.next_job_id);
+  log::info(
+      "{} knows JobId={}, which this state does not (is it an older one that was put back?): ids go on with {}",
+      node, strange, after.next_job_id);
   after.pending.for_each([&](JobId id) {
     const Job& job = after.jobs.at(id);
-    if (job.state_description.view().starts_with("JobId used before")) log::info("JobId={} is held: {}", id, job.state_description.view());
+    if (job.state_description.view().starts_with("JobId used before"))
+      log::info("JobId={} is held: {}", id, job.state_description.view());
   });
 }
 
 // Why what a node runs is ended there.
 std::string why_forgotten(const state::ClusterState& state, const protocol::StepKey& key) {
   const state::FoundJob job = state::find_job(state, key.id.job);
-  if (!job) return "this controller does not know the job: it was purged, or the state is an older one that was put back";
-  if (job->restart_count != key.restart) return fmt::format("that was its restart {}, and it is at {} now", key.restart, job->restart_count);
-  if (is_finished(*job)) return fmt::format("the job is {} since {}", job_state_text(job->state), format_time(job->end));
+  if (!job)
+    return "this controller does not know the job: it was purged, or the state is an older one that was put back";
+  if (job->restart_count != key.restart)
+    return fmt::format("that was its restart {}, and it is at {} now", key.restart,
+                       job->restart_count);
+  if (is_finished(*job))
+    return fmt::format("the job is {} since {}", job_state_text(job->state), format_time(job->end));
   return "the job has no such step there, or does not run there any more";
 }
 
-void log_forgotten(const std::string& node, const std::vector<protocol::StepKey>& keys, const state::ClusterState& after) {
+void log_forgotten(const std::string& node, const std::vector<protocol::StepKey>& keys,
+                   const state::ClusterState& after) {
   for (const protocol::StepKey& key : keys) {
-    log::info("JobId={} StepId={} is ended on node {}: {}", job_id_text(after, key.id.job), step_id_text(key.id), node, why_forgotten(after, key));
+    log::info("JobId={} StepId={} is ended on node {}: {}", job_id_text(after, key.id.job),
+              step_id_text(key.id), node, why_forgotten(after, key));
   }
 }
 
-// Where the node has not compared the clocks itself yet: what its message took comes on top, which is less than a drain is due to.
+// Where the node has not compared the clocks itself yet: what its message took comes on top, which
+// is less than a drain is due to.
 void compare_clocks(protocol::RegisterNodeRequest& request) {
   if (request.clock_ahead) {
     const std::string text = protocol::clock_difference_text(*request.clock_ahead);
@@ -82,11 +94,14 @@ void compare_clocks(protocol::RegisterNodeRequest& request) {
   }
 }
 
-void register_node(ServiceParts& parts, const CallContext& context, protocol::RegisterNodeRequest request,
+void register_node(ServiceParts& parts, const CallContext& context,
+                   protocol::RegisterNodeRequest request,
                    Responder<protocol::RegisterNodeReply> responder) {
-  Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
+  Status ok =
+      only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
   if (!ok) {
-    log::error("registration of {} from {} refused: {}", request.name, context.peer, error_text(ok.error()));
+    log::error("registration of {} from {} refused: {}", request.name, context.peer,
+               error_text(ok.error()));
     return responder.fail(ok.error());
   }
   if (request.node_line != nullptr && request.node_line->address.empty()) {
@@ -95,10 +110,13 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
     request.node_line = std::move(line);
   }
   NodeHardware& host = request.hardware;
-  if (request.claims_future && host.address.empty()) host.address = address_of(context, host.host_name, host.port);
+  if (request.claims_future && host.address.empty())
+    host.address = address_of(context, host.host_name, host.port);
   compare_clocks(request);
   const std::string name = request.name;
-  auto make = [&parts, &sent = parts.config_for_nodes, name](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {
+  auto make = [&parts, &sent = parts.config_for_nodes, name](
+                  const state::Reply& reply,
+                  const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {
     protocol::RegisterNodeReply out;
     const auto& registered = std::get<state::RegisteredReply>(reply);
     out.cluster_id = parts.store.info().cluster_id;
@@ -115,11 +133,13 @@ void register_node(ServiceParts& parts, const CallContext& context, protocol::Re
     out.config = sent.of(after.config, name);
     out.config_digest = parts.sent_files.digest();
     if (registered.strange_job != kNoJob) log_strange_job(name, registered.strange_job, after);
-    for (const JobId job : registered.missing) log::error("Batch JobId={} missing from batch node {}", job, name);
+    for (const JobId job : registered.missing)
+      log::error("Batch JobId={} missing from batch node {}", job, name);
     if (const Node* node = state::find_node(after, name)) parts.liveness.heard_of(node->id);
     return out;
   };
-  parts.engine.post({state::RegisterNode{std::move(request)}, {}, answer(std::move(responder), make)});
+  parts.engine.post(
+      {state::RegisterNode{std::move(request)}, {}, answer(std::move(responder), make)});
 }
 
 // srun has a step there, which will not begin.
@@ -127,39 +147,58 @@ void tell_failed_prolog(ServiceParts& parts, const protocol::PrologEnded& report
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
   const Job* job = report.status != 0 ? now->jobs.find(report.job) : nullptr;
   if (job == nullptr || job->restart_count != report.restart) return;
-  for (const auto& step : job->steps) parts.refusals.note(step->id, "the prolog failed on " + report.nodes);
+  for (const auto& step : job->steps)
+    parts.refusals.note(step->id, "the prolog failed on " + report.nodes);
 }
 
 }  // namespace
 
 void add_node_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  server.handle<RegisterNodeRequest, RegisterNodeReply>([&parts](const auto& context, auto request, auto responder) {
-    register_node(parts, context, std::move(request), std::move(responder));
-  }, net::kLongAndSlow);
-  server.handle<ReportStepsRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
-    Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
-    if (!ok) return responder.fail(ok.error());
-    to_own_clock(request.ended, request.sent);
-    parts.engine.post({state::EndSteps{std::move(request.ended)}, {}, answer_empty(std::move(responder))});
-  }, net::kLong);
-  server.handle<ReportCleanedRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
-    Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
-    if (!ok) return responder.fail(ok.error());
-    to_own_clock(request.cleaned, request.sent);
-    parts.engine.post({state::JobsCleaned{std::move(request.cleaned)}, {}, answer_empty(std::move(responder))});
-  }, net::kLong);
-  server.handle<ReportPrologsRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
-    Status ok = only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
-    if (!ok) return responder.fail(ok.error());
-    to_own_clock(request.ended, request.sent);
-    state::PrologsDone done;
-    for (const PrologEnded& report : request.ended) {
-      tell_failed_prolog(parts, report);
-      done.reports.push_back({report.job, report.restart, report.nodes, report.status, report.happened});
-    }
-    parts.engine.post({std::move(done), {}, answer_empty(std::move(responder))});
-  }, net::kLong);
+  server.handle<RegisterNodeRequest, RegisterNodeReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        register_node(parts, context, std::move(request), std::move(responder));
+      },
+      net::kLongAndSlow);
+  server.handle<ReportStepsRequest, Empty>(
+      [&parts](const auto& context, auto request, auto responder) {
+        Status ok = only_agents(parts, context).and_then([&] {
+          return same_cluster(parts, request.cluster_id);
+        });
+        if (!ok) return responder.fail(ok.error());
+        to_own_clock(request.ended, request.sent);
+        parts.engine.post(
+            {state::EndSteps{std::move(request.ended)}, {}, answer_empty(std::move(responder))});
+      },
+      net::kLong);
+  server.handle<ReportCleanedRequest, Empty>(
+      [&parts](const auto& context, auto request, auto responder) {
+        Status ok = only_agents(parts, context).and_then([&] {
+          return same_cluster(parts, request.cluster_id);
+        });
+        if (!ok) return responder.fail(ok.error());
+        to_own_clock(request.cleaned, request.sent);
+        parts.engine.post({state::JobsCleaned{std::move(request.cleaned)},
+                           {},
+                           answer_empty(std::move(responder))});
+      },
+      net::kLong);
+  server.handle<ReportPrologsRequest, Empty>(
+      [&parts](const auto& context, auto request, auto responder) {
+        Status ok = only_agents(parts, context).and_then([&] {
+          return same_cluster(parts, request.cluster_id);
+        });
+        if (!ok) return responder.fail(ok.error());
+        to_own_clock(request.ended, request.sent);
+        state::PrologsDone done;
+        for (const PrologEnded& report : request.ended) {
+          tell_failed_prolog(parts, report);
+          done.reports.push_back(
+              {report.job, report.restart, report.nodes, report.status, report.happened});
+        }
+        parts.engine.post({std::move(done), {}, answer_empty(std::move(responder))});
+      },
+      net::kLong);
 }
 
 }  // namespace sluice::ctld

@@ -1,5 +1,5 @@
-// srun -Z: tasks on nodes without a job, for SlurmUser and root. Nothing of it enters the state; agents only ask for the
-// controller's signature.
+// srun -Z: tasks on nodes without a job, for SlurmUser and root. Nothing of it enters the state;
+// agents only ask for the controller's signature.
 #include <algorithm>
 
 #include "common/os/is_away.hpp"
@@ -18,7 +18,8 @@ using protocol::CreateStepReply;
 using protocol::LaunchOutsideRequest;
 
 // A job that has all of these nodes, as far as laying out a step goes.
-Result<Job> stand_in(const state::ClusterState& state, const LaunchOutsideRequest& request, Time now) {
+Result<Job> stand_in(const state::ClusterState& state, const LaunchOutsideRequest& request,
+                     Time now) {
   const auto nodes = state::resolve_nodes(state, request.node_list);
   if (!nodes || nodes->none()) return failure(ErrorCode::kInvalidNodeName);
   auto allocation = std::make_shared<Allocation>();
@@ -60,14 +61,16 @@ Result<Step> make_step(const state::ClusterState& state, const Job& job, StepSpe
 Error refusal_of(const net::FanoutResult& result) {
   constexpr uint32_t kNoConnection = 1001;  // as scontrol errnumstr knows it
   const bool away = is_away(result.code) && result.code != ErrorCode::kRetry;
-  return away ? Error{ErrorCode::kError, error_number_text(kNoConnection)} : Error{result.code, result.text};
+  return away ? Error{ErrorCode::kError, error_number_text(kNoConnection)}
+              : Error{result.code, result.text};
 }
 
 // A node that does not take it: the others are told to end what they began.
 void launched(ServiceParts& parts, const state::ClusterState& state, const Bitmap& nodes,
               const std::vector<net::FanoutResult>& results, Responder<CreateStepReply>& responder,
               const CreateStepReply& reply) {
-  const auto bad = std::ranges::find_if(results, [](const auto& result) { return result.code != ErrorCode::kOk; });
+  const auto bad = std::ranges::find_if(
+      results, [](const auto& result) { return result.code != ErrorCode::kOk; });
   if (bad == results.end()) return responder.complete(reply);
   protocol::TerminateJobRequest end;
   end.job = reply.id.job;
@@ -80,7 +83,8 @@ void launch_outside(ServiceParts& parts, const CallContext& context, LaunchOutsi
                     Responder<CreateStepReply> responder) {
   const bool own = request.job.uid == context.identity.uid;
   if (!context.is_super_user() || !own) return responder.fail(ErrorCode::kAccessDenied);
-  if (!is_outside_jobs(request.id.job) || request.id.step > kMaxNormalStep) return responder.fail(ErrorCode::kBadRequest);
+  if (!is_outside_jobs(request.id.job) || request.id.step > kMaxNormalStep)
+    return responder.fail(ErrorCode::kBadRequest);
   auto submitter = make_submit(parts, context, std::move(request.job));  // names of user and group
   if (!submitter) return responder.fail(submitter.error());
   request.job = std::move(submitter->job);
@@ -104,18 +108,21 @@ void launch_outside(ServiceParts& parts, const CallContext& context, LaunchOutsi
     reply.nodes.push_back(state::node_address(state->nodes.at(part.node)));
   }
   auto shared = std::make_shared<Responder<CreateStepReply>>(std::move(responder));
-  parts.links.send(*state, nodes, order,
-                   [&parts, state, nodes, shared, reply = std::move(reply)](const auto& results) {
-                     launched(parts, *state, nodes, results, *shared, reply);
-                   }, step->spec->tree_width);
+  parts.links.send(
+      *state, nodes, order,
+      [&parts, state, nodes, shared, reply = std::move(reply)](const auto& results) {
+        launched(parts, *state, nodes, results, *shared, reply);
+      },
+      step->spec->tree_width);
 }
 
 }  // namespace
 
 void add_outside_methods(net::RpcServer& server, ServiceParts& parts) {
-  server.handle<LaunchOutsideRequest, CreateStepReply>([&parts](const auto& context, auto request, auto responder) {
-    launch_outside(parts, context, std::move(request), std::move(responder));
-  });
+  server.handle<LaunchOutsideRequest, CreateStepReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        launch_outside(parts, context, std::move(request), std::move(responder));
+      });
 }
 
 }  // namespace sluice::ctld

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
@@ -25,8 +24,10 @@ using net::Responder;
 
 constexpr Duration kExplainTime = std::chrono::seconds(1);
 
-// Partitions that the user is shown only if he asks for all of them: hidden ones, and those of other groups than his.
-std::vector<std::string> unseen_partitions(ServiceParts& parts, const CallContext& context, const state::ClusterState& state) {
+// Partitions that the user is shown only if he asks for all of them: hidden ones, and those of
+// other groups than his.
+std::vector<std::string> unseen_partitions(ServiceParts& parts, const CallContext& context,
+                                           const state::ClusterState& state) {
   std::vector<std::string> names;
   if (asked_by_admin(state, context)) return names;
   std::optional<UserEntry> user;  // found once a partition is for some groups only
@@ -81,7 +82,8 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
   const bool show_away = request.powered_down || has_option(state->config->private_data, "cloud");
   state->nodes.for_each([&](const Node& node) {
     const bool away = (node.flags & kNodeCloud) != 0 && (node.flags & kNodePoweredDown) != 0;
-    if (hide_nodes || node.removed || (away && !show_away) || (wanted && !wanted->test(node.id))) return;
+    if (hide_nodes || node.removed || (away && !show_away) || (wanted && !wanted->test(node.id)))
+      return;
     std::vector<std::string> partitions;
     bool has_unseen = false;
     for (const state::Partition& partition : *state->partitions) {
@@ -96,7 +98,8 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
   for (const state::Partition& partition : *state->partitions) {
     if (hide_partitions) break;
     if (contains(unseen, partition.config->name)) continue;
-    reply.partitions.push_back({*partition.config, state::node_list(*state, partition.nodes), partition.total_cpus,
+    reply.partitions.push_back({*partition.config, state::node_list(*state, partition.nodes),
+                                partition.total_cpus,
                                 static_cast<uint32_t>(partition.nodes.count())});
   }
   reply.now = parts.clock();
@@ -106,7 +109,8 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
 protocol::QueryLicensesReply query_licenses(const state::ClusterState& state) {
   protocol::QueryLicensesReply reply;
   const state::LicensePool pool(state);
-  for (const auto& [name, total] : pool.totals()) reply.licenses.push_back({name, total, pool.used(name)});
+  for (const auto& [name, total] : pool.totals())
+    reply.licenses.push_back({name, total, pool.used(name)});
   return reply;
 }
 
@@ -115,7 +119,9 @@ protocol::QueryConfigReply query_config(ServiceParts& parts) {
   protocol::QueryConfigReply reply;
   reply.config = *state->config;
   // what it is, is nobody's business; that it is there, scontrol shows
-  if (const auto secret = reply.config.values.find("JobCompPass"); secret != reply.config.values.end()) secret->second = "(hidden)";
+  if (const auto secret = reply.config.values.find("JobCompPass");
+      secret != reply.config.values.end())
+    secret->second = "(hidden)";
   reply.boot_time = parts.boot_time;
   reply.next_job_id = state->next_job_id;
   reply.host = parts.host;
@@ -129,12 +135,15 @@ protocol::QueryConfigReply query_config(ServiceParts& parts) {
   return reply;
 }
 
-Result<protocol::BatchScriptReply> batch_script(ServiceParts& parts, const CallContext& context, JobId id) {
+Result<protocol::BatchScriptReply> batch_script(ServiceParts& parts, const CallContext& context,
+                                                JobId id) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const state::FoundJob job = state::find_job(*state, id);
   if (!job) return failure(ErrorCode::kInvalidJobId);
-  if (!state::is_owner_or_admin(*state, *job, context.identity.uid)) return failure(ErrorCode::kAccessDenied);
-  if (job->spec->script_blob.empty()) return failure(ErrorCode::kNotFound, "job script not available");
+  if (!state::is_owner_or_admin(*state, *job, context.identity.uid))
+    return failure(ErrorCode::kAccessDenied);
+  if (job->spec->script_blob.empty())
+    return failure(ErrorCode::kNotFound, "job script not available");
   auto script = parts.store.blob(job->spec->script_blob);
   if (!script) return tl::unexpected(script.error());
   return protocol::BatchScriptReply{std::move(*script)};
@@ -145,7 +154,8 @@ Result<protocol::ExplainReply> explain(ServiceParts& parts, uint32_t uid, const 
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const Time end = parts.clock() + kExplainTime;
   sched::ExplainLimits limits;
-  if (has_option(state->config->private_data, "jobs") && !state::is_admin(*state, uid)) limits.only_of = uid;
+  if (has_option(state->config->private_data, "jobs") && !state::is_admin(*state, uid))
+    limits.only_of = uid;
   limits.out_of_time = [&parts, end] { return parts.clock() >= end; };
   return sched::explain(*state, parts.scheduler.soft().get(), job, parts.clock(), limits);
 }
@@ -154,30 +164,40 @@ Result<protocol::ExplainReply> explain(ServiceParts& parts, uint32_t uid, const 
 
 void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  server.handle_stream<QueryJobsRequest, JobChunk>([&parts](const auto& context, auto request, auto writer) {
-    const state::ClusterSnapshot state = parts.publisher.newest()->state;
-    std::vector<std::string> unseen;
-    if (!request.hidden_partitions) unseen = unseen_partitions(parts, context, *state);
-    auto query = std::make_shared<JobQuery>(std::move(request), JobQuery::Asker{context.identity.uid, std::move(unseen)}, state,
-                                            parts.scheduler.soft(), parts.clock());
-    writer.pull([query] { return query->next(); });
-  }, net::kSlow);
-  server.handle<QueryNodesRequest, QueryNodesReply>([&parts](const auto& context, auto request, auto responder) {
-    responder.complete(query_nodes(parts, context, request));
-  }, net::kSlow);
-  server.handle<QueryLicensesRequest, QueryLicensesReply>([&parts](const auto&, auto, auto responder) {
-    responder.reply(query_licenses(*parts.publisher.newest()->state));
-  });
-  server.handle<QueryConfigRequest, QueryConfigReply>([&parts](const auto&, auto, auto responder) {
-    responder.reply(query_config(parts));
-  });
-  server.handle<BatchScriptRequest, BatchScriptReply>([&parts](const auto& context, auto request, auto responder) {
-    responder.complete(batch_script(parts, context, request.job));
-  }, net::kSlow);
-  server.handle<ExplainRequest, ExplainReply>([&parts](const auto& context, auto request, auto responder) {
-    if (parts.clock() >= context.deadline) return responder.fail(ErrorCode::kTimedOut);  // nobody waits any more
-    responder.complete(explain(parts, context.identity.uid, request.job));
-  }, net::kSlow);
+  server.handle_stream<QueryJobsRequest, JobChunk>(
+      [&parts](const auto& context, auto request, auto writer) {
+        const state::ClusterSnapshot state = parts.publisher.newest()->state;
+        std::vector<std::string> unseen;
+        if (!request.hidden_partitions) unseen = unseen_partitions(parts, context, *state);
+        auto query = std::make_shared<JobQuery>(
+            std::move(request), JobQuery::Asker{context.identity.uid, std::move(unseen)}, state,
+            parts.scheduler.soft(), parts.clock());
+        writer.pull([query] { return query->next(); });
+      },
+      net::kSlow);
+  server.handle<QueryNodesRequest, QueryNodesReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        responder.complete(query_nodes(parts, context, request));
+      },
+      net::kSlow);
+  server.handle<QueryLicensesRequest, QueryLicensesReply>(
+      [&parts](const auto&, auto, auto responder) {
+        responder.reply(query_licenses(*parts.publisher.newest()->state));
+      });
+  server.handle<QueryConfigRequest, QueryConfigReply>(
+      [&parts](const auto&, auto, auto responder) { responder.reply(query_config(parts)); });
+  server.handle<BatchScriptRequest, BatchScriptReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        responder.complete(batch_script(parts, context, request.job));
+      },
+      net::kSlow);
+  server.handle<ExplainRequest, ExplainReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        // nobody waits any more
+        if (parts.clock() >= context.deadline) return responder.fail(ErrorCode::kTimedOut);
+        responder.complete(explain(parts, context.identity.uid, request.job));
+      },
+      net::kSlow);
 }
 
 }  // namespace sluice::ctld

@@ -12,7 +12,8 @@ namespace {
 // A value that is no number, or 0 where that makes no sense, leaves the default.
 template <class Number>
 void take(const ClusterConfig& config, std::string_view name, Number least, Number& value) {
-  const auto given = to_number<uint32_t>(option_value(config.slurmctld_parameters, name).value_or(""));
+  const auto given =
+      to_number<uint32_t>(option_value(config.slurmctld_parameters, name).value_or(""));
   if (given && static_cast<Number>(*given) >= least) value = static_cast<Number>(*given);
 }
 

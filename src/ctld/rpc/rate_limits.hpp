@@ -1,5 +1,6 @@
-// SlurmctldParameters=rl_enable: how many requests a user may send. Each has a bucket of tokens that fills at a steady rate; a
-// request takes one, and who has none is told to ask again later. Root and SlurmUser are not counted. Thread-safe.
+// SlurmctldParameters=rl_enable: how many requests a user may send. Each has a bucket of tokens
+// that fills at a steady rate; a request takes one, and who has none is told to ask again later.
+// Root and SlurmUser are not counted. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ class RateLimits {
   void fill(Bucket& bucket, int64_t period) const;
 
   std::mutex mutex_;
-  Limits limits_;                                 // guarded by mutex_, as this:
+  Limits limits_;  // guarded by mutex_, as this:
   std::unordered_map<uint32_t, Bucket> buckets_;
 };
 

@@ -28,20 +28,24 @@ std::optional<uint32_t> uid_of(const std::string& name) {
   passwd entry{};
   passwd* found = nullptr;
   char buffer[16384];
-  if (getpwnam_r(name.c_str(), &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr) return std::nullopt;
+  if (getpwnam_r(name.c_str(), &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr)
+    return std::nullopt;
   return found->pw_uid;
 }
 
 using People = decltype(state::ChangeReservation::users);
 
-// Adds the members of each group that there is, and those whose first group it is. One walk through all users is for all of them.
+// Adds the members of each group that there is, and those whose first group it is. One walk through
+// all users is for all of them.
 void add_members(const std::set<std::string>& names, People& people) {
   std::map<gid_t, std::vector<std::string>> groups;  // their names
   std::vector<char> buffer(1 << 20);
   for (const std::string& name : names) {
     group entry{};
     group* found = nullptr;
-    if (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) continue;
+    if (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
+        found == nullptr)
+      continue;
     std::vector<uint32_t>& uids = people[name] = {};
     for (char** member = found->gr_mem; *member != nullptr; ++member) {
       if (const auto uid = uid_of(*member)) uids.push_back(*uid);
@@ -51,7 +55,7 @@ void add_members(const std::set<std::string>& names, People& people) {
   if (groups.empty()) return;
   static std::mutex walk;  // the walk through all users is the process's
   const std::lock_guard lock(walk);
-  setpwent();  // NOLINT(concurrency-mt-unsafe): under the lock
+  setpwent();                                // NOLINT(concurrency-mt-unsafe): under the lock
   while (const passwd* user = getpwent()) {  // NOLINT(concurrency-mt-unsafe)
     const auto first = groups.find(user->pw_gid);
     if (first == groups.end()) continue;
@@ -63,12 +67,15 @@ void add_members(const std::set<std::string>& names, People& people) {
 // Names of a list without the "-" before each.
 std::set<std::string> bare_names(const std::string& list) {
   std::set<std::string> names;
-  for (const std::string& name : split_list(list)) names.insert(name.starts_with('-') ? name.substr(1) : name);
+  for (const std::string& name : split_list(list))
+    names.insert(name.starts_with('-') ? name.substr(1) : name);
   return names;
 }
 
-// The name services are asked for those only who may make reservations: each name costs them something.
-Result<state::ChangeReservation> make_command(const ServiceParts& parts, const CallContext& context, ChangeReservationRequest request) {
+// The name services are asked for those only who may make reservations: each name costs them
+// something.
+Result<state::ChangeReservation> make_command(const ServiceParts& parts, const CallContext& context,
+                                              ChangeReservationRequest request) {
   constexpr size_t kMostNames = 1000;
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   state::ChangeReservation command{identity_of(context), std::move(request), {}};
@@ -77,7 +84,8 @@ Result<state::ChangeReservation> make_command(const ServiceParts& parts, const C
   const protocol::ReservationValues& values = command.request.values;
   std::set<std::string> users = bare_names(values.users ? values.users->names : "");
   std::set<std::string> groups = bare_names(values.groups ? values.groups->names : "");
-  if (users.size() > kMostNames || groups.size() > kMostNames) return failure(std::string(state::kTooLong));
+  if (users.size() > kMostNames || groups.size() > kMostNames)
+    return failure(std::string(state::kTooLong));
   if (const Reservation* known = state::find_reservation(*state, command.request.name)) {
     users.merge(bare_names(known->users));
     groups.merge(bare_names(known->groups));
@@ -119,16 +127,20 @@ QueryReservationsReply query_reservations(const ServiceParts& parts, const CallC
 void add_reservation_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<ChangeReservationRequest, ChangeReservationReply>(
       [&parts](const auto& context, auto request, auto responder) {
-        const auto made = [](const state::Reply& reply, const state::ClusterState&) -> Result<ChangeReservationReply> {
+        const auto made = [](const state::Reply& reply,
+                             const state::ClusterState&) -> Result<ChangeReservationReply> {
           const auto* named = std::get_if<state::ReservationReply>(&reply);
           return named != nullptr ? ChangeReservationReply{named->name} : ChangeReservationReply{};
         };
         auto command = make_command(parts, context, std::move(request));
         if (!command) return responder.fail(command.error());
         parts.engine.post({std::move(*command), {}, answer(std::move(responder), made)});
-      }, net::kSlow);
+      },
+      net::kSlow);
   server.handle<protocol::QueryReservationsRequest, QueryReservationsReply>(
-      [&parts](const auto& context, auto, auto responder) { responder.reply(query_reservations(parts, context)); });
+      [&parts](const auto& context, auto, auto responder) {
+        responder.reply(query_reservations(parts, context));
+      });
 }
 
 }  // namespace sluice::ctld

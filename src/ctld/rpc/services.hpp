@@ -76,35 +76,42 @@ struct ServiceParts {
   SubmitHosts& submit_hosts;
 };
 
-void add_submit_methods(net::RpcServer& server, ServiceParts& parts);  // SubmitJob, EndAllocation, WatchJob
-void add_step_methods(net::RpcServer& server, ServiceParts& parts);    // CreateStep, DescribeStep, AttachStep
+// SubmitJob, EndAllocation, WatchJob
+void add_submit_methods(net::RpcServer& server, ServiceParts& parts);
+// CreateStep, DescribeStep, AttachStep
+void add_step_methods(net::RpcServer& server, ServiceParts& parts);
 void add_change_methods(net::RpcServer& server, ServiceParts& parts);  // Signal, JobAction, Update…
 void add_query_methods(net::RpcServer& server, ServiceParts& parts);   // Query…, Explain …
-void add_config_methods(net::RpcServer& server, ServiceParts& parts);   // Ping, FetchConfig
+void add_config_methods(net::RpcServer& server, ServiceParts& parts);  // Ping, FetchConfig
 void add_node_methods(net::RpcServer& server, ServiceParts& parts);    // RegisterNode, Report…
-void add_admin_methods(net::RpcServer& server, ServiceParts& parts);   // RebootNodes, …Trigger…, …Crontab
-void add_statistics_methods(net::RpcServer& server, ServiceParts& parts);  // QueryStatistics
-void add_usage_methods(net::RpcServer& server, ServiceParts& parts);   // QueryUsage
+// RebootNodes, …Trigger…, …Crontab
+void add_admin_methods(net::RpcServer& server, ServiceParts& parts);
+void add_statistics_methods(net::RpcServer& server, ServiceParts& parts);   // QueryStatistics
+void add_usage_methods(net::RpcServer& server, ServiceParts& parts);        // QueryUsage
 void add_reservation_methods(net::RpcServer& server, ServiceParts& parts);  // …Reservation
-void add_token_methods(net::RpcServer& server, ServiceParts& parts);  // CreateUserToken
-void add_broadcast_methods(net::RpcServer& server, ServiceParts& parts);  // BroadcastTicket
-void add_outside_methods(net::RpcServer& server, ServiceParts& parts);  // LaunchOutside
+void add_token_methods(net::RpcServer& server, ServiceParts& parts);        // CreateUserToken
+void add_broadcast_methods(net::RpcServer& server, ServiceParts& parts);    // BroadcastTicket
+void add_outside_methods(net::RpcServer& server, ServiceParts& parts);      // LaunchOutside
 
 // --- helpers of the handlers ---------------------------------------------------------------------
 
 // Keeps bytes as a blob and gives its key; nothing for no bytes.
 [[nodiscard]] SharedText keep_blob(std::string bytes, std::vector<journal::Blob>& blobs);
-// What a request may leave on the disk: a script as long as max_script_size says, an environment that exec(3) could take.
-[[nodiscard]] Status check_blobs(const ServiceParts& parts, std::string_view script, std::string_view environment);
+// What a request may leave on the disk: a script as long as max_script_size says, an environment
+// that exec(3) could take.
+[[nodiscard]] Status check_blobs(const ServiceParts& parts, std::string_view script,
+                                 std::string_view environment);
 // The proved identity, and what the system knows of it. Root may submit for others (--uid).
-[[nodiscard]] Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context, JobSpec spec,
+[[nodiscard]] Result<state::SubmitJob> make_submit(ServiceParts& parts,
+                                                   const net::CallContext& context, JobSpec spec,
                                                    std::vector<JobSpec> components = {});
 
 // kInvalidJobId, kAccessDenied: neither the job's owner nor an administrator.
 [[nodiscard]] Status may_see(const state::ClusterState& state, JobId id, uint32_t uid);
 
 // PrivateData and hidden partitions hide nothing from these.
-[[nodiscard]] inline bool asked_by_admin(const state::ClusterState& state, const net::CallContext& context) {
+[[nodiscard]] inline bool asked_by_admin(const state::ClusterState& state,
+                                         const net::CallContext& context) {
   return context.is_super_user() || state::is_admin(state, context.identity.uid);
 }
 [[nodiscard]] inline state::Identity identity_of(const net::CallContext& context) {
@@ -113,7 +120,8 @@ void add_outside_methods(net::RpcServer& server, ServiceParts& parts);  // Launc
 // Answers `responder` with what `make` makes of the core's reply, once that is durable.
 template <class Reply, class Make>
 [[nodiscard]] engine::Done answer(std::shared_ptr<net::Responder<Reply>> shared, Make make) {
-  return [shared = std::move(shared), make](const Result<state::Reply>& reply, const state::ClusterSnapshot& after) {
+  return [shared = std::move(shared), make](const Result<state::Reply>& reply,
+                                            const state::ClusterSnapshot& after) {
     if (!reply) return shared->fail(reply.error());
     shared->complete(make(*reply, *after));
   };
@@ -124,14 +132,17 @@ template <class Reply, class Make>
 }
 [[nodiscard]] inline engine::Done answer_empty(net::Responder<protocol::Empty> responder) {
   return answer(std::move(responder),
-                [](const state::Reply&, const state::ClusterState&) -> Result<protocol::Empty> { return protocol::Empty{}; });
+                [](const state::Reply&, const state::ClusterState&) -> Result<protocol::Empty> {
+                  return protocol::Empty{};
+                });
 }
 [[nodiscard]] inline engine::Done answer_count(net::Responder<protocol::CountReply> responder) {
-  return answer(std::move(responder),
-                [](const state::Reply& reply, const state::ClusterState&) -> Result<protocol::CountReply> {
-                  const auto* count = std::get_if<protocol::CountReply>(&reply);
-                  return count != nullptr ? *count : protocol::CountReply{};
-                });
+  return answer(
+      std::move(responder),
+      [](const state::Reply& reply, const state::ClusterState&) -> Result<protocol::CountReply> {
+        const auto* count = std::get_if<protocol::CountReply>(&reply);
+        return count != nullptr ? *count : protocol::CountReply{};
+      });
 }
 
 }  // namespace sluice::ctld

@@ -14,8 +14,9 @@ constexpr int kClockCalls = 1000;
 uint64_t measure_clock(const engine::Clock& clock) {
   const auto begun = std::chrono::steady_clock::now();
   for (int i = 0; i < kClockCalls; ++i) static_cast<void>(clock());
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun).count());
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                   std::chrono::steady_clock::now() - begun)
+                                   .count());
 }
 
 void count_states(const state::ClusterState& state, protocol::QueryStatisticsReply& reply) {
@@ -31,11 +32,16 @@ void count_states(const state::ClusterState& state, protocol::QueryStatisticsRep
   });
 }
 
-// Who asks how often is told as who runs what is: under PrivateData=jobs, users or usage everyone sees himself alone.
-void hide_others(const ServiceParts& parts, const net::CallContext& context, protocol::QueryStatisticsReply& reply) {
+// Who asks how often is told as who runs what is: under PrivateData=jobs, users or usage everyone
+// sees himself alone.
+void hide_others(const ServiceParts& parts, const net::CallContext& context,
+                 protocol::QueryStatisticsReply& reply) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
-  const auto hides = [&](const char* what) { return has_option(state->config->private_data, what); };
-  if (asked_by_admin(*state, context) || !(hides("jobs") || hides("users") || hides("usage"))) return;
+  const auto hides = [&](const char* what) {
+    return has_option(state->config->private_data, what);
+  };
+  if (asked_by_admin(*state, context) || !(hides("jobs") || hides("users") || hides("usage")))
+    return;
   std::erase_if(reply.by_user, [&](const auto& one) { return one.uid != context.identity.uid; });
 }
 
@@ -65,12 +71,14 @@ protocol::QueryStatisticsReply statistics(ServiceParts& parts, bool reset) {
 
 void add_statistics_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  server.handle<QueryStatisticsRequest, QueryStatisticsReply>([&parts](const auto& context, auto request, auto responder) {
-    if (request.reset && !context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
-    protocol::QueryStatisticsReply reply = statistics(parts, request.reset);
-    hide_others(parts, context, reply);
-    responder.reply(std::move(reply));
-  });
+  server.handle<QueryStatisticsRequest, QueryStatisticsReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        if (request.reset && !context.is_super_user())
+          return responder.fail(ErrorCode::kAccessDenied);
+        protocol::QueryStatisticsReply reply = statistics(parts, request.reset);
+        hide_others(parts, context, reply);
+        responder.reply(std::move(reply));
+      });
 }
 
 }  // namespace sluice::ctld

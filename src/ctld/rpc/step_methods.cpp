@@ -16,7 +16,8 @@ namespace {
 using net::CallContext;
 using net::Responder;
 
-std::vector<protocol::NodeAddress> step_addresses(const state::ClusterState& state, const StepLayout& layout) {
+std::vector<protocol::NodeAddress> step_addresses(const state::ClusterState& state,
+                                                  const StepLayout& layout) {
   std::vector<protocol::NodeAddress> out;
   for (const StepNode& part : layout.nodes) {
     if (const Node* node = state.nodes.find(part.node)) out.push_back(state::node_address(*node));
@@ -38,17 +39,20 @@ Result<protocol::CreateStepReply> describe_new_step(const state::ClusterState& a
 
 bool is_loopback(std::string_view address) { return address.starts_with("127."); }
 
-// An srun on this host leaves it to us to say at which address the job's nodes reach it: what the way to them begins
-// with. A node on this host too may have a name that leads here alone, so another one's word is better.
+// An srun on this host leaves it to us to say at which address the job's nodes reach it: what the
+// way to them begins with. A node on this host too may have a name that leads here alone, so
+// another one's word is better.
 void complete_endpoint(const state::ClusterState& now, uint32_t uid, JobId id, IoEndpoint& io) {
   if (io.port == 0 || !io.host.empty() || !may_see(now, id, uid)) return;
   io.host = "127.0.0.1";
   const Job* job = now.jobs.find(id);
   if (job == nullptr || job->allocation == nullptr || job->allocation->nodes.empty()) return;
-  for (auto part = job->allocation->nodes.rbegin(); part != job->allocation->nodes.rend() && is_loopback(io.host); ++part) {
+  for (auto part = job->allocation->nodes.rbegin();
+       part != job->allocation->nodes.rend() && is_loopback(io.host); ++part) {
     const Node* node = now.nodes.find(part->node);
     const std::string there = node == nullptr ? std::string() : state::node_address(*node).host;
-    if (!there.empty() && !is_loopback(there)) io.host = net::address_towards(there).value_or(io.host);
+    if (!there.empty() && !is_loopback(there))
+      io.host = net::address_towards(there).value_or(io.host);
   }
 }
 
@@ -60,12 +64,14 @@ struct Patience {
   Duration left{0}, waited{0};
 };
 
-// A request for steps, tried again whenever a step of its jobs has ended while others use what it needs.
+// A request for steps, tried again whenever a step of its jobs has ended while others use what it
+// needs.
 struct PatientRequest {
   state::Command command;
   std::vector<journal::Blob> blobs;
   std::vector<JobId> jobs;
-  StepWaiters::Clock::time_point since, until;  // when it was asked for first; when its answer is due
+  // when it was asked for first; when its answer is due
+  StepWaiters::Clock::time_point since, until;
   engine::Done answer;
   std::function<bool()> is_gone;            // nobody waits for the answer any more
   std::function<void(Duration)> note_wait;  // held for so long
@@ -78,20 +84,24 @@ struct PatientRequest {
 
 void try_to_create(ServiceParts& parts, const std::shared_ptr<const PatientRequest>& request) {
   if (request->is_gone()) return;  // a step that nobody waits for would run unattended
-  auto done = [&parts, request](const Result<state::Reply>& reply, const state::ClusterSnapshot& after) {
+  auto done = [&parts, request](const Result<state::Reply>& reply,
+                                const state::ClusterSnapshot& after) {
     const bool busy = !reply && reply.error().code == ErrorCode::kStepsBusy;
     const auto again = [&parts, request, since = StepWaiters::Clock::now()] {
       request->note_wait(std::chrono::duration_cast<Duration>(StepWaiters::Clock::now() - since));
       try_to_create(parts, request);
     };
-    if (busy && parts.step_waiters.hold(request->jobs, request->until, request->bytes(), again, request->since)) return;
+    if (busy && parts.step_waiters.hold(request->jobs, request->until, request->bytes(), again,
+                                        request->since))
+      return;
     request->answer(reply, after);
   };
   parts.engine.post({request->command, request->blobs, std::move(done)});
 }
 
 template <class Reply, class Make>
-void try_to_create(ServiceParts& parts, PatientRequest request, Patience patience, Responder<Reply> responder, Make make) {
+void try_to_create(ServiceParts& parts, PatientRequest request, Patience patience,
+                   Responder<Reply> responder, Make make) {
   const auto shared = std::make_shared<Responder<Reply>>(std::move(responder));
   request.answer = answer(shared, make);
   request.is_gone = [shared] { return shared->is_gone(); };
@@ -102,24 +112,28 @@ void try_to_create(ServiceParts& parts, PatientRequest request, Patience patienc
   try_to_create(parts, std::make_shared<const PatientRequest>(std::move(request)));
 }
 
-void create_step(ServiceParts& parts, const CallContext& context, protocol::CreateStepRequest request,
+void create_step(ServiceParts& parts, const CallContext& context,
+                 protocol::CreateStepRequest request,
                  Responder<protocol::CreateStepReply> responder) {
   if (auto ok = check_blobs(parts, {}, request.environment); !ok) return responder.fail(ok.error());
   state::CreateStep command;
   command.who = identity_of(context);
   command.job = request.job;
   command.step = std::move(request.spec);
-  complete_endpoint(*parts.publisher.newest()->state, command.who.uid, command.job, command.step.io);
+  complete_endpoint(*parts.publisher.newest()->state, command.who.uid, command.job,
+                    command.step.io);
   std::vector<journal::Blob> blobs;
   command.step.environment_blob = keep_blob(std::move(request.environment), blobs);
-  auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
+  auto make = [](const state::Reply& reply,
+                 const state::ClusterState& after) -> Result<protocol::CreateStepReply> {
     return describe_new_step(after, std::get<state::StepCreatedReply>(reply).id);
   };
-  try_to_create(parts, {std::move(command), std::move(blobs), {request.job}}, {request.patience, request.waited},
-                std::move(responder), make);
+  try_to_create(parts, {std::move(command), std::move(blobs), {request.job}},
+                {request.patience, request.waited}, std::move(responder), make);
 }
 
-void create_het_step(ServiceParts& parts, const CallContext& context, protocol::CreateHetStepRequest request,
+void create_het_step(ServiceParts& parts, const CallContext& context,
+                     protocol::CreateHetStepRequest request,
                      Responder<protocol::CreateHetStepReply> responder) {
   state::CreateHetStep command;
   command.who = identity_of(context);
@@ -132,7 +146,8 @@ void create_het_step(ServiceParts& parts, const CallContext& context, protocol::
     jobs.push_back(part.job);
     command.parts.push_back({part.job, std::move(part.spec)});
   }
-  auto make = [](const state::Reply& reply, const state::ClusterState& after) -> Result<protocol::CreateHetStepReply> {
+  auto make = [](const state::Reply& reply,
+                 const state::ClusterState& after) -> Result<protocol::CreateHetStepReply> {
     protocol::CreateHetStepReply out;
     for (const StepId id : std::get<state::HetStepCreatedReply>(reply).parts) {
       auto part = describe_new_step(after, id);
@@ -142,60 +157,78 @@ void create_het_step(ServiceParts& parts, const CallContext& context, protocol::
     return out;
   };
   Patience patience;
-  if (!request.parts.empty()) patience = {request.parts.front().patience, request.parts.front().waited};
-  try_to_create(parts, {std::move(command), std::move(blobs), std::move(jobs)}, patience, std::move(responder), make);
+  if (!request.parts.empty())
+    patience = {request.parts.front().patience, request.parts.front().waited};
+  try_to_create(parts, {std::move(command), std::move(blobs), std::move(jobs)}, patience,
+                std::move(responder), make);
 }
 
-Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& state, const CallContext& context, StepId id) {
-  if (auto ok = may_see(state, id.job, context.identity.uid); !ok) return tl::unexpected(ok.error());
+Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& state,
+                                                  const CallContext& context, StepId id) {
+  if (auto ok = may_see(state, id.job, context.identity.uid); !ok)
+    return tl::unexpected(ok.error());
   const state::FoundJob job = state::find_job(state, id.job);
-  if (is_terminal(job->state)) return failure(ErrorCode::kAlreadyDone);  // whatever is left of the step
+  // whatever is left of the step
+  if (is_terminal(job->state)) return failure(ErrorCode::kAlreadyDone);
   const Step* step = state::find_step(*job, id.step);
-  if (step == nullptr) return failure(job->state == JobState::kPending ? ErrorCode::kJobPending : ErrorCode::kInvalidStepId);
+  if (step == nullptr)
+    return failure(job->state == JobState::kPending ? ErrorCode::kJobPending
+                                                    : ErrorCode::kInvalidStepId);
   return protocol::DescribeStepReply{*step, step_addresses(state, *step->layout)};
 }
 
-// Tells the step's daemons to connect to one more listener; answered when the agents have been told.
-void attach_step(ServiceParts& parts, const CallContext& context, const protocol::AttachStepRequest& request,
+// Tells the step's daemons to connect to one more listener; answered when the agents have been
+// told.
+void attach_step(ServiceParts& parts, const CallContext& context,
+                 const protocol::AttachStepRequest& request,
                  Responder<protocol::DescribeStepReply> responder) {
   if (const Status ok = state::check_listener(request.io); !ok) return responder.fail(ok.error());
   const auto now = parts.publisher.newest();
   auto description = describe_step(*now->state, context, request.id);
   if (!description) return responder.fail(description.error());
-  if (description->step.state >= StepState::kCompleted) return responder.fail(Error{ErrorCode::kAlreadyDone, {}});
+  if (description->step.state >= StepState::kCompleted)
+    return responder.fail(Error{ErrorCode::kAlreadyDone, {}});
   const Job& job = now->state->jobs.at(request.id.job);
   Bitmap nodes;
   for (const StepNode& part : description->step.layout->nodes) nodes.set(part.node);
   protocol::AttachRequest order{{request.id, job.restart_count}, request.io, request.with_stdin};
   complete_endpoint(*now->state, context.identity.uid, request.id.job, order.io);
   auto shared = std::make_shared<Responder<protocol::DescribeStepReply>>(std::move(responder));
-  parts.links.send(*now->state, nodes, order, [shared, reply = std::move(*description)](const auto& results) {
-    for (const net::FanoutResult& result : results) {
-      if (result.code == ErrorCode::kOk) return shared->complete(reply);
-    }
-    shared->fail(ErrorCode::kInvalidStepId);
-  });
+  parts.links.send(*now->state, nodes, order,
+                   [shared, reply = std::move(*description)](const auto& results) {
+                     for (const net::FanoutResult& result : results) {
+                       if (result.code == ErrorCode::kOk) return shared->complete(reply);
+                     }
+                     shared->fail(ErrorCode::kInvalidStepId);
+                   });
 }
 
 }  // namespace
 
 void add_step_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  server.handle<CreateStepRequest, CreateStepReply>([&parts](const auto& context, auto request, auto responder) {
-    create_step(parts, context, std::move(request), std::move(responder));
-  }, net::kLong);
-  server.handle<CreateHetStepRequest, CreateHetStepReply>([&parts](const auto& context, auto request, auto responder) {
-    create_het_step(parts, context, std::move(request), std::move(responder));
-  }, net::kLong);
-  server.handle<DescribeStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
-    auto description = describe_step(*parts.publisher.newest()->state, context, request.id);
-    const bool gone = !description && description.error().code != ErrorCode::kAccessDenied;
-    if (gone && description.error().text.empty()) description.error().text = parts.refusals.reason(request.id);
-    responder.complete(std::move(description));
-  });
-  server.handle<AttachStepRequest, DescribeStepReply>([&parts](const auto& context, auto request, auto responder) {
-    attach_step(parts, context, request, std::move(responder));
-  });
+  server.handle<CreateStepRequest, CreateStepReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        create_step(parts, context, std::move(request), std::move(responder));
+      },
+      net::kLong);
+  server.handle<CreateHetStepRequest, CreateHetStepReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        create_het_step(parts, context, std::move(request), std::move(responder));
+      },
+      net::kLong);
+  server.handle<DescribeStepRequest, DescribeStepReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        auto description = describe_step(*parts.publisher.newest()->state, context, request.id);
+        const bool gone = !description && description.error().code != ErrorCode::kAccessDenied;
+        if (gone && description.error().text.empty())
+          description.error().text = parts.refusals.reason(request.id);
+        responder.complete(std::move(description));
+      });
+  server.handle<AttachStepRequest, DescribeStepReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        attach_step(parts, context, request, std::move(responder));
+      });
 }
 
 }  // namespace sluice::ctld

@@ -16,7 +16,8 @@ namespace {
 
 constexpr auto kKeep = std::chrono::minutes(10);
 constexpr size_t kMostKnown = 4096;  // addresses
-constexpr size_t kMostClaims = 8;    // names that an address may have: of its interfaces, in short and in full
+// names that an address may have: of its interfaces, in short and in full
+constexpr size_t kMostClaims = 8;
 constexpr size_t kMostOfName = 253;
 
 using Found = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -32,13 +33,14 @@ Found ask(const std::string& name, int flags) {
 
 std::string text_of(const addrinfo& address, int flags) {
   char text[NI_MAXHOST];
-  const int failed = ::getnameinfo(address.ai_addr, address.ai_addrlen, text, sizeof text, nullptr, 0, flags);
+  const int failed =
+      ::getnameinfo(address.ai_addr, address.ai_addrlen, text, sizeof text, nullptr, 0, flags);
   return failed == 0 ? text : "";
 }
 
 bool is_this_host(std::string_view address) {
-  return address.empty() || address.starts_with("127.") || address == "::1" || address == "0.0.0.0" ||
-         address.starts_with("::ffff:127.");
+  return address.empty() || address.starts_with("127.") || address == "::1" ||
+         address == "0.0.0.0" || address.starts_with("::ffff:127.");
 }
 
 // A dotted number has no short form.
@@ -48,9 +50,10 @@ std::string short_name(const std::string& name) {
 }
 
 bool is_host_name(std::string_view name) {
-  return !name.empty() && name.size() <= kMostOfName && std::ranges::all_of(name, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
-  });
+  return !name.empty() && name.size() <= kMostOfName &&
+         std::ranges::all_of(name, [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+         });
 }
 
 }  // namespace
@@ -59,7 +62,8 @@ HostLookup system_host_lookup() {
   return {[](const std::string& name) {
             std::vector<std::string> out;
             const Found found = ask(name, 0);
-            for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) out.push_back(text_of(*one, NI_NUMERICHOST));
+            for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next)
+              out.push_back(text_of(*one, NI_NUMERICHOST));
             return out;
           },
           [](const std::string& address) {
@@ -70,11 +74,14 @@ HostLookup system_host_lookup() {
 
 std::string proved_address(const net::CallContext& context) {
   std::string address = context.identity.address;
-  if (is_this_host(address)) {  // munged knows no better where its host's name leads to a loopback address
+  if (is_this_host(address)) {
+    // munged knows no better where its host's name leads to a loopback address
     const std::string& peer = context.peer;
     const size_t colon = peer.rfind(':');
-    address = colon == std::string::npos || peer.starts_with("unix:") ? std::string() : peer.substr(0, colon);
-    if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
+    address = colon == std::string::npos || peer.starts_with("unix:") ? std::string()
+                                                                      : peer.substr(0, colon);
+    if (address.starts_with('[') && address.ends_with(']'))
+      address = address.substr(1, address.size() - 2);
     if (address.starts_with("::ffff:")) address.erase(0, 7);
   }
   return is_this_host(address) ? std::string() : address;
@@ -83,7 +90,9 @@ std::string proved_address(const net::CallContext& context) {
 SubmitHosts::Known& SubmitHosts::known(const std::string& address, Clock::time_point now) {
   const auto at = known_.find(address);
   if (at != known_.end() && at->second.until > now) return at->second;
-  if (known_.size() >= kMostKnown) known_.erase(std::ranges::min_element(known_, {}, [](const auto& one) { return one.second.until; }));
+  if (known_.size() >= kMostKnown)
+    known_.erase(
+        std::ranges::min_element(known_, {}, [](const auto& one) { return one.second.until; }));
   Known& fresh = known_[address];
   fresh = {.name = std::nullopt, .claims = {}, .until = now + kKeep};
   return fresh;

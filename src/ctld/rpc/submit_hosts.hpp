@@ -1,8 +1,9 @@
-// The host that a job is submitted from, as far as it is proved: AllocNodes and PAM_RHOST depend on it. What the command
-// says itself is taken only where it fits.
+// The host that a job is submitted from, as far as it is proved: AllocNodes and PAM_RHOST depend on
+// it. What the command says itself is taken only where it fits.
 //
-// Proof is, in this order: the host in a token of auth/slurm, which only who has the cluster's key can make; the address in
-// a munge credential, which the munged of that host put there; the address that the connection comes from.
+// Proof is, in this order: the host in a token of auth/slurm, which only who has the cluster's key
+// can make; the address in a munge credential, which the munged of that host put there; the address
+// that the connection comes from.
 #pragma once
 
 #include <chrono>
@@ -31,14 +32,15 @@ class SubmitHosts {
   explicit SubmitHosts(std::string own_name, HostLookup lookup = system_host_lookup())
       : own_name_(std::move(own_name)), lookup_(std::move(lookup)) {}
 
-  // The short name of the host: `claimed`, where one of its addresses is the proved one; else what that address is called;
-  // an address without a name as it is. Any thread. The resolver is asked once in a while for each address, and for a few claims of it;
-  // who claims more names is called what the address is called.
+  // The short name of the host: `claimed`, where one of its addresses is the proved one; else what
+  // that address is called; an address without a name as it is. Any thread. The resolver is asked
+  // once in a while for each address, and for a few claims of it; who claims more names is called
+  // what the address is called.
   [[nodiscard]] std::string name_of(const net::CallContext& context, std::string_view claimed);
 
  private:
   struct Known {
-    std::optional<std::string> name;      // what the address is called; not set: nobody asked yet
+    std::optional<std::string> name;     // what the address is called; not set: nobody asked yet
     std::map<std::string, bool> claims;  // whether the address is one of that name's
     Clock::time_point until;
   };
@@ -51,8 +53,8 @@ class SubmitHosts {
   std::map<std::string, Known> known_;  // by address; guarded by mutex_
 };
 
-// The address that a request comes from: of its credential, else of its connection ("10.0.0.1:4242", "[::1]:4242"); empty:
-// this host.
+// The address that a request comes from: of its credential, else of its connection
+// ("10.0.0.1:4242", "[::1]:4242"); empty: this host.
 [[nodiscard]] std::string proved_address(const net::CallContext& context);
 
 }  // namespace sluice::ctld

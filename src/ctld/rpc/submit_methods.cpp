@@ -21,8 +21,8 @@ SharedText keep_blob(std::string bytes, std::vector<journal::Blob>& blobs) {
   return key;
 }
 
-Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context, JobSpec spec,
-                                     std::vector<JobSpec> components) {
+Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext& context,
+                                     JobSpec spec, std::vector<JobSpec> components) {
   state::SubmitJob command;
   command.who = identity_of(context);
   const bool for_other = context.is_super_user() && spec.uid != 0 && spec.uid != command.who.uid;
@@ -32,9 +32,7 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext
   }
   if (context.is_super_user()) command.who = {spec.uid, spec.gid};
   const UserEntry user = parts.users.find(spec.uid, spec.gid, parts.clock());
-  if (user.name.empty()) {
-    return failure(ErrorCode::kAccessDenied, "Invalid user id");
-  }
+  if (user.name.empty()) { return failure(ErrorCode::kAccessDenied, "Invalid user id"); }
   spec.user_name = user.name;
   spec.group_name = user.group_name;
   spec.submit_host = parts.submit_hosts.name_of(context, spec.submit_host.view());
@@ -58,14 +56,18 @@ Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
   return {};
 }
 
-Status check_blobs(const ServiceParts& parts, std::string_view script, std::string_view environment) {
+Status check_blobs(const ServiceParts& parts, std::string_view script,
+                   std::string_view environment) {
   constexpr size_t kUsualMost = 4U << 20;
-  constexpr size_t kMostEnvironment = 6U << 20;  // more than the kernel gives a program, whatever its limits are
+  // more than the kernel gives a program, whatever its limits are
+  constexpr size_t kMostEnvironment = 6U << 20;
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
-  const auto most = to_number<size_t>(option_value(state->config->scheduler_parameters, "max_script_size").value_or(""));
+  const auto most = to_number<size_t>(
+      option_value(state->config->scheduler_parameters, "max_script_size").value_or(""));
   if (script.size() > most.value_or(kUsualMost)) return failure(std::string(state::kTooLong));
   if (environment.size() <= kMostEnvironment) return {};
-  return failure(ErrorCode::kBadRequest, "the environment is longer than 6 MiB, which no program can be started with");
+  return failure(ErrorCode::kBadRequest,
+                 "the environment is longer than 6 MiB, which no program can be started with");
 }
 
 namespace {
@@ -75,7 +77,8 @@ using net::Responder;
 
 // Decides on the newest snapshot without posting anything, and asks the scheduler.
 Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::SubmitJob& command) {
-  state::ClusterState now = *parts.publisher.newest()->state;  // a copy: it is to know the user's groups
+  // a copy: it is to know the user's groups
+  state::ClusterState now = *parts.publisher.newest()->state;
   const auto decision = state::decide(now, command, parts.clock());
   if (!decision) return tl::unexpected(decision.error());
   protocol::SubmitJobReply reply;
@@ -102,10 +105,11 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
 // JobSubmitPlugins=logging
 void log_submission(const state::SubmitJob& command) {
   const auto say = [&](const JobSpec& spec) {
-    log::info("JobSubmitPlugins=logging: uid {} submits \"{}\": partition {}, account {}, {} to {} nodes, {} tasks, "
-              "{} minutes",
-              command.who.uid, spec.name.view(), spec.partitions.view(), spec.account.view(), spec.min_nodes,
-              spec.max_nodes, spec.num_tasks, spec.time_limit);
+    log::info(
+        "JobSubmitPlugins=logging: uid {} submits \"{}\": partition {}, account {}, {} to {} nodes, {} tasks, "
+        "{} minutes",
+        command.who.uid, spec.name.view(), spec.partitions.view(), spec.account.view(),
+        spec.min_nodes, spec.max_nodes, spec.num_tasks, spec.time_limit);
   };
   say(command.job);
   for (const JobSpec& component : command.components) say(component);
@@ -113,15 +117,19 @@ void log_submission(const state::SubmitJob& command) {
 
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
             Responder<protocol::SubmitJobReply> responder) {
-  if (auto ok = check_blobs(parts, request.script, request.environment); !ok) return responder.fail(ok.error());
+  if (auto ok = check_blobs(parts, request.script, request.environment); !ok)
+    return responder.fail(ok.error());
   std::vector<journal::Blob> blobs;
   request.spec.script_blob = keep_blob(std::move(request.script), blobs);
   request.spec.environment_blob = keep_blob(std::move(request.environment), blobs);
-  auto command = make_submit(parts, context, std::move(request.spec), std::move(request.components));
+  auto command =
+      make_submit(parts, context, std::move(request.spec), std::move(request.components));
   if (!command) return responder.fail(command.error());
-  if (has_option(parts.publisher.newest()->state->config->job_submit_plugins, "logging")) log_submission(*command);
+  if (has_option(parts.publisher.newest()->state->config->job_submit_plugins, "logging"))
+    log_submission(*command);
   if (request.test_only) return responder.complete(test_only(parts, *command));
-  auto make = [](const state::Reply& reply, const state::ClusterState&) -> Result<protocol::SubmitJobReply> {
+  auto make = [](const state::Reply& reply,
+                 const state::ClusterState&) -> Result<protocol::SubmitJobReply> {
     const auto& submitted = std::get<state::JobSubmittedReply>(reply);
     protocol::SubmitJobReply out;
     out.job = submitted.job;
@@ -132,7 +140,8 @@ void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJob
 }
 
 // The stream itself: what many watch is encoded once.
-void watch(ServiceParts& parts, const CallContext& context, std::string_view bytes, const std::shared_ptr<net::StreamSink>& sink) {
+void watch(ServiceParts& parts, const CallContext& context, std::string_view bytes,
+           const std::shared_ptr<net::StreamSink>& sink) {
   const Watches::Writer writer(sink);
   const auto request = context.decode<protocol::WatchJobRequest>(bytes);
   if (!request) return writer.finish(tl::unexpected(request.error()));
@@ -147,16 +156,20 @@ void watch(ServiceParts& parts, const CallContext& context, std::string_view byt
 
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  server.handle<SubmitJobRequest, SubmitJobReply>([&parts](const auto& context, auto request, auto responder) {
-    submit(parts, context, std::move(request), std::move(responder));
-  }, net::kLongAndSlow);
-  server.handle<EndAllocationRequest, Empty>([&parts](const auto& context, auto request, auto responder) {
-    parts.engine.post({state::EndAllocation{identity_of(context), request.job, request.exit_status}, {},
+  server.handle<SubmitJobRequest, SubmitJobReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        submit(parts, context, std::move(request), std::move(responder));
+      },
+      net::kLongAndSlow);
+  server.handle<EndAllocationRequest, Empty>([&parts](const auto& context, auto request,
+                                                      auto responder) {
+    parts.engine.post({state::EndAllocation{identity_of(context), request.job, request.exit_status},
+                       {},
                        answer_empty(std::move(responder))});
   });
-  server.add_raw_stream(net::method_name<WatchJobRequest>(), {}, [&parts](const auto& context, auto bytes, auto sink) {
-    watch(parts, context, bytes, sink);
-  });
+  server.add_raw_stream(
+      net::method_name<WatchJobRequest>(), {},
+      [&parts](const auto& context, auto bytes, auto sink) { watch(parts, context, bytes, sink); });
 }
 
 }  // namespace sluice::ctld

@@ -16,12 +16,16 @@ using protocol::QueryUsageReply;
 using protocol::QueryUsageRequest;
 
 // The steps that are meant, named ones first, then by number, as sstat lists them.
-std::vector<std::shared_ptr<const Step>> chosen_steps(const Job& job, const QueryUsageRequest& request) {
+std::vector<std::shared_ptr<const Step>> chosen_steps(const Job& job,
+                                                      const QueryUsageRequest& request) {
   const bool any = request.step.step == protocol::kAnyStep;
   std::vector<std::shared_ptr<const Step>> steps;
   for (const auto& step : job.steps) {
     const bool named = step->id.step > kMaxNormalStep;
-    if (any ? request.all_steps || !named : step->id.step == request.step.step || number_of_step(step->id.step) == request.step.step) steps.push_back(step);
+    if (any ? request.all_steps || !named
+            : step->id.step == request.step.step ||
+                  number_of_step(step->id.step) == request.step.step)
+      steps.push_back(step);
   }
   std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
     const auto rank = [](const Step& step) { return static_cast<int32_t>(step.id.step); };
@@ -61,7 +65,8 @@ void query_usage(ServiceParts& parts, const CallContext& context, const QueryUsa
   const state::ClusterState& state = *now->state;
   const Job* job = state.jobs.find(request.step.job);
   if (job == nullptr) return responder.fail(ErrorCode::kInvalidJobId);
-  if (!state::is_owner_or_admin(state, *job, context.identity.uid)) return responder.fail(ErrorCode::kAccessDenied);
+  if (!state::is_owner_or_admin(state, *job, context.identity.uid))
+    return responder.fail(ErrorCode::kAccessDenied);
   const auto steps = chosen_steps(*job, request);
   if (steps.empty()) return responder.fail(ErrorCode::kInvalidStepId);
   const auto gathering = std::make_shared<Gathering>();
@@ -82,9 +87,10 @@ void query_usage(ServiceParts& parts, const CallContext& context, const QueryUsa
 }  // namespace
 
 void add_usage_methods(net::RpcServer& server, ServiceParts& parts) {
-  server.handle<QueryUsageRequest, QueryUsageReply>([&parts](const auto& context, auto request, auto responder) {
-    query_usage(parts, context, request, std::move(responder));
-  });
+  server.handle<QueryUsageRequest, QueryUsageReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        query_usage(parts, context, request, std::move(responder));
+      });
 }
 
 }  // namespace sluice::ctld

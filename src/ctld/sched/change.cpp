@@ -49,12 +49,12 @@ class Search {
     if (!by_admin_) command.who = {spec_.uid, spec_.gid};
     command.target = shown_id(job_);
     command.update = update;
-    command.owner_groups = state::known_groups(state_, spec_.uid).value_or(std::vector<std::string>());
+    command.owner_groups =
+        state::known_groups(state_, spec_.uid).value_or(std::vector<std::string>());
     const auto decision = state::decide(state_, command, now_);
     if (!decision || !budget_.take()) return false;
     ClusterState after = state_;
-    for (const state::Event& event : decision->events)
-      state::apply(after, event);
+    for (const state::Event& event : decision->events) state::apply(after, event);
     return PassRun(after, make_policies(after), now_, {}).run_until_started(job_.id);
   }
 
@@ -81,17 +81,21 @@ class Search {
       if (!budget_.take()) continue;
       PassRun run(state_, make_policies(state_), now_, {});
       if (!run.run_until(job_.id, *partition)) continue;
-      partition->nodes.for_each([&](size_t id) { end_before(run.rooms().kept(static_cast<NodeId>(id)).from); });
+      partition->nodes.for_each(
+          [&](size_t id) { end_before(run.rooms().kept(static_cast<NodeId>(id)).from); });
     }
-    for (const Reservation& one : *state_.reservations) end_before(state::period_of(one, now_).start);
+    for (const Reservation& one : *state_.reservations)
+      end_before(state::period_of(one, now_).start);
     std::ranges::sort(ends_, std::greater());
     ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
     std::erase_if(ends_, [&](Minutes m) { return m >= limit_; });
-    if (ends_.size() > kMostEnds) ends_.erase(ends_.begin() + kMostEnds - 1, ends_.end() - 1);  // the shortest may do where others do not
+    // the shortest may do where others do not
+    if (ends_.size() > kMostEnds) ends_.erase(ends_.begin() + kMostEnds - 1, ends_.end() - 1);
   }
   void end_before(Time others_need) {
     if (others_need >= kNever || others_need <= now_) return;
-    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(others_need - now_).count();
+    const auto minutes =
+        std::chrono::duration_cast<std::chrono::minutes>(others_need - now_).count();
     if (minutes >= 1 && minutes < kInfiniteMinutes) ends_.push_back(static_cast<Minutes>(minutes));
   }
 
@@ -141,7 +145,8 @@ class Search {
     if (spec_.max_nodes != 0) update.max_nodes = number;
   }
   Found fewer_nodes() {
-    return largest_below(std::max(spec_.min_nodes, spec_.max_nodes), [this](JobUpdate& u, uint32_t n) { set_nodes(u, n); });
+    return largest_below(std::max(spec_.min_nodes, spec_.max_nodes),
+                         [this](JobUpdate& u, uint32_t n) { set_nodes(u, n); });
   }
   Found less_memory() {
     if (!needs_ || !needs_->uses_memory) return std::nullopt;
@@ -271,7 +276,8 @@ class Search {
 
 }  // namespace
 
-std::optional<Change> find_change(const ClusterState& state, const Job& job, Time now, PassBudget& budget) {
+std::optional<Change> find_change(const ClusterState& state, const Job& job, Time now,
+                                  PassBudget& budget) {
   return Search(state, job, now, budget).run();
 }
 

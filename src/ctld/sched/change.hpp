@@ -40,10 +40,8 @@ class PassBudget {
   std::function<bool()> out_of_time_;
 };
 
-[[nodiscard]] std::optional<Change> find_change(const state::ClusterState& state,
-                                                const Job& job,
-                                                Time now,
-                                                PassBudget& budget);
+[[nodiscard]] std::optional<Change> find_change(const state::ClusterState& state, const Job& job,
+                                                Time now, PassBudget& budget);
 
 // "drop its features and let it use 2 nodes".
 [[nodiscard]] std::string change_in_words(const JobUpdate& update);

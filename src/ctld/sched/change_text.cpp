@@ -18,8 +18,8 @@ struct Part {
 void add_size(const JobUpdate& u, std::vector<Part>& parts) {
   if (u.min_nodes) {
     const std::string most = u.max_nodes ? fmt::format("-{}", *u.max_nodes) : std::string();
-    parts.push_back(
-        {"ask for " + count_of(*u.min_nodes, "node"), fmt::format("NumNodes={}{}", *u.min_nodes, most)});
+    parts.push_back({"ask for " + count_of(*u.min_nodes, "node"),
+                     fmt::format("NumNodes={}{}", *u.min_nodes, most)});
   }
   if (u.num_tasks) {
     parts.push_back(
@@ -84,8 +84,7 @@ std::vector<Part> parts_of(const JobUpdate& u) {
 std::string change_in_words(const JobUpdate& update) {
   std::vector<std::string> words;
   if (update.hold) words.emplace_back("release it");
-  for (Part& part : parts_of(update))
-    words.push_back(std::move(part.words));
+  for (Part& part : parts_of(update)) words.push_back(std::move(part.words));
   if (words.size() < 2) return words.empty() ? std::string() : words.front();
   const std::string last = std::move(words.back());
   words.pop_back();
@@ -95,8 +94,7 @@ std::string change_in_words(const JobUpdate& update) {
 std::vector<std::string> change_commands(const JobUpdate& update, const std::string& job_id) {
   std::vector<std::string> commands;
   std::string settings;
-  for (const Part& part : parts_of(update))
-    settings += ' ' + part.setting;
+  for (const Part& part : parts_of(update)) settings += ' ' + part.setting;
   if (!settings.empty()) commands.push_back("scontrol update JobId=" + job_id + settings);
   if (update.hold) commands.push_back("scontrol release " + job_id);
   return commands;

@@ -48,7 +48,8 @@ std::string describe_other(const Job& job) {
     return fmt::format("{} on {} since {}.", start, job.allocation->node_list,
                        format_time(job.start));
   }
-  if (is_cleaning(job)) return start + ", and waits again when its last run is gone from its nodes.";
+  if (is_cleaning(job))
+    return start + ", and waits again when its last run is gone from its nodes.";
   if (is_finished(job) && !job.state_description.empty()) {
     return fmt::format("{}: {}.", start, job.state_description.view());
   }
@@ -59,7 +60,8 @@ std::string describe_other(const Job& job) {
 void explain_ineligible(const Job& job, Time now, std::vector<std::string>& lines) {
   if (job.hold == HoldKind::kAdmin) lines.emplace_back("It is held by an administrator.");
   const bool failed = (job.flags & (kJobLaunchFailed | kJobReservationDeletedHold)) != 0;
-  if (job.hold == HoldKind::kUser && failed) lines.emplace_back("It was held, and not by anybody's request:");
+  if (job.hold == HoldKind::kUser && failed)
+    lines.emplace_back("It was held, and not by anybody's request:");
   else if (job.hold == HoldKind::kUser) lines.emplace_back("It is held by its user.");
   if (job.hold != HoldKind::kNone && !job.state_description.empty()) {
     lines.push_back(fmt::format("  {}", job.state_description.view()));
@@ -92,8 +94,9 @@ bool explain_partition(const ClusterState& state, const Job& job, const state::P
                                   format_minutes(limit_of(job, partition))));
       break;
     case JobReason::kMaxMemPerLimit:
-      lines.push_back(fmt::format("Partition {} gives a job at most {} MiB of a node's memory; the job asks for more.", p.name,
-                                  p.max_mem_per_node_mib.value_or(state.config->max_mem_per_node_mib)));
+      lines.push_back(fmt::format(
+          "Partition {} gives a job at most {} MiB of a node's memory; the job asks for more.",
+          p.name, p.max_mem_per_node_mib.value_or(state.config->max_mem_per_node_mib)));
       break;
     case JobReason::kAccountNotAllowed:
       lines.push_back(fmt::format("Partition {} starts no jobs of its account.", p.name));
@@ -116,17 +119,20 @@ bool explain_partition(const ClusterState& state, const Job& job, const state::P
 
 void explain_licenses(const ClusterState& state, const Job& job, std::vector<std::string>& lines) {
   for (const auto& lack : state::LicensePool(state).lacking(*job.spec)) {
-    lines.push_back(fmt::format("It waits for licenses: it asks for {} of {}, of which {} of {} are free.", lack.wanted,
-                                lack.name, lack.free, lack.total));
+    lines.push_back(
+        fmt::format("It waits for licenses: it asks for {} of {}, of which {} of {} are free.",
+                    lack.wanted, lack.name, lack.free, lack.total));
   }
 }
 
-void explain_reservation(const ClusterState& state, const Job& job, Time now, std::vector<std::string>& lines) {
+void explain_reservation(const ClusterState& state, const Job& job, Time now,
+                         std::vector<std::string>& lines) {
   if (job.spec->reservation.empty()) return;
   for (const std::string& name : split_list(job.spec->reservation.view())) {
     const Reservation* found = state::find_reservation(state, name);
     if (found == nullptr) {
-      lines.push_back(fmt::format("Reservation {} that it asks for is not there (any more).", name));
+      lines.push_back(
+          fmt::format("Reservation {} that it asks for is not there (any more).", name));
     } else if (!state::may_use(*found, job.spec->uid, job.spec->account.view())) {
       lines.push_back(fmt::format("Reservation {} that it asks for is not open to it.", name));
     } else if (!state::is_active(*found, now)) {
@@ -136,12 +142,8 @@ void explain_reservation(const ClusterState& state, const Job& job, Time now, st
   }
 }
 
-void explain_placement(const ClusterState& state,
-                       const Job& job,
-                       Time now,
-                       const Viewer& viewer,
-                       PassBudget& budget,
-                       std::vector<std::string>& lines) {
+void explain_placement(const ClusterState& state, const Job& job, Time now, const Viewer& viewer,
+                       PassBudget& budget, std::vector<std::string>& lines) {
   for (const std::string& name : state::partitions_of(state, job)) {
     const state::Partition* partition = state::find_partition(state, name);
     if (partition == nullptr) {
@@ -150,7 +152,8 @@ void explain_placement(const ClusterState& state,
     }
     if (!explain_partition(state, job, *partition, lines)) continue;
     if (!budget.take()) {
-      lines.push_back(fmt::format("Partition {} was not looked at: this took too long already.", name));
+      lines.push_back(
+          fmt::format("Partition {} was not looked at: this took too long already.", name));
       continue;
     }
     PassRun run(state, make_policies(state), now, {});
@@ -162,7 +165,8 @@ void explain_placement(const ClusterState& state,
           fmt::format("In partition {} its demands cannot be met: {}.", name, ask.error().text));
       continue;
     }
-    for (std::string& line : explain_nodes(state, run.rooms(), *ask, limit_of(job, *partition), viewer)) {
+    for (std::string& line :
+         explain_nodes(state, run.rooms(), *ask, limit_of(job, *partition), viewer)) {
       lines.push_back(std::move(line));
     }
   }
@@ -170,10 +174,8 @@ void explain_placement(const ClusterState& state,
 
 }  // namespace
 
-Result<protocol::ExplainReply> explain(const ClusterState& state,
-                                       const SchedulerView* soft,
-                                       std::string_view job_id,
-                                       Time now,
+Result<protocol::ExplainReply> explain(const ClusterState& state, const SchedulerView* soft,
+                                       std::string_view job_id, Time now,
                                        const ExplainLimits& limits) {
   const Viewer viewer{limits.only_of};
   PassBudget budget(limits.most_passes, limits.out_of_time);
@@ -192,8 +194,9 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
   reply.lines.push_back(first + ".");
   explain_ineligible(*job, now, reply.lines);
   if (job->het != nullptr) {
-    reply.lines.push_back(fmt::format("It starts together with the other {} of its heterogeneous job.",
-                                      count_of(job->het->size - 1, "component")));
+    reply.lines.push_back(
+        fmt::format("It starts together with the other {} of its heterogeneous job.",
+                    count_of(job->het->size - 1, "component")));
   }
   if (job->array != nullptr && job->array->task == kNoTask && job->array->max_running > 0) {
     const state::ArrayTasks* tasks = state.arrays.find(job->array->array_job);
@@ -211,8 +214,9 @@ Result<protocol::ExplainReply> explain(const ClusterState& state,
   }
   const auto change = find_change(state, *job, now, budget);
   if (!change && budget.spent()) {
-    reply.lines.push_back(fmt::format("No change that would let it start now was found after {}; not all could be tried.",
-                                      count_of(budget.used(), "try", "tries")));
+    reply.lines.push_back(fmt::format(
+        "No change that would let it start now was found after {}; not all could be tried.",
+        count_of(budget.used(), "try", "tries")));
     return reply;
   }
   if (!change) {

@@ -14,7 +14,8 @@
 namespace sluice::sched {
 
 struct ExplainLimits {
-  std::optional<uint32_t> only_of;    // whose jobs may be told of: this user's; nullopt: everybody's
+  // whose jobs may be told of: this user's; nullopt: everybody's
+  std::optional<uint32_t> only_of;
   uint32_t most_passes = 60;          // of the scheduler, to try out changes
   std::function<bool()> out_of_time;  // asked before each of them; null: never
 };
@@ -23,8 +24,7 @@ struct ExplainLimits {
 // none, or none that may be told of. What the limits kept it from looking at, the text says.
 [[nodiscard]] Result<protocol::ExplainReply> explain(const state::ClusterState& state,
                                                      const SchedulerView* soft,
-                                                     std::string_view job_id,
-                                                     Time now,
+                                                     std::string_view job_id, Time now,
                                                      const ExplainLimits& limits = {});
 
 }  // namespace sluice::sched

@@ -50,24 +50,15 @@ Cause cause_of_state(const Node& node) {
 
 Cause cause_of_lack(fit::Lack lack, bool empty) {
   switch (lack) {
-    case fit::Lack::kFeatures:
-      return Cause::kFeatures;
-    case fit::Lack::kShape:
-      return Cause::kShape;
-    case fit::Lack::kTmpDisk:
-      return Cause::kTmpDisk;
-    case fit::Lack::kBusy:
-      return Cause::kWhole;
-    case fit::Lack::kUser:
-      return Cause::kUser;
-    case fit::Lack::kMemory:
-      return empty ? Cause::kMemory : Cause::kFreeMemory;
-    case fit::Lack::kCpus:
-      return empty ? Cause::kCpus : Cause::kFreeCpus;
-    case fit::Lack::kGres:
-      return empty ? Cause::kGres : Cause::kFreeGres;
-    default:
-      return Cause::kNone;
+    case fit::Lack::kFeatures: return Cause::kFeatures;
+    case fit::Lack::kShape: return Cause::kShape;
+    case fit::Lack::kTmpDisk: return Cause::kTmpDisk;
+    case fit::Lack::kBusy: return Cause::kWhole;
+    case fit::Lack::kUser: return Cause::kUser;
+    case fit::Lack::kMemory: return empty ? Cause::kMemory : Cause::kFreeMemory;
+    case fit::Lack::kCpus: return empty ? Cause::kCpus : Cause::kFreeCpus;
+    case fit::Lack::kGres: return empty ? Cause::kGres : Cause::kFreeGres;
+    default: return Cause::kNone;
   }
 }
 
@@ -82,7 +73,8 @@ std::string gres_words(const fit::Needs& needs) {
   std::string out;
   for (size_t i = 0; i < counts.size(); ++i) {
     const fit::GresNeed& need = needs.gres[i];
-    out += fmt::format("{}{} of {}", out.empty() ? "" : " and ", std::max<uint64_t>(1, counts[i]), need.name.view());
+    out += fmt::format("{}{} of {}", out.empty() ? "" : " and ", std::max<uint64_t>(1, counts[i]),
+                       need.name.view());
     if (!need.type.empty()) out += fmt::format(":{}", need.type.view());
   }
   return out;
@@ -93,22 +85,15 @@ std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
   const char* are = one ? "is" : "are";
   const uint32_t cpus = needs.min_cpus_per_node;
   switch (cause) {
-    case Cause::kExcluded:
-      return fmt::format("{} excluded by the job", are);
-    case Cause::kDown:
-      return fmt::format("{} down", are);
-    case Cause::kDrained:
-      return fmt::format("{} drained or draining", are);
-    case Cause::kSilent:
-      return one ? "does not respond" : "do not respond";
+    case Cause::kExcluded: return fmt::format("{} excluded by the job", are);
+    case Cause::kDown: return fmt::format("{} down", are);
+    case Cause::kDrained: return fmt::format("{} drained or draining", are);
+    case Cause::kSilent: return one ? "does not respond" : "do not respond";
     case Cause::kOtherState:
       return fmt::format("{} kept back by {} state", are, one ? "its" : "their");
-    case Cause::kReserved:
-      return fmt::format("{} kept from it by reservations", are);
-    case Cause::kFeatures:
-      return fmt::format("{} not the features it wants", have);
-    case Cause::kShape:
-      return fmt::format("{} too few sockets, cores or threads", have);
+    case Cause::kReserved: return fmt::format("{} kept from it by reservations", are);
+    case Cause::kFeatures: return fmt::format("{} not the features it wants", have);
+    case Cause::kShape: return fmt::format("{} too few sockets, cores or threads", have);
     case Cause::kTmpDisk:
       return fmt::format("{} less than {} of temporary disk", have,
                          format_memory(needs.tmp_disk_mib));
@@ -118,28 +103,32 @@ std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
       return fmt::format("{} too little memory, even when idle: it wants {}", have,
                          memory_words(needs));
     case Cause::kGres:
-      return fmt::format("{} too few generic resources, even when idle: it wants {}", have, gres_words(needs));
+      return fmt::format("{} too few generic resources, even when idle: it wants {}", have,
+                         gres_words(needs));
     case Cause::kFreeGres:
-      return fmt::format("{} too few free generic resources now: it wants {}", have, gres_words(needs));
-    case Cause::kWhole:
-      return fmt::format("{} in use, and it wants nodes for itself", are);
-    case Cause::kUser:
-      return fmt::format("{} in use by another user, and may not be shared", are);
-    case Cause::kKept:
-      return fmt::format("{} kept for jobs of higher priority", are);
+      return fmt::format("{} too few free generic resources now: it wants {}", have,
+                         gres_words(needs));
+    case Cause::kWhole: return fmt::format("{} in use, and it wants nodes for itself", are);
+    case Cause::kUser: return fmt::format("{} in use by another user, and may not be shared", are);
+    case Cause::kKept: return fmt::format("{} kept for jobs of higher priority", are);
     case Cause::kFreeCpus:
       return fmt::format("{} too few free CPUs now: it wants {} on one node", have, cpus);
     case Cause::kFreeMemory:
       return fmt::format("{} too little free memory now: it wants {}", have, memory_words(needs));
-    default:
-      return fmt::format("can serve it now");
+    default: return fmt::format("can serve it now");
   }
 }
 
 class Funnel {
  public:
-  Funnel(const ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit, const Viewer& viewer)
-      : state_(state), rooms_(rooms), ask_(ask), limit_(limit), viewer_(viewer), closed_(rooms.closed_until_end(ask, limit)) {
+  Funnel(const ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit,
+         const Viewer& viewer)
+      : state_(state),
+        rooms_(rooms),
+        ask_(ask),
+        limit_(limit),
+        viewer_(viewer),
+        closed_(rooms.closed_until_end(ask, limit)) {
     ask.partition->nodes.for_each(
         [&](size_t id) { nodes_[static_cast<size_t>(cause_of(static_cast<NodeId>(id)))].set(id); });
   }
@@ -244,9 +233,8 @@ class Funnel {
 
   void blocking_jobs() {
     std::vector<const Job*> jobs;
-    for (const Cause cause :
-         {Cause::kWhole, Cause::kUser, Cause::kKept, Cause::kFreeCpus, Cause::kFreeMemory,
-          Cause::kFreeGres}) {
+    for (const Cause cause : {Cause::kWhole, Cause::kUser, Cause::kKept, Cause::kFreeCpus,
+                              Cause::kFreeMemory, Cause::kFreeGres}) {
       nodes_[static_cast<size_t>(cause)].for_each([&](size_t id) {
         for (const JobId job : state_.nodes.at(static_cast<NodeId>(id)).jobs)
           jobs.push_back(&state_.jobs.at(job));
@@ -262,10 +250,8 @@ class Funnel {
     for (size_t i = 0; i < std::min(jobs.size(), kMost); ++i) {
       const Job& job = *jobs[i];
       std::string until = "has no time limit";
-      if (is_completing(job))
-        until = "has ended, its nodes are being cleaned up";
-      else if (job.end < kNever)
-        until = "ends by " + format_time(job.end);
+      if (is_completing(job)) until = "has ended, its nodes are being cleaned up";
+      else if (job.end < kNever) until = "ends by " + format_time(job.end);
       lines_.push_back(fmt::format("  {} on {} {}", named(job), job.allocation->node_list, until));
     }
     if (jobs.size() > kMost) lines_.push_back(fmt::format("  and {} more", jobs.size() - kMost));
@@ -301,11 +287,8 @@ std::string shown_id(const Job& job) {
   return fmt::format("{}_{}", job.array->array_job, job.array->task);
 }
 
-std::vector<std::string> explain_nodes(const ClusterState& state,
-                                       const Rooms& rooms,
-                                       const Ask& ask,
-                                       Minutes limit,
-                                       const Viewer& viewer) {
+std::vector<std::string> explain_nodes(const ClusterState& state, const Rooms& rooms,
+                                       const Ask& ask, Minutes limit, const Viewer& viewer) {
   return Funnel(state, rooms, ask, limit, viewer).lines();
 }
 

@@ -17,14 +17,11 @@ struct Viewer {
 
 // `rooms` as the job finds them when it is its turn.
 [[nodiscard]] std::vector<std::string> explain_nodes(const state::ClusterState& state,
-                                                     const Rooms& rooms,
-                                                     const Ask& ask,
-                                                     Minutes limit,
-                                                     const Viewer& viewer = {});
+                                                     const Rooms& rooms, const Ask& ask,
+                                                     Minutes limit, const Viewer& viewer = {});
 
 // "1 node", "3 nodes"; `things` where it is not the word with an s.
-[[nodiscard]] std::string count_of(uint64_t number,
-                                   std::string_view thing,
+[[nodiscard]] std::string count_of(uint64_t number, std::string_view thing,
                                    std::string_view things = {});
 // 12, or 12_3 for a task of an array.
 [[nodiscard]] std::string shown_id(const Job& job);

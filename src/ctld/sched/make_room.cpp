@@ -1,5 +1,5 @@
-// Room that a job has when others leave. The order in which they are looked at, and that no more leave than it takes,
-// follow what Slurm documents of preemption (PreemptParameters, PriorityTier).
+// Room that a job has when others leave. The order in which they are looked at, and that no more
+// leave than it takes, follow what Slurm documents of preemption (PreemptParameters, PriorityTier).
 #include <algorithm>
 #include <tuple>
 
@@ -13,7 +13,8 @@ namespace {
 // The components that are told together with this one: all, unless the first is over.
 std::vector<JobId> leave_together(const state::ClusterState& state, const Job& job) {
   const Job* leader = job.het == nullptr ? nullptr : state.jobs.find(job.het->leader);
-  const bool alone = leader == nullptr || leader->het == nullptr || is_completing(*leader) || is_terminal(leader->state);
+  const bool alone = leader == nullptr || leader->het == nullptr || is_completing(*leader) ||
+                     is_terminal(leader->state);
   if (alone) return {job.id};
   std::vector<JobId> all;
   state::for_components(state, *job.het, [&](const Job& one) { all.push_back(one.id); });
@@ -43,7 +44,9 @@ bool Rooms::starts_now(const Holder& holder) const {
 
 std::vector<Rooms::Leaver> Rooms::find_leavers(const GraceOf& grace_of) const {
   const bool asked_for = has_option(state_.config->preempt_parameters, "youngest_first");
-  const bool asked_before = has_option(state_.config->scheduler_parameters, "preempt_youngest_first");  // as Slurm had it once
+  // as Slurm had it once
+  const bool asked_before =
+      has_option(state_.config->scheduler_parameters, "preempt_youngest_first");
   const bool youngest_first = asked_for || asked_before;
   std::vector<std::pair<std::tuple<uint32_t, int64_t, JobId>, Leaver>> found;
   for (size_t i = 0; i < holders_.size(); ++i) {
@@ -53,7 +56,8 @@ std::vector<Rooms::Leaver> Rooms::find_leavers(const GraceOf& grace_of) const {
     const auto grace = grace_of(*job);
     if (!grace) continue;
     const uint32_t tier = h.partition == nullptr ? 0 : h.partition->config->priority_tier;
-    const int64_t worth = youngest_first ? (now_ - job->start).count() : static_cast<int64_t>(h.nodes->size());
+    const int64_t worth =
+        youngest_first ? (now_ - job->start).count() : static_cast<int64_t>(h.nodes->size());
     found.push_back({{tier, worth, UINT32_MAX - h.job}, {i, *grace}});
   }
   std::ranges::sort(found, {}, [](const auto& one) { return one.first; });
@@ -63,7 +67,8 @@ std::vector<Rooms::Leaver> Rooms::find_leavers(const GraceOf& grace_of) const {
   return leavers;
 }
 
-Rooms::Placed Rooms::place_without(const Ask& ask, Time ends, const Gone& gone, const Bitmap* only) const {
+Rooms::Placed Rooms::place_without(const Ask& ask, Time ends, const Gone& gone,
+                                   const Bitmap* only) const {
   std::vector<fit::Room> later = rooms_without(gone);
   const Uses held = uses_without(*ask.partition, gone);
   for (const auto& [id, use] : held) later[id].held = &use;
@@ -82,7 +87,8 @@ Rooms::Placed Rooms::place_without(const Ask& ask, Time ends, const Gone& gone, 
   return place_among(ask, list, ask.switches.most);
 }
 
-std::vector<Rooms::Leaver> Rooms::needed_leavers(const Wish& wish, Time ends, std::vector<Leaver> leavers, Gone& gone,
+std::vector<Rooms::Leaver> Rooms::needed_leavers(const Wish& wish, Time ends,
+                                                 std::vector<Leaver> leavers, Gone& gone,
                                                  std::vector<NodeAllocation>& placed) const {
   constexpr size_t kMostTries = 32;  // of keeping one that need not leave
   Bitmap nodes;
@@ -108,7 +114,8 @@ std::vector<Rooms::Leaver> Rooms::needed_leavers(const Wish& wish, Time ends, st
 
 // Those of its components that need not leave go with the one that does.
 void Rooms::have_leave(const Leaver& leaver) {
-  const std::vector<JobId> all = leave_together(state_, state_.jobs.at(holders_[leaver.holder].job));
+  const std::vector<JobId> all =
+      leave_together(state_, state_.jobs.at(holders_[leaver.holder].job));
   leaving_.insert(all.begin(), all.end());
   if (all.size() == 1) {
     holders_[leaver.holder].end = now_ + leaver.grace;
@@ -120,8 +127,10 @@ void Rooms::have_leave(const Leaver& leaver) {
   }
 }
 
-// As many of the first leavers as it takes; of them those that it really takes are left, and their holders are gone.
-Rooms::Placed Rooms::place_with_leavers(const Wish& wish, Time ends, std::vector<Leaver>& leavers, Gone& gone) const {
+// As many of the first leavers as it takes; of them those that it really takes are left, and their
+// holders are gone.
+Rooms::Placed Rooms::place_with_leavers(const Wish& wish, Time ends, std::vector<Leaver>& leavers,
+                                        Gone& gone) const {
   if (leavers.empty()) return std::nullopt;
   const auto place_with = [&](size_t count) {
     for (size_t i = 0; i < leavers.size(); ++i) gone[leavers[i].holder] = i < count;
@@ -143,10 +152,12 @@ Rooms::Placed Rooms::place_with_leavers(const Wish& wish, Time ends, std::vector
   return placed;
 }
 
-std::optional<Rooms::MadeRoom> Rooms::make_room(const Wish& wish, Minutes limit, const GraceOf& grace_of) {
+std::optional<Rooms::MadeRoom> Rooms::make_room(const Wish& wish, Minutes limit,
+                                                const GraceOf& grace_of) {
   if (wish.ask->unknown_node) return std::nullopt;
   find_holders();
-  Ask ask = *wish.ask;  // nobody leaves for what it could not use yet, nor for what it need not insist on any more
+  // nobody leaves for what it could not use yet, nor for what it need not insist on any more
+  Ask ask = *wish.ask;
   const Patience insists = patience(ask, *wish.job);
   ask.needs.may_change = ask.needs.may_change && insists.may_change;
   ask.switches.most = insists.most_switches;

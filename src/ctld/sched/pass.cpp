@@ -13,11 +13,13 @@ using state::ClusterState;
 using state::Partition;
 
 size_t PassRun::DemandHash::operator()(const DemandKey& k) const {
-  return fit::demand_hash(*k.spec) ^ std::hash<const void*>()(k.partition) ^ std::hash<const void*>()(k.reservation);
+  return fit::demand_hash(*k.spec) ^ std::hash<const void*>()(k.partition) ^
+         std::hash<const void*>()(k.reservation);
 }
 
 bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) const {
-  if (a.partition != b.partition || a.reservation != b.reservation || a.uid != b.uid || a.leaves_within != b.leaves_within) {
+  if (a.partition != b.partition || a.reservation != b.reservation || a.uid != b.uid ||
+      a.leaves_within != b.leaves_within) {
     return false;
   }
   return a.spec == b.spec || fit::same_demand(*a.spec, *b.spec);
@@ -43,8 +45,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
 Plan PassRun::run() {
   collect();
   sort();
-  for (const Candidate& c : candidates_)
-    consider(c);
+  for (const Candidate& c : candidates_) consider(c);
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
   plan_.soft = std::move(soft_);
   return std::move(plan_);
@@ -104,7 +105,8 @@ void PassRun::collect() {
       if (!job.released.test(at)) settling.set(job.allocation->nodes[at].node);
     }
   });
-  for (const Partition& partition : *state_.partitions) settles_.push_back(partition.nodes.intersects(settling));
+  for (const Partition& partition : *state_.partitions)
+    settles_.push_back(partition.nodes.intersects(settling));
   state_.pending.for_each([&](JobId id) { collect_job(state_.jobs.at(id), now_); });
   gone_.resize(jobs_.size());
   plan_.counts.pending = static_cast<uint32_t>(jobs_.size());
@@ -112,7 +114,8 @@ void PassRun::collect() {
 
 uint32_t PassRun::priority_in(const Job& job, const PartitionConfig& partition) const {
   const uint32_t given = job.spec->priority;
-  const bool computed = given == UINT32_MAX || given == 0;  // 0: a hold of former times, and released
+  // 0: a hold of former times, and released
+  const bool computed = given == UINT32_MAX || given == 0;
   return computed ? policies_.priority->priority(job, partition, now_) : given;
 }
 
@@ -129,12 +132,14 @@ void PassRun::collect_job(const Job& job, Time now) {
   if (job.hold != HoldKind::kNone) return;
   soft.priority = 1;
   const std::vector<uint32_t>& partitions = partitions_of(job);
-  if (partitions.empty() && !waits) soft.reason = JobReason::kPartitionDown;  // deleted, all of them
+  // deleted, all of them
+  if (partitions.empty() && !waits) soft.reason = JobReason::kPartitionDown;
   for (const uint32_t p : partitions) {
     const PartitionConfig& config = *(*state_.partitions)[p].config;
     const uint32_t priority = priority_in(job, config);
     soft.priority = std::max(soft.priority, priority);
-    if (!waits && !is_het_follower(job)) candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
+    if (!waits && !is_het_follower(job))
+      candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
   }
 }
 
@@ -156,15 +161,18 @@ void PassRun::wait(const Candidate& c, JobReason reason, const std::string& deta
   if (!detail.empty()) soft.reason_detail = detail;
 }
 
-PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition, const Reservation* reservation) {
-  const bool apart = some_share_with_nobody_ || partition.config->exclusive == ExclusiveMode::kUser ||
+PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition,
+                                    const Reservation* reservation) {
+  const bool apart = some_share_with_nobody_ ||
+                     partition.config->exclusive == ExclusiveMode::kUser ||
                      !state_.config->helpers.allow_user_boot.empty();
   DemandKey key{job.spec.get(), &partition, reservation, apart ? job.spec->uid : 0};
   if (!state_.reservations->empty()) key.leaves_within = state::leaves_within(*job.spec);
   if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key))
     return last_demand_->second;
   auto at = demands_.find(key);
-  if (at == demands_.end()) at = demands_.emplace(key, Demand{rooms_.ask_in(job, partition, reservation)}).first;
+  if (at == demands_.end())
+    at = demands_.emplace(key, Demand{rooms_.ask_in(job, partition, reservation)}).first;
   last_demand_ = &*at;
   return at->second;
 }
@@ -178,7 +186,8 @@ bool PassRun::is_closed(const Candidate& c) {
 
 void PassRun::consider(const Candidate& c) {
   if (gone_[c.entry]) return;
-  if (plan_.counts.considered >= budget_.most_jobs) {  // the others keep the reason that they begin with
+  if (plan_.counts.considered >= budget_.most_jobs) {
+    // the others keep the reason that they begin with
     plan_.counts.most_jobs = true;
     return;
   }
@@ -187,14 +196,14 @@ void PassRun::consider(const Candidate& c) {
   if (job.het != nullptr) return is_closed(c) ? void() : consider_het(c);
   const Partition& partition = (*state_.partitions)[c.partition];
   if (const auto reason = why_partition_refuses(state_, job, partition)) return wait(c, *reason);
-  if (state::is_too_late(job, now_)) return wait(c, JobReason::kDeadLine);  // it is about to be ended
+  // it is about to be ended
+  if (state::is_too_late(job, now_)) return wait(c, JobReason::kDeadLine);
   if (is_closed(c)) return;
   plan_.counts.most_starts = plan_.counts.most_starts || plan_.starts.size() >= budget_.most_starts;
   plan_.counts.most_tests = plan_.counts.most_tests || failed_tests_ >= budget_.most_tests;
-  if (plan_.counts.most_starts || plan_.counts.most_tests) {
-    return wait(c, JobReason::kPriority);
-  }
-  if (state_.reservations->empty() && job.spec->reservation.empty()) return consider_in(c, nullptr, true);
+  if (plan_.counts.most_starts || plan_.counts.most_tests) { return wait(c, JobReason::kPriority); }
+  if (state_.reservations->empty() && job.spec->reservation.empty())
+    return consider_in(c, nullptr, true);
   const state::ReservationChoice choice = state::choose_reservations(state_, job, now_);
   if (choice.named && choice.usable.empty()) return wait(c, JobReason::kReservation);
   for (const Reservation* reservation : choice.usable) {
@@ -218,7 +227,8 @@ void PassRun::consider_in(const Candidate& c, const Reservation* reservation, bo
   gone_[c.entry] = true;
 }
 
-// As many tasks of a pending array as fit and its %limit allows; the record may be that of one task.
+// As many tasks of a pending array as fit and its %limit allows; the record may be that of one
+// task.
 void PassRun::start_tasks(const Candidate& c, Demand& demand, bool last) {
   const Job& job = *jobs_[c.entry];
   uint32_t may = UINT32_MAX;
@@ -241,7 +251,8 @@ void PassRun::start_tasks(const Candidate& c, Demand& demand, bool last) {
   for (uint32_t n = 0; !left.empty(); ++n, ++started) {
     if (n >= may) return wait(c, JobReason::kJobArrayTaskLimit);
     if (plan_.starts.size() >= budget_.most_starts) return;
-    if (!try_start(c, demand, left.front()) && !(last && make_room(c, demand))) return last ? blocked(c, demand) : void();
+    if (!try_start(c, demand, left.front()) && !(last && make_room(c, demand)))
+      return last ? blocked(c, demand) : void();
     left.pop_first();
   }
   gone_[c.entry] = true;
@@ -256,7 +267,8 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, longest) : longest;
   const Patience patience = rooms_.patience(*demand.ask, job);
   if (patience.until != kNever) look_again(patience.until);
-  if (demand.failed && least >= demand.failed_limit && patience.insists_on(demand.failed_patience)) return false;
+  if (demand.failed && least >= demand.failed_limit && patience.insists_on(demand.failed_patience))
+    return false;
   Minutes limit = longest;
   ++plan_.counts.tested;
   auto chosen = rooms_.place_now(*demand.ask, limit, patience);
@@ -282,31 +294,33 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   return true;
 }
 
-void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocation> chosen, uint32_t task,
-                         Minutes shorter_limit) {
+void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocation> chosen,
+                         uint32_t task, Minutes shorter_limit) {
   auto allocation = std::make_shared<Allocation>();
-  for (const NodeAllocation& a : chosen)
-    allocation->cpus += a.cpus;
+  for (const NodeAllocation& a : chosen) allocation->cpus += a.cpus;
   if (chosen.size() == 1) {
     allocation->node_list = state_.nodes.at(chosen.front().node).name;
   } else {
     Bitmap nodes;
-    for (const NodeAllocation& a : chosen)
-      nodes.set(a.node);
+    for (const NodeAllocation& a : chosen) nodes.set(a.node);
     allocation->node_list = state::node_list(state_, nodes);
   }
   allocation->nodes = std::move(chosen);
   allocation->whole_nodes = ask.needs.whole_nodes;
   std::string reservation = ask.reservation != nullptr ? ask.reservation->name : std::string();
-  plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation), std::move(reservation), shorter_limit,
+  plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation),
+                          std::move(reservation), shorter_limit,
                           priority_in(job, *ask.partition->config)});
 }
 
 bool PassRun::may_have_room_made(const Candidate& c, const Demand& demand) const {
-  if (demand.nobody_makes_room || !demand.waiting.for_nodes || preemptors_ >= budget_.most_preemptors) return false;
+  if (demand.nobody_makes_room || !demand.waiting.for_nodes ||
+      preemptors_ >= budget_.most_preemptors)
+    return false;
   if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) return false;
   const Reservation* reservation = demand.ask->reservation;
-  const bool has_guests = reservation != nullptr && reservation->max_start_delay > Duration(0) && least_tier_ != UINT32_MAX;
+  const bool has_guests = reservation != nullptr && reservation->max_start_delay > Duration(0) &&
+                          least_tier_ != UINT32_MAX;
   return has_guests || (*state_.partitions)[c.partition].config->priority_tier > least_tier_;
 }
 
@@ -317,18 +331,22 @@ bool PassRun::make_room(const Candidate& c, Demand& demand) {
   const state::Preemptor preemptor{&job, &partition, demand.ask->reservation};
   const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
   ++preemptors_;
-  const auto made = rooms_.make_room({&job, &*demand.ask}, limit, [&](const Job& running) -> std::optional<Duration> {
-    if (!state::may_preempt(state_, preemptor, running, now_)) return std::nullopt;
-    return state::preempt_grace(state_, preemptor, running);
-  });
+  const auto made = rooms_.make_room({&job, &*demand.ask}, limit,
+                                     [&](const Job& running) -> std::optional<Duration> {
+                                       if (!state::may_preempt(state_, preemptor, running, now_))
+                                         return std::nullopt;
+                                       return state::preempt_grace(state_, preemptor, running);
+                                     });
   if (!made) {
     demand.nobody_makes_room = true;
     if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
     return false;
   }
-  const std::string reservation = demand.ask->reservation != nullptr ? demand.ask->reservation->name : std::string();
+  const std::string reservation =
+      demand.ask->reservation != nullptr ? demand.ask->reservation->name : std::string();
   for (const JobId id : made->leave) {
-    plan_.preemptions.push_back({id, state_.jobs.at(id).restart_count, job.id, partition.config->name, reservation});
+    plan_.preemptions.push_back(
+        {id, state_.jobs.at(id).restart_count, job.id, partition.config->name, reservation});
   }
   wait(c, demand.waiting.reason, demand.waiting.detail);
   foresee(c, made->forecast);
@@ -363,9 +381,7 @@ const SchedulerHints* SchedulerView::find(JobId job) const {
   return at != jobs.end() && at->job == job ? &at->soft : nullptr;
 }
 
-Plan plan_pass(const ClusterState& state,
-               const Policies& policies,
-               Time now,
+Plan plan_pass(const ClusterState& state, const Policies& policies, Time now,
                const WorkBudget& budget) {
   return PassRun(state, policies, now, budget).run();
 }

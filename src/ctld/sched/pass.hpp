@@ -4,8 +4,9 @@
 // Stages, each timed: eligible, prioritise, place (in order of priority; the first job of a
 // partition that does not fit gets its nodes reserved for the earliest time that running jobs'
 // limits allow, and later jobs may only use those nodes when they end before: EASY backfill, Lifka
-// 1995). A job that finds no room may have others make room for it (ctld/state/rules/preemption.hpp): it holds what they leave
-// from then on, and starts in a later pass, when they are gone.
+// 1995). A job that finds no room may have others make room for it
+// (ctld/state/rules/preemption.hpp): it holds what they leave from then on, and starts in a later
+// pass, when they are gone.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,11 @@ namespace sluice::sched {
 
 // Bounds on one pass, so that a storm of jobs cannot hold up the next.
 struct WorkBudget {
-  uint32_t most_starts = 10'000;  // jobs and array tasks
-  uint32_t most_tests = 2'000;    // different demands tried that fail (Slurm: bf_max_job_test)
+  uint32_t most_starts = 10'000;    // jobs and array tasks
+  uint32_t most_tests = 2'000;      // different demands tried that fail (Slurm: bf_max_job_test)
   uint32_t most_jobs = UINT32_MAX;  // looked at, in the order of priority (default_queue_depth)
-  uint32_t most_preemptors = 100;  // jobs for which others are asked to make room: each costs a look at all of them
+  // jobs for which others are asked to make room: each costs a look at all of them
+  uint32_t most_preemptors = 100;
 };
 
 // Soft facts about pending jobs, sorted by job id; published beside a snapshot, never journaled.
@@ -57,13 +59,13 @@ struct Plan {
   std::vector<state::PlannedPreemption> preemptions;
   std::shared_ptr<const SchedulerView> soft;
   PassTimings counts;
-  bool settling = false;  // CompleteWait kept jobs from starting: there is more to plan soon, without any news
-  Time again = kNever;    // then something is over that kept jobs from starting: PreemptExemptTime, --switches=n@time
+  // CompleteWait kept jobs from starting: there is more to plan soon, without any news
+  bool settling = false;
+  // then something is over that kept jobs from starting: PreemptExemptTime, --switches=n@time
+  Time again = kNever;
 };
 
-[[nodiscard]] Plan plan_pass(const state::ClusterState& state,
-                             const Policies& policies,
-                             Time now,
+[[nodiscard]] Plan plan_pass(const state::ClusterState& state, const Policies& policies, Time now,
                              const WorkBudget& budget = {});
 
 // sbatch --test-only: where and when a job like this could start, without regard to jobs that wait.
@@ -74,8 +76,7 @@ struct TestStart {
   uint32_t cpus = 0;
 };
 // kNodesNotAvailable when it never could.
-[[nodiscard]] Result<TestStart> test_start(const state::ClusterState& state,
-                                           const Job& job,
+[[nodiscard]] Result<TestStart> test_start(const state::ClusterState& state, const Job& job,
                                            Time now);
 
 }  // namespace sluice::sched

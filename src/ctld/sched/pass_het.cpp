@@ -9,7 +9,8 @@ namespace sluice::sched {
 
 using state::Partition;
 
-// Tells the first component, as the candidate, and the others, whose entries follow its own: their ids do.
+// Tells the first component, as the candidate, and the others, whose entries follow its own: their
+// ids do.
 void PassRun::wait_het(const Candidate& c, JobReason reason, const std::string& detail) {
   const JobId leader = jobs_[c.entry]->id;
   for (uint32_t entry = c.entry; entry < jobs_.size(); ++entry) {
@@ -28,7 +29,7 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
     const Job* job = entry < jobs_.size() ? jobs_[entry] : nullptr;
     const bool waits = job != nullptr && job->het != nullptr && job->het->leader == het.leader;
     if (!waits || job->het->offset != offset) return {};  // one still ends its last run
-    if (state::is_too_late(*job, now_)) {  // all are about to be ended
+    if (state::is_too_late(*job, now_)) {                 // all are about to be ended
       wait_het(c, JobReason::kDeadLine);
       return {};
     }
@@ -44,7 +45,8 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
     const Reservation* reservation = choice.named ? choice.usable.front() : nullptr;
     HetPart part{entry, job, nullptr, nullptr};
     std::optional<JobReason> refused;
-    const std::vector<uint32_t> partitions = offset == 0 ? std::vector<uint32_t>{c.partition} : partitions_of(*job);
+    const std::vector<uint32_t> partitions =
+        offset == 0 ? std::vector<uint32_t>{c.partition} : partitions_of(*job);
     for (const uint32_t p : partitions) {
       const Partition& partition = (*state.partitions)[p];
       const auto reason = why_partition_refuses(state, *job, partition);
@@ -75,7 +77,9 @@ std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
     ++plan_.counts.tested;
     std::optional<std::vector<NodeAllocation>> chosen;
     const bool licensed = licenses_.lacking(*part.job->spec).empty();
-    if (licensed) chosen = rooms_.place_now(*part.demand->ask, limit, rooms_.patience(*part.demand->ask, *part.job));
+    if (licensed)
+      chosen =
+          rooms_.place_now(*part.demand->ask, limit, rooms_.patience(*part.demand->ask, *part.job));
     if (!chosen) {
       rooms_.end_trial(false);
       licenses_ = licenses;
@@ -95,7 +99,8 @@ std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
 void PassRun::consider_het(const Candidate& c) {
   const std::vector<HetPart> parts = het_parts(c);
   if (parts.empty()) return;
-  if (plan_.starts.size() + parts.size() > budget_.most_starts || failed_tests_ >= budget_.most_tests) {
+  if (plan_.starts.size() + parts.size() > budget_.most_starts ||
+      failed_tests_ >= budget_.most_tests) {
     return wait_het(c, JobReason::kPriority);
   }
   const auto lacking = start_het(parts);
@@ -103,7 +108,8 @@ void PassRun::consider_het(const Candidate& c) {
   if (*lacking == JobReason::kLicenses) return wait_het(c, *lacking);
   std::vector<Rooms::Wish> wishes;
   for (const HetPart& part : parts) {
-    const Waiting waiting = why_not_placed(state_, rooms_, *part.demand->ask, limit_of(*part.job, *part.partition));
+    const Waiting waiting =
+        why_not_placed(state_, rooms_, *part.demand->ask, limit_of(*part.job, *part.partition));
     if (!waiting.for_nodes) {
       wait({c.rank, part.entry, c.partition}, waiting.reason, waiting.detail);
       return wait_het(c, JobReason::kResources);
@@ -113,7 +119,8 @@ void PassRun::consider_het(const Candidate& c) {
   wait_het(c, JobReason::kResources);
   if (blocked_[c.partition]) return;
   const auto forecast = rooms_.reserve_earliest(wishes);
-  if (!forecast) return;  // never together on the nodes that there are: keeping some would help nobody
+  // never together on the nodes that there are: keeping some would help nobody
+  if (!forecast) return;
   for (const HetPart& part : parts) {
     blocked_[static_cast<size_t>(part.partition - state_.partitions->data())] = true;
     SchedulerHints& soft = soft_->jobs[part.entry].soft;

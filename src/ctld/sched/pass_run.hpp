@@ -41,7 +41,7 @@ class PassRun {
     const JobSpec* spec = nullptr;
     const state::Partition* partition = nullptr;
     const Reservation* reservation = nullptr;
-    uint32_t uid = 0;  // where users are kept apart; else 0
+    uint32_t uid = 0;                            // where users are kept apart; else 0
     std::optional<Duration> leaves_within = {};  // where there are reservations
   };
   struct DemandHash {
@@ -64,11 +64,14 @@ class PassRun {
   void sort();
   [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
   void consider(const Candidate& c);
-  // The partition starts nothing more in this pass: strict order (sched/builtin), or nodes that settle (CompleteWait).
+  // The partition starts nothing more in this pass: strict order (sched/builtin), or nodes that
+  // settle (CompleteWait).
   [[nodiscard]] bool is_closed(const Candidate& c);
-  // Tries it in this reservation (null: in none). `last`: there is nothing else to try, it has to wait.
+  // Tries it in this reservation (null: in none). `last`: there is nothing else to try, it has to
+  // wait.
   void consider_in(const Candidate& c, const Reservation* reservation, bool last);
-  [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition, const Reservation* reservation);
+  [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition,
+                                  const Reservation* reservation);
   void start_tasks(const Candidate& c, Demand& demand, bool last);
   [[nodiscard]] bool try_start(const Candidate& c, Demand& demand, uint32_t task);
   [[nodiscard]] uint32_t priority_in(const Job& job, const PartitionConfig& partition) const;
@@ -85,8 +88,8 @@ class PassRun {
     Demand* demand = nullptr;
   };
   void consider_het(const Candidate& c);
-  // The components that wait, with what they ask in the first partition that lets them in; empty: not all may start
-  // (the reason is told).
+  // The components that wait, with what they ask in the first partition that lets them in; empty:
+  // not all may start (the reason is told).
   [[nodiscard]] std::vector<HetPart> het_parts(const Candidate& c);
   // nullopt: they start; else what was lacking.
   [[nodiscard]] std::optional<JobReason> start_het(const std::vector<HetPart>& parts);
@@ -111,8 +114,9 @@ class PassRun {
   std::vector<Candidate> candidates_;
   std::vector<SharedText> names_;  // of partitions
   std::vector<bool> blocked_;      // by partition: a job of higher priority waits for nodes
-  std::vector<bool> settles_;      // by partition: a job completes on nodes of it, and has for less than CompleteWait
-  bool in_strict_order_ = false;   // sched/builtin
+  // by partition: a job completes on nodes of it, and has for less than CompleteWait
+  std::vector<bool> settles_;
+  bool in_strict_order_ = false;      // sched/builtin
   uint32_t least_tier_ = UINT32_MAX;  // of partitions whose jobs are preempted
   uint32_t preemptors_ = 0;
   std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;

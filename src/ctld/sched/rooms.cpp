@@ -30,7 +30,8 @@ Rooms::Rooms(const ClusterState& state, Time now)
   state.nodes.for_each([&](const Node& node) {
     if (!state::may_serve(state, node)) return;
     rooms_[node.id] = state::room_of(state, node, rules_.unit);
-    if (state::is_asleep(node)) rooms_[node.id].changeable = nullptr;  // it comes up with the features that it has
+    // it comes up with the features that it has
+    if (state::is_asleep(node)) rooms_[node.id].changeable = nullptr;
   });
 }
 
@@ -38,7 +39,8 @@ Result<Ask> Rooms::ask_of(const Job& job, const Partition& partition) const {
   return ask_in(job, partition, state::named_reservation(state_, *job.spec));
 }
 
-Result<Ask> Rooms::ask_in(const Job& job, const Partition& partition, const Reservation* reservation) const {
+Result<Ask> Rooms::ask_in(const Job& job, const Partition& partition,
+                          const Reservation* reservation) const {
   Ask ask;
   ask.partition = &partition;
   ask.reservation = reservation;
@@ -54,10 +56,8 @@ Result<Ask> Rooms::ask_in(const Job& job, const Partition& partition, const Rese
                              std::pair{&job.spec->excluded_nodes, &ask.excluded}}) {
     if (text->empty()) continue;
     auto resolved = state::resolve_nodes(state_, *text);
-    if (resolved)
-      *nodes = std::move(*resolved);
-    else
-      ask.unknown_node = true;
+    if (resolved) *nodes = std::move(*resolved);
+    else ask.unknown_node = true;
   }
   ask.needs.min_nodes = std::max(ask.needs.min_nodes, static_cast<uint32_t>(ask.required.count()));
   ask.needs.max_nodes = std::max(ask.needs.max_nodes, ask.needs.min_nodes);
@@ -145,18 +145,23 @@ Patience Rooms::patience(const Ask& ask, const Job& job) const {
     if (then > now_) patience.until = std::min(patience.until, then);
     return then > now_;
   };
-  if (ask.needs.may_change) patience.may_change = !insists_until(since + std::chrono::seconds(job.spec->delay_boot_seconds));
-  const bool insists = ask.switches.most > 0 && !tree_.empty() && insists_until(since + ask.switches.wait);
+  if (ask.needs.may_change)
+    patience.may_change =
+        !insists_until(since + std::chrono::seconds(job.spec->delay_boot_seconds));
+  const bool insists =
+      ask.switches.most > 0 && !tree_.empty() && insists_until(since + ask.switches.wait);
   if (insists) patience.most_switches = ask.switches.most;
   return patience;
 }
 
-Rooms::Placed Rooms::place_among(const Ask& ask, std::span<const fit::Room* const> rooms, uint32_t most_switches) const {
+Rooms::Placed Rooms::place_among(const Ask& ask, std::span<const fit::Room* const> rooms,
+                                 uint32_t most_switches) const {
   if (tree_.empty()) return fit::place(ask.needs, rooms, &ask.required, rules_.unit);
   return tree_.place(ask.needs, rooms, &ask.required, rules_.unit, most_switches);
 }
 
-const fit::Room* Rooms::offer(const Ask& ask, NodeId id, Time ends, bool preferred, fit::Room& scratch) {
+const fit::Room* Rooms::offer(const Ask& ask, NodeId id, Time ends, bool preferred,
+                              fit::Room& scratch) {
   const fit::Room& room = rooms_[id];
   if (room.free_cpus == 0 || closed_.test(id)) return nullptr;
   if (preferred && !fit::satisfies_any(ask.prefer, room.features())) return nullptr;
@@ -187,7 +192,8 @@ Rooms::Uses Rooms::uses_without(const Partition& partition, const Gone& gone) co
     const Holder& h = holders_[i];
     for (size_t at = 0; !gone[i] && h.partition == &partition && at < h.nodes->size(); ++at) {
       const NodeAllocation& a = (*h.nodes)[at];
-      if (!h.gave_back(at) && a.node < rooms_.size() && rooms_[a.node].config != nullptr) uses[a.node].add(a, *rooms_[a.node].config);
+      if (!h.gave_back(at) && a.node < rooms_.size() && rooms_[a.node].config != nullptr)
+        uses[a.node].add(a, *rooms_[a.node].config);
     }
   }
   return uses;
@@ -211,7 +217,8 @@ Rooms::Placed Rooms::place_free(const Ask& ask, Time ends, bool preferred, uint3
     if (auto placed = place_on_one_node(ask, ends, preferred)) return placed;
   }
   const bool dealt = std::ranges::any_of(ask.needs.gres, &fit::GresNeed::is_dealt);
-  if (one && ask.needs.tasks <= 1 && ask.needs.min_cpus <= ask.needs.min_cpus_per_node && !dealt) return std::nullopt;
+  if (one && ask.needs.tasks <= 1 && ask.needs.min_cpus <= ask.needs.min_cpus_per_node && !dealt)
+    return std::nullopt;
   const Order& order = order_of(*ask.partition);
   list_.clear();
   made_.clear();
@@ -233,7 +240,8 @@ Rooms::Placed Rooms::place_now(const Ask& ask, Minutes limit, const Patience& pa
   Ask unchanged = ask;  // nodes that have its features go first
   unchanged.needs.may_change = false;
   if (auto placed = place_free_or_shared(unchanged, ends, patience.most_switches)) return placed;
-  return patience.may_change ? place_free_or_shared(ask, ends, patience.most_switches) : std::nullopt;
+  return patience.may_change ? place_free_or_shared(ask, ends, patience.most_switches)
+                             : std::nullopt;
 }
 
 Rooms::Placed Rooms::place_free_or_shared(const Ask& ask, Time ends, uint32_t most_switches) {
@@ -244,7 +252,8 @@ Rooms::Placed Rooms::place_free_or_shared(const Ask& ask, Time ends, uint32_t mo
   return ask.sharers > 1 ? place_shared(ask, ends) : std::nullopt;
 }
 
-Bitmap Rooms::shareable_cores(const fit::Room& room, const Partition& partition, uint32_t sharers) const {
+Bitmap Rooms::shareable_cores(const fit::Room& room, const Partition& partition,
+                              uint32_t sharers) const {
   std::vector<uint32_t> held(room.config->cores());
   const auto count = [&](const Holder& h) {
     for (size_t i = 0; i < h.nodes->size(); ++i) {
@@ -274,7 +283,8 @@ Rooms::Placed Rooms::place_shared(const Ask& ask, Time ends) {
     if (rooms_[id].config == nullptr || closed_.test(id)) continue;
     if (kept_[id].from != kNever && ends > kept_[id].from) continue;
     made_.push_back(rooms_[id]);
-    fit::set_free_cores(made_.back(), shareable_cores(rooms_[id], *ask.partition, ask.sharers), rules_.unit);
+    fit::set_free_cores(made_.back(), shareable_cores(rooms_[id], *ask.partition, ask.sharers),
+                        rules_.unit);
     if (state::bounds_cpus(*ask.partition->config)) made_.back().held = &use_on(*ask.partition, id);
     list_.push_back(&made_.back());
   }
@@ -310,22 +320,23 @@ Rooms::Placed Rooms::place_empty_but(const Ask& ask, bool any_state, const Bitma
   return fit::place(ask.needs, list_, &ask.required, rules_.unit);
 }
 
-void Rooms::take(const Job& job,
-                 const Ask& ask,
-                 const std::vector<NodeAllocation>& allocation,
+void Rooms::take(const Job& job, const Ask& ask, const std::vector<NodeAllocation>& allocation,
                  Minutes limit) {
   const Time ends = end_of(limit);
   for (const NodeAllocation& a : allocation) {
     fit::Room& room = rooms_[a.node];
-    fit::PartitionUse* use = state::bounds_cpus(*ask.partition->config) ? &use_on(*ask.partition, a.node) : nullptr;
+    fit::PartitionUse* use =
+        state::bounds_cpus(*ask.partition->config) ? &use_on(*ask.partition, a.node) : nullptr;
     if (trying_) {
-      before_.push_back({a.node, room, kept_[a.node], use, use == nullptr ? fit::PartitionUse{} : *use});
+      before_.push_back(
+          {a.node, room, kept_[a.node], use, use == nullptr ? fit::PartitionUse{} : *use});
     }
     if (use != nullptr) use->add(a, *room.config);
     fit::take_from(room, a, ask.needs.whole_nodes, ask.needs.uid);
     room.one_user = room.one_user || ask.needs.one_user;
     // while a node changes nothing else begins there
-    const bool changes = ask.needs.may_change && !fit::satisfies_any(ask.needs.features, room.features());
+    const bool changes =
+        ask.needs.may_change && !fit::satisfies_any(ask.needs.features, room.features());
     if (changes) fit::set_free_cores(room, {}, rules_.unit);
     Kept& kept = kept_[a.node];
     if (kept.from == kNever || ends <= kept.from) continue;
@@ -340,8 +351,7 @@ void Rooms::take(const Job& job,
 
 Minutes Rooms::minutes_before_others(const std::vector<NodeAllocation>& nodes) const {
   Time until = kNever;
-  for (const NodeAllocation& a : nodes)
-    until = std::min(until, kept_[a.node].from);
+  for (const NodeAllocation& a : nodes) until = std::min(until, kept_[a.node].from);
   if (until == kNever) return kInfiniteMinutes;
   const auto minutes = std::chrono::floor<std::chrono::minutes>(until - now_).count();
   return static_cast<Minutes>(std::max<int64_t>(0, minutes));
@@ -393,7 +403,9 @@ void Rooms::find_holders() {
       if (h.end == kNoTime || h.end >= kNever)
         h.end = std::max(state::planned_end(job.start, kInfiniteMinutes), now_);
       const Job* leader = is_het_follower(job) ? state_.jobs.find(job.het->leader) : nullptr;
-      if (leader != nullptr && leader->grace_end != kNoTime) h.end = std::min(h.end, leader->grace_end);  // they go together
+      // they go together
+      if (leader != nullptr && leader->grace_end != kNoTime)
+        h.end = std::min(h.end, leader->grace_end);
       h.end = std::max(h.end, now_);
       holders_.push_back(h);
     });
@@ -417,7 +429,8 @@ std::vector<fit::Room> Rooms::rooms_without(const Gone& gone) const {
   for (size_t i = 0; i < holders_.size(); ++i) {
     for (size_t at = 0; gone[i] && at < holders_[i].nodes->size(); ++at) {
       const NodeAllocation& a = (*holders_[i].nodes)[at];
-      if (!holders_[i].gave_back(at) && a.node < later.size() && later[a.node].config != nullptr) touched[a.node] = true;
+      if (!holders_[i].gave_back(at) && a.node < later.size() && later[a.node].config != nullptr)
+        touched[a.node] = true;
     }
   }
   for (NodeId id = 0; id < later.size(); ++id) {
@@ -438,7 +451,8 @@ std::vector<fit::Room> Rooms::rooms_without(const Gone& gone) const {
   return later;
 }
 
-Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& later, const Bitmap& closed) const {
+Rooms::Placed Rooms::place_later(const Ask& ask, const std::vector<fit::Room>& later,
+                                 const Bitmap& closed) const {
   std::vector<const fit::Room*> list;
   for (const NodeId id : make_order(*ask.partition)) {
     if (later[id].config == nullptr || later[id].free_cpus == 0 || closed.test(id)) continue;
@@ -459,7 +473,8 @@ Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, size_t ended
     Uses& held = found->second;
     if (fresh) held = uses_without(partition, gone);
     for (const auto& [id, use] : held) later[id].held = &use;
-    auto placed = place_later(*wish.ask, later, closed_to(*wish.ask, at, at + (end_of(limit) - now_)));
+    auto placed =
+        place_later(*wish.ask, later, closed_to(*wish.ask, at, at + (end_of(limit) - now_)));
     for (const auto& [id, use] : held) later[id].held = nullptr;
     if (!placed) return {};
     if (wishes.size() > 1) {
@@ -474,7 +489,8 @@ Rooms::Placements Rooms::place_all(const std::vector<Wish>& wishes, size_t ended
 }
 
 // Keeps the nodes for the job; `later` is what is free then, less what it takes.
-void Rooms::keep(const Wish& wish, Time from, const std::vector<NodeAllocation>& placed, std::vector<fit::Room>& later) {
+void Rooms::keep(const Wish& wish, Time from, const std::vector<NodeAllocation>& placed,
+                 std::vector<fit::Room>& later) {
   const fit::Needs& needs = wish.ask->needs;
   for (const NodeAllocation& a : placed) {
     fit::Room& room = later[a.node];
@@ -489,7 +505,8 @@ void Rooms::keep(const Wish& wish, Time from, const std::vector<NodeAllocation>&
       fit::take_spare(spare_gres, room, a.gres);
     }
     kept = {from, wish.job->id, cores - std::min(cores, taken),
-            room.free_memory_mib - std::min(room.free_memory_mib, a.memory_mib), std::move(spare_gres)};
+            room.free_memory_mib - std::min(room.free_memory_mib, a.memory_mib),
+            std::move(spare_gres)};
     fit::take_from(room, a, needs.whole_nodes, needs.uid);
   }
 }
@@ -500,25 +517,24 @@ std::optional<Rooms::Moment> Rooms::first_end(const std::vector<Wish>& wishes) c
   size_t low = 0, high = holders_.size();
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (!place_all(wishes, middle, now_).empty())
-      high = middle;
-    else
-      low = middle + 1;
+    if (!place_all(wishes, middle, now_).empty()) high = middle;
+    else low = middle + 1;
   }
   // all jobs that end at the same time are gone then
-  while (low > 0 && low < holders_.size() && holders_[low].end == holders_[low - 1].end)
-    ++low;
+  while (low > 0 && low < holders_.size() && holders_[low].end == holders_[low - 1].end) ++low;
   return Moment{low == 0 ? now_ : holders_[low - 1].end, low};
 }
 
-// Not so here: at a later moment a reservation may have begun. Ends of jobs and of reservations are tried in turn.
+// Not so here: at a later moment a reservation may have begun. Ends of jobs and of reservations are
+// tried in turn.
 std::optional<Rooms::Moment> Rooms::first_moment(const std::vector<Wish>& wishes) const {
   constexpr size_t kMostMoments = 500, kFurtherMoments = 64;
   std::vector<Time> moments{now_};
   for (const Holder& holder : holders_) moments.push_back(holder.end);
   for (const Reservation& one : *state_.reservations) {
     const state::Period period = state::period_of(one, now_);
-    if ((one.flags & kReservationTimeFloat) == 0 && period.end > now_) moments.push_back(period.end);
+    if ((one.flags & kReservationTimeFloat) == 0 && period.end > now_)
+      moments.push_back(period.end);
   }
   std::ranges::sort(moments);
   moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
@@ -532,11 +548,12 @@ std::optional<Rooms::Moment> Rooms::first_moment(const std::vector<Wish>& wishes
   for (size_t i = 0; i < each; ++i) {
     if (auto found = try_at(i)) return found;
   }
-  // Later ones not each: some, and then by halves what lies before the first that will do. A job that waits so long has to
-  // have some nodes kept for it more than it has to have the very first.
+  // Later ones not each: some, and then by halves what lies before the first that will do. A job
+  // that waits so long has to have some nodes kept for it more than it has to have the very first.
   size_t low = each;  // all before it have been looked at, or passed over
   const size_t stride = std::max<size_t>(1, (moments.size() - each) / kFurtherMoments);
-  for (size_t i = low; i < moments.size(); i = i + 1 == moments.size() ? i + 1 : std::min(i + stride, moments.size() - 1)) {
+  for (size_t i = low; i < moments.size();
+       i = i + 1 == moments.size() ? i + 1 : std::min(i + stride, moments.size() - 1)) {
     auto found = try_at(i);
     if (!found) {
       low = i + 1;
@@ -554,7 +571,8 @@ std::optional<Rooms::Moment> Rooms::first_moment(const std::vector<Wish>& wishes
 }
 
 std::optional<Forecast> Rooms::reserve_earliest(std::vector<Wish> wishes) {
-  if (std::ranges::any_of(wishes, [](const Wish& w) { return w.ask->unknown_node; })) return std::nullopt;
+  if (std::ranges::any_of(wishes, [](const Wish& w) { return w.ask->unknown_node; }))
+    return std::nullopt;
   std::vector<Ask> unchanged;
   unchanged.reserve(wishes.size());
   for (Wish& wish : wishes) {

@@ -28,7 +28,8 @@ SwitchTree::SwitchTree(const state::ClusterState& state) {
   while (done.size() < lines.size()) {
     const size_t before = done.size();
     for (const SwitchConfig& line : lines) {
-      const bool ready = std::ranges::all_of(line.switches, [&](const std::string& child) { return done.contains(child); });
+      const bool ready = std::ranges::all_of(
+          line.switches, [&](const std::string& child) { return done.contains(child); });
       if (!ready || done.contains(line.name)) continue;
       Switch made;
       for (const std::string& name : line.nodes) {
@@ -52,14 +53,16 @@ uint32_t SwitchTree::leaves_of(const std::vector<NodeAllocation>& nodes) const {
   std::set<size_t> leaves;
   uint32_t alone = 0;
   for (const NodeAllocation& part : nodes) {
-    const auto at = std::ranges::find_if(switches_, [&](const Switch& s) { return s.level == 0 && s.nodes.test(part.node); });
+    const auto at = std::ranges::find_if(
+        switches_, [&](const Switch& s) { return s.level == 0 && s.nodes.test(part.node); });
     if (at == switches_.end()) ++alone;
     else leaves.insert(static_cast<size_t>(at - switches_.begin()));
   }
   return static_cast<uint32_t>(leaves.size()) + alone;
 }
 
-std::vector<const fit::Room*> SwitchTree::fullest_leaves_first(std::span<const fit::Room* const> rooms) const {
+std::vector<const fit::Room*> SwitchTree::fullest_leaves_first(
+    std::span<const fit::Room* const> rooms) const {
   std::vector<std::vector<const fit::Room*>> groups;
   Bitmap grouped;
   for (const Switch& leaf : switches_) {
@@ -71,7 +74,8 @@ std::vector<const fit::Room*> SwitchTree::fullest_leaves_first(std::span<const f
       group.push_back(room);
     }
   }
-  std::ranges::stable_sort(groups, std::greater<>(), [](const auto& group) { return group.size(); });
+  std::ranges::stable_sort(groups, std::greater<>(),
+                           [](const auto& group) { return group.size(); });
   std::vector<const fit::Room*> out;
   for (const auto& group : groups) out.insert(out.end(), group.begin(), group.end());
   for (const fit::Room* room : rooms) {
@@ -80,9 +84,12 @@ std::vector<const fit::Room*> SwitchTree::fullest_leaves_first(std::span<const f
   return out;
 }
 
-SwitchTree::Placed SwitchTree::place(const fit::Needs& needs, std::span<const fit::Room* const> rooms, const Bitmap* required,
-                                     fit::Unit unit, uint32_t most) const {
-  const auto good = [&](const Placed& placed) { return placed && (most == 0 || leaves_of(*placed) <= most); };
+SwitchTree::Placed SwitchTree::place(const fit::Needs& needs,
+                                     std::span<const fit::Room* const> rooms,
+                                     const Bitmap* required, fit::Unit unit, uint32_t most) const {
+  const auto good = [&](const Placed& placed) {
+    return placed && (most == 0 || leaves_of(*placed) <= most);
+  };
   std::vector<const fit::Room*> below;
   uint32_t level = 0;
   Placed best;
@@ -104,7 +111,8 @@ SwitchTree::Placed SwitchTree::place(const fit::Needs& needs, std::span<const fi
     best_leaves = leaves;
     if (one.level == 0) break;  // the first leaf that holds it all
   }
-  if (!best) best = fit::place(needs, rooms, required, unit);  // nodes that are below no common switch
+  // nodes that are below no common switch
+  if (!best) best = fit::place(needs, rooms, required, unit);
   return good(best) ? std::move(best) : std::nullopt;
 }
 

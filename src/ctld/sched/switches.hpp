@@ -1,4 +1,5 @@
-// TopologyPlugin=topology/tree: which nodes hang on which leaf switches, and placements that use few of them.
+// TopologyPlugin=topology/tree: which nodes hang on which leaf switches, and placements that use
+// few of them.
 #pragma once
 
 #include <optional>
@@ -25,10 +26,10 @@ class SwitchTree {
   explicit SwitchTree(const state::ClusterState& state);
   [[nodiscard]] bool empty() const { return switches_.empty(); }
 
-  // As fit::place(), below the lowest switch that can; then on the fullest leaves first. nullopt, too, when it
-  // would need more than `most` leaves (0: any number).
-  [[nodiscard]] Placed place(const fit::Needs& needs, std::span<const fit::Room* const> rooms, const Bitmap* required,
-                             fit::Unit unit, uint32_t most) const;
+  // As fit::place(), below the lowest switch that can; then on the fullest leaves first. nullopt,
+  // too, when it would need more than `most` leaves (0: any number).
+  [[nodiscard]] Placed place(const fit::Needs& needs, std::span<const fit::Room* const> rooms,
+                             const Bitmap* required, fit::Unit unit, uint32_t most) const;
   // Leaf switches of these nodes; each node without a switch counts as one of its own.
   [[nodiscard]] uint32_t leaves_of(const std::vector<NodeAllocation>& nodes) const;
 
@@ -37,7 +38,8 @@ class SwitchTree {
     uint32_t level = 0;
     Bitmap nodes;  // NodeIds below it
   };
-  [[nodiscard]] std::vector<const fit::Room*> fullest_leaves_first(std::span<const fit::Room* const> rooms) const;
+  [[nodiscard]] std::vector<const fit::Room*> fullest_leaves_first(
+      std::span<const fit::Room* const> rooms) const;
 
   std::vector<Switch> switches_;  // the lowest level first
 };

@@ -12,11 +12,13 @@ namespace sluice::sched {
 Result<TestStart> test_start(const state::ClusterState& state, const Job& job, Time now) {
   Error refused{ErrorCode::kNodesNotAvailable, {}};
   Job waited = job;
-  waited.accrue = now - std::chrono::seconds(job.spec->delay_boot_seconds);  // when it starts, it has waited for that
+  // when it starts, it has waited for that
+  waited.accrue = now - std::chrono::seconds(job.spec->delay_boot_seconds);
   for (const std::string& name : state::partitions_of(state, job)) {
     const state::Partition* partition = state::find_partition(state, name);
     if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
-    if (state::why_not_admitted(state, *partition, *job.spec)) {  // one that lets him in has been found at submission
+    if (state::why_not_admitted(state, *partition, *job.spec)) {
+      // one that lets him in has been found at submission
       refused = Error{ErrorCode::kAccessDenied, {}};
       continue;
     }

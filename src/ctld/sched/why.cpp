@@ -36,25 +36,30 @@ std::optional<JobReason> why_partition_refuses(const state::ClusterState& state,
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : limit_of(job, partition);
   if (p.max_time != kInfiniteMinutes && least > p.max_time) return JobReason::kPartitionTimeLimit;
   if (!state::allows_node_count(p, *job.spec)) return JobReason::kPartitionNodeLimit;
-  if (fit::exceeds_memory_limit(*job.spec, p, *state.config, partition.max_node_memory_mib)) return JobReason::kMaxMemPerLimit;
+  if (fit::exceeds_memory_limit(*job.spec, p, *state.config, partition.max_node_memory_mib))
+    return JobReason::kMaxMemPerLimit;
   return std::nullopt;
 }
 
 namespace {
 
 // What Slurm says of a job whose nodes others have reserved.
-std::string reserved_text(const state::ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit) {
+std::string reserved_text(const state::ClusterState& state, const Rooms& rooms, const Ask& ask,
+                          Minutes limit) {
   const Time now = rooms.now();
   const bool maintenance = std::ranges::any_of(*state.reservations, [&](const Reservation& one) {
-    return (one.flags & kReservationMaint) != 0 && state::overlaps(one, now, rooms.end_of(limit), now) &&
+    return (one.flags & kReservationMaint) != 0 &&
+           state::overlaps(one, now, rooms.end_of(limit), now) &&
            state::nodes_of(state, one).intersects(ask.partition->nodes);
   });
-  return maintenance ? "ReqNodeNotAvail, Reserved for maintenance" : "ReqNodeNotAvail, May be reserved for other job";
+  return maintenance ? "ReqNodeNotAvail, Reserved for maintenance"
+                     : "ReqNodeNotAvail, May be reserved for other job";
 }
 
 }  // namespace
 
-Waiting why_not_placed(const state::ClusterState& state, Rooms& rooms, const Ask& ask, Minutes limit) {
+Waiting why_not_placed(const state::ClusterState& state, Rooms& rooms, const Ask& ask,
+                       Minutes limit) {
   if (rooms.place_empty(ask, false)) {
     if (state.reservations->empty() || rooms.place_beside_reservations(ask, limit)) return {};
     return {JobReason::kReqNodeNotAvail, reserved_text(state, rooms, ask, limit), true};

@@ -14,7 +14,8 @@ namespace sluice::sched {
 [[nodiscard]] std::optional<JobReason> why_not_eligible(const Job& job, Time now);
 
 // The partition is down, lets its user not in (any more), or its limits keep the job out.
-[[nodiscard]] std::optional<JobReason> why_partition_refuses(const state::ClusterState& state, const Job& job,
+[[nodiscard]] std::optional<JobReason> why_partition_refuses(const state::ClusterState& state,
+                                                             const Job& job,
                                                              const state::Partition& partition);
 
 // The time limit that the job would run with in this partition.
@@ -27,9 +28,7 @@ struct Waiting {
 };
 // Why a job that cannot be placed now cannot: nodes are down or reserved, it fits
 // nowhere, or just kResources.
-[[nodiscard]] Waiting why_not_placed(const state::ClusterState& state,
-                                     Rooms& rooms,
-                                     const Ask& ask,
+[[nodiscard]] Waiting why_not_placed(const state::ClusterState& state, Rooms& rooms, const Ask& ask,
                                      Minutes limit);
 
 }  // namespace sluice::sched

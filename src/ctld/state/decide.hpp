@@ -1,5 +1,5 @@
-// decide(): may a command be obeyed, and what happens then? It never changes the state; apply() does,
-// with the events decided here. One verb a file in decide/.
+// decide(): may a command be obeyed, and what happens then? It never changes the state; apply()
+// does, with the events decided here. One verb a file in decide/.
 #pragma once
 
 #include "common/base/result.hpp"

@@ -41,9 +41,7 @@ struct Names {
   std::optional<wire::Json> operator()(const NodeBaseState& v) const { return node_base_text(v); }
 };
 
-void print_line(const wire::Json& line) {
-  std::puts(line.dump().c_str());
-}
+void print_line(const wire::Json& line) { std::puts(line.dump().c_str()); }
 
 void print_event(const journal::Frame& frame, const state::Event& event) {
   wire::Json line;
@@ -68,8 +66,7 @@ Status dump(journal::JournalReader& reader, journal::Sequence from) {
       decoded = tl::unexpected(events.error());
       return false;
     }
-    for (const state::Event& event : *events)
-      print_event(frame, event);
+    for (const state::Event& event : *events) print_event(frame, event);
     return true;
   });
   return read ? decoded : read;
@@ -115,20 +112,15 @@ int main(int argc, char** argv) {
   bool info = false;
   for (int c = 0; (c = getopt_long(argc, argv, "f:ih", options, nullptr)) !=
                   -1;) {  // NOLINT(concurrency-mt-unsafe)
-    if (c == 'f')
-      from = std::strtoull(optarg, nullptr, 10);
-    else if (c == 'i')
-      info = true;
-    else
-      return c == 'h' ? usage(stdout, EXIT_SUCCESS) : usage(stderr, EXIT_FAILURE);
+    if (c == 'f') from = std::strtoull(optarg, nullptr, 10);
+    else if (c == 'i') info = true;
+    else return c == 'h' ? usage(stdout, EXIT_SUCCESS) : usage(stderr, EXIT_FAILURE);
   }
   if (optind + 1 != argc) return usage(stderr, EXIT_FAILURE);
   const auto reader = journal::SqliteReader::open(argv[optind]);
   Status done;
-  if (!reader)
-    done = tl::unexpected(reader.error());
-  else
-    done = info ? print_info(**reader) : dump(**reader, from);
+  if (!reader) done = tl::unexpected(reader.error());
+  else done = info ? print_info(**reader) : dump(**reader, from);
   if (done) return EXIT_SUCCESS;
   fmt::print(stderr, "journal_dump: {}\n", done.error().text);
   return EXIT_FAILURE;

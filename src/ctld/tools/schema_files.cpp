@@ -33,10 +33,11 @@ struct Decoders {
   std::map<std::string, MessageDecoder>& made;
   template <class T>
   void message(std::string_view name = {}) {
-    made.emplace(name.empty() ? wire::detail::type_name<T>() : std::string(name), [](std::string_view bytes) {
-      const auto value = wire::decode<T>(bytes);
-      return value ? std::optional<std::string>(wire::encode(*value)) : std::nullopt;
-    });
+    made.emplace(name.empty() ? wire::detail::type_name<T>() : std::string(name),
+                 [](std::string_view bytes) {
+                   const auto value = wire::decode<T>(bytes);
+                   return value ? std::optional<std::string>(wire::encode(*value)) : std::nullopt;
+                 });
   }
 };
 
@@ -62,23 +63,23 @@ void add_journal(To& to) {
 template <class To>
 void add_ctld(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  add_all<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
-          CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply,
-          LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply, AttachStepRequest,
-          EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk, QueryNodesRequest,
-          NodeRecord, PartitionRecord, QueryNodesReply, QueryLicensesRequest, LicenseRecord,
-          QueryLicensesReply, QueryConfigRequest, QueryConfigReply, PingRequest, PingReply,
-          FetchConfigRequest, FetchConfigReply, BatchScriptRequest, BatchScriptReply,
-          ExplainRequest, ExplainReply, SignalRequest, CancelJobsRequest, CancelOutcome, CancelJobsReply, JobActionRequest, UpdateJobRequest,
-          UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest, DeleteNodesRequest,
-          NotifyRequest, ReconfigureRequest, ShutdownRequest, SetDebugRequest, CountReply,
-          RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest, SetTriggerRequest,
-          TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
-          ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
-          ReservationValues, ChangeReservationRequest, ChangeReservationReply,
-          CreateUserTokenRequest, CreateUserTokenReply, QueryReservationsRequest, ReservationRecord,
-          QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts,
-          QueryStatisticsReply>(to);
+  add_all<
+      Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
+      CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply,
+      LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply, AttachStepRequest,
+      EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk, QueryNodesRequest, NodeRecord,
+      PartitionRecord, QueryNodesReply, QueryLicensesRequest, LicenseRecord, QueryLicensesReply,
+      QueryConfigRequest, QueryConfigReply, PingRequest, PingReply, FetchConfigRequest,
+      FetchConfigReply, BatchScriptRequest, BatchScriptReply, ExplainRequest, ExplainReply,
+      SignalRequest, CancelJobsRequest, CancelOutcome, CancelJobsReply, JobActionRequest,
+      UpdateJobRequest, UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest,
+      DeleteNodesRequest, NotifyRequest, ReconfigureRequest, ShutdownRequest, SetDebugRequest,
+      CountReply, RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest, SetTriggerRequest,
+      TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
+      ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
+      ReservationValues, ChangeReservationRequest, ChangeReservationReply, CreateUserTokenRequest,
+      CreateUserTokenReply, QueryReservationsRequest, ReservationRecord, QueryReservationsReply,
+      QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>(to);
 }
 
 template <class To>
@@ -86,18 +87,19 @@ void add_noded(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   add_all<StepKey, RegisterNodeRequest, RegisterNodeReply, TaskExit, StepUsage, StepEnded,
           ReportStepsRequest, JobCleaned, ReportCleanedRequest, PrologEnded, ReportPrologsRequest,
-          StepLaunch, LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest, TerminateJobRequest,
-          TerminateStepRequest, PingNodeRequest, PingNodeReply, CheckHealthRequest,
-          RebootNodeRequest, ReconfigureNodeRequest, ShutdownNodeRequest, ListPidsRequest,
-          PidRecord, ListPidsReply, ShowAgentRequest, ShowAgentReply, StatStepRequest, TaskUsage,
-          StatStepReply, QueryUsageRequest, NodeUsage, StepUsageRecord, QueryUsageReply>(to);
+          StepLaunch, LaunchStepRequest, RunPrologRequest, NodeReply, SignalStepRequest,
+          TerminateJobRequest, TerminateStepRequest, PingNodeRequest, PingNodeReply,
+          CheckHealthRequest, RebootNodeRequest, ReconfigureNodeRequest, ShutdownNodeRequest,
+          ListPidsRequest, PidRecord, ListPidsReply, ShowAgentRequest, ShowAgentReply,
+          StatStepRequest, TaskUsage, StatStepReply, QueryUsageRequest, NodeUsage, StepUsageRecord,
+          QueryUsageReply>(to);
 }
 
 template <class To>
 void add_stepd(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  add_all<StepHello, IoChallenge, TasksStarted, WindowSize, BeginTasks, SignalTasks, AttachRequest, PublishedName,
-          MpiMessage, MpiSpawnRequest, MpiSpawned, StepdStart, StepRecord>(to);
+  add_all<StepHello, IoChallenge, TasksStarted, WindowSize, BeginTasks, SignalTasks, AttachRequest,
+          PublishedName, MpiMessage, MpiSpawnRequest, MpiSpawned, StepdStart, StepRecord>(to);
 }
 
 template <class To>
@@ -111,9 +113,12 @@ void add_broadcast(To& to) {
 constexpr SchemaFile kFiles[] = {
     {"ctld", "Users' commands and the controller.", add_ctld<SchemaPrinter>, add_ctld<Decoders>},
     {"noded", "The controller and node agents.", add_noded<SchemaPrinter>, add_noded<Decoders>},
-    {"stepd", "Step daemons, their agents, and srun.", add_stepd<SchemaPrinter>, add_stepd<Decoders>},
-    {"broadcast", "Files that sbcast sends to the nodes of a job.", add_broadcast<SchemaPrinter>, add_broadcast<Decoders>},
-    {"journal", "The journal: frames of events, and checkpoints.", add_journal<SchemaPrinter>, add_journal<Decoders>},
+    {"stepd", "Step daemons, their agents, and srun.", add_stepd<SchemaPrinter>,
+     add_stepd<Decoders>},
+    {"broadcast", "Files that sbcast sends to the nodes of a job.", add_broadcast<SchemaPrinter>,
+     add_broadcast<Decoders>},
+    {"journal", "The journal: frames of events, and checkpoints.", add_journal<SchemaPrinter>,
+     add_journal<Decoders>},
 };
 constexpr std::string_view kCommon = "common";
 

@@ -70,7 +70,8 @@ void Jobs::store(const Job& job) const {
   record.node_list = job.facts.node_list;
   record.allocation = job.facts.allocation;
   record.in_group = job.in_group;
-  if (job.prolog == Prolog::kRunning || job.prolog == Prolog::kUnknown) record.prolog = PrologOutcome::kUnknown;
+  if (job.prolog == Prolog::kRunning || job.prolog == Prolog::kUnknown)
+    record.prolog = PrologOutcome::kUnknown;
   if (job.prolog == Prolog::kFailed) record.prolog = PrologOutcome::kFailed;
   record.prolog_status = job.prolog_status;
   record.prolog_ended = job.prolog_ended;
@@ -98,14 +99,16 @@ void Jobs::load() {
   }
 }
 
-// Nobody will know how a prolog ended that an earlier agent started. It is run again, not beside itself.
+// Nobody will know how a prolog ended that an earlier agent started. It is run again, not beside
+// itself.
 void Jobs::await_left(const JobPtr& job, const ProcessMark& script) {
   log::info("a prolog or epilog of JobId={} runs still", job->id.first);
   job->script = script;
   job->left = true;
   const ClusterConfig& config = *node_.config;
   const bool prolog = job->prolog == Prolog::kUnknown;
-  const auto await = has_option(config.prolog_flags, "Serial") ? &SiteScripts::await_in_turn : &SiteScripts::await;
+  const auto await =
+      has_option(config.prolog_flags, "Serial") ? &SiteScripts::await_in_turn : &SiteScripts::await;
   const auto& limit = prolog ? config.prolog_timeout : config.epilog_timeout;
   (scripts_.*await)(script, limit.value_or(config.prolog_epilog_timeout), [this, job] {
     job->script = {};
@@ -160,12 +163,14 @@ Status Jobs::launch(protocol::StepLaunch launch, std::string encoded, uint32_t n
   if (job->ending) return failure(ErrorCode::kAlreadyDone, protocol::kUsedJobId);
   if (job->prolog == Prolog::kFailed) return failure("the prolog failed on this node");
   job->facts = facts_of(launch);
-  if (launch.key.id.step == kExternStep && has_option(node_.config->prolog_flags, "RunInJob")) job->in_group = true;
+  if (launch.key.id.step == kExternStep && has_option(node_.config->prolog_flags, "RunInJob"))
+    job->in_group = true;
   for (const Job::Waiting& other : job->waiting) {
     if (other.launch.key == launch.key) return {};
   }
   for (const protocol::StepKey& key : steps_->live_of(id.first)) {
-    if (key.restart < id.second) steps_->terminate({key, true, {}});  // its order to end was lost with the connection
+    // its order to end was lost with the connection
+    if (key.restart < id.second) steps_->terminate({key, true, {}});
   }
   job->waiting.push_back({std::move(launch), std::move(encoded), node_index});
   go_on(job);
@@ -182,13 +187,13 @@ bool Jobs::earlier_run_left(const Job& job) const {
   return false;
 }
 
-// PrologFlags=RunInJob: the extern step does not wait for the prolog, but the prolog for its control groups. Without
-// them, where it cannot begin, the prolog runs all the same.
+// PrologFlags=RunInJob: the extern step does not wait for the prolog, but the prolog for its
+// control groups. Without them, where it cannot begin, the prolog runs all the same.
 bool Jobs::has_group_for_prolog(const JobPtr& job) {
   if (!job->in_group || job->extern_over) return true;
   const protocol::StepKey key{{job->id.first, kExternStep}, job->id.second};
-  const auto place =
-      std::ranges::find_if(job->waiting, [&](const Job::Waiting& step) { return step.launch.key == key; });
+  const auto place = std::ranges::find_if(
+      job->waiting, [&](const Job::Waiting& step) { return step.launch.key == key; });
   if (place != job->waiting.end()) {
     Job::Waiting step = std::move(*place);
     job->waiting.erase(place);
@@ -200,7 +205,9 @@ bool Jobs::has_group_for_prolog(const JobPtr& job) {
 void Jobs::go_on(const JobPtr& job) {
   if (job->ending || job->left || earlier_run_left(*job)) return;
   const bool wanted = job->reports_prolog || !job->waiting.empty();
-  const auto due = [&] { return job->prolog == Prolog::kNotRun || job->prolog == Prolog::kUnknown; };
+  const auto due = [&] {
+    return job->prolog == Prolog::kNotRun || job->prolog == Prolog::kUnknown;
+  };
   // a launch that fails comes by here
   if (wanted && due() && has_group_for_prolog(job) && due()) return start_prolog(job);
   if (job->prolog != Prolog::kDone) return;
@@ -223,8 +230,8 @@ void Jobs::run_prolog(const protocol::RunPrologRequest& request) {
 }
 
 void Jobs::report_prolog(const Job& job) {
-  reporter_->add(
-      protocol::PrologEnded{job.id.first, job.id.second, node_.name, job.prolog_status, job.prolog_ended});
+  reporter_->add(protocol::PrologEnded{job.id.first, job.id.second, node_.name, job.prolog_status,
+                                       job.prolog_ended});
 }
 
 Environment Jobs::script_environment(const Job& job, std::string_view context) const {
@@ -244,8 +251,9 @@ Environment Jobs::script_environment(const Job& job, std::string_view context) c
   return env;
 }
 
-void Jobs::run_scripts(const JobPtr& job, const std::vector<std::string>& programs, std::string_view context,
-                       const std::optional<Duration>& limit, std::function<void(int)> done) {
+void Jobs::run_scripts(const JobPtr& job, const std::vector<std::string>& programs,
+                       std::string_view context, const std::optional<Duration>& limit,
+                       std::function<void(int)> done) {
   const ClusterConfig& config = *node_.config;
   ScriptRow row{.patterns = programs,
                 .environment = script_environment(*job, context),
@@ -263,7 +271,8 @@ void Jobs::run_scripts(const JobPtr& job, const std::vector<std::string>& progra
   row.through = {node_.sbin_dir + "/slurmstepd", protocol::kRunWhenToldMode};
   row.through.insert(row.through.end(), files.begin(), files.end());
   row.through.emplace_back("--");
-  const auto run = has_option(config.prolog_flags, "Serial") ? &SiteScripts::run_in_turn : &SiteScripts::run;
+  const auto run =
+      has_option(config.prolog_flags, "Serial") ? &SiteScripts::run_in_turn : &SiteScripts::run;
   (scripts_.*run)(std::move(row));
 }
 
@@ -376,7 +385,8 @@ void Jobs::cleaned(const JobPtr& job, int epilog_status, bool kill_failed) {
   kept_.remove(id.first, id.second);
   jobs_.erase(id);
   groups_.remove_job(id.first);
-  reporter_->add(protocol::JobCleaned{id.first, id.second, node_.name, epilog_status, kill_failed, now()});
+  reporter_->add(
+      protocol::JobCleaned{id.first, id.second, node_.name, epilog_status, kill_failed, now()});
   for (const JobPtr& run : runs_of(id.first)) go_on(run);
 }
 
@@ -385,8 +395,7 @@ void Jobs::remember_over(const Id& id) {
   if (!over_.insert(id).second) return;
   over_order_.push_back(id);
   if (over_order_.size() < 2 * kRememberedJobs) return;
-  for (size_t i = 0; i < kRememberedJobs; ++i)
-    over_.erase(over_order_[i]);
+  for (size_t i = 0; i < kRememberedJobs; ++i) over_.erase(over_order_[i]);
   over_order_.erase(over_order_.begin(),
                     over_order_.begin() + static_cast<std::ptrdiff_t>(kRememberedJobs));
 }
@@ -395,8 +404,8 @@ bool Jobs::clean_after(const protocol::StepEnded& report) {
   const protocol::StepKey& key = report.key;
   if (key.id.step != kBatchStep || !node_.config->epilog.empty()) return false;
   const auto place = jobs_.find({key.id.job, key.restart});
-  if (place != jobs_.end() && (place->second->ending || !place->second->waiting.empty() || place->second->left ||
-                               place->second->prolog == Prolog::kRunning)) {
+  if (place != jobs_.end() && (place->second->ending || !place->second->waiting.empty() ||
+                               place->second->left || place->second->prolog == Prolog::kRunning)) {
     return false;
   }
   if (!steps_->live_of(key.id.job).empty()) return false;
@@ -411,7 +420,8 @@ bool Jobs::clean_after(const protocol::StepEnded& report) {
 }
 
 void Jobs::step_over(const protocol::StepKey& key) {
-  if (is_outside_jobs(key.id.job) && steps_->live_of(key.id.job).empty()) {  // nobody else will end it
+  if (is_outside_jobs(key.id.job) && steps_->live_of(key.id.job).empty()) {
+    // nobody else will end it
     protocol::TerminateJobRequest end;
     end.job = key.id.job;
     end.at_once = true;
@@ -426,8 +436,7 @@ void Jobs::step_over(const protocol::StepKey& key) {
 
 void Jobs::step_began(const protocol::StepKey& key) {
   if (key.id.step != kExternStep) return;
-  for (const JobPtr& job : runs_of(key.id.job))
-    go_on(job);
+  for (const JobPtr& job : runs_of(key.id.job)) go_on(job);
 }
 
 }  // namespace sluice::noded

@@ -34,14 +34,15 @@ class Jobs {
   // Before anything else is called: the parts need each other.
   void connect(Steps& steps, Reporter& reporter);
 
-  // Reads the jobs that an agent before this one had begun to prepare; their epilog is still to run. A prolog whose
-  // outcome that one did not see runs again when it is wanted, and not before it is gone; a failure is reported again.
+  // Reads the jobs that an agent before this one had begun to prepare; their epilog is still to
+  // run. A prolog whose outcome that one did not see runs again when it is wanted, and not before
+  // it is gone; a failure is reported again.
   void load();
   // For a registration; clean() is about the runs of that moment.
   [[nodiscard]] std::vector<JobId> prepared();
 
-  // A checked launch. It waits until nothing is left of an earlier run of the job here: they have a folder and control
-  // groups in common. kAlreadyDone when the job is over here.
+  // A checked launch. It waits until nothing is left of an earlier run of the job here: they have a
+  // folder and control groups in common. kAlreadyDone when the job is over here.
   Status launch(protocol::StepLaunch launch, std::string encoded, uint32_t node_index);
   void run_prolog(const protocol::RunPrologRequest& request);
   void terminate(const protocol::TerminateJobRequest& request);
@@ -59,13 +60,16 @@ class Jobs {
   // The job's control group is needed although none of its steps runs: for its scripts.
   [[nodiscard]] bool keeps_group(JobId job) const;
   // Whether this run of the job ended here.
-  [[nodiscard]] bool is_over(JobId job, uint32_t restart) const { return over_.contains({job, restart}); }
+  [[nodiscard]] bool is_over(JobId job, uint32_t restart) const {
+    return over_.contains({job, restart});
+  }
   // What else has to go when nothing of a job is left here.
   void when_over(std::function<void(JobId)> clean) { when_over_ = std::move(clean); }
 
  private:
   using Id = JobRun;
-  enum class Prolog { kNotRun, kUnknown, kRunning, kDone, kFailed };  // kUnknown: an earlier agent began it
+  // kUnknown: an earlier agent began it
+  enum class Prolog { kNotRun, kUnknown, kRunning, kDone, kFailed };
   struct Job;
   using JobPtr = std::shared_ptr<Job>;
   JobPtr job_of(JobId id, uint32_t restart);
@@ -78,8 +82,9 @@ class Jobs {
   void report_prolog(const Job& job);
   void await_left(const JobPtr& job, const ProcessMark& script);
   // Prolog or epilog, with its own time limit if it has one.
-  void run_scripts(const JobPtr& job, const std::vector<std::string>& programs, std::string_view context,
-                   const std::optional<Duration>& limit, std::function<void(int)> done);
+  void run_scripts(const JobPtr& job, const std::vector<std::string>& programs,
+                   std::string_view context, const std::optional<Duration>& limit,
+                   std::function<void(int)> done);
   void prolog_over(const JobPtr& job, int status);
   void end_steps(const JobPtr& job, const protocol::TerminateJobRequest& request);
   void continue_end(const JobPtr& job);
@@ -97,7 +102,7 @@ class Jobs {
   Reporter* reporter_ = nullptr;  // not owned
   std::map<Id, JobPtr> jobs_;
   std::set<Id> offered_;  // told at the last registration
-  std::set<Id> over_;  // cleaned lately: late launches are refused
+  std::set<Id> over_;     // cleaned lately: late launches are refused
   std::vector<Id> over_order_;
   std::function<void(JobId)> when_over_;
 };

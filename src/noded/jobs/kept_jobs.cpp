@@ -12,7 +12,9 @@
 
 namespace sluice::noded {
 
-std::string KeptJobs::path(JobId job, uint32_t restart) const { return fmt::format("{}/{}.{}", folder_, job, restart); }
+std::string KeptJobs::path(JobId job, uint32_t restart) const {
+  return fmt::format("{}/{}.{}", folder_, job, restart);
+}
 
 Status KeptJobs::store(const KeptJob& job) const {
   std::error_code ignored;
@@ -20,7 +22,9 @@ Status KeptJobs::store(const KeptJob& job) const {
   return replace_file(path(job.job, job.restart), wire::encode(job));
 }
 
-void KeptJobs::remove(JobId job, uint32_t restart) const { std::remove(path(job, restart).c_str()); }
+void KeptJobs::remove(JobId job, uint32_t restart) const {
+  std::remove(path(job, restart).c_str());
+}
 
 std::vector<KeptJob> KeptJobs::load() const {
   std::vector<KeptJob> jobs;

@@ -1,5 +1,5 @@
-// What an agent keeps of a job's run for the agent after it: that its epilog is to run, and what is known of its
-// prolog. A file for each, JOB.RESTART in a folder of the spool.
+// What an agent keeps of a job's run for the agent after it: that its epilog is to run, and what is
+// known of its prolog. A file for each, JOB.RESTART in a folder of the spool.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace sluice::noded {
 
-// The numbers are in the files. One without a number is of an agent that did not keep it, and took every prolog for
-// passed.
+// The numbers are in the files. One without a number is of an agent that did not keep it, and took
+// every prolog for passed.
 enum class PrologOutcome : uint32_t { kPassed, kUnknown, kFailed };
 
 struct KeptJob : protocol::RunPrologRequest {
   PrologOutcome prolog = PrologOutcome::kPassed;  // kUnknown: it began
   int32_t prolog_status = 0;                      // as wait(2) gives it
   Time prolog_ended = kNoTime;
-  ProcessMark script;                             // of its prolog or epilog, the one that runs
+  ProcessMark script;  // of its prolog or epilog, the one that runs
   template <class V>
   static void describe(V&& field) {
     RunPrologRequest::describe(field);

@@ -11,7 +11,9 @@ void ControllerClock::told(Time theirs, SteadyTime asked, SteadyTime answered) {
   at_ = asked + unsure_;
 }
 
-Time ControllerClock::time(Time own, SteadyTime now) const { return theirs_ == kNoTime ? own : theirs_ + (now - at_); }
+Time ControllerClock::time(Time own, SteadyTime now) const {
+  return theirs_ == kNoTime ? own : theirs_ + (now - at_);
+}
 
 std::optional<Duration> ControllerClock::ahead(Time own, SteadyTime now) const {
   if (theirs_ == kNoTime) return std::nullopt;

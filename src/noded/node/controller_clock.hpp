@@ -1,4 +1,5 @@
-// What time it is for the controller, as far as this node knows: what it signs is dated by its clock, which need not be this host's.
+// What time it is for the controller, as far as this node knows: what it signs is dated by its
+// clock, which need not be this host's.
 #pragma once
 
 #include <optional>
@@ -13,8 +14,8 @@ class ControllerClock {
   void told(Time theirs, SteadyTime asked, SteadyTime answered);
   // `own` is this host's time of now, which counts until the controller has said its own.
   [[nodiscard]] Time time(Time own, SteadyTime now) const;
-  // By how much this host's clock is ahead; below zero: behind. What may be due to the time that the answer took is left out.
-  // Nothing: the controller has not said its time.
+  // By how much this host's clock is ahead; below zero: behind. What may be due to the time that
+  // the answer took is left out. Nothing: the controller has not said its time.
   [[nodiscard]] std::optional<Duration> ahead(Time own, SteadyTime now) const;
 
  private:

@@ -55,7 +55,8 @@ void add_sharing(const ClusterConfig& config, GresDevices& devices) {
     if (line.name != devices.name) continue;
     for (const std::string& text : line.flags) {
       const std::string flag = to_lower(text);
-      if (flag.ends_with("_sharing") && !contains(devices.flags, flag)) devices.flags.push_back(flag);
+      if (flag.ends_with("_sharing") && !contains(devices.flags, flag))
+        devices.flags.push_back(flag);
     }
   }
 }
@@ -64,7 +65,8 @@ void add_sharing(const ClusterConfig& config, GresDevices& devices) {
 std::string auto_detection(const ClusterConfig& config, const NodeConfig& node) {
   std::string general, own;
   for (const GresConfigLine& line : config.gres_lines) {
-    if (!line.auto_detect.empty() && is_for(line, node)) (line.nodes.empty() ? general : own) = line.auto_detect;
+    if (!line.auto_detect.empty() && is_for(line, node))
+      (line.nodes.empty() ? general : own) = line.auto_detect;
   }
   return own.empty() ? general : own;
 }
@@ -103,13 +105,15 @@ void shorten_types(const std::vector<GresItem>& wanted, std::vector<GresDevices>
 // As Slurm numbers the names of resources.
 uint32_t name_number(std::string_view name) {
   uint32_t number = 0;
-  for (size_t i = 0; i < name.size(); ++i) number += uint32_t{static_cast<uint8_t>(name[i])} << i % 4 * 8;
+  for (size_t i = 0; i < name.size(); ++i)
+    number += uint32_t{static_cast<uint8_t>(name[i])} << i % 4 * 8;
   return number;
 }
 
-std::string gres_line(std::string_view name, uint64_t count, const std::vector<std::string>& files, const GresDevices& devices,
-                      uint32_t cores) {
-  std::string line = fmt::format("Gres Name={} Type={} Count={}", name, devices.type.empty() ? "(null)" : devices.type, count);
+std::string gres_line(std::string_view name, uint64_t count, const std::vector<std::string>& files,
+                      const GresDevices& devices, uint32_t cores) {
+  std::string line = fmt::format("Gres Name={} Type={} Count={}", name,
+                                 devices.type.empty() ? "(null)" : devices.type, count);
   if (!files.empty()) {
     const std::string& file = files.front();
     const std::string digits = file.substr(file.find_last_not_of("0123456789") + 1);
@@ -135,7 +139,8 @@ uint32_t parts_of(const GresKind& kind, size_t unit) {
 
 }  // namespace
 
-std::vector<std::string> gres_lines(const NodeConfig& node, const std::vector<GresDevices>& found, uint32_t cores) {
+std::vector<std::string> gres_lines(const NodeConfig& node, const std::vector<GresDevices>& found,
+                                    uint32_t cores) {
   const auto inventory = make_inventory(node.gres, found);
   std::vector<std::string> lines;
   size_t unit = 0;
@@ -149,7 +154,8 @@ std::vector<std::string> gres_lines(const NodeConfig& node, const std::vector<Gr
       lines.push_back(gres_line(devices.name, 1, {file}, devices, cores));
       for (size_t at = 0; inventory != nullptr && at < inventory->kinds.size(); ++at) {
         const GresKind& kind = inventory->kinds[at];
-        if (const uint32_t parts = parts_of(kind, unit); parts > 0) lines.push_back(gres_line(kind.name.view(), parts, {file}, devices, cores));
+        if (const uint32_t parts = parts_of(kind, unit); parts > 0)
+          lines.push_back(gres_line(kind.name.view(), parts, {file}, devices, cores));
       }
       ++unit;
     }
@@ -168,19 +174,21 @@ std::vector<GresDevices> find_gres(const ClusterConfig& config, const NodeConfig
   std::vector<GresDevices> devices;
   for (const GresConfigLine& line : config.gres_lines) {
     const bool known = std::ranges::find(config.gres_types, line.name) != config.gres_types.end();
-    const bool only_detects = !line.auto_detect.empty() && line.files.empty() && line.multiple_files.empty();
+    const bool only_detects =
+        !line.auto_detect.empty() && line.files.empty() && line.multiple_files.empty();
     if (only_detects || !known || !is_for(line, node)) continue;
     devices.push_back(devices_of(line, problems));
   }
-  const bool wants_gpus = std::ranges::any_of(wanted, [](const GresItem& item) { return item.name == "gpu"; });
+  const bool wants_gpus =
+      std::ranges::any_of(wanted, [](const GresItem& item) { return item.name == "gpu"; });
   if (wants_gpus && detects_by_nvml(config, node)) {
     std::vector<GresDevices> found = detect(problems);
     shorten_types(wanted, found);
     add_found(found, devices);
   }
   for (const GresItem& item : wanted) {  // what is only counted needs no line
-    const bool there =
-        std::ranges::any_of(devices, [&](const GresDevices& mine) { return mine.name == item.name.view(); });
+    const bool there = std::ranges::any_of(
+        devices, [&](const GresDevices& mine) { return mine.name == item.name.view(); });
     if (there || item.name == "gpu") continue;
     GresDevices counted;
     counted.name = item.name.str();

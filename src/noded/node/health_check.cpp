@@ -6,7 +6,8 @@ namespace sluice::noded {
 
 void HealthCheck::run(std::function<void()> done) {
   const ClusterConfig& config = *node_.config;
-  const bool wanted = !config.health_check_program.empty() && config.health_check_interval > Duration(0);
+  const bool wanted =
+      !config.health_check_program.empty() && config.health_check_interval > Duration(0);
   if (!wanted || running_) {
     if (done) done();
     return;

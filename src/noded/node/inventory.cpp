@@ -36,7 +36,8 @@ Topology load_topology() {  // null where there is none
 }
 
 // What is counted as sockets, of a host with so many cores.
-uint32_t count_sockets(hwloc_topology_t topology, uint32_t cores, const std::vector<std::string>& slurmd_parameters) {
+uint32_t count_sockets(hwloc_topology_t topology, uint32_t cores,
+                       const std::vector<std::string>& slurmd_parameters) {
   const auto fits = [cores](uint32_t sockets) { return sockets > 0 && cores % sockets == 0; };
   if (has_option(slurmd_parameters, "l3cache_as_socket")) {
     if (const uint32_t caches = count(topology, HWLOC_OBJ_L3CACHE); fits(caches)) return caches;
@@ -47,7 +48,8 @@ uint32_t count_sockets(hwloc_topology_t topology, uint32_t cores, const std::vec
   return std::max(count(topology, HWLOC_OBJ_PACKAGE), 1U);
 }
 
-void discover_processors(const std::vector<std::string>& slurmd_parameters, NodeHardware& hardware) {
+void discover_processors(const std::vector<std::string>& slurmd_parameters,
+                         NodeHardware& hardware) {
   const Topology topology = load_topology();
   if (const uint32_t threads = topology ? count(topology.get(), HWLOC_OBJ_PU) : 0; threads > 0) {
     const uint32_t known = count(topology.get(), HWLOC_OBJ_CORE);
@@ -55,7 +57,8 @@ void discover_processors(const std::vector<std::string>& slurmd_parameters, Node
     hardware.cpus = threads;
     hardware.sockets = count_sockets(topology.get(), cores, slurmd_parameters);
     hardware.cores_per_socket = std::max(cores / hardware.sockets, 1U);
-    hardware.threads_per_core = std::max(threads / (hardware.cores_per_socket * hardware.sockets), 1U);
+    hardware.threads_per_core =
+        std::max(threads / (hardware.cores_per_socket * hardware.sockets), 1U);
     return;
   }
   hardware.cpus = static_cast<uint32_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
@@ -87,11 +90,13 @@ std::vector<uint32_t> processor_order() {
   const Topology topology = load_topology();
   if (!topology) return order;
   hwloc_obj_t unit = nullptr;  // in hwloc's logical order, which goes through packages and cores
-  while ((unit = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, unit)) != nullptr) order.push_back(unit->os_index);
+  while ((unit = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, unit)) != nullptr)
+    order.push_back(unit->os_index);
   return order;
 }
 
-NodeHardware discover_hardware(const std::string& tmp_fs, const std::vector<std::string>& slurmd_parameters) {
+NodeHardware discover_hardware(const std::string& tmp_fs,
+                               const std::vector<std::string>& slurmd_parameters) {
   NodeHardware hardware;
   discover_processors(slurmd_parameters, hardware);
   hardware.real_memory_mib = number_after("/proc/meminfo", "MemTotal:") / 1024;
@@ -111,8 +116,7 @@ NodeHardware discover_hardware(const std::string& tmp_fs, const std::vector<std:
   return hardware;
 }
 
-NodeHardware reported_hardware(NodeHardware real,
-                               const NodeConfig& node,
+NodeHardware reported_hardware(NodeHardware real, const NodeConfig& node,
                                const ClusterConfig& config) {
   if (!has_option(config.slurmd_parameters, "config_overrides")) return real;
   real.cpus = node.cpus;

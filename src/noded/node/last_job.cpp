@@ -32,7 +32,8 @@ Status LastJob::note(const protocol::JobNumber& number) {
   if (written != static_cast<ssize_t>(text.size())) {
     const int error = written < 0 ? errno : ENOSPC;
     const bool full = error == ENOSPC || error == EDQUOT;
-    return failure(full ? ErrorCode::kStorageFull : ErrorCode::kError, fmt::format("cannot write {}: {}", path_, errno_text(error)));
+    return failure(full ? ErrorCode::kStorageFull : ErrorCode::kError,
+                   fmt::format("cannot write {}: {}", path_, errno_text(error)));
   }
   number_ = number;
   return {};

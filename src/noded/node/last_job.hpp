@@ -1,11 +1,11 @@
-// The highest job number that was to run on this node, kept in its spool: files of jobs go when those are over, and a
-// controller whose state was put back from a backup would give their ids again. Written before anything of the job begins. Not
-// flushed, as the files of steps are not.
+// The highest job number that was to run on this node, kept in its spool: files of jobs go when
+// those are over, and a controller whose state was put back from a backup would give their ids
+// again. Written before anything of the job begins. Not flushed, as the files of steps are not.
 #pragma once
 
 #include <string>
 
-#include "common/protocol/noded.hpp"
+#include "common/protocol/node_reports.hpp"
 
 namespace sluice::noded {
 
@@ -18,7 +18,8 @@ class LastJob {
   ~LastJob();
 
   [[nodiscard]] const protocol::JobNumber& number() const { return number_; }
-  // Error: it cannot be kept; the job is not to begin then. No-op for one that is not higher, and outside of jobs.
+  // Error: it cannot be kept; the job is not to begin then. No-op for one that is not higher, and
+  // outside of jobs.
   [[nodiscard]] Status note(const protocol::JobNumber& number);
   void forget();  // slurmd -c
 

@@ -5,26 +5,34 @@
 #include <fmt/format.h>
 
 #include "common/auth/token.hpp"
-#include "common/protocol/noded.hpp"
+#include "common/protocol/node_reports.hpp"
 
 namespace sluice::noded {
 
 Status check_age(NodeState& node, Time issued) {
   const Time present = controller_time(node);
-  node.answered_from = std::min(node.answered_from, present);  // a clock that was set back is right now
+  // a clock that was set back is right now
+  node.answered_from = std::min(node.answered_from, present);
   node.launches_from = std::min(node.launches_from, present);
   const int64_t age = to_seconds(present - issued);
   if (issued > present + net::kClockTolerance) {
-    return failure(ErrorCode::kRetry, fmt::format("the launch is not valid yet (signed in {} s by the controller's clock)", -age));
+    return failure(
+        ErrorCode::kRetry,
+        fmt::format("the launch is not valid yet (signed in {} s by the controller's clock)",
+                    -age));
   }
   if (present - issued > protocol::kLaunchLifetime + net::kClockTolerance) {
-    return failure(ErrorCode::kRetry, fmt::format("the launch has expired (signed {} s ago by the controller's clock)", age));
+    return failure(
+        ErrorCode::kRetry,
+        fmt::format("the launch has expired (signed {} s ago by the controller's clock)", age));
   }
   if (issued < node.answered_from) {
     return failure(ErrorCode::kRetry, "the launch was signed before this agent had registered");
   }
   if (issued < node.launches_from) {
-    return failure(ErrorCode::kRetry, "the controller was not heard for long since it was signed: its job may run elsewhere");
+    return failure(
+        ErrorCode::kRetry,
+        "the controller was not heard for long since it was signed: its job may run elsewhere");
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// The helpers of helpers.conf on this node: programs that tell which of their features are active, and make others so.
+// The helpers of helpers.conf on this node: programs that tell which of their features are active,
+// and make others so.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ class NodeFeatures {
  public:
   NodeFeatures(NodeState& node, ChildProcesses& children) : node_(node), children_(children) {}
 
-  // Asks all helpers anew, one after the other; `done` gets "a,b": the active ones of the features that they manage. Not
-  // set: the node has no helpers. What a program that fails, or takes longer than ExecTime, manages is not active.
+  // Asks all helpers anew, one after the other; `done` gets "a,b": the active ones of the features
+  // that they manage. Not set: the node has no helpers. What a program that fails, or takes longer
+  // than ExecTime, manages is not active.
   void find(std::function<void(std::optional<std::string> active)> done);
 
   enum class Change : uint8_t { kDone, kNeedsReboot, kFailed };

@@ -44,7 +44,8 @@ Result<Reply> ask(const ClusterConfig& config, const Request& request, Duration 
   const auto end = std::chrono::steady_clock::now() + patience;
   while (true) {
     auto reply = controller.call<Reply>(request, config.message_timeout);
-    if (reply || !is_away(reply.error().code) || std::chrono::steady_clock::now() >= end) return reply;
+    if (reply || !is_away(reply.error().code) || std::chrono::steady_clock::now() >= end)
+      return reply;
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
 }
@@ -52,13 +53,15 @@ Result<Reply> ask(const ClusterConfig& config, const Request& request, Duration 
 Result<std::string> name_in(const ClusterConfig& config, const std::string& wanted) {
   if (wanted.empty()) return own_node_name(config, short_host_name());
   if (find_node_config(config, wanted) != nullptr) return wanted;
-  return failure(ErrorCode::kInvalidNodeName, fmt::format("node {} is not in the configuration", wanted));
+  return failure(ErrorCode::kInvalidNodeName,
+                 fmt::format("node {} is not in the configuration", wanted));
 }
 
 Result<NodeConfig> make_own_line(const ClusterConfig& config, const NodeLineOptions& options) {
   const std::string name = options.name.empty() ? short_host_name() : options.name;
   if (find_node_config(config, name) != nullptr) {
-    return failure(ErrorCode::kDuplicateName, fmt::format("node {} is in the configuration already: -Z is for others", name));
+    return failure(ErrorCode::kDuplicateName,
+                   fmt::format("node {} is in the configuration already: -Z is for others", name));
   }
   NodeHardware found = discover_hardware(config.tmp_fs, config.slurmd_parameters);
   found.host_name = short_host_name();
@@ -66,8 +69,8 @@ Result<NodeConfig> make_own_line(const ClusterConfig& config, const NodeLineOpti
 }
 
 bool is_own_future(const Node& node, const NodeHardware& host) {
-  return (node.flags & kNodeDynamicFuture) != 0 && node.base != NodeBaseState::kFuture && node.hardware != nullptr &&
-         node.hardware->host_name == host.host_name;
+  return (node.flags & kNodeDynamicFuture) != 0 && node.base != NodeBaseState::kFuture &&
+         node.hardware != nullptr && node.hardware->host_name == host.host_name;
 }
 
 // In `config` it is this host, whoever the file takes it for.
@@ -88,9 +91,12 @@ Result<NodeConfig> claim_future_node(ClusterConfig& config, const NodeLineOption
   protocol::QueryNodesRequest all;
   all.hidden_partitions = true;
   const auto known = ask<protocol::QueryNodesReply>(config, all, options.patience);
-  if (!known) return failure(known.error().code, "the controller cannot be asked: " + known.error().text);
-  for (const std::string& name : future_nodes(known->nodes, request.hardware, *options.future, options.name)) {
-    const auto record = std::ranges::find_if(known->nodes, [&](const auto& one) { return one.node.name == name; });
+  if (!known)
+    return failure(known.error().code, "the controller cannot be asked: " + known.error().text);
+  for (const std::string& name :
+       future_nodes(known->nodes, request.hardware, *options.future, options.name)) {
+    const auto record =
+        std::ranges::find_if(known->nodes, [&](const auto& one) { return one.node.name == name; });
     request.name = name;
     request.hardware.port = record->node.config->port;
     const auto given = ask<protocol::RegisterNodeReply>(config, request, options.patience);
@@ -102,15 +108,17 @@ Result<NodeConfig> claim_future_node(ClusterConfig& config, const NodeLineOption
 
 }  // namespace
 
-std::vector<std::string> future_nodes(const std::vector<protocol::NodeRecord>& nodes, const NodeHardware& host,
-                                      const std::string& feature, const std::string& name) {
+std::vector<std::string> future_nodes(const std::vector<protocol::NodeRecord>& nodes,
+                                      const NodeHardware& host, const std::string& feature,
+                                      const std::string& name) {
   std::vector<std::string> free;
   for (const protocol::NodeRecord& record : nodes) {
     const Node& node = record.node;
     if (node.config == nullptr || (!name.empty() && node.name != name)) continue;
     if (is_own_future(node, host)) return {node.name};
     const NodeConfig& line = *node.config;
-    const bool alike = line.sockets == host.sockets && line.cores_per_socket == host.cores_per_socket &&
+    const bool alike = line.sockets == host.sockets &&
+                       line.cores_per_socket == host.cores_per_socket &&
                        line.threads_per_core == host.threads_per_core;
     const bool suits = feature.empty() || contains(line.features, feature);
     if (node.base == NodeBaseState::kFuture && alike && suits) free.push_back(node.name);
@@ -128,10 +136,11 @@ Result<NodeConfig> find_node_line(ClusterConfig& config, const NodeLineOptions& 
   Result<std::string> name = name_in(config, options.name);
   if (name) return *find_node_config(config, *name);
   if (name.error().code != ErrorCode::kInvalidNodeName) return tl::unexpected<Error>(name.error());
-  const auto known = ask<protocol::QueryConfigReply>(config, protocol::QueryConfigRequest{}, options.patience);
+  const auto known =
+      ask<protocol::QueryConfigReply>(config, protocol::QueryConfigRequest{}, options.patience);
   if (!known) {
-    return failure(known.error().code,
-                   fmt::format("{}, and the controller cannot be asked: {}", name.error().text, known.error().text));
+    return failure(known.error().code, fmt::format("{}, and the controller cannot be asked: {}",
+                                                   name.error().text, known.error().text));
   }
   name = name_in(known->config, options.name);
   if (!name) return tl::unexpected<Error>(name.error());

@@ -15,11 +15,11 @@
 
 namespace sluice::noded {
 
-Time now() {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
+Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
-Time controller_time(const NodeState& node) { return node.controller_clock.time(now(), net::steady_now()); }
+Time controller_time(const NodeState& node) {
+  return node.controller_clock.time(now(), net::steady_now());
+}
 
 void heard_controller(NodeState& node) {
   const Time before = std::exchange(node.last_controller_message, now());
@@ -58,15 +58,18 @@ Environment daemon_environment(const NodeState& node) {
 }
 
 void adopt_config(NodeState& node, ClusterConfig config) {
-  const auto before = std::exchange(node.config, std::make_shared<const ClusterConfig>(std::move(config)));
+  const auto before =
+      std::exchange(node.config, std::make_shared<const ClusterConfig>(std::move(config)));
   if (before != nullptr) {
     daemon::change_log({before->slurmd_debug, node.config->slurmd_debug}, before->debug_flags,
                        node.config->debug_flags);
   }
   if (const NodeConfig* self = find_node_config(*node.config, node.name)) node.self = *self;
   const std::string& folder = node.config->slurmd_spool_dir;
-  if (before != nullptr && before->slurmd_spool_dir != folder && node_path(folder, node.self) != node.spool_dir) {
-    log::warning("SlurmdSpoolDir={} waits for a restart of this agent, which uses {}", folder, node.spool_dir);
+  if (before != nullptr && before->slurmd_spool_dir != folder &&
+      node_path(folder, node.self) != node.spool_dir) {
+    log::warning("SlurmdSpoolDir={} waits for a restart of this agent, which uses {}", folder,
+                 node.spool_dir);
   }
   const Time agent_start = node.hardware.agent_start;
   const auto host_name = node.hardware.host_name;
@@ -78,10 +81,13 @@ void adopt_config(NodeState& node, ClusterConfig config) {
   node.hardware.address = address;
   node.hardware.port = port;
   std::vector<std::string> problems;
-  node.hardware.devices = find_gres(*node.config, node.self, [&node](std::vector<std::string>& found_out) {
-    if (!node.found_gpus) node.found_gpus = nvml_gpus(found_out);
-    return *node.found_gpus;
-  }, problems);
+  node.hardware.devices = find_gres(
+      *node.config, node.self,
+      [&node](std::vector<std::string>& found_out) {
+        if (!node.found_gpus) node.found_gpus = nvml_gpus(found_out);
+        return *node.found_gpus;
+      },
+      problems);
   for (const std::string& problem : problems) log::error("{}", problem);
 }
 
@@ -92,7 +98,8 @@ void adopt_sent_config(NodeState& node, ClusterConfig config) {
   const bool lacks_groups = !config.cgroup.present && std::filesystem::exists(own_groups, error);
   if (lacks_gres || lacks_groups) {
     auto own = load_config(node.config_path);
-    if (!own) log::error("the host's own gres.conf and cgroup.conf cannot be used: {}", own.error().text);
+    if (!own)
+      log::error("the host's own gres.conf and cgroup.conf cannot be used: {}", own.error().text);
     if (own && lacks_gres) config.gres_lines = std::move(own->gres_lines);
     if (own && lacks_groups) config.cgroup = std::move(own->cgroup);
   }

@@ -25,43 +25,50 @@ struct NodeState {
   std::string sbin_dir;  // where the step daemon is
   std::string config_path;
   std::shared_ptr<const ClusterConfig> config;
-  NodeConfig self;        // this node's line
+  NodeConfig self;                              // this node's line
   std::shared_ptr<const NodeConfig> node_line;  // -Z: what it registers with; else null
-  bool claims_future = false;  // -F: as RegisterNodeRequest says it
-  NodeHardware hardware;  // as reported
+  bool claims_future = false;                   // -F: as RegisterNodeRequest says it
+  NodeHardware hardware;                        // as reported
   NodeHardware real_hardware;
-  std::vector<uint32_t> processors;  // processor_order()
+  std::vector<uint32_t> processors;                    // processor_order()
   std::optional<std::vector<GresDevices>> found_gpus;  // by AutoDetect, once it was asked for
-  std::string cluster_id;                           // empty: never registered
-  std::string spool_id;                             // of the spool folder, made with it; empty: it could not be written
-  uint64_t epoch = 0;                               // of the controller, by its last ping
-  Time pinged_by = kNoTime;                         // likewise, when it was started
-  Time registered_with = kNoTime;                   // likewise, of the one that took the last registration
-  std::string credential_key;                       // the cluster's, public; empty: not known
+  std::string cluster_id;                              // empty: never registered
+  // of the spool folder, made with it; empty: it could not be written
+  std::string spool_id;
+  uint64_t epoch = 0;        // of the controller, by its last ping
+  Time pinged_by = kNoTime;  // likewise, when it was started
+  // likewise, of the one that took the last registration
+  Time registered_with = kNoTime;
+  std::string credential_key;  // the cluster's, public; empty: not known
   std::optional<LastJob> last_job;
   std::optional<net::CredentialVerifier> verifier;  // empty: not registered since the start
   Time started = kNoTime;
   Time last_controller_message = kNoTime;
   ControllerClock controller_clock;
-  Time answered_from = kNoTime;  // by the controller's clock, as the next one: when it answered this agent's first registration
-  Time launches_from = kNoTime;  // what the controller signed before counts no more: heard_controller()
+  // by the controller's clock, as the next one: when it answered this agent's first registration
+  Time answered_from = kNoTime;
+  // what the controller signed before counts no more: heard_controller()
+  Time launches_from = kNoTime;
   Time features_changed = kNoTime;  // order that was carried out without a reboot
 };
 
 [[nodiscard]] Time now();
 [[nodiscard]] Time controller_time(const NodeState& node);  // of now
 
-// The controller was heard just now. After a silence in which it may have given this node up, its jobs may run elsewhere:
-// launches that it signed before count no more, as one may have waited in a connection that was cut.
+// The controller was heard just now. After a silence in which it may have given this node up, its
+// jobs may run elsewhere: launches that it signed before count no more, as one may have waited in a
+// connection that was cut.
 void heard_controller(NodeState& node);
 
 // This node's line in `config`; nullptr when it has none.
 [[nodiscard]] const NodeConfig* find_node_config(const ClusterConfig& config,
                                                  std::string_view name);
-// What %N is: the host's short name; where several nodes are on one host, the node's, as each has files of its own.
+// What %N is: the host's short name; where several nodes are on one host, the node's, as each has
+// files of its own.
 [[nodiscard]] std::string host_in_file_names(const ClusterConfig& config, const NodeConfig& self);
 
-// What every program finds that the agent starts for itself, and those of the site: where programs are, and whose it is.
+// What every program finds that the agent starts for itself, and those of the site: where programs
+// are, and whose it is.
 [[nodiscard]] Environment helper_environment(const NodeState& node);
 
 // Of step daemons and their kin: it tells later agents of which cluster and spool folder they are.
@@ -71,7 +78,8 @@ inline constexpr const char* kSpoolOfDaemon = "SLUICE_STEP_SPOOL";
 
 // Takes a newer configuration over.
 void adopt_config(NodeState& node, ClusterConfig config);
-// As the controller sends it. A gres.conf or cgroup.conf that only the host has holds: many sites keep theirs on the nodes alone.
+// As the controller sends it. A gres.conf or cgroup.conf that only the host has holds: many sites
+// keep theirs on the nodes alone.
 void adopt_sent_config(NodeState& node, ClusterConfig config);
 
 }  // namespace sluice::noded

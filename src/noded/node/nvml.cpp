@@ -43,7 +43,9 @@ struct Nvml {
     library.find(link_state, "nvmlDeviceGetNvLinkState");
     library.find(link_end, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
   }
-  [[nodiscard]] bool knows_links() const { return pci != nullptr && link_state != nullptr && link_end != nullptr; }
+  [[nodiscard]] bool knows_links() const {
+    return pci != nullptr && link_state != nullptr && link_end != nullptr;
+  }
 };
 
 // "NVIDIA A100-SXM4-40GB" as a type: "nvidia_a100-sxm4-40gb".
@@ -69,13 +71,17 @@ Topology load_topology() {
 
 // The cores that have one of these CPUs; where the host tells of no cores, the CPUs themselves.
 Bitmap cores_of(const Topology& topology, const Bitmap& cpus) {
-  const int count = topology == nullptr ? 0 : hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE);
+  const int count =
+      topology == nullptr ? 0 : hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE);
   if (count <= 0) return cpus;
   Bitmap cores;
   for (int core = 0; core < count; ++core) {
-    const hwloc_obj_t about = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_CORE, static_cast<unsigned>(core));
+    const hwloc_obj_t about =
+        hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_CORE, static_cast<unsigned>(core));
     bool near = false;
-    cpus.for_each([&](size_t cpu) { near = near || hwloc_bitmap_isset(about->cpuset, static_cast<unsigned>(cpu)) == 1; });
+    cpus.for_each([&](size_t cpu) {
+      near = near || hwloc_bitmap_isset(about->cpuset, static_cast<unsigned>(cpu)) == 1;
+    });
     if (near) cores.set(static_cast<size_t>(core));
   }
   return cores;
@@ -83,7 +89,8 @@ Bitmap cores_of(const Topology& topology, const Bitmap& cpus) {
 
 std::string near_cores(const Nvml& nvml, Device device, const Topology& topology) {
   std::array<unsigned long, kMaskWords> words{};
-  if (nvml.affinity == nullptr || nvml.affinity(device, kMaskWords, words.data()) != kSuccess) return {};
+  if (nvml.affinity == nullptr || nvml.affinity(device, kMaskWords, words.data()) != kSuccess)
+    return {};
   Bitmap cpus;
   for (size_t word = 0; word < words.size(); ++word) {
     for (size_t bit = 0; bit < 64; ++bit) {
@@ -93,8 +100,10 @@ std::string near_cores(const Nvml& nvml, Device device, const Topology& topology
   return cores_of(topology, cpus).to_text();
 }
 
-// How many NVLinks each GPU has to each other one, as Links= of gres.conf; nothing where there are none.
-void add_links(const Nvml& nvml, const std::vector<Device>& devices, std::vector<GresDevices>& gpus) {
+// How many NVLinks each GPU has to each other one, as Links= of gres.conf; nothing where there are
+// none.
+void add_links(const Nvml& nvml, const std::vector<Device>& devices,
+               std::vector<GresDevices>& gpus) {
   if (!nvml.knows_links()) return;
   std::vector<std::string> bus_ids;
   for (Device device : devices) {
@@ -108,7 +117,8 @@ void add_links(const Nvml& nvml, const std::vector<Device>& devices, std::vector
       PciInfo end;
       if (nvml.link_state(devices[i], link, &active) != kSuccess || active == 0) continue;
       if (nvml.link_end(devices[i], link, &end) != kSuccess) continue;
-      for (size_t other = 0; other < devices.size(); ++other) links[other] += bus_ids[other] == end.bus_id.data() ? 1 : 0;
+      for (size_t other = 0; other < devices.size(); ++other)
+        links[other] += bus_ids[other] == end.bus_id.data() ? 1 : 0;
     }
     if (std::ranges::all_of(links, [](int count) { return count == 0; })) continue;
     links[i] = -1;
@@ -133,7 +143,8 @@ std::vector<GresDevices> nvml_gpus(std::vector<std::string>& problems) {
     const auto device = library->device(index);
     const auto minor = device ? library->minor_of(*device) : std::nullopt;
     std::array<char, 96> name{};
-    if (!minor || nvml.name == nullptr || nvml.name(*device, name.data(), name.size()) != kSuccess) {
+    if (!minor || nvml.name == nullptr ||
+        nvml.name(*device, name.data(), name.size()) != kSuccess) {
       problems.push_back(fmt::format("AutoDetect=nvml: GPU {} tells nothing of itself", index));
       continue;
     }

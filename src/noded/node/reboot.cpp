@@ -15,7 +15,8 @@
 namespace sluice::noded {
 
 void Reboot::run(const protocol::RebootNodeRequest& order) {
-  if (order.issued <= std::max(last_, last_started()) || node_.hardware.boot_time > order.issued) return;
+  if (order.issued <= std::max(last_, last_started()) || node_.hardware.boot_time > order.issued)
+    return;
   if (order.features.empty()) return start_again(order);
   last_ = order.issued;
   features_.change(split_list(order.features), [this, order](NodeFeatures::Change change) {
@@ -46,10 +47,13 @@ void Reboot::start_again(const protocol::RebootNodeRequest& order) {
   log::info("rebooting ({}): {}", order.reason, command);
   if (!order.features.empty()) command += " " + shell_quote(order.features);
   const auto on_exit = [path](int status) {
-    if (status != 0) log::error("RebootProgram {} ended with status {}: this node may not reboot", path, shell_code(status));
+    if (status != 0)
+      log::error("RebootProgram {} ended with status {}: this node may not reboot", path,
+                 shell_code(status));
   };
   // by a shell, as in Slurm: its arguments may be in quotes
-  const auto pid = children_.spawn({"/bin/sh", {"sh", "-c", command}, helper_environment(node_).entries(), {}}, on_exit);
+  const auto pid = children_.spawn(
+      {"/bin/sh", {"sh", "-c", command}, helper_environment(node_).entries(), {}}, on_exit);
   if (!pid) return log::error("{}", pid.error().text);
   if (has_option(node_.config->slurmd_parameters, "shutdown_on_reboot")) handlers_.end_process();
 }

@@ -15,8 +15,10 @@ namespace sluice::noded {
 class Reboot {
  public:
   struct Handlers {
-    std::function<void()> changed;      // an order has been carried out, well or not, and no reboot follows
-    std::function<void()> end_process;  // RebootProgram was started: with SlurmdParameters=shutdown_on_reboot
+    // an order has been carried out, well or not, and no reboot follows
+    std::function<void()> changed;
+    // RebootProgram was started: with SlurmdParameters=shutdown_on_reboot
+    std::function<void()> end_process;
   };
   Reboot(NodeState& node, ChildProcesses& children, NodeFeatures& features, Handlers handlers)
       : node_(node), children_(children), features_(features), handlers_(std::move(handlers)) {}
@@ -26,7 +28,8 @@ class Reboot {
 
  private:
   void start_again(const protocol::RebootNodeRequest& order);
-  // The last order that RebootProgram was run for, also by an agent before this one: the host may take its time.
+  // The last order that RebootProgram was run for, also by an agent before this one: the host may
+  // take its time.
   [[nodiscard]] Time last_started() const;
   [[nodiscard]] std::string file() const;
 

@@ -16,13 +16,9 @@ namespace {
 
 constexpr auto kLookAgain = std::chrono::seconds(60);  // at a clock that is wrong
 
-std::string id_file(const std::string& spool_dir) {
-  return spool_dir + "/cluster_id";
-}
+std::string id_file(const std::string& spool_dir) { return spool_dir + "/cluster_id"; }
 
-std::string key_file(const std::string& spool_dir) {
-  return spool_dir + "/credential_key";
-}
+std::string key_file(const std::string& spool_dir) { return spool_dir + "/credential_key"; }
 
 std::string first_line(const std::string& path) {
   std::ifstream file(path);
@@ -40,9 +36,7 @@ Duration longest_silence(const ClusterConfig& config) {
 
 }  // namespace
 
-std::string read_cluster_id(const std::string& spool_dir) {
-  return first_line(id_file(spool_dir));
-}
+std::string read_cluster_id(const std::string& spool_dir) { return first_line(id_file(spool_dir)); }
 
 std::string spool_id(const std::string& spool_dir) {
   const std::string path = spool_dir + "/spool_id";
@@ -59,8 +53,15 @@ Status write_cluster_id(const std::string& spool_dir, const std::string& id) {
   return replace_file(id_file(spool_dir), id + "\n", {.mode = 0644});
 }
 
-Registrar::Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features, Handlers handlers)
-    : node_(node), controller_(controller), features_(features), handlers_(std::move(handlers)), retry_(node.io), silence_(node.io), clock_(node.io) {
+Registrar::Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features,
+                     Handlers handlers)
+    : node_(node),
+      controller_(controller),
+      features_(features),
+      handlers_(std::move(handlers)),
+      retry_(node.io),
+      silence_(node.io),
+      clock_(node.io) {
   watch_silence();
 }
 
@@ -99,7 +100,8 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
   request.clock_ahead = node_.controller_clock.ahead(request.sent, asked);
   controller_.call<protocol::RegisterNodeReply>(
       request, protocol::kRegistrationTime,
-      [this, mailbox = node_.mailbox, asked, told = request.clock_ahead](const Result<protocol::RegisterNodeReply>& reply) {
+      [this, mailbox = node_.mailbox, asked,
+       told = request.clock_ahead](const Result<protocol::RegisterNodeReply>& reply) {
         mailbox->post([this, reply, told, asked, answered = net::steady_now()] {
           busy_ = false;
           if (!reply) return failed(reply.error());
@@ -109,14 +111,16 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
       });
 }
 
-// The controller is to know how the clock is: it drains a node whose clock is too wrong, and takes that back.
+// The controller is to know how the clock is: it drains a node whose clock is too wrong, and takes
+// that back.
 void Registrar::compare_clocks(std::optional<Duration> told) {
   const auto ahead = node_.controller_clock.ahead(now(), net::steady_now());
   if (!ahead) return;
   const std::string text = protocol::clock_difference_text(*ahead);
   if (!text.empty() && text != last_difference_) log::warning("the clock of this node is {}", text);
   last_difference_ = text;
-  if (std::chrono::abs(*ahead - told.value_or(Duration(0))) > protocol::kNotedClockDifference) again_ = true;
+  if (std::chrono::abs(*ahead - told.value_or(Duration(0))) > protocol::kNotedClockDifference)
+    again_ = true;
   if (std::chrono::abs(*ahead) <= protocol::kMostClockDifference) return;
   clock_.expires_after(kLookAgain);
   clock_.async_wait([this](const boost::system::error_code& cancelled) {
@@ -126,24 +130,27 @@ void Registrar::compare_clocks(std::optional<Duration> told) {
 
 void Registrar::failed(const Error& error) {
   // once a row of failures is enough in the log, except when it is about more than a silent peer
-  if (retry_.fresh() || error.code == ErrorCode::kWrongCluster || error.code == ErrorCode::kInvalidCredential) {
+  if (retry_.fresh() || error.code == ErrorCode::kWrongCluster ||
+      error.code == ErrorCode::kInvalidCredential) {
     log::error("cannot register with the controller: {}", error_text(error));
   }
   retry_.later([this] { send(); });
 }
 
-// The key that launches are to be signed with. Another one than the node knows is taken only where that is meant: what runs here
-// was begun by a controller that had the other.
+// The key that launches are to be signed with. Another one than the node knows is taken only where
+// that is meant: what runs here was begun by a controller that had the other.
 Status Registrar::take_key(const protocol::RegisterNodeReply& reply) {
   auto verifier = net::CredentialVerifier::from_public_key(reply.credential_key);
   if (!verifier) return tl::unexpected<Error>(verifier.error());
   const std::string key = hex_digits(reply.credential_key);
   if (!node_.credential_key.empty() && key != node_.credential_key && !reply.new_key) {
-    return failure(ErrorCode::kInvalidCredential, "the controller has another credential.key than this node knows");
+    return failure(ErrorCode::kInvalidCredential,
+                   "the controller has another credential.key than this node knows");
   }
   if (key != node_.credential_key) {
     if (!node_.credential_key.empty()) log::info("the cluster has another credential.key now");
-    if (auto ok = replace_file(key_file(node_.spool_dir), key + "\n", {.mode = 0644}); !ok) return ok;
+    if (auto ok = replace_file(key_file(node_.spool_dir), key + "\n", {.mode = 0644}); !ok)
+      return ok;
     node_.credential_key = key;
   }
   node_.verifier = std::move(*verifier);
@@ -157,7 +164,8 @@ void Registrar::registered(protocol::RegisterNodeReply reply, const Asked& asked
   }
   if (reply.removed) {
     if (!node_.cluster_id.empty()) handlers_.on_registered(reply);
-    return failed({ErrorCode::kInvalidNodeName, "it does not have node " + node_.name + " any more"});
+    return failed(
+        {ErrorCode::kInvalidNodeName, "it does not have node " + node_.name + " any more"});
   }
   if (auto ok = take_key(reply); !ok) return failed(ok.error());
   if (node_.cluster_id.empty()) {
@@ -167,7 +175,8 @@ void Registrar::registered(protocol::RegisterNodeReply reply, const Asked& asked
     node_.cluster_id = reply.cluster_id;
   }
   node_.controller_clock.told(reply.sent, asked.at, asked.answered);
-  if (node_.registered_with == kNoTime) node_.answered_from = reply.sent == kNoTime ? node_.started : reply.sent;
+  if (node_.registered_with == kNoTime)
+    node_.answered_from = reply.sent == kNoTime ? node_.started : reply.sent;
   node_.registered_with = reply.controller_start;
   heard_controller(node_);
   const std::vector<GresDevices> devices = node_.hardware.devices;

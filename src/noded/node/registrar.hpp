@@ -1,6 +1,6 @@
 // Registration: again and again until the controller answers, and anew when asked. What the answer
-// says (identity of the cluster, key, configuration, orphans) is taken over. While work runs here, an
-// agent that nobody asks any more registers by itself: the cluster may have it no more.
+// says (identity of the cluster, key, configuration, orphans) is taken over. While work runs here,
+// an agent that nobody asks any more registers by itself: the cluster may have it no more.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,12 @@ class Registrar {
  public:
   struct Handlers {
     std::function<void(protocol::RegisterNodeRequest&)> fill;  // steps and jobs
-    std::function<void(const protocol::RegisterNodeReply&)> on_registered;  // or turned away: `removed`
+    // or turned away: `removed`
+    std::function<void(const protocol::RegisterNodeReply&)> on_registered;
     std::function<bool()> has_work;
   };
-  Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features, Handlers handlers);
+  Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures& features,
+            Handlers handlers);
 
   // Registers now. While a registration is under way another follows it.
   void start();

@@ -1,4 +1,5 @@
-// The pauses between attempts to tell the controller something: longer each time, none after a success.
+// The pauses between attempts to tell the controller something: longer each time, none after a
+// success.
 #pragma once
 
 #include <algorithm>

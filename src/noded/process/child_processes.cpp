@@ -12,9 +12,7 @@
 #include "common/os/exec_pointers.hpp"
 
 namespace sluice::noded {
-ChildProcesses::ChildProcesses(boost::asio::io_context& io) : signal_(io, SIGCHLD) {
-  wait();
-}
+ChildProcesses::ChildProcesses(boost::asio::io_context& io) : signal_(io, SIGCHLD) { wait(); }
 
 void ChildProcesses::wait() {
   signal_.async_wait([this](const boost::system::error_code& error, int) {
@@ -35,8 +33,7 @@ void ChildProcesses::reap() {
       ++child;
     }
   }
-  for (const auto& [on_exit, status] : ended)
-    on_exit(status);
+  for (const auto& [on_exit, status] : ended) on_exit(status);
 }
 
 Result<pid_t> ChildProcesses::spawn(const SpawnRequest& request, OnExit on_exit) {

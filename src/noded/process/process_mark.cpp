@@ -24,6 +24,8 @@ ProcessMark mark_of(pid_t pid) {
   return start ? ProcessMark{static_cast<uint32_t>(pid), *start} : ProcessMark{};
 }
 
-bool runs(const ProcessMark& mark) { return mark.pid != 0 && mark_of(static_cast<pid_t>(mark.pid)) == mark; }
+bool runs(const ProcessMark& mark) {
+  return mark.pid != 0 && mark_of(static_cast<pid_t>(mark.pid)) == mark;
+}
 
 }  // namespace sluice::noded

@@ -29,7 +29,8 @@ std::optional<Duration> real_limit(std::optional<Duration> limit) {
 std::vector<std::string> matching(const std::vector<std::string>& patterns) {
   std::vector<std::string> paths;
   for (const std::string& pattern : patterns) {
-    for (std::string& path : matching_paths(pattern)) paths.push_back(std::move(path));  // a missing one: running it says so
+    // a missing one: running it says so
+    for (std::string& path : matching_paths(pattern)) paths.push_back(std::move(path));
   }
   return paths;
 }
@@ -75,15 +76,18 @@ void SiteScripts::run_in_turn(ScriptRow asked) {
   });
 }
 
-void SiteScripts::await(const ProcessMark& mark, std::optional<Duration> limit, std::function<void()> done) {
+void SiteScripts::await(const ProcessMark& mark, std::optional<Duration> limit,
+                        std::function<void()> done) {
   auto left = std::make_shared<Left>(io_);
   left->mark = mark;
   left->done = std::move(done);
-  if (const auto real = real_limit(limit)) left->deadline = std::chrono::steady_clock::now() + *real;
+  if (const auto real = real_limit(limit))
+    left->deadline = std::chrono::steady_clock::now() + *real;
   look(left);
 }
 
-void SiteScripts::await_in_turn(const ProcessMark& mark, std::optional<Duration> limit, std::function<void()> done) {
+void SiteScripts::await_in_turn(const ProcessMark& mark, std::optional<Duration> limit,
+                                std::function<void()> done) {
   in_turn([this, mark, limit, done = std::move(done)](const Over& over) {
     await(mark, limit, [over, done] {
       over();
@@ -98,7 +102,8 @@ void SiteScripts::look(const std::shared_ptr<Left>& left) {
   if (std::chrono::steady_clock::now() > left->deadline) {
     log::error("process {} of a script takes too long and is killed", left->mark.pid);
     ::kill(-static_cast<pid_t>(left->mark.pid), SIGKILL);
-    left->deadline = std::chrono::steady_clock::time_point::max();  // it ends when the kernel lets it
+    // it ends when the kernel lets it
+    left->deadline = std::chrono::steady_clock::time_point::max();
   }
   left->timer.expires_after(kLook);
   left->timer.async_wait([this, left](const boost::system::error_code& error) {
@@ -127,7 +132,8 @@ Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::str
     row->asked.done(status);
   };
   if (!row->asked.before) return children_.spawn({path, {path}, row->environment, {}}, on_exit);
-  if (::access(path.c_str(), X_OK) != 0) return failure(fmt::format("cannot run {}: {}", path, errno_text(errno)));
+  if (::access(path.c_str(), X_OK) != 0)
+    return failure(fmt::format("cannot run {}: {}", path, errno_text(errno)));
   std::vector<std::string> words = row->asked.through;
   words.push_back(path);
   const std::string program = words.front();
@@ -136,11 +142,13 @@ Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::str
     return failure(fmt::format("no socket to run {}: {}", path, errno_text(errno)));
   }
   auto pid = children_.spawn(
-      {program, std::move(words), row->environment, {{ends[1], protocol::kStartDescriptor}}}, on_exit);
+      {program, std::move(words), row->environment, {{ends[1], protocol::kStartDescriptor}}},
+      on_exit);
   ::close(ends[1]);
   if (pid) {
     row->asked.before(*pid);
-    (void)::send(ends[0], "", 1, MSG_NOSIGNAL);  // the byte; of one that was killed meanwhile, the exit tells
+    // the byte; of one that was killed meanwhile, the exit tells
+    (void)::send(ends[0], "", 1, MSG_NOSIGNAL);
   }
   ::close(ends[0]);
   return pid;

@@ -17,17 +17,21 @@
 
 namespace sluice::noded {
 
-// Programs that `patterns` (paths, or globs such as /etc/slurm/prolog.d/*) name, to be run in order.
+// Programs that `patterns` (paths, or globs such as /etc/slurm/prolog.d/*) name, to be run in
+// order.
 struct ScriptRow {
   std::vector<std::string> patterns;
   Environment environment;
   std::optional<Duration> limit;  // of each: one that takes longer is killed
-  // The first that fails ends the row; its status as wait(2) gives it, 0 when all went well (or there is none).
+  // The first that fails ends the row; its status as wait(2) gives it, 0 when all went well (or
+  // there is none).
   std::function<void(int)> done;
-  // Each begins when this was called with its process and is back. One whose agent dies before that never begins, so
-  // that what is noted of it here is known before it does anything. Needs `through`.
+  // Each begins when this was called with its process and is back. One whose agent dies before that
+  // never begins, so that what is noted of it here is known before it does anything. Needs
+  // `through`.
   std::function<void(pid_t)> before = {};
-  // A program with its first arguments that waits for a byte on protocol::kStartDescriptor, and executes what follows.
+  // A program with its first arguments that waits for a byte on protocol::kStartDescriptor, and
+  // executes what follows.
   std::vector<std::string> through = {};
 };
 
@@ -40,11 +44,12 @@ class SiteScripts {
   // The same after all that was to be run in turn before has ended (PrologFlags=Serial).
   void run_in_turn(ScriptRow row);
 
-  // A program that an agent before this one started: `done` is called when it is gone. How it ended, nobody knows.
-  // `limit` begins anew here.
+  // A program that an agent before this one started: `done` is called when it is gone. How it
+  // ended, nobody knows. `limit` begins anew here.
   void await(const ProcessMark& left, std::optional<Duration> limit, std::function<void()> done);
   // It has the turn meanwhile.
-  void await_in_turn(const ProcessMark& left, std::optional<Duration> limit, std::function<void()> done);
+  void await_in_turn(const ProcessMark& left, std::optional<Duration> limit,
+                     std::function<void()> done);
 
  private:
   struct Row;

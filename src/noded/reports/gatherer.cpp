@@ -22,8 +22,8 @@ const net::FanoutTarget kToController{};
 
 bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
   return a.key == b.key && a.out_of_memory == b.out_of_memory && a.failure == b.failure &&
-         a.users_error == b.users_error && a.drain_node == b.drain_node && a.node_clean == b.node_clean &&
-         a.happened == b.happened && a.srun_ended == b.srun_ended;
+         a.users_error == b.users_error && a.drain_node == b.drain_node &&
+         a.node_clean == b.node_clean && a.happened == b.happened && a.srun_ended == b.srun_ended;
 }
 
 void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
@@ -45,7 +45,8 @@ bool can_join(const protocol::JobCleaned& a, const protocol::JobCleaned& b) {
 void join_into(protocol::JobCleaned&, const protocol::JobCleaned&) {}
 
 bool can_join(const protocol::PrologEnded& a, const protocol::PrologEnded& b) {
-  return a.job == b.job && a.restart == b.restart && a.status == b.status && (a.status == 0 || a.happened == b.happened);
+  return a.job == b.job && a.restart == b.restart && a.status == b.status &&
+         (a.status == 0 || a.happened == b.happened);
 }
 void join_into(protocol::PrologEnded&, const protocol::PrologEnded&) {}
 
@@ -90,10 +91,8 @@ uint32_t parent_position(uint32_t index, uint32_t width) {
 }
 
 template <class Report>
-Gatherer<Report>::Gatherer(NodeState& node,
-                           net::AsyncClient& controller,
-                           std::shared_ptr<net::NodeClients> nodes,
-                           Handlers handlers)
+Gatherer<Report>::Gatherer(NodeState& node, net::AsyncClient& controller,
+                           std::shared_ptr<net::NodeClients> nodes, Handlers handlers)
     : node_(node),
       controller_(controller),
       nodes_(std::move(nodes)),
@@ -134,11 +133,10 @@ void Gatherer<Report>::add_gathered(std::vector<Report> reports, std::function<v
 
 template <class Report>
 void Gatherer<Report>::add(std::vector<Report> reports, const std::shared_ptr<Gathered>& gathered) {
-  std::set<net::FanoutTarget> receivers;  // all are queued before the first is sent: they travel together
-  for (Report& report : reports)
-    receivers.insert(put({std::move(report), gathered, false}));
-  for (const net::FanoutTarget& receiver : receivers)
-    send(receiver);
+  // all are queued before the first is sent: they travel together
+  std::set<net::FanoutTarget> receivers;
+  for (Report& report : reports) receivers.insert(put({std::move(report), gathered, false}));
+  for (const net::FanoutTarget& receiver : receivers) send(receiver);
 }
 
 template <class Report>
@@ -163,18 +161,17 @@ void Gatherer<Report>::send(const net::FanoutTarget& receiver) {
   if (way.sending > 0 || way.retry.waiting() || way.queue.empty() || !node_.verifier) return;
   way.sending = std::min(way.queue.size(), kMostInOneCall);
   std::vector<Report> reports;
-  for (size_t i = 0; i < way.sending; ++i)
-    reports.push_back(way.queue[i].report);
-  const typename ReportKind<Report>::Request request{node_.cluster_id, join_reports(std::move(reports)), now()};
-  const auto done = [this, mailbox = node_.mailbox, receiver](const Result<protocol::Empty>& reply) {
+  for (size_t i = 0; i < way.sending; ++i) reports.push_back(way.queue[i].report);
+  const typename ReportKind<Report>::Request request{node_.cluster_id,
+                                                     join_reports(std::move(reports)), now()};
+  const auto done = [this, mailbox = node_.mailbox,
+                     receiver](const Result<protocol::Empty>& reply) {
     mailbox->post([this, receiver, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {
       sent(receiver, error);
     });
   };
-  if (receiver == kToController)
-    controller_.call<protocol::Empty>(request, kCallTime, done);
-  else
-    nodes_->get(receiver)->template call<protocol::Empty>(request, kCallTime, done);
+  if (receiver == kToController) controller_.call<protocol::Empty>(request, kCallTime, done);
+  else nodes_->get(receiver)->template call<protocol::Empty>(request, kCallTime, done);
 }
 
 template <class Report>
@@ -187,8 +184,8 @@ void Gatherer<Report>::sent(const net::FanoutTarget& receiver, const Error& erro
     if (handlers_.on_progress) handlers_.on_progress();
     return;
   }
-  log::error("{} did not take a report: {}", receiver == kToController ? net::kController : receiver.node,
-             error_text(error));
+  log::error("{} did not take a report: {}",
+             receiver == kToController ? net::kController : receiver.node, error_text(error));
   way.sending = 0;
   if (receiver != kToController) {
     // round the dead node, straight to the controller
@@ -199,7 +196,8 @@ void Gatherer<Report>::sent(const net::FanoutTarget& receiver, const Error& erro
     return send(kToController);
   }
   bool more = false;
-  for (Pending& pending : way.queue) more = (!std::exchange(pending.kept, true) && !pending.gathered) || more;
+  for (Pending& pending : way.queue)
+    more = (!std::exchange(pending.kept, true) && !pending.gathered) || more;
   if (more && handlers_.on_kept) handlers_.on_kept();
   way.retry.later([this] { send(kToController); });
 }

@@ -1,6 +1,7 @@
-// Reports on their way to the controller: ends of steps, cleaned jobs, ends of prologs. Nodes of a wide step or job
-// report to another node of it (a tree of TreeWidth), which passes on what it gathered as one report; a parent that
-// does not answer is left out. Each way carries one call at a time, so reports that come meanwhile are joined.
+// Reports on their way to the controller: ends of steps, cleaned jobs, ends of prologs. Nodes of a
+// wide step or job report to another node of it (a tree of TreeWidth), which passes on what it
+// gathered as one report; a parent that does not answer is left out. Each way carries one call at a
+// time, so reports that come meanwhile are joined.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/protocol/noded.hpp"
+#include "common/protocol/node_reports.hpp"
 #include "common/rpc/async_client.hpp"
 #include "common/rpc/fanout.hpp"
 #include "noded/node/node_state.hpp"
@@ -47,14 +48,12 @@ template <class Report>
 class Gatherer {
  public:
   using Key = typename ReportKind<Report>::Key;
-  struct Handlers {  // each may be empty
+  struct Handlers {                            // each may be empty
     std::function<void(const Key&)> on_taken;  // an own report is safe
     std::function<void()> on_progress;         // something left a queue
-    std::function<void()> on_kept;  // own reports came that will be kept for a while
+    std::function<void()> on_kept;             // own reports came that will be kept for a while
   };
-  Gatherer(NodeState& node,
-           net::AsyncClient& controller,
-           std::shared_ptr<net::NodeClients> nodes,
+  Gatherer(NodeState& node, net::AsyncClient& controller, std::shared_ptr<net::NodeClients> nodes,
            Handlers handlers);
 
   // Reports about this go to `node`; without a route, to the controller.
@@ -95,17 +94,21 @@ class Gatherer {
   std::shared_ptr<net::NodeClients> nodes_;
   Handlers handlers_;
   RecentMap<Key, net::FanoutTarget> routes_;  // nodes below this one may report later than it does
-  std::map<net::FanoutTarget, std::unique_ptr<Way>> ways_;  // by receiver; without a name: the controller
+  // by receiver; without a name: the controller
+  std::map<net::FanoutTarget, std::unique_ptr<Way>> ways_;
 };
 extern template class Gatherer<protocol::StepEnded>;
 extern template class Gatherer<protocol::JobCleaned>;
 extern template class Gatherer<protocol::PrologEnded>;
 
-// Joins reports about one step or job that say the same but for their nodes; of a step also those that differ in exit
-// status (the worst is kept) and usage (added up).
-[[nodiscard]] std::vector<protocol::StepEnded> join_reports(std::vector<protocol::StepEnded> reports);
-[[nodiscard]] std::vector<protocol::JobCleaned> join_reports(std::vector<protocol::JobCleaned> reports);
-[[nodiscard]] std::vector<protocol::PrologEnded> join_reports(std::vector<protocol::PrologEnded> reports);
+// Joins reports about one step or job that say the same but for their nodes; of a step also those
+// that differ in exit status (the worst is kept) and usage (added up).
+[[nodiscard]] std::vector<protocol::StepEnded> join_reports(
+    std::vector<protocol::StepEnded> reports);
+[[nodiscard]] std::vector<protocol::JobCleaned> join_reports(
+    std::vector<protocol::JobCleaned> reports);
+[[nodiscard]] std::vector<protocol::PrologEnded> join_reports(
+    std::vector<protocol::PrologEnded> reports);
 
 // Which position of a step's layout `index` reports to in a tree of `width`; UINT32_MAX: to the
 // controller.

@@ -20,10 +20,11 @@ std::optional<net::FanoutTarget> target_of(const ClusterConfig& config, const st
 
 }  // namespace
 
-Reporter::Reporter(NodeState& node, net::AsyncClient& controller, const std::shared_ptr<net::NodeClients>& nodes,
-                   Handlers handlers)
+Reporter::Reporter(NodeState& node, net::AsyncClient& controller,
+                   const std::shared_ptr<net::NodeClients>& nodes, Handlers handlers)
     : node_(node),
-      steps_(node, controller, nodes, {std::move(handlers.on_taken), [this] { add_ready(); }, std::move(handlers.on_kept)}),
+      steps_(node, controller, nodes,
+             {std::move(handlers.on_taken), [this] { add_ready(); }, std::move(handlers.on_kept)}),
       cleaned_(node, controller, nodes, {}),
       prologs_(node, controller, nodes, {}) {}
 
@@ -36,7 +37,8 @@ void Reporter::set_route(const JobRun& job, const std::string& node_list) {
   if (!names) return;
   const auto here = std::find(names->begin(), names->end(), node_.name);
   if (here == names->end()) return;
-  const uint32_t parent = parent_position(static_cast<uint32_t>(here - names->begin()), node_.config->tree_width);
+  const uint32_t parent =
+      parent_position(static_cast<uint32_t>(here - names->begin()), node_.config->tree_width);
   if (parent == UINT32_MAX) return;
   const auto target = target_of(*node_.config, (*names)[parent]);
   if (!target) return;
@@ -53,14 +55,17 @@ void Reporter::add(protocol::JobCleaned report) {
 
 void Reporter::add(protocol::PrologEnded report) { prologs_.add({std::move(report)}); }
 
-void Reporter::add_gathered(std::vector<protocol::StepEnded> reports, std::function<void()> answer) {
+void Reporter::add_gathered(std::vector<protocol::StepEnded> reports,
+                            std::function<void()> answer) {
   steps_.add_gathered(std::move(reports), std::move(answer));
 }
 // Who sent them has told the ends before.
-void Reporter::add_gathered(std::vector<protocol::JobCleaned> reports, std::function<void()> answer) {
+void Reporter::add_gathered(std::vector<protocol::JobCleaned> reports,
+                            std::function<void()> answer) {
   cleaned_.add_gathered(std::move(reports), std::move(answer));
 }
-void Reporter::add_gathered(std::vector<protocol::PrologEnded> reports, std::function<void()> answer) {
+void Reporter::add_gathered(std::vector<protocol::PrologEnded> reports,
+                            std::function<void()> answer) {
   prologs_.add_gathered(std::move(reports), std::move(answer));
 }
 
@@ -71,15 +76,17 @@ void Reporter::resume() {
 }
 
 bool Reporter::holds_end_in(JobId job) const {
-  return steps_.holds([job](const protocol::StepEnded& report) { return report.key.id.job == job; });
+  return steps_.holds(
+      [job](const protocol::StepEnded& report) { return report.key.id.job == job; });
 }
 
 void Reporter::add_ready() {
-  const auto ready = std::stable_partition(held_.begin(), held_.end(), [this](const protocol::JobCleaned& report) {
-    return holds_end_in(report.job);
-  });
+  const auto ready = std::stable_partition(
+      held_.begin(), held_.end(),
+      [this](const protocol::JobCleaned& report) { return holds_end_in(report.job); });
   if (ready == held_.end()) return;
-  std::vector<protocol::JobCleaned> reports(std::make_move_iterator(ready), std::make_move_iterator(held_.end()));
+  std::vector<protocol::JobCleaned> reports(std::make_move_iterator(ready),
+                                            std::make_move_iterator(held_.end()));
   held_.erase(ready, held_.end());
   cleaned_.add(std::move(reports));
 }

@@ -1,5 +1,5 @@
-// What the controller must learn: ends of steps, cleaned jobs and prologs. All of it goes through the tree, and is
-// repeated until the controller has it on disk.
+// What the controller must learn: ends of steps, cleaned jobs and prologs. All of it goes through
+// the tree, and is repeated until the controller has it on disk.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/noded.hpp"
+#include "common/protocol/node_reports.hpp"
 #include "common/rpc/async_client.hpp"
 #include "common/rpc/fanout.hpp"
 #include "noded/reports/gatherer.hpp"
@@ -18,10 +18,12 @@ namespace sluice::noded {
 class Reporter {
  public:
   struct Handlers {
-    std::function<void(const protocol::StepKey&)> on_taken;  // the own report of this step's end is safe
+    // the own report of this step's end is safe
+    std::function<void(const protocol::StepKey&)> on_taken;
     std::function<void()> on_kept;  // own ends of steps came that will be kept for a while
   };
-  Reporter(NodeState& node, net::AsyncClient& controller, const std::shared_ptr<net::NodeClients>& nodes, Handlers handlers);
+  Reporter(NodeState& node, net::AsyncClient& controller,
+           const std::shared_ptr<net::NodeClients>& nodes, Handlers handlers);
 
   // The end of this step is told to the node of this name; without a route, to the controller.
   void set_route(const protocol::StepKey& step, const std::string& parent);

@@ -33,13 +33,15 @@ const JobContainerLine* line_of(const ClusterConfig& config, const NodeConfig& s
     else if (std::ranges::find(line.nodes, self.name) != line.nodes.end()) own = &line;
   }
   const JobContainerLine* line = own != nullptr ? own : general;
-  return line == nullptr || line->base_path.empty() || iequals(line->base_path, "none") ? nullptr : line;
+  return line == nullptr || line->base_path.empty() || iequals(line->base_path, "none") ? nullptr
+                                                                                        : line;
 }
 
 // A namespace is kept there, not the empty file that a reboot leaves.
 bool keeps_namespace(const std::string& folder) {
   struct statfs about {};
-  return ::statfs((folder + protocol::kNamespaceFile).c_str(), &about) == 0 && about.f_type == NSFS_MAGIC;
+  return ::statfs((folder + protocol::kNamespaceFile).c_str(), &about) == 0 &&
+         about.f_type == NSFS_MAGIC;
 }
 
 }  // namespace
@@ -58,9 +60,11 @@ struct JobContainers::Container {
   }
 };
 
-JobContainers::JobContainers(NodeState& node, ChildProcesses& children) : node_(node), children_(children) {
+JobContainers::JobContainers(NodeState& node, ChildProcesses& children)
+    : node_(node), children_(children) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw std::system_error(errno, std::generic_category(), "pipe");
   alive_ = ends[0];
   held_ = ends[1];
 }
@@ -109,8 +113,9 @@ void JobContainers::make(const ContainerPtr& container) {
   env.set("SLURM_JOB_MOUNT_SRC", container->folder + protocol::kFoldersFolder);
   const auto pid = children_.spawn(
       {node_.sbin_dir + "/slurmstepd",
-       {fmt::format("slurmstepd: [{}.namespace]", container->job), protocol::kMakeNamespaceMode, container->folder,
-        std::to_string(container->uid), folders.empty() ? protocol::kUsualFolders : join(folders, ","),
+       {fmt::format("slurmstepd: [{}.namespace]", container->job), protocol::kMakeNamespaceMode,
+        container->folder, std::to_string(container->uid),
+        folders.empty() ? protocol::kUsualFolders : join(folders, ","),
         line->shared ? protocol::kSharedMounts : protocol::kPrivateMounts, line->init_script},
        env.entries(),
        {{alive_, protocol::kAgentDescriptor}}},
@@ -124,9 +129,11 @@ void JobContainers::made(const ContainerPtr& container, int status) {
     container->state = Container::State::kReady;
     return container->answer(container->file());
   }
-  const std::string_view why = WIFEXITED(status) ? protocol::namespace_step_text(WEXITSTATUS(status))
-                                                 : "the program that makes it was killed";
-  log::error("JobId={} gets no folders of its own in {}: {}", container->job, container->folder, why);
+  const std::string_view why = WIFEXITED(status)
+                                   ? protocol::namespace_step_text(WEXITSTATUS(status))
+                                   : "the program that makes it was killed";
+  log::error("JobId={} gets no folders of its own in {}: {}", container->job, container->folder,
+             why);
   container->state = Container::State::kRemoving;  // whoever is answered may end the job
   container->answer(failure(fmt::format("the job's own /tmp cannot be made: {}", why)));
   clear(container);

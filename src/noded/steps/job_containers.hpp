@@ -1,6 +1,7 @@
-// JobContainerType=job_container/tmpfs: a job's processes on this node have a /tmp and a /dev/shm of their
-// own, in a mount namespace that all of its steps share and that goes with the job. All on the agent's
-// thread; the mounting is done by programs (slurmstepd --make-namespace …), because an agent has threads.
+// JobContainerType=job_container/tmpfs: a job's processes on this node have a /tmp and a /dev/shm
+// of their own, in a mount namespace that all of its steps share and that goes with the job. All on
+// the agent's thread; the mounting is done by programs (slurmstepd --make-namespace …), because an
+// agent has threads.
 #pragma once
 
 #include <functional>
@@ -44,7 +45,8 @@ class JobContainers {
 
   NodeState& node_;
   ChildProcesses& children_;
-  int alive_ = -1, held_ = -1;  // a pipe; by its end those who work in folders see that this agent is gone
+  // a pipe; by its end those who work in folders see that this agent is gone
+  int alive_ = -1, held_ = -1;
   std::map<JobId, std::shared_ptr<Container>> containers_;
 };
 

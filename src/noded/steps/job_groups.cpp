@@ -37,19 +37,24 @@ void JobGroups::refresh() {
     std::string missing;
     auto setup = cgroup::prepare(*seen_, cgroup::root_name(node_.name, node_.spool_dir), missing);
     if (!setup) {
-      log::error("no control groups: {}; processes are found as descendants of their step daemon, "
-                 "and no limit on CPUs or memory is enforced",
-                 setup.error().text);
+      log::error(
+          "no control groups: {}; processes are found as descendants of their step daemon, "
+          "and no limit on CPUs or memory is enforced",
+          setup.error().text);
     } else {
       setup_ = std::move(*setup);
       log::info("control groups v{} in {}/{}", setup_.version, setup_.mountpoint, setup_.root);
       if (!missing.empty()) {
-        log::error("control groups: this host lacks the controllers {}; what they constrain is not "
-                   "enforced", missing);
+        log::error(
+            "control groups: this host lacks the controllers {}; what they constrain is not "
+            "enforced",
+            missing);
       }
-      if (cgroup::limits_memory(*seen_) && contains(setup_.controllers, cgroup::kMemory) && !setup_.charges_daemons) {
-        log::info("what step daemons hold does not count as memory of their jobs: they could not be protected "
-                  "(no CAP_SYS_RESOURCE)");
+      if (cgroup::limits_memory(*seen_) && contains(setup_.controllers, cgroup::kMemory) &&
+          !setup_.charges_daemons) {
+        log::info(
+            "what step daemons hold does not count as memory of their jobs: they could not be protected "
+            "(no CAP_SYS_RESOURCE)");
       }
     }
   }
@@ -88,7 +93,8 @@ std::vector<std::string> JobGroups::for_scripts(JobId job) {
   const std::string group = fmt::format("{}/job_{}/scripts", user, job);
   const Status made = user.empty() ? failure("the job has none") : tree_->make(group);
   if (made) return tree_->entries(group);
-  log::error("a prolog or epilog of JobId={} runs outside of its control group: {}", job, made.error().text);
+  log::error("a prolog or epilog of JobId={} runs outside of its control group: {}", job,
+             made.error().text);
   return {};
 }
 
@@ -113,7 +119,8 @@ void JobGroups::remove_step(const StepId& id) {
 bool JobGroups::starved_daemon(JobId job) {
   refresh();
   const std::string user = user_group(job);
-  return !user.empty() && tree_->oom_kills(fmt::format("{}/job_{}/{}", user, job, cgroup::kDaemons)) > 0;
+  return !user.empty() &&
+         tree_->oom_kills(fmt::format("{}/job_{}/{}", user, job, cgroup::kDaemons)) > 0;
 }
 
 bool JobGroups::remove_now(const std::string& group) {
@@ -125,7 +132,8 @@ bool JobGroups::remove_now(const std::string& group) {
   return true;
 }
 
-void JobGroups::remove_soon(JobId job, const std::string& group, std::chrono::steady_clock::time_point give_up) {
+void JobGroups::remove_soon(JobId job, const std::string& group,
+                            std::chrono::steady_clock::time_point give_up) {
   if (tree_ == nullptr || in_use_(job) || remove_now(group)) return;
   if (std::chrono::steady_clock::now() > give_up) {
     return log::error("the control group {} cannot be removed", group);

@@ -22,13 +22,13 @@ class JobGroups {
   // For a step daemon: the groups and limits of its step.
   [[nodiscard]] protocol::CgroupSetup setup_for(const protocol::StepLaunch& launch,
                                                 uint32_t node_index);
-  // For Prolog and Epilog of a job whose group is there, a group of their own in it: a process that writes 0 into each
-  // of these files is held to the job's limits. It is not a step's: who cancels the extern step ends no prolog. Empty
-  // when no groups are used.
+  // For Prolog and Epilog of a job whose group is there, a group of their own in it: a process that
+  // writes 0 into each of these files is held to the job's limits. It is not a step's: who cancels
+  // the extern step ends no prolog. Empty when no groups are used.
   [[nodiscard]] std::vector<std::string> for_scripts(JobId job);
 
-  // Kills what is in the group of a job without running steps and scripts, and removes it; goes on until it is gone. No-op if
-  // there is none.
+  // Kills what is in the group of a job without running steps and scripts, and removes it; goes on
+  // until it is gone. No-op if there is none.
   void remove_job(JobId job);
   // The same for a step whose daemon died.
   // Whether processes of steps are in control groups.
@@ -37,19 +37,21 @@ class JobGroups {
     return tree_ != nullptr;
   }
   void remove_step(const StepId& id);
-  // Whether the kernel killed a step daemon of the job for want of memory: it alone held all that the job may.
+  // Whether the kernel killed a step daemon of the job for want of memory: it alone held all that
+  // the job may.
   [[nodiscard]] bool starved_daemon(JobId job);
   // The groups of all jobs without running steps and scripts, which an agent before this one left.
   void remove_unused();
-  // Before the agent ends: groups of jobs that have just ended go, and the node's own one when nothing runs. Blocks for a second
-  // where what was killed there is slow to end.
+  // Before the agent ends: groups of jobs that have just ended go, and the node's own one when
+  // nothing runs. Blocks for a second where what was killed there is slow to end.
   void leave();
 
  private:
   void refresh();
   [[nodiscard]] std::string user_group(JobId job) const;
   [[nodiscard]] bool remove_now(const std::string& group);
-  void remove_soon(JobId job, const std::string& group, std::chrono::steady_clock::time_point give_up);
+  void remove_soon(JobId job, const std::string& group,
+                   std::chrono::steady_clock::time_point give_up);
 
   NodeState& node_;
   std::function<bool(JobId)> in_use_;

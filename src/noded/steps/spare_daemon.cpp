@@ -20,7 +20,8 @@ constexpr auto kPatience = std::chrono::minutes(1);
 // Of a child; one that ended stays as it is for whoever waits for it.
 bool lives(pid_t child) {
   siginfo_t over{};
-  return ::waitid(P_PID, static_cast<id_t>(child), &over, WEXITED | WNOHANG | WNOWAIT) == 0 && over.si_pid == 0;
+  return ::waitid(P_PID, static_cast<id_t>(child), &over, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         over.si_pid == 0;
 }
 
 }  // namespace
@@ -32,21 +33,21 @@ SpareDaemon::~SpareDaemon() { dismiss(); }
 
 Result<std::shared_ptr<SpareDaemon::Daemon>> SpareDaemon::start() {
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return failure("no socket for its step daemon");
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return failure("no socket for its step daemon");
   auto daemon = std::make_shared<Daemon>();
   std::string name = protocol::kSpareDaemon;
   name.resize(protocol::kDaemonNameRoom, ' ');
   Environment environment = daemon_environment(node_);
   if (net::uses_tls(*node_.config)) environment.set(protocol::kWillEncrypt, "1");
-  const auto pid =
-      children_.spawn({node_.sbin_dir + "/slurmstepd",
-                       {std::move(name), node_.spool_dir},
-                       environment.entries(),
-                       {{ends[1], protocol::kStartDescriptor}}},
-                      [this, daemon](int status) {
-                        if (daemon->on_exit) return daemon->on_exit(status);
-                        if (waiting_ == daemon) dismiss();
-                      });
+  const auto pid = children_.spawn({node_.sbin_dir + "/slurmstepd",
+                                    {std::move(name), node_.spool_dir},
+                                    environment.entries(),
+                                    {{ends[1], protocol::kStartDescriptor}}},
+                                   [this, daemon](int status) {
+                                     if (daemon->on_exit) return daemon->on_exit(status);
+                                     if (waiting_ == daemon) dismiss();
+                                   });
   ::close(ends[1]);
   if (!pid) {
     ::close(ends[0]);
@@ -58,7 +59,8 @@ Result<std::shared_ptr<SpareDaemon::Daemon>> SpareDaemon::start() {
 
 Result<SpareDaemon::Taken> SpareDaemon::take(ChildProcesses::OnExit on_exit) {
   timer_.cancel();
-  if (waiting_ != nullptr && !lives(waiting_->taken.pid)) dismiss();  // of whose end on_exit() is to tell yet
+  // of whose end on_exit() is to tell yet
+  if (waiting_ != nullptr && !lives(waiting_->taken.pid)) dismiss();
   std::shared_ptr<Daemon> daemon = std::exchange(waiting_, nullptr);
   if (daemon == nullptr) {
     auto fresh = start();
@@ -75,7 +77,8 @@ void SpareDaemon::prepare() {
     if (error) return;
     if (waiting_ == nullptr) {
       if (auto fresh = start()) waiting_ = *fresh;
-      else log::debug("no step daemon was started ahead: {}", fresh.error().text);  // the next step says it
+      // the next step says it
+      else log::debug("no step daemon was started ahead: {}", fresh.error().text);
     }
     timer_.expires_after(kPatience);
     timer_.async_wait([this](const boost::system::error_code& interrupted) {

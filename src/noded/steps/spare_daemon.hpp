@@ -1,5 +1,6 @@
-// A step daemon that waits for its orders, so that a step does not wait for the start of a process. Nothing has begun in it:
-// it reads its start message (common/protocol/stepd_start.hpp), and ends when the agent goes before that. On the agent's thread.
+// A step daemon that waits for its orders, so that a step does not wait for the start of a process.
+// Nothing has begun in it: it reads its start message (common/protocol/stepd_start.hpp), and ends
+// when the agent goes before that. On the agent's thread.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,8 @@ class SpareDaemon {
   SpareDaemon& operator=(const SpareDaemon&) = delete;
   ~SpareDaemon();
 
-  // The one that waits, else a new one; `on_exit` learns of its end. The error's text says why there is none.
+  // The one that waits, else a new one; `on_exit` learns of its end. The error's text says why
+  // there is none.
   [[nodiscard]] Result<Taken> take(ChildProcesses::OnExit on_exit);
   // Soon lets one wait, for a minute; no-op where one does.
   void prepare();

@@ -19,24 +19,35 @@ namespace {
 std::string frequency_for(const protocol::StepLaunch& launch, const ClusterConfig& config) {
   if (launch.key.id.step == kExternStep) return {};
   const bool interactive = launch.step != nullptr && launch.step->interactive;
-  if (launch.step == nullptr && !has_option(config.launch_parameters, "batch_step_set_cpu_freq")) return {};
-  if (interactive && !has_option(config.launch_parameters, "interactive_step_set_cpu_freq")) return {};
-  std::string asked = launch.step == nullptr ? launch.job_spec->cpu_freq.str() : launch.step->cpu_freq.str();
+  if (launch.step == nullptr && !has_option(config.launch_parameters, "batch_step_set_cpu_freq"))
+    return {};
+  if (interactive && !has_option(config.launch_parameters, "interactive_step_set_cpu_freq"))
+    return {};
+  std::string asked =
+      launch.step == nullptr ? launch.job_spec->cpu_freq.str() : launch.step->cpu_freq.str();
   if (asked.empty()) {
-    if (config.cpu_freq_def.empty() || is_default_frequency(config.cpu_freq_def)) return config.cpu_freq_def;
-    log::error("CpuFreqDef={} is neither a number of kHz nor a governor, and is not looked at", config.cpu_freq_def);
+    if (config.cpu_freq_def.empty() || is_default_frequency(config.cpu_freq_def))
+      return config.cpu_freq_def;
+    log::error("CpuFreqDef={} is neither a number of kHz nor a governor, and is not looked at",
+               config.cpu_freq_def);
     return {};
   }
   const auto wanted = parse_cpu_frequency(asked);
-  if (wanted && (wanted->governor == kNoFrequency || allows_governor(config.cpu_freq_governors, wanted->governor))) return asked;
+  if (wanted && (wanted->governor == kNoFrequency ||
+                 allows_governor(config.cpu_freq_governors, wanted->governor)))
+    return asked;
   log::error("{}: --cpu-freq={} is not allowed here", step_log_name(launch.key.id), asked);
   return {};
 }
 
-// How the GPUs of a step are to run; empty: as they do. It is for what srun starts, not for scripts and shells.
-std::string gpu_frequency_for(const protocol::StepLaunch& launch, const ClusterConfig& config, bool can_be_set) {
-  if (launch.key.id.step == kExternStep || launch.step == nullptr || launch.step->interactive) return {};
-  if (!launch.step->tres_freq.empty() || config.gpu_freq_def.empty()) return launch.step->tres_freq.str();
+// How the GPUs of a step are to run; empty: as they do. It is for what srun starts, not for scripts
+// and shells.
+std::string gpu_frequency_for(const protocol::StepLaunch& launch, const ClusterConfig& config,
+                              bool can_be_set) {
+  if (launch.key.id.step == kExternStep || launch.step == nullptr || launch.step->interactive)
+    return {};
+  if (!launch.step->tres_freq.empty() || config.gpu_freq_def.empty())
+    return launch.step->tres_freq.str();
   if (!can_be_set) return {};
   if (parse_gpu_frequency(config.gpu_freq_def)) return "gpu:" + config.gpu_freq_def;
   log::error("GpuFreqDef={} is no frequency of GPUs, and is not looked at", config.gpu_freq_def);
@@ -68,10 +79,14 @@ protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) co
   start.mpi = config.mpi;
   start.use_pam = config.use_pam;
   start.propagate_nice = config.propagate_prio_process;
-  if (has_option(config.launch_parameters, "slurmstepd_memlock")) start.memory_lock = protocol::MemoryLock::kPresent;
-  if (has_option(config.launch_parameters, "slurmstepd_memlock_all")) start.memory_lock = protocol::MemoryLock::kAll;
-  if (has_option(config.job_acct_gather_params, "UsePss")) start.counted_memory = protocol::CountedMemory::kProportional;
-  else if (has_option(config.job_acct_gather_params, "NoShared")) start.counted_memory = protocol::CountedMemory::kUnshared;
+  if (has_option(config.launch_parameters, "slurmstepd_memlock"))
+    start.memory_lock = protocol::MemoryLock::kPresent;
+  if (has_option(config.launch_parameters, "slurmstepd_memlock_all"))
+    start.memory_lock = protocol::MemoryLock::kAll;
+  if (has_option(config.job_acct_gather_params, "UsePss"))
+    start.counted_memory = protocol::CountedMemory::kProportional;
+  else if (has_option(config.job_acct_gather_params, "NoShared"))
+    start.counted_memory = protocol::CountedMemory::kUnshared;
   start.over_memory_kill = has_option(config.job_acct_gather_params, "OverMemoryKill");
   start.vsize_factor = config.v_size_factor;
   start.home_xauthority = has_option(split_list(config.x11_parameters), "home_xauthority");

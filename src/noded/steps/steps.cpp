@@ -28,15 +28,17 @@ using protocol::FrameType;
 struct Steps::Step {
   protocol::StepKey key;
   uint32_t uid = UINT32_MAX;
-  std::shared_ptr<FrameConnection> link;                   // null: not connected
-  pid_t pid = -1;                                          // of the daemon, where it is our child
-  bool ready = false;                                      // takes orders
-  bool began = false;                                      // was ready once
-  bool over = false;                                       // reported
-  uint32_t looks = 0;                                      // at a key file that says nothing yet
-  Time stopped_or_gone = kNoTime;                          // SignalStepRequest::issued of the last such order
-  std::array<bool, 2> told_to_end{};                       // by this connection or what waits: politely, at once
-  WaitingOrders waiting;                                   // given before it was ready
+  std::shared_ptr<FrameConnection> link;  // null: not connected
+  pid_t pid = -1;                         // of the daemon, where it is our child
+  bool ready = false;                     // takes orders
+  bool began = false;                     // was ready once
+  bool over = false;                      // reported
+  uint32_t looks = 0;                     // at a key file that says nothing yet
+  // SignalStepRequest::issued of the last such order
+  Time stopped_or_gone = kNoTime;
+  // by this connection or what waits: politely, at once
+  std::array<bool, 2> told_to_end{};
+  WaitingOrders waiting;  // given before it was ready
 };
 
 struct Steps::PidQuery {
@@ -60,11 +62,12 @@ struct Steps::StatQuery {
 
 namespace {
 
-constexpr size_t kMostEarly = 1000;  // orders to end steps that never came
-constexpr size_t kMostForgotten = 20000;  // far more than end while a launch may be on its way
+constexpr size_t kMostEarly = 1000;        // orders to end steps that never came
+constexpr size_t kMostForgotten = 20000;   // far more than end while a launch may be on its way
 constexpr size_t kMostUnsent = 64U << 10;  // to a daemon that takes nothing
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
-constexpr uint32_t kMostLooks = 100;  // 5 s: a daemon makes its key file and writes into it at once, or died between
+// 5 s: a daemon makes its key file and writes into it at once, or died between
+constexpr uint32_t kMostLooks = 100;
 
 constexpr auto kQueryTime = std::chrono::seconds(1);
 
@@ -78,10 +81,8 @@ bool is_step_daemon(pid_t pid, const StepId& id, const std::string& spool_dir) {
   return command && command->starts_with(daemon_name(id) + '\0' + spool_dir + '\0');
 }
 
-protocol::StepEnded failed_report(const NodeState& node,
-                                  const protocol::StepKey& key,
-                                  const std::string& why,
-                                  bool ran) {
+protocol::StepEnded failed_report(const NodeState& node, const protocol::StepKey& key,
+                                  const std::string& why, bool ran) {
   protocol::StepEnded report;
   report.key = key;
   report.nodes = node.name;
@@ -92,16 +93,16 @@ protocol::StepEnded failed_report(const NodeState& node,
 
 // The lines of DebugFlags about what a step is given here.
 void log_shares(const protocol::StepLaunch& launch, uint32_t node_index, size_t devices) {
-  const bool shown = log::enabled(log::DebugFlag::kSteps) || log::enabled(log::DebugFlag::kCpuBind) ||
-                     log::enabled(log::DebugFlag::kGres);
+  const bool shown = log::enabled(log::DebugFlag::kSteps) ||
+                     log::enabled(log::DebugFlag::kCpuBind) || log::enabled(log::DebugFlag::kGres);
   if (!shown || node_index >= launch.layout.nodes.size()) return;
   const StepNode& here = launch.layout.nodes[node_index];
   const std::string step = step_id_text(launch.key.id);
-  log::flag(log::DebugFlag::kSteps, "launching step {} for user {}: {} tasks, {} CPUs, {} MB", step, launch.uid,
-            here.tasks.size(), here.cpus, here.memory_mib);
+  log::flag(log::DebugFlag::kSteps, "launching step {} for user {}: {} tasks, {} CPUs, {} MB", step,
+            launch.uid, here.tasks.size(), here.cpus, here.memory_mib);
   const bool asks = launch.step != nullptr && !launch.step->cpu_bind.empty();
-  log::flag(log::DebugFlag::kCpuBind, "step {} has cores {} of this node, --cpu-bind={}", step, here.cores,
-            asks ? launch.step->cpu_bind.view() : "(none)");
+  log::flag(log::DebugFlag::kCpuBind, "step {} has cores {} of this node, --cpu-bind={}", step,
+            here.cores, asks ? launch.step->cpu_bind.view() : "(none)");
   if (here.gres.empty()) return;
   log::flag(log::DebugFlag::kGres, "step {} gets {}, {} kinds of device can be told to it", step,
             gres_text(here.gres, true), devices);
@@ -109,8 +110,8 @@ void log_shares(const protocol::StepLaunch& launch, uint32_t node_index, size_t 
 
 }  // namespace
 
-Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobContainers& containers,
-             OnEnded on_ended)
+Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups,
+             JobContainers& containers, OnEnded on_ended)
     : node_(node),
       spare_(node, children),
       groups_(groups),
@@ -120,9 +121,7 @@ Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobCo
       early_(kMostEarly),
       forgotten_(kMostForgotten) {}
 
-bool Steps::is_live(const Step& step) const {
-  return !step.over;
-}
+bool Steps::is_live(const Step& step) const { return !step.over; }
 
 bool Steps::knows(const protocol::StepKey& key) const {
   return steps_.contains(key) || spool_.is_claimed(key);
@@ -136,14 +135,16 @@ bool Steps::has_begun(const protocol::StepKey& key) const {
 Status Steps::adopt_all() {
   if (auto ok = spool_.prepare(); !ok) return ok;
   const auto keys = spool_.scan();
-  if (!keys) return tl::unexpected<Error>(keys.error());  // "no step runs here" would end those that do
+  // "no step runs here" would end those that do
+  if (!keys) return tl::unexpected<Error>(keys.error());
   end_strays();
   adopt(*keys);
   return {};
 }
 
 void Steps::end_strays() {
-  const auto daemons = find_step_daemons({node_.name, node_.spool_dir, node_.config_path, node_.cluster_id, node_.spool_id});
+  const auto daemons = find_step_daemons(
+      {node_.name, node_.spool_dir, node_.config_path, node_.cluster_id, node_.spool_id});
   if (daemons.empty()) return;
   const auto keys = spool_.scan();
   for (const StepDaemon& daemon : daemons) {
@@ -153,8 +154,9 @@ void Steps::end_strays() {
     });
     if (recorded) continue;
     const size_t tasks = end_with_tasks(daemon.process);
-    log::error("the step daemon of {} (process {}) ran on, and {} does not know of it: it was ended, with {} processes of its tasks",
-               daemon.step, daemon.process.pid, node_.spool_dir, tasks);
+    log::error(
+        "the step daemon of {} (process {}) ran on, and {} does not know of it: it was ended, with {} processes of its tasks",
+        daemon.step, daemon.process.pid, node_.spool_dir, tasks);
   }
 }
 
@@ -164,7 +166,8 @@ void Steps::adopt_late_ones() {
   adopt(*keys);
 }
 
-// All are known before the first report is handed on: what it says of its job depends on the others.
+// All are known before the first report is handed on: what it says of its job depends on the
+// others.
 void Steps::adopt(const std::vector<protocol::StepKey>& keys) {
   std::vector<std::pair<StepPtr, pid_t>> found;
   for (const protocol::StepKey& key : keys) {
@@ -185,7 +188,8 @@ Steps::StepPtr Steps::enter(const protocol::StepKey& key, pid_t& daemon) {
   step->uid = record.uid;
   step->began = true;
   steps_.emplace(record.key, step);
-  if (const auto early = early_.take(key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
+  if (const auto early = early_.take(key))
+    order(step, FrameType::kAgentTerminate, wire::encode(*early));
   daemon = static_cast<pid_t>(record.daemon_pid);
   return step;
 }
@@ -204,10 +208,12 @@ void Steps::find_daemon(const StepPtr& step, pid_t daemon, const std::string& wh
     log::info("{} runs on", step_log_name(step->key.id));
     return connect(step, *fd);
   }
-  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));  // it ended while we looked
+  // it ended while we looked
+  if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
   const bool unknown = daemon == 0 && spool_.is_claimed(step->key) && ++step->looks <= kMostLooks;
   if (!lives && !unknown) return lost(step, why);
-  // it has its key, and has not written into it yet, or not its socket yet, or too many wait at that
+  // it has its key, and has not written into it yet, or not its socket yet, or too many wait at
+  // that
   auto timer = std::make_shared<boost::asio::steady_timer>(node_.io, kLookAgain);
   timer->async_wait([this, timer, step, daemon, why](const boost::system::error_code& error) {
     if (!error) find_daemon(step, daemon, why);
@@ -221,7 +227,8 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   step->key = launch.key;
   step->uid = launch.uid;
   steps_.emplace(launch.key, step);
-  if (const auto early = early_.take(launch.key)) order(step, FrameType::kAgentTerminate, wire::encode(*early));
+  if (const auto early = early_.take(launch.key))
+    order(step, FrameType::kAgentTerminate, wire::encode(*early));
   log_shares(launch, node_index, node_.hardware.devices.size());
   protocol::StepdStart start = start_message(launch);
   start.title = daemon_name(launch.key.id);
@@ -230,14 +237,16 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   start.node_index = node_index;
   if (!node_.hardware.devices.empty() && node_index < launch.layout.nodes.size()) {
     const StepNode& here = launch.layout.nodes[node_index];
-    start.devices = list_devices(node_.self.gres, node_.hardware.devices, gres_of_job(launch, here), here.gres);
+    start.devices =
+        list_devices(node_.self.gres, node_.hardware.devices, gres_of_job(launch, here), here.gres);
   }
-  containers_.prepare(launch.key.id.job, launch.uid, [this, step, start](const Result<std::string>& file) mutable {
-    if (step->over) return;
-    if (!file) return lost(step, file.error().text);
-    start.mount_namespace = *file;
-    start_daemon(step, wire::encode(start));
-  });
+  containers_.prepare(launch.key.id.job, launch.uid,
+                      [this, step, start](const Result<std::string>& file) mutable {
+                        if (step->over) return;
+                        if (!file) return lost(step, file.error().text);
+                        start.mount_namespace = *file;
+                        start_daemon(step, wire::encode(start));
+                      });
 }
 
 void Steps::refuse(const protocol::StepKey& key, uint32_t uid, const std::string& why) {
@@ -275,8 +284,7 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
     case FrameType::kAgentReady: {
       step->ready = true;
       const bool again = std::exchange(step->began, true);
-      for (const auto& [type, body] : step->waiting.take())
-        order(step, type, body);
+      for (const auto& [type, body] : step->waiting.take()) order(step, type, body);
       if (!again && when_begun_) when_begun_(step->key);
       return;
     }
@@ -294,10 +302,8 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
         if (pids && query->waiting.erase(step->key) > 0) {
           query->reply.pids.insert(query->reply.pids.end(), pids->pids.begin(), pids->pids.end());
         }
-        if (query->waiting.empty())
-          query->finish();
-        else
-          pid_queries_.push_back(query);
+        if (query->waiting.empty()) query->finish();
+        else pid_queries_.push_back(query);
       }
       return;
     }
@@ -306,8 +312,7 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
         answer_stat(step->key, *stats);
       }
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -328,7 +333,8 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdNoSpool) {
     return lost(step, "its step daemon cannot write to " + node_.spool_dir, true);
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdFullSpool) return lost(step, protocol::kSpoolIsFull, true);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdFullSpool)
+    return lost(step, protocol::kSpoolIsFull, true);
   lost(step, fmt::format("its step daemon died (status {:#x})", status));
 }
 
@@ -340,7 +346,8 @@ void Steps::on_disconnect(const StepPtr& step) {
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
   if (auto fd = spool_.connect(step->key)) return connect(step, *fd);
   if (step->pid > 0) return;  // of a child, the exit tells more
-  find_daemon(step, static_cast<pid_t>(spool_.record_of(step->key).daemon_pid), "its step daemon died");
+  find_daemon(step, static_cast<pid_t>(spool_.record_of(step->key).daemon_pid),
+              "its step daemon died");
 }
 
 void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame) {
@@ -348,26 +355,33 @@ void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame
   protocol::StepEnded report = failed_report(node_, step->key, why, step->began);
   report.drain_node = node_to_blame;
   if (node_to_blame) report.happened = now();
-  if (step->began && groups_.starved_daemon(step->key.id.job)) {  // the job's doing, and not the node's
+  if (step->began && groups_.starved_daemon(step->key.id.job)) {
+    // the job's doing, and not the node's
     report.failure.clear();
     report.out_of_memory = true;
     report.exit_status = protocol::kOutOfMemoryStatus;
   }
   // kept, so that a restart of the agent tells the same
   if (spool_.is_claimed(step->key)) {
-    // who is in its control group is known for sure; what a process's environment says, anybody may have made it say
-    const std::vector<std::string> marks = {fmt::format("SLURM_JOB_ID={}", step->key.id.job),
-                                            fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(number_of_step(step->key.id.step))),
-                                            "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path};
+    // who is in its control group is known for sure; what a process's environment says, anybody may
+    // have made it say
+    const std::vector<std::string> marks = {
+        fmt::format("SLURM_JOB_ID={}", step->key.id.job),
+        fmt::format("SLURM_STEP_ID={}", static_cast<int32_t>(number_of_step(step->key.id.step))),
+        "SLURMD_NODENAME=" + node_.name, "SLURM_CONF=" + node_.config_path};
     const size_t orphans = groups_.are_used() ? 0 : kill_marked(marks, step->uid);
     groups_.remove_step(step->key.id);
-    if (auto ok = ChangedCpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);
-    if (auto ok = ChangedGpus(node_.spool_dir).give_back(step->key); !ok) log::error("{}", ok.error().text);
+    if (auto ok = ChangedCpus(node_.spool_dir).give_back(step->key); !ok)
+      log::error("{}", ok.error().text);
+    if (auto ok = ChangedGpus(node_.spool_dir).give_back(step->key); !ok)
+      log::error("{}", ok.error().text);
     if (step->key.id.step == kBatchStep) remove_batch_folder(node_.spool_dir, step->key.id.job);
     std::error_code ignored;
     const std::string& base = node_.config->mpi.pmix_tmp_base;
-    std::filesystem::remove_all(pmix_folder(base, node_.spool_dir, node_.name, step->key.id), ignored);
-    if (orphans > 0) log::info("{}: {} processes of it were killed", step_log_name(step->key.id), orphans);
+    std::filesystem::remove_all(pmix_folder(base, node_.spool_dir, node_.name, step->key.id),
+                                ignored);
+    if (orphans > 0)
+      log::info("{}: {} processes of it were killed", step_log_name(step->key.id), orphans);
     if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);
   }
   ended(step, std::move(report));
@@ -377,14 +391,17 @@ void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
   if (std::exchange(step->over, true)) return;
   spare_.prepare();
   // one that began told its failures itself
-  if (!step->began && !report.failure.empty()) log::error("{}: {}", step_log_name(step->key.id), report.failure);
+  if (!step->began && !report.failure.empty())
+    log::error("{}: {}", step_log_name(step->key.id), report.failure);
   log::info("{} done with job, status {:#x}", step_log_name(step->key.id), report.exit_status);
-  log::flag(log::DebugFlag::kSteps, "step {} ended with status {:#x}{}{}", step_id_text(step->key.id), report.exit_status,
-            report.failure.empty() ? "" : ": ", report.failure);
+  log::flag(log::DebugFlag::kSteps, "step {} ended with status {:#x}{}{}",
+            step_id_text(step->key.id), report.exit_status, report.failure.empty() ? "" : ": ",
+            report.failure);
   on_ended_(std::move(report));
 }
 
-// An answer is for everybody who waits for one. A daemon that does not come to it is asked no more often.
+// An answer is for everybody who waits for one. A daemon that does not come to it is asked no more
+// often.
 void Steps::ask(const StepPtr& step, FrameType type) {
   if (!step->waiting.contains(type)) (void)try_order(step, type, {});
 }
@@ -399,8 +416,8 @@ bool Steps::try_order(const StepPtr& step, FrameType type, const std::string& bo
 
 void Steps::order(const StepPtr& step, FrameType type, const std::string& body) {
   if (!step->ready || !step->link) return step->waiting.put({type, body});
-  log::flag(log::DebugFlag::kSteps, "order {} of {} bytes to the daemon of step {}", static_cast<uint32_t>(type),
-            body.size(), step_id_text(step->key.id));
+  log::flag(log::DebugFlag::kSteps, "order {} of {} bytes to the daemon of step {}",
+            static_cast<uint32_t>(type), body.size(), step_id_text(step->key.id));
   step->link->send(type, kNoTask, body);
 }
 
@@ -410,13 +427,14 @@ Status Steps::signal(const protocol::SignalStepRequest& request) {
   for (const auto& [key, step] : steps_) {
     const bool batch = key.id.step == kBatchStep;
     // one that comes late is not for a later run
-    bool meant = key.id.job == request.key.id.job && key.restart == request.key.restart && is_live(*step);
-    if (request.batch_shell_only)
-      meant = meant && batch;
-    else if (request.all_steps)  // the extern step is none of the user's, but it is stopped with its job
-      meant = meant && !(batch && request.not_batch) && (key.id.step != kExternStep || request.issued != kNoTime);
-    else
-      meant = meant && key.id.step == request.key.id.step;
+    bool meant =
+        key.id.job == request.key.id.job && key.restart == request.key.restart && is_live(*step);
+    if (request.batch_shell_only) meant = meant && batch;
+    // the extern step is none of the user's, but it is stopped with its job
+    else if (request.all_steps)
+      meant = meant && !(batch && request.not_batch) &&
+              (key.id.step != kExternStep || request.issued != kNoTime);
+    else meant = meant && key.id.step == request.key.id.step;
     if (!meant) continue;
     if (request.issued != kNoTime) {
       if (request.issued < step->stopped_or_gone) continue;
@@ -447,12 +465,14 @@ bool Steps::terminate(const protocol::TerminateStepRequest& request) {
 
 Status Steps::attach(const protocol::AttachRequest& request, uint32_t uid) {
   if (!protocol::is_short(request.io)) {
-    return failure(ErrorCode::kBadRequest, "Pathname of a file, directory or other parameter too long");
+    return failure(ErrorCode::kBadRequest,
+                   "Pathname of a file, directory or other parameter too long");
   }
   for (const auto& [key, step] : steps_) {
     if (key.id != request.key.id || !is_live(*step)) continue;
     if (uid != 0 && uid != step->uid) return failure(ErrorCode::kAccessDenied);
-    if (!try_order(step, FrameType::kAgentAttach, wire::encode(request))) return failure(ErrorCode::kRetry);
+    if (!try_order(step, FrameType::kAgentAttach, wire::encode(request)))
+      return failure(ErrorCode::kRetry);
     return {};
   }
   return failure(ErrorCode::kInvalidStepId);
@@ -483,8 +503,7 @@ std::vector<protocol::StepKey> Steps::unacknowledged() const {
   return keys;
 }
 
-void Steps::list_pids(const protocol::ListPidsRequest& request,
-                      std::optional<uint32_t> only_of,
+void Steps::list_pids(const protocol::ListPidsRequest& request, std::optional<uint32_t> only_of,
                       std::function<void(protocol::ListPidsReply)> done) {
   auto query = std::make_shared<PidQuery>(node_.io);
   query->done = std::move(done);

@@ -29,7 +29,8 @@ class Steps {
  public:
   // Called once for each step that is over; its files stay until forget().
   using OnEnded = std::function<void(protocol::StepEnded)>;
-  Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobContainers& containers, OnEnded on_ended);
+  Steps(NodeState& node, ChildProcesses& children, JobGroups& groups, JobContainers& containers,
+        OnEnded on_ended);
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
   ~Steps();  // lets go of the daemons, which go on
@@ -37,10 +38,12 @@ class Steps {
   // Looks at the spool: running daemons are connected to, reports of ended ones handed on, and a
   // step whose daemon died without a report is reported as failed. Error: the spool cannot be used.
   [[nodiscard]] Status adopt_all();
-  // The same for a step that an agent before this one started, and whose daemon claimed it since; no-op for others.
+  // The same for a step that an agent before this one started, and whose daemon claimed it since;
+  // no-op for others.
   void adopt(const protocol::StepKey& key);
-  // Ends the step daemons of this node that the spool does not know: what they run would be begun again beside them. adopt_all() does
-  // so, too; where the spool was lost it is to be done again when the cluster is known, and before a launch is taken.
+  // Ends the step daemons of this node that the spool does not know: what they run would be begun
+  // again beside them. adopt_all() does so, too; where the spool was lost it is to be done again
+  // when the cluster is known, and before a launch is taken.
   void end_strays();
   // For all that there are by now.
   void adopt_late_ones();
@@ -48,30 +51,38 @@ class Steps {
   // Starts a daemon; `encoded` is the signed message that `launch` was decoded from. No-op if the
   // step was started here before. Its end, or that it cannot start, comes through OnEnded.
   void launch(const protocol::StepLaunch& launch, std::string encoded, uint32_t node_index);
-  // The node is to blame that the step cannot begin here: it is reported, and drains the node. No-op for one that is known.
+  // The node is to blame that the step cannot begin here: it is reported, and drains the node.
+  // No-op for one that is known.
   void refuse(const protocol::StepKey& key, uint32_t uid, const std::string& why);
   [[nodiscard]] bool knows(const protocol::StepKey& key) const;
   // Its daemon took orders, or it is over and not forgotten.
   [[nodiscard]] bool has_begun(const protocol::StepKey& key) const;
   // What is to be done when a step begins that was started here.
-  void when_begun(std::function<void(const protocol::StepKey&)> tell) { when_begun_ = std::move(tell); }
-  // It was here and nothing of it is left, its key file neither: a launch that comes late must not begin it again.
-  [[nodiscard]] bool is_forgotten(const protocol::StepKey& key) const { return forgotten_.contains(key); }
+  void when_begun(std::function<void(const protocol::StepKey&)> tell) {
+    when_begun_ = std::move(tell);
+  }
+  // It was here and nothing of it is left, its key file neither: a launch that comes late must not
+  // begin it again.
+  [[nodiscard]] bool is_forgotten(const protocol::StepKey& key) const {
+    return forgotten_.contains(key);
+  }
 
   // Orders. kInvalidStepId: no such step runs here; kRetry: too many wait for its daemon.
   [[nodiscard]] Status signal(const protocol::SignalStepRequest& request);
   // False when no such step runs here. One that is launched after the order to end it ends at once.
   bool terminate(const protocol::TerminateStepRequest& request);
-  // Only for the user whose step it is; `uid` 0 may attach to all. kInvalidStepId, kAccessDenied, kRetry as signal(), kBadRequest.
+  // Only for the user whose step it is; `uid` 0 may attach to all. kInvalidStepId, kAccessDenied,
+  // kRetry as signal(), kBadRequest.
   [[nodiscard]] Status attach(const protocol::AttachRequest& request, uint32_t uid);
   // Every live step of the job (of any restart).
   [[nodiscard]] std::vector<protocol::StepKey> live_of(JobId job) const;
-  [[nodiscard]] std::vector<protocol::StepKey> live(std::optional<uint32_t> only_of = std::nullopt) const;  // of this user
+  // of this user
+  [[nodiscard]] std::vector<protocol::StepKey> live(
+      std::optional<uint32_t> only_of = std::nullopt) const;
   [[nodiscard]] std::vector<protocol::StepKey> unacknowledged() const;
 
   // Asks the daemons; `done` comes within a second. `only_of`: of this user's steps only.
-  void list_pids(const protocol::ListPidsRequest& request,
-                 std::optional<uint32_t> only_of,
+  void list_pids(const protocol::ListPidsRequest& request, std::optional<uint32_t> only_of,
                  std::function<void(protocol::ListPidsReply)> done);
 
   // Asks the step's daemon what its tasks use; `done` comes within a second. kInvalidStepId when no
@@ -89,9 +100,10 @@ class Steps {
   struct PidQuery;
   struct StatQuery;
   void adopt(const std::vector<protocol::StepKey>& keys);
-  [[nodiscard]] StepPtr enter(const protocol::StepKey& key, pid_t& daemon);  // that of a step that was begun
-  // Finds the step's daemon or its report, for as long as the process `daemon` is that daemon; then the step is lost.
-  // 0: it is looked up, and waited for a moment.
+  // that of a step that was begun
+  [[nodiscard]] StepPtr enter(const protocol::StepKey& key, pid_t& daemon);
+  // Finds the step's daemon or its report, for as long as the process `daemon` is that daemon; then
+  // the step is lost. 0: it is looked up, and waited for a moment.
   void find_daemon(const StepPtr& step, pid_t daemon, const std::string& why);
   void connect(const StepPtr& step, int fd);
   void start_daemon(const StepPtr& step, const std::string& start);
@@ -103,7 +115,8 @@ class Steps {
   void answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats);
   void ask(const StepPtr& step, protocol::FrameType type);  // a question without words
   // False: the daemon takes nothing, and no more is kept for it.
-  [[nodiscard]] bool try_order(const StepPtr& step, protocol::FrameType type, const std::string& body);
+  [[nodiscard]] bool try_order(const StepPtr& step, protocol::FrameType type,
+                               const std::string& body);
   void order(const StepPtr& step, protocol::FrameType type, const std::string& body);
   [[nodiscard]] protocol::StepdStart start_message(const protocol::StepLaunch& launch) const;
   [[nodiscard]] bool is_live(const Step& step) const;
@@ -116,7 +129,8 @@ class Steps {
   OnEnded on_ended_;
   std::function<void(const protocol::StepKey&)> when_begun_;
   std::map<protocol::StepKey, StepPtr> steps_;
-  RecentMap<protocol::StepKey, protocol::TerminateStepRequest> early_;  // for steps that have not come yet
+  // for steps that have not come yet
+  RecentMap<protocol::StepKey, protocol::TerminateStepRequest> early_;
   RecentMap<protocol::StepKey, std::monostate> forgotten_;
   std::vector<std::shared_ptr<PidQuery>> pid_queries_;
   std::vector<std::shared_ptr<StatQuery>> stat_queries_;

@@ -33,7 +33,8 @@ std::optional<std::string_view> value_of(std::string_view block, std::string_vie
   while (!block.empty()) {
     const std::string_view entry = first_word(block);
     block.remove_prefix(std::min(block.size(), entry.size() + 1));
-    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') return entry.substr(name.size() + 1);
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+      return entry.substr(name.size() + 1);
   }
   return std::nullopt;
 }
@@ -43,7 +44,8 @@ std::optional<uint32_t> user_of(std::string_view status) {
   constexpr std::string_view kField = "\nUid:";
   const size_t at = status.find(kField);
   if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view ids = trim(status.substr(at + kField.size(), status.find('\n', at + 1) - at - kField.size()));
+  const std::string_view ids =
+      trim(status.substr(at + kField.size(), status.find('\n', at + 1) - at - kField.size()));
   return to_number<uint32_t>(ids.substr(0, ids.find_first_of("\t ")));
 }
 
@@ -55,7 +57,9 @@ bool is_step_program(std::string_view path) {
   return name == "slurmstepd" || name == "sluicestepd";
 }
 
-std::string of_process(pid_t pid, std::string_view what) { return fmt::format("/proc/{}/{}", pid, what); }
+std::string of_process(pid_t pid, std::string_view what) {
+  return fmt::format("/proc/{}/{}", pid, what);
+}
 
 std::string link_of(const std::string& path) {
   std::error_code gone;
@@ -64,9 +68,10 @@ std::string link_of(const std::string& path) {
 
 // One in a container is another host's.
 bool is_on_this_host(pid_t pid) {
-  return std::ranges::all_of(std::initializer_list<std::string_view>{"ns/pid", "ns/net"}, [&](std::string_view space) {
-    return link_of(of_process(pid, space)) == link_of(fmt::format("/proc/self/{}", space));
-  });
+  return std::ranges::all_of(
+      std::initializer_list<std::string_view>{"ns/pid", "ns/net"}, [&](std::string_view space) {
+        return link_of(of_process(pid, space)) == link_of(fmt::format("/proc/self/{}", space));
+      });
 }
 
 std::string step_of(pid_t pid, const DaemonOwner& owner) {
@@ -74,7 +79,8 @@ std::string step_of(pid_t pid, const DaemonOwner& owner) {
   if (!command_line.starts_with(kTitle) || !is_on_this_host(pid)) return {};
   const std::string environment = read_file(of_process(pid, "environ")).value_or("");
   const std::string status = read_file(of_process(pid, "status")).value_or("");
-  return step_of_daemon({command_line, environment, link_of(of_process(pid, "exe")), status}, owner, ::geteuid());
+  return step_of_daemon({command_line, environment, link_of(of_process(pid, "exe")), status}, owner,
+                        ::geteuid());
 }
 
 // False: it is gone, and its number may be another's.
@@ -84,7 +90,8 @@ bool send(const ProcessMark& process, int signal) {
 
 // What runs below the process; it adopts what its descendants leave behind.
 std::vector<ProcessMark> running_below(uint32_t root) {
-  std::multimap<uint32_t, ProcessMark> children;  // those that ended, too: others may be below them until they are adopted
+  // those that ended, too: others may be below them until they are adopted
+  std::multimap<uint32_t, ProcessMark> children;
   std::set<uint32_t> over;
   for (const pid_t pid : other_processes()) {
     const std::string stat = read_file(of_process(pid, "stat")).value_or("");
@@ -109,16 +116,23 @@ std::vector<ProcessMark> running_below(uint32_t root) {
 
 std::string step_of_daemon(const ProcessTexts& texts, const DaemonOwner& owner, uint32_t uid) {
   const std::string_view title = first_word(texts.command_line);
-  if (!title.starts_with(kTitle) || !title.ends_with(']') || !is_step_program(texts.program)) return {};
-  if (user_of(texts.status) != uid || value_of(texts.environment, "SLURMD_NODENAME") != owner.node_name) return {};
-  const std::string_view folder = first_word(texts.command_line.substr(std::min(texts.command_line.size(), title.size() + 1)));
-  if (!owner.spool_id.empty() && value_of(texts.environment, kSpoolOfDaemon) == owner.spool_id) return {};
+  if (!title.starts_with(kTitle) || !title.ends_with(']') || !is_step_program(texts.program))
+    return {};
+  if (user_of(texts.status) != uid ||
+      value_of(texts.environment, "SLURMD_NODENAME") != owner.node_name)
+    return {};
+  const std::string_view folder =
+      first_word(texts.command_line.substr(std::min(texts.command_line.size(), title.size() + 1)));
+  if (!owner.spool_id.empty() && value_of(texts.environment, kSpoolOfDaemon) == owner.spool_id)
+    return {};
   const auto cluster = value_of(texts.environment, kClusterOfDaemon);
   const bool ours = cluster && !owner.cluster_id.empty()
                         ? *cluster == owner.cluster_id
-                        : folder == owner.spool_dir || value_of(texts.environment, "SLURM_CONF") == owner.config_path;
+                        : folder == owner.spool_dir ||
+                              value_of(texts.environment, "SLURM_CONF") == owner.config_path;
   const std::string_view step = title.substr(kTitle.size(), title.size() - kTitle.size() - 1);
-  return ours && step != "spare" ? std::string(step) : std::string();  // a spare one ends with its agent
+  // a spare one ends with its agent
+  return ours && step != "spare" ? std::string(step) : std::string();
 }
 
 std::vector<StepDaemon> find_step_daemons(const DaemonOwner& owner) {
@@ -131,7 +145,8 @@ std::vector<StepDaemon> find_step_daemons(const DaemonOwner& owner) {
   return found;
 }
 
-// It is stopped first: it would report, or begin more. While it stands still nothing below it is anybody else's.
+// It is stopped first: it would report, or begin more. While it stands still nothing below it is
+// anybody else's.
 size_t end_with_tasks(const ProcessMark& daemon) {
   std::set<uint32_t> ended;
   if (!send(daemon, SIGSTOP)) return 0;
@@ -144,7 +159,8 @@ size_t end_with_tasks(const ProcessMark& daemon) {
     std::this_thread::sleep_for(kRest);
   }
   send(daemon, SIGKILL);
-  for (int round = 0; round < kMostRounds && runs(daemon); ++round) std::this_thread::sleep_for(kRest);
+  for (int round = 0; round < kMostRounds && runs(daemon); ++round)
+    std::this_thread::sleep_for(kRest);
   return ended.size();
 }
 

@@ -1,5 +1,5 @@
-// Step daemons of this node of which its spool folder tells nothing: the folder was lost, or is another one now. What they run would
-// go on beside what the controller orders anew.
+// Step daemons of this node of which its spool folder tells nothing: the folder was lost, or is
+// another one now. What they run would go on beside what the controller orders anew.
 #pragma once
 
 #include <cstddef>
@@ -30,21 +30,23 @@ struct StepDaemon {
 struct ProcessTexts {
   std::string_view command_line;  // of words that end with NUL, as the next one
   std::string_view environment;
-  std::string_view program;       // its path
+  std::string_view program;  // its path
   std::string_view status;
 };
 
-// The name of the step whose daemon this is; empty: it is none of this owner's. Only what no user can make up counts: who started
-// the process (`uid`, the agent's), with which program and environment. Of this owner is who has its node's name, and its cluster's
-// id; where one of them does not know that, its folder or its slurm.conf. Those of this very spool folder are told of there, or
-// will be in a moment: they are not meant.
-[[nodiscard]] std::string step_of_daemon(const ProcessTexts& texts, const DaemonOwner& owner, uint32_t uid);
+// The name of the step whose daemon this is; empty: it is none of this owner's. Only what no user
+// can make up counts: who started the process (`uid`, the agent's), with which program and
+// environment. Of this owner is who has its node's name, and its cluster's id; where one of them
+// does not know that, its folder or its slurm.conf. Those of this very spool folder are told of
+// there, or will be in a moment: they are not meant.
+[[nodiscard]] std::string step_of_daemon(const ProcessTexts& texts, const DaemonOwner& owner,
+                                         uint32_t uid);
 
 // Those that run on this host now.
 [[nodiscard]] std::vector<StepDaemon> find_step_daemons(const DaemonOwner& owner);
 
-// Ends the daemon and all that runs below it, whoever's that is, so that nothing gets away; waits for that a moment. How many
-// processes there were below it.
+// Ends the daemon and all that runs below it, whoever's that is, so that nothing gets away; waits
+// for that a moment. How many processes there were below it.
 size_t end_with_tasks(const ProcessMark& daemon);
 
 }  // namespace sluice::noded

@@ -1,4 +1,5 @@
-// Orders for a step daemon that takes none yet. Users can give many of them, and each waits only so long as it has room.
+// Orders for a step daemon that takes none yet. Users can give many of them, and each waits only so
+// long as it has room.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,9 @@ namespace sluice::noded {
 class WaitingOrders {
  public:
   using Order = std::pair<protocol::FrameType, std::string>;
-  static constexpr size_t kMostAttaches = 16;     // more do not watch one step before it begins
-  static constexpr size_t kMostBytes = 64U << 10;  // of what users may send: signals, and words for the user
+  static constexpr size_t kMostAttaches = 16;  // more do not watch one step before it begins
+  // of what users may send: signals, and words for the user
+  static constexpr size_t kMostBytes = 64U << 10;
 
   // False: there is no room for it. What is the same as the one before it counts once.
   [[nodiscard]] bool add(protocol::FrameType type, std::string_view body) {
@@ -32,7 +34,9 @@ class WaitingOrders {
     bytes_ += cost_of(order);
     orders_.push_back(std::move(order));
   }
-  [[nodiscard]] bool contains(protocol::FrameType type) const { return std::ranges::count(orders_, type, &Order::first) != 0; }
+  [[nodiscard]] bool contains(protocol::FrameType type) const {
+    return std::ranges::count(orders_, type, &Order::first) != 0;
+  }
   // All, in the order in which they came.
   [[nodiscard]] std::vector<Order> take() {
     bytes_ = 0;

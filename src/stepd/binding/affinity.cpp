@@ -11,7 +11,8 @@
 namespace sluice::stepd {
 namespace {
 
-// The real CPUs of this host that this process may use, in the order in which configured ones are numbered.
+// The real CPUs of this host that this process may use, in the order in which configured ones are
+// numbered.
 std::vector<int> own_cpus(const PlanInput& input) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -56,8 +57,9 @@ Bitmap real_cpus(const std::vector<uint32_t>& wanted, const std::vector<int>& re
   return cpus;
 }
 
-// The real CPUs, and whether they are as many as were configured. Where they are not, as with several nodes on one
-// host, CPUs are known by their place in the node and several may have the same real one.
+// The real CPUs, and whether they are as many as were configured. Where they are not, as with
+// several nodes on one host, CPUs are known by their place in the node and several may have the
+// same real one.
 struct HostCpus {
   std::vector<int> real;
   bool as_configured = false;
@@ -79,7 +81,8 @@ std::vector<Bitmap> locality_domains(const PlanInput& input, const HostCpus& hos
     });
   }
   if (!domains.empty()) return domains;
-  const size_t each = size_t{std::max(input.start.cores_per_socket, 1U)} * std::max(input.start.threads_per_core, 1U);
+  const size_t each = size_t{std::max(input.start.cores_per_socket, 1U)} *
+                      std::max(input.start.threads_per_core, 1U);
   for (size_t first = 0; first < input.start.node_cpus; first += each) {
     domains.emplace_back().set_range(first, first + each);
   }
@@ -88,7 +91,8 @@ std::vector<Bitmap> locality_domains(const PlanInput& input, const HostCpus& hos
 
 BindRequest bind_request(const PlanInput& input, const HostCpus& host) {
   BindRequest request;
-  request.shape = {std::max(input.start.threads_per_core, 1U), std::max(input.start.cores_per_socket, 1U)};
+  request.shape = {std::max(input.start.threads_per_core, 1U),
+                   std::max(input.start.cores_per_socket, 1U)};
   request.node_cpus = input.start.node_cpus;
   request.system_cpus = input.start.system_cpus;
   request.cpus = step_cpus(input);
@@ -97,7 +101,8 @@ BindRequest bind_request(const PlanInput& input, const HostCpus& host) {
   const StepSpec& step = *input.launch.step;
   request.bind = step.cpu_bind.view();
   request.autobind = input.start.autobind;
-  request.demand.tasks = static_cast<uint32_t>(input.launch.layout.nodes[input.start.node_index].tasks.size());
+  request.demand.tasks =
+      static_cast<uint32_t>(input.launch.layout.nodes[input.start.node_index].tasks.size());
   request.demand.each = std::max(step.cpus_per_task, 1U);
   request.demand.used_threads = step.threads_per_core;
   request.demand.order = socket_order(step.distribution);
@@ -115,14 +120,16 @@ Result<TaskBinding> binding_of(const PlanInput& input) {
   return bind_tasks(bind_request(input, host_cpus(input)));
 }
 
-std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, const TaskBinding& binding, uint32_t local_task) {
+std::optional<cpu_set_t> cpus_of_task(const PlanInput& input, const TaskBinding& binding,
+                                      uint32_t local_task) {
   const Bitmap* mask = binding.mask_of(local_task);
   const HostCpus host = host_cpus(input);
   if (mask == nullptr || host.real.empty()) return std::nullopt;
   cpu_set_t set;
   CPU_ZERO(&set);
   mask->for_each([&](size_t cpu) {
-    const size_t real = host.as_configured ? cpu : static_cast<size_t>(host.real[cpu % host.real.size()]);
+    const size_t real =
+        host.as_configured ? cpu : static_cast<size_t>(host.real[cpu % host.real.size()]);
     if (real < CPU_SETSIZE) CPU_SET(real, &set);
   });
   return set;
@@ -142,27 +149,31 @@ GroupCpus group_cpus(const PlanInput& input) {
   return cpus;
 }
 
-std::string binding_report(const PlanInput& input, const TaskBinding& binding, uint32_t local_task) {
+std::string binding_report(const PlanInput& input, const TaskBinding& binding,
+                           uint32_t local_task) {
   if (!input.start.affinity || !binding.verbose) return {};
   const Bitmap* mask = binding.mask_of(local_task);
   const StepNode& here = input.launch.layout.nodes[input.start.node_index];
   Bitmap all;  // of an unbound task
   for (const int cpu : own_cpus(input)) all.set(static_cast<size_t>(cpu));
-  return fmt::format("cpu-bind={} - {}, task {:2} {:2} [{{}}]: mask {}{}\n", binding.report, input.start.node_name,
-                     here.tasks[local_task], local_task, hex_mask(mask == nullptr ? all : *mask, 0, false),
+  return fmt::format("cpu-bind={} - {}, task {:2} {:2} [{{}}]: mask {}{}\n", binding.report,
+                     input.start.node_name, here.tasks[local_task], local_task,
+                     hex_mask(mask == nullptr ? all : *mask, 0, false),
                      mask == nullptr ? "" : " set");
 }
 
 void set_binding_variables(const PlanInput& input, const TaskBinding& bound, Environment& out) {
   std::optional<TaskBinding> binding;
   if (input.start.affinity) binding = bound;
-  else if (input.launch.step != nullptr) binding = asked_binding(input.launch.step->cpu_bind.view());
+  else if (input.launch.step != nullptr)
+    binding = asked_binding(input.launch.step->cpu_bind.view());
   if (!binding) return;
   const std::string_view verbosity = binding->verbose ? "verbose" : "quiet";
   out.set("SLURM_CPU_BIND_VERBOSE", verbosity);
   out.set("SLURM_CPU_BIND_TYPE", binding->type);
   out.set("SLURM_CPU_BIND_LIST", binding->list);
-  out.set("SLURM_CPU_BIND", fmt::format("{}{}{}{}", verbosity, binding->type.empty() ? "" : ",", binding->type, binding->list));
+  out.set("SLURM_CPU_BIND", fmt::format("{}{}{}{}", verbosity, binding->type.empty() ? "" : ",",
+                                        binding->type, binding->list));
 }
 
 }  // namespace sluice::stepd

@@ -14,7 +14,9 @@ std::vector<std::string> list_items(std::string_view list) {
   for (const std::string& piece : split_list(list)) {
     const size_t star = piece.find('*');
     const uint32_t times =
-        star == std::string::npos ? 1 : to_number<uint32_t>(std::string_view(piece).substr(star + 1)).value_or(1);
+        star == std::string::npos
+            ? 1
+            : to_number<uint32_t>(std::string_view(piece).substr(star + 1)).value_or(1);
     if (items.size() >= kMostItems) break;
     items.insert(items.end(), std::min(times, kMostRepetitions), piece.substr(0, star));
   }

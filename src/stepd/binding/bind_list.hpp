@@ -8,7 +8,8 @@
 
 namespace sluice::stepd {
 
-inline constexpr size_t kMostItems = 1U << 16;  // more than tasks of a node; the rest of a list is not read
+// more than tasks of a node; the rest of a list is not read
+inline constexpr size_t kMostItems = 1U << 16;
 
 // The items of a list; "0*4" stands for four.
 [[nodiscard]] std::vector<std::string> list_items(std::string_view list);

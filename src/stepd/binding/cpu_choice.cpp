@@ -61,8 +61,7 @@ class Pool {
 
 // Deals `each` of the items to every task, and all of them again when none is left.
 std::vector<std::vector<uint32_t>> deal(const std::vector<uint32_t>& items,
-                                        uint32_t items_per_socket,
-                                        const CpuDemand& demand,
+                                        uint32_t items_per_socket, const CpuDemand& demand,
                                         size_t each) {
   std::vector<std::vector<uint32_t>> out(demand.tasks);
   each = std::min(each, items.size());
@@ -88,29 +87,28 @@ std::vector<uint32_t> cores_of(const std::vector<uint32_t>& cpus, const CpuShape
 }
 
 // Those of the CPUs that are in one of these cores.
-std::vector<uint32_t> cpus_of(const std::vector<uint32_t>& cores,
-                              const std::vector<uint32_t>& cpus,
+std::vector<uint32_t> cpus_of(const std::vector<uint32_t>& cores, const std::vector<uint32_t>& cpus,
                               const CpuShape& shape) {
   const std::set<uint32_t> wanted(cores.begin(), cores.end());
   std::vector<uint32_t> out;
-  std::ranges::copy_if(cpus, std::back_inserter(out), [&](uint32_t cpu) { return wanted.contains(shape.core_of(cpu)); });
+  std::ranges::copy_if(cpus, std::back_inserter(out),
+                       [&](uint32_t cpu) { return wanted.contains(shape.core_of(cpu)); });
   return out;
 }
 
 // Those of the CPUs that share a socket with one of these.
-std::vector<uint32_t> cpus_near(const std::vector<uint32_t>& own,
-                                const std::vector<uint32_t>& cpus,
+std::vector<uint32_t> cpus_near(const std::vector<uint32_t>& own, const std::vector<uint32_t>& cpus,
                                 const CpuShape& shape) {
   std::set<uint32_t> sockets;
   for (const uint32_t cpu : own) sockets.insert(shape.socket_of(cpu));
   std::vector<uint32_t> out;
-  std::ranges::copy_if(cpus, std::back_inserter(out), [&](uint32_t cpu) { return sockets.contains(shape.socket_of(cpu)); });
+  std::ranges::copy_if(cpus, std::back_inserter(out),
+                       [&](uint32_t cpu) { return sockets.contains(shape.socket_of(cpu)); });
   return out;
 }
 
 // The CPUs without the threads of each core that tasks do not use.
-std::vector<uint32_t> used_cpus(const std::vector<uint32_t>& cpus,
-                                const CpuShape& shape,
+std::vector<uint32_t> used_cpus(const std::vector<uint32_t>& cpus, const CpuShape& shape,
                                 const CpuDemand& demand) {
   if (demand.used_threads == 0) return cpus;
   std::vector<uint32_t> used;
@@ -123,13 +121,14 @@ std::vector<uint32_t> used_cpus(const std::vector<uint32_t>& cpus,
 }  // namespace
 
 std::vector<std::vector<uint32_t>> deal_cpus(const std::vector<uint32_t>& cpus,
-                                             const CpuShape& shape,
-                                             const CpuDemand& demand) {
+                                             const CpuShape& shape, const CpuDemand& demand) {
   if (demand.tasks == 0 || cpus.empty()) return {};
   if (demand.unit == BindUnit::kCore) {
-    const uint32_t threads = demand.used_threads == 0 ? shape.threads_per_core
-                                                      : std::min(demand.used_threads, shape.threads_per_core);
-    auto out = deal(cores_of(cpus, shape), shape.cores_per_socket, demand, (demand.each + threads - 1) / threads);
+    const uint32_t threads = demand.used_threads == 0
+                                 ? shape.threads_per_core
+                                 : std::min(demand.used_threads, shape.threads_per_core);
+    auto out = deal(cores_of(cpus, shape), shape.cores_per_socket, demand,
+                    (demand.each + threads - 1) / threads);
     for (auto& own : out) own = cpus_of(own, cpus, shape);
     return out;
   }

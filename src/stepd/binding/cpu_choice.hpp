@@ -1,4 +1,5 @@
-// How the CPUs of a step on a node are dealt to its tasks there. Pure; CPUs are numbered core by core.
+// How the CPUs of a step on a node are dealt to its tasks there. Pure; CPUs are numbered core by
+// core.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +27,13 @@ struct CpuDemand {
   BindUnit unit = BindUnit::kThread;
 };
 
-// The CPUs of each task. Cores and sockets serve again when there are more tasks than they hold; with
-// threads nothing, when they are too few for every task to have its own.
+// The CPUs of each task. Cores and sockets serve again when there are more tasks than they hold;
+// with threads nothing, when they are too few for every task to have its own.
 [[nodiscard]] std::vector<std::vector<uint32_t>> deal_cpus(const std::vector<uint32_t>& cpus,
                                                            const CpuShape& shape,
                                                            const CpuDemand& demand);
 // Without --cpu-bind tasks are bound to what there are as many of as they need.
-[[nodiscard]] bool find_unit(const std::vector<uint32_t>& cpus,
-                             const CpuShape& shape,
+[[nodiscard]] bool find_unit(const std::vector<uint32_t>& cpus, const CpuShape& shape,
                              CpuDemand& demand);
 [[nodiscard]] SocketOrder socket_order(std::string_view distribution);
 

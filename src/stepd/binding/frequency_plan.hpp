@@ -1,4 +1,5 @@
-// What is to be set on a CPU for --cpu-freq, and on a GPU for --gpu-freq, with what its host offers. Pure.
+// What is to be set on a CPU for --cpu-freq, and on a GPU for --gpu-freq, with what its host
+// offers. Pure.
 #pragma once
 
 #include <string>

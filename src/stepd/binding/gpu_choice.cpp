@@ -53,9 +53,10 @@ GpuBinding listed(const std::vector<StepGpu>& gpus, std::string_view bind, uint3
   }
   if (binding.units.any()) return binding;
   binding.units.set(gpus.front().unit);
-  binding.complaint = fmt::format("Bind request gpu:{} does not specify any devices within the allocation for task {}. "
-                                  "Binding to the first device in the allocation instead.",
-                                  bind, local_task);
+  binding.complaint = fmt::format(
+      "Bind request gpu:{} does not specify any devices within the allocation for task {}. "
+      "Binding to the first device in the allocation instead.",
+      bind, local_task);
   return binding;
 }
 
@@ -78,12 +79,13 @@ bool wants_gpu_report(std::string_view bind) {
 
 std::string gpu_report(const std::vector<StepGpu>& gpus, const Bitmap& bound) {
   const Bitmap all = all_units(gpus);
-  return fmt::format("gpu-bind: usable_gres={}; bit_alloc={}; local_inx=0; global_list={}; local_list={}\n",
-                     hex_mask(bound, 0, true), hex_mask(all, 0, true), number_list(bound), number_list(bound));
+  return fmt::format(
+      "gpu-bind: usable_gres={}; bit_alloc={}; local_inx=0; global_list={}; local_list={}\n",
+      hex_mask(bound, 0, true), hex_mask(all, 0, true), number_list(bound), number_list(bound));
 }
 
-GpuBinding gpus_of_task(const std::vector<StepGpu>& gpus, std::string_view bind, uint32_t local_task,
-                        const Bitmap& cores) {
+GpuBinding gpus_of_task(const std::vector<StepGpu>& gpus, std::string_view bind,
+                        uint32_t local_task, const Bitmap& cores) {
   for (const std::string_view prefix : {"verbose,", "v,", "quiet,", "q,"}) {
     if (starts_with_i(bind, prefix)) bind.remove_prefix(prefix.size());
   }

@@ -38,17 +38,22 @@ void set_gpu_variables(const PlanInput& input, uint32_t local_task, TaskSetup& s
   const bool batch = input.launch.step == nullptr;
   if (of_job.empty() && here.gres.empty()) return;
   set_gres_counts(here.gres, setup.env);
-  if (const Bitmap units = gpu_units(of_job); units.any()) setup.env.set("SLURM_JOB_GPUS", number_list(units));
+  if (const Bitmap units = gpu_units(of_job); units.any())
+    setup.env.set("SLURM_JOB_GPUS", number_list(units));
   else setup.env.unset("SLURM_JOB_GPUS");
   Bitmap units = gpu_units(here.gres);
   if (!batch) {
     const std::vector<StepGpu> gpus = gpus_of_step(input, units);
     if (gpus.size() == units.count() && !gpus.empty()) {
       const std::string_view bind = gpu_part(input.launch.step->tres_bind);
-      GpuBinding binding = gpus_of_task(gpus, bind, local_task, cores_of_task(input, here, local_task));
+      GpuBinding binding =
+          gpus_of_task(gpus, bind, local_task, cores_of_task(input, here, local_task));
       units = std::move(binding.units);
-      if (wants_gpu_report(bind) && input.launch.layout.num_tasks > 1) setup.gpu_report = gpu_report(gpus, units);
-      if (!binding.complaint.empty()) setup.gpu_complaint = fmt::format("slurmstepd-{}: error: {}\n", here.name, binding.complaint);
+      if (wants_gpu_report(bind) && input.launch.layout.num_tasks > 1)
+        setup.gpu_report = gpu_report(gpus, units);
+      if (!binding.complaint.empty())
+        setup.gpu_complaint =
+            fmt::format("slurmstepd-{}: error: {}\n", here.name, binding.complaint);
     }
     if (units.any()) setup.env.set("SLURM_STEP_GPUS", number_list(units));
     else setup.env.unset("SLURM_STEP_GPUS");

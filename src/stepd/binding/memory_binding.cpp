@@ -22,7 +22,8 @@ Bitmap nodes_of_cpus(const std::optional<cpu_set_t>& cpus, const Bitmap& host) {
   host.for_each([&](size_t node) {
     const Bitmap own = cpus_of_numa_node(node);
     bool touches = false;
-    own.for_each([&](size_t cpu) { touches = touches || (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &*cpus)); });
+    own.for_each(
+        [&](size_t cpu) { touches = touches || (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &*cpus)); });
     if (touches) near.set(node);
   });
   return near.none() ? host : near;
@@ -31,18 +32,16 @@ Bitmap nodes_of_cpus(const std::optional<cpu_set_t>& cpus, const Bitmap& host) {
 Bitmap wanted_nodes(const MemoryBind& bind, uint32_t local, const Bitmap& near) {
   Bitmap nodes;
   switch (bind.kind) {
-    case MemoryBindKind::kRank:
-      nodes.set(local);
-      break;
+    case MemoryBindKind::kRank: nodes.set(local); break;
     case MemoryBindKind::kMap:
-      nodes.set(std::min(to_number<uint32_t>(list_item(join(bind.list, ","), local)).value_or(0), kLastNode));
+      nodes.set(std::min(to_number<uint32_t>(list_item(join(bind.list, ","), local)).value_or(0),
+                         kLastNode));
       break;
     case MemoryBindKind::kMask:
-      for (const uint32_t node : bits_of_mask(list_item(join(bind.list, ","), local))) nodes.set(node);
+      for (const uint32_t node : bits_of_mask(list_item(join(bind.list, ","), local)))
+        nodes.set(node);
       break;
-    default:
-      nodes = near;
-      break;
+    default: nodes = near; break;
   }
   return nodes;
 }
@@ -89,14 +88,18 @@ void plan_memory(const PlanInput& input, uint32_t local_task, TaskSetup& setup) 
                     missing.value_or(0), local_task, type.substr(0, type.find(':')));
   } else if (binds) {
     setup.memory_nodes = mask_of(nodes);
-    setup.memory_policy = !bind->prefer ? MPOL_BIND : nodes.count() == 1 ? MPOL_PREFERRED : MPOL_PREFERRED_MANY;
+    setup.memory_policy = !bind->prefer        ? MPOL_BIND
+                          : nodes.count() == 1 ? MPOL_PREFERRED
+                                               : MPOL_PREFERRED_MANY;
   }
   if (!bind->verbose) return;
   const auto& here = input.launch.layout.nodes[input.start.node_index];
-  const uint64_t shown = setup.memory_complaint.empty() && binds ? setup.memory_nodes : mask_of(host);
-  setup.memory_report = fmt::format("mem-bind{}{} - {}, task {:2} {:2} [{{}}]: mask 0x{:X}{}\n",
-                                    bind->prefer ? " PREFER " : "=", report_name(bind->kind), input.start.node_name,
-                                    here.tasks[local_task], local_task, shown, binds ? " set" : "");
+  const uint64_t shown =
+      setup.memory_complaint.empty() && binds ? setup.memory_nodes : mask_of(host);
+  setup.memory_report =
+      fmt::format("mem-bind{}{} - {}, task {:2} {:2} [{{}}]: mask 0x{:X}{}\n",
+                  bind->prefer ? " PREFER " : "=", report_name(bind->kind), input.start.node_name,
+                  here.tasks[local_task], local_task, shown, binds ? " set" : "");
 }
 
 void set_memory_variables(const PlanInput& input, Environment& out) {

@@ -1,4 +1,5 @@
-// JobAcctGatherParams=OverMemoryKill: how much memory a step may use on its node, by what the samples show.
+// JobAcctGatherParams=OverMemoryKill: how much memory a step may use on its node, by what the
+// samples show.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ struct MemoryUse {
 };
 
 // What it may have: its own limit, else the job's. 0: as much as it likes.
-[[nodiscard]] MemoryUse memory_bounds(const protocol::StepdStart& start, const protocol::StepLaunch& launch);
+[[nodiscard]] MemoryUse memory_bounds(const protocol::StepdStart& start,
+                                      const protocol::StepLaunch& launch);
 
 // "exceeded memory limit (USED > LIMIT)", in bytes, or empty when it did not.
 [[nodiscard]] std::string memory_excess(const MemoryUse& used, const MemoryUse& bounds);

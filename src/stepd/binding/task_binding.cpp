@@ -13,7 +13,18 @@ namespace sluice::stepd {
 namespace {
 
 enum class BindKind : uint8_t {
-  kNotSaid, kNone, kThreads, kCores, kSockets, kDomains, kRank, kRankDomain, kMapCpu, kMaskCpu, kMapDomain, kMaskDomain
+  kNotSaid,
+  kNone,
+  kThreads,
+  kCores,
+  kSockets,
+  kDomains,
+  kRank,
+  kRankDomain,
+  kMapCpu,
+  kMaskCpu,
+  kMapDomain,
+  kMaskDomain
 };
 
 // A word of --cpu-bind and what Slurm calls it.
@@ -23,13 +34,20 @@ struct KindRow {
   std::string_view report;  // of --cpu-bind=verbose
 };
 constexpr std::array kKinds{
-    KindRow{"none", BindKind::kNone, "NONE"},         KindRow{"no", BindKind::kNone, "NONE"},
-    KindRow{"threads", BindKind::kThreads, "MASK"},   KindRow{"thread", BindKind::kThreads, "MASK"},
-    KindRow{"cores", BindKind::kCores, "MASK"},       KindRow{"core", BindKind::kCores, "MASK"},
-    KindRow{"sockets", BindKind::kSockets, "MASK"},   KindRow{"socket", BindKind::kSockets, "MASK"},
-    KindRow{"ldoms", BindKind::kDomains, "MASK"},     KindRow{"ldom", BindKind::kDomains, "MASK"},
-    KindRow{"rank", BindKind::kRank, "RANK"},         KindRow{"rank_ldom", BindKind::kRankDomain, "LDRANK"},
-    KindRow{"map_cpu:", BindKind::kMapCpu, "MAP "},   KindRow{"mask_cpu:", BindKind::kMaskCpu, "MASK"},
+    KindRow{"none", BindKind::kNone, "NONE"},
+    KindRow{"no", BindKind::kNone, "NONE"},
+    KindRow{"threads", BindKind::kThreads, "MASK"},
+    KindRow{"thread", BindKind::kThreads, "MASK"},
+    KindRow{"cores", BindKind::kCores, "MASK"},
+    KindRow{"core", BindKind::kCores, "MASK"},
+    KindRow{"sockets", BindKind::kSockets, "MASK"},
+    KindRow{"socket", BindKind::kSockets, "MASK"},
+    KindRow{"ldoms", BindKind::kDomains, "MASK"},
+    KindRow{"ldom", BindKind::kDomains, "MASK"},
+    KindRow{"rank", BindKind::kRank, "RANK"},
+    KindRow{"rank_ldom", BindKind::kRankDomain, "LDRANK"},
+    KindRow{"map_cpu:", BindKind::kMapCpu, "MAP "},
+    KindRow{"mask_cpu:", BindKind::kMaskCpu, "MASK"},
     KindRow{"map_ldom:", BindKind::kMapDomain, "LDMAP "},
     KindRow{"mask_ldom:", BindKind::kMaskDomain, "LDMASK"},
 };
@@ -67,7 +85,8 @@ Words read_words(std::string_view bind) {
 
 constexpr uint32_t kMostCpus = 1U << 16;  // the bits of a number beyond it would only cost memory
 
-// The bits that an item of a list stands for; a map's is one number, of `count` that are counted round (0: of CPUs).
+// The bits that an item of a list stands for; a map's is one number, of `count` that are counted
+// round (0: of CPUs).
 Bitmap bits_of_item(const std::string& item, bool is_mask, size_t count) {
   Bitmap bits;
   if (is_mask) {
@@ -94,7 +113,8 @@ class Binder {
       case BindKind::kRankDomain:
       case BindKind::kMapDomain:
       case BindKind::kMaskDomain:
-        if (!has_whole_node()) return refuse(fmt::format("Entire node must be allocated for {}", name()));
+        if (!has_whole_node())
+          return refuse(fmt::format("Entire node must be allocated for {}", name()));
         [[fallthrough]];
       case BindKind::kMapCpu:
       case BindKind::kMaskCpu: return bind_as_listed();
@@ -107,7 +127,9 @@ class Binder {
   uint32_t number_of(uint32_t cpu) const {
     return cpu < request_.numbers.size() ? request_.numbers[cpu] : cpu;
   }
-  bool has_whole_node() const { return request_.cpus.size() + request_.system_cpus >= request_.node_cpus; }
+  bool has_whole_node() const {
+    return request_.cpus.size() + request_.system_cpus >= request_.node_cpus;
+  }
   std::string_view name() const {
     const std::string_view word = words_.row->word;
     return word.substr(0, word.find(':'));
@@ -118,7 +140,8 @@ class Binder {
     return failure(fmt::format("{}\nUnable to satisfy cpu bind request", why));
   }
 
-  // "none": a task may run wherever the step may, which is said where others have CPUs of the node too.
+  // "none": a task may run wherever the step may, which is said where others have CPUs of the node
+  // too.
   void bind_all() {
     if (request_.cpus.empty() || has_whole_node()) return;
     set_masks({step_});
@@ -138,7 +161,8 @@ class Binder {
   Bitmap cpus_of_domains(const Bitmap& domains) const {
     Bitmap cpus;
     if (request_.domains.empty()) return step_;
-    domains.for_each([&](size_t domain) { cpus |= request_.domains[domain % request_.domains.size()]; });
+    domains.for_each(
+        [&](size_t domain) { cpus |= request_.domains[domain % request_.domains.size()]; });
     return cpus;
   }
 
@@ -146,23 +170,28 @@ class Binder {
     const BindKind kind = words_.kind();
     const bool is_mask = kind == BindKind::kMaskCpu || kind == BindKind::kMaskDomain;
     const bool by_rank = kind == BindKind::kRank || kind == BindKind::kRankDomain;
-    const bool by_domain = kind == BindKind::kRankDomain || kind == BindKind::kMapDomain || kind == BindKind::kMaskDomain;
+    const bool by_domain = kind == BindKind::kRankDomain || kind == BindKind::kMapDomain ||
+                           kind == BindKind::kMaskDomain;
     std::vector<size_t> all;  // CPUs of the node, the lowest number first
     step_.for_each([&](size_t cpu) { all.push_back(cpu); });
     for (uint32_t local = 0; local < request_.demand.tasks; ++local) {
       Bitmap bits;
       if (by_rank) bits.set(by_domain || all.empty() ? local : all[local % all.size()]);
-      else if (!words_.list.empty()) bits = bits_of_item(words_.list[local % words_.list.size()], is_mask, by_domain ? request_.domains.size() : 0);
+      else if (!words_.list.empty())
+        bits = bits_of_item(words_.list[local % words_.list.size()], is_mask,
+                            by_domain ? request_.domains.size() : 0);
       Bitmap mask = by_domain ? cpus_of_domains(bits) : bits;
       if (!by_domain && (mask.none() || !step_.contains(mask))) {
-        return refuse(fmt::format("CPU binding outside of job step allocation, allocated CPUs are: {}.",
-                                  hex_mask(step_, digits(), true)));
+        return refuse(
+            fmt::format("CPU binding outside of job step allocation, allocated CPUs are: {}.",
+                        hex_mask(step_, digits(), true)));
       }
       out_.masks.push_back(std::move(mask));
     }
     out_.type = words_.row->word;
     for (std::string& item : words_.list) {
-      if (is_mask && item.starts_with("0x")) item.erase(0, std::min(item.find_first_not_of('0', 2), item.size() - 1));
+      if (is_mask && item.starts_with("0x"))
+        item.erase(0, std::min(item.find_first_not_of('0', 2), item.size() - 1));
     }
     out_.list = join(words_.list, ",");
     return std::move(out_);
@@ -245,7 +274,8 @@ std::optional<TaskBinding> asked_binding(std::string_view bind) {
   TaskBinding asked;
   asked.verbose = words.verbose;
   asked.list = join(words.list, ",");
-  const auto* known = std::ranges::find(kKinds, words.kind(), &KindRow::kind);  // of several spellings the usual one
+  // of several spellings the usual one
+  const auto* known = std::ranges::find(kKinds, words.kind(), &KindRow::kind);
   asked.type = words.row == nullptr ? std::string_view() : known->word;
   return asked;
 }
@@ -256,7 +286,8 @@ std::string hex_mask(const Bitmap& cpus, size_t digits, bool upper_case) {
   cpus.for_each([&](size_t cpu) {
     if (text.size() <= cpu / 4) text.resize(cpu / 4 + 1, '0');
     char& digit = text[cpu / 4];
-    const auto value = static_cast<size_t>(digit <= '9' ? digit - '0' : digit - (upper_case ? 'A' : 'a') + 10);
+    const auto value =
+        static_cast<size_t>(digit <= '9' ? digit - '0' : digit - (upper_case ? 'A' : 'a') + 10);
     digit = names[value | size_t{1} << cpu % 4];
   });
   if (text.empty()) text = "0";

@@ -69,8 +69,8 @@ class OpenFile {
   }
 
  private:
-  // What is there gives way, never what it points to. In a folder where nothing can be removed, a file
-  // of the user's own is written over.
+  // What is there gives way, never what it points to. In a folder where nothing can be removed, a
+  // file of the user's own is written over.
   static int replace(const std::string& path) {
     if (::unlink(path.c_str()) == 0 || errno == ENOENT) {
       return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -78,7 +78,8 @@ class OpenFile {
     const int why = errno;
     const int fd = ::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat about {};
-    const bool own = fd >= 0 && ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid();
+    const bool own = fd >= 0 && ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+                     about.st_uid == ::geteuid();
     if (own && ::ftruncate(fd, 0) == 0) return fd;
     if (fd >= 0) ::close(fd);
     errno = why;
@@ -116,7 +117,8 @@ class Writer {
     node_ = start.node_name;
     const auto user = identity_of(NamedUser{start.uid, start.gid, start.groups, start.user_name});
     if (!user) return {EPERM, user.error().text};
-    if (const int error = enter_mount_namespace(start.mount_namespace); error != 0) return {error, {}};
+    if (const int error = enter_mount_namespace(start.mount_namespace); error != 0)
+      return {error, {}};
     if (!become(*user)) return {errno, {}};
     umask_ = ::umask(0);
     ready_ = true;
@@ -125,7 +127,8 @@ class Writer {
 
   BlockReply take(const BroadcastBlock& block) {
     if (!ready_) return {EPERM, {}};
-    const std::string path = (block.per_node ? node_file_name(block.path, node_) : block.path) + block.suffix;
+    const std::string path =
+        (block.per_node ? node_file_name(block.path, node_) : block.path) + block.suffix;
     if (path.empty() || path[0] != '/') return {EINVAL, {}};
     if (block.action == BlockAction::kFolder) return {make_folder(path), {}};
     if (block.action == BlockAction::kRemove) return {remove_file(path), {}};
@@ -176,7 +179,9 @@ int write_files(int agent) {
         continue;
       }
       const auto block = wire::decode<BroadcastBlock>((*frame)->body);
-      const BlockReply reply = started.error != 0 ? started : block ? writer.take(*block) : BlockReply{EBADMSG, {}};
+      const BlockReply reply = started.error != 0 ? started
+                               : block            ? writer.take(*block)
+                                                  : BlockReply{EBADMSG, {}};
       if (!answer(agent, reply)) return 1;
     }
   }

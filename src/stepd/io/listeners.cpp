@@ -21,8 +21,8 @@ constexpr std::chrono::seconds kOwnersProofTime = std::chrono::minutes(5);
 constexpr std::chrono::seconds kWatchersProofTime(10);
 constexpr auto kWatcherTime = std::chrono::seconds(5);  // to take the rest, once the step is over
 
-// Numbers only, as srun sends them. To look up a name would keep orders waiting for as long as whoever answers for that
-// name likes, and it is the user who gives it.
+// Numbers only, as srun sends them. To look up a name would keep orders waiting for as long as
+// whoever answers for that name likes, and it is the user who gives it.
 bool parse_endpoint(const IoEndpoint& endpoint, tcp::endpoint& out) {
   boost::system::error_code error;
   const auto address = boost::asio::ip::make_address(endpoint.host, error);
@@ -52,8 +52,10 @@ void Listeners::connect(const IoEndpoint& endpoint, bool with_stdin, bool owner)
 
 // Each costs a connection and what waits for it, of a process that is not the user's.
 bool Listeners::takes_a_watcher() const {
-  const auto watchers = std::ranges::count_if(listeners_, [](const ListenerPtr& one) { return !one->owner; });
-  const auto unproved = std::ranges::count_if(listeners_, [](const ListenerPtr& one) { return !one->owner && !one->accepted; });
+  const auto watchers =
+      std::ranges::count_if(listeners_, [](const ListenerPtr& one) { return !one->owner; });
+  const auto unproved = std::ranges::count_if(
+      listeners_, [](const ListenerPtr& one) { return !one->owner && !one->accepted; });
   return watchers < kMostWatchers && unproved < kMostUnproved;
 }
 
@@ -70,7 +72,8 @@ void Listeners::try_to_connect(const ListenerPtr& listener) {
   listener->connecting = std::make_shared<tcp::socket>(io_);
   tcp::endpoint address;
   if (!parse_endpoint(listener->endpoint, address)) return drop(listener);
-  if (listener->endpoint.key.empty()) return drop(listener);  // who has none proves nothing, and there is nothing to encrypt by
+  // who has none proves nothing, and there is nothing to encrypt by
+  if (listener->endpoint.key.empty()) return drop(listener);
   listener->connecting->async_connect(address,
                                       [this, listener](const boost::system::error_code& error) {
                                         if (error) return drop(listener);
@@ -84,11 +87,12 @@ void Listeners::connected(const ListenerPtr& listener) {
   listener->connecting->set_option(boost::asio::socket_base::keep_alive(true), ignored);
   listener->link = FrameConnection::make(std::move(*listener->connecting), kMaxUnprovedFrame);
   if (encrypted_) listener->link->secure(SecureStream::Side::kConnected, listener->endpoint.key);
-  listener->link->start({[this, listener](const Frame& frame) { handle(listener, frame); },
-                         [this, listener] { listener->accepted ? drop(listener) : closed_early(listener); },
-                         [this] {
-                           if (!congested() && handlers_.on_room) handlers_.on_room();
-                         }});
+  listener->link->start(
+      {[this, listener](const Frame& frame) { handle(listener, frame); },
+       [this, listener] { listener->accepted ? drop(listener) : closed_early(listener); },
+       [this] {
+         if (!congested() && handlers_.on_room) handlers_.on_room();
+       }});
   protocol::StepHello hello = hello_;
   hello.nonce = make_io_nonce();
   listener->hello = wire::encode(hello);
@@ -100,7 +104,9 @@ void Listeners::closed_early(const ListenerPtr& listener) {
   if (!listener->owner || listener->tries >= kMostTries || on_done_) {
     const std::string& problem = listener->link->handshake_problem();
     if (!problem.empty() && handlers_.on_stranger) {
-      handlers_.on_stranger(listener->endpoint.host + ":" + std::to_string(listener->endpoint.port) + ", where srun listens: " + problem);
+      handlers_.on_stranger(listener->endpoint.host + ":" +
+                            std::to_string(listener->endpoint.port) +
+                            ", where srun listens: " + problem);
     }
     return drop(listener);
   }
@@ -112,15 +118,18 @@ void Listeners::closed_early(const ListenerPtr& listener) {
   });
 }
 
-// Nothing of the step is told to who cannot prove that he has its key: it may be another one at a dead srun's port.
+// Nothing of the step is told to who cannot prove that he has its key: it may be another one at a
+// dead srun's port.
 void Listeners::challenged(const ListenerPtr& listener, const Frame& frame) {
   const auto challenge = wire::decode<protocol::IoChallenge>(frame.body);
   const std::string& key = listener->endpoint.key;
-  const bool proved = frame.type == protocol::FrameType::kChallenge && challenge &&
-                      is_io_proof(challenge->proof, IoSide::kSrun, key, listener->hello, challenge->nonce);
+  const bool proved =
+      frame.type == protocol::FrameType::kChallenge && challenge &&
+      is_io_proof(challenge->proof, IoSide::kSrun, key, listener->hello, challenge->nonce);
   if (!proved) {
     if (handlers_.on_stranger) {
-      handlers_.on_stranger("who listens at " + listener->endpoint.host + ":" + std::to_string(listener->endpoint.port) +
+      handlers_.on_stranger("who listens at " + listener->endpoint.host + ":" +
+                            std::to_string(listener->endpoint.port) +
                             " does not know the step's key, and is told nothing");
     }
     return drop(listener);
@@ -138,7 +147,8 @@ void Listeners::challenged(const ListenerPtr& listener, const Frame& frame) {
 void Listeners::handle(const ListenerPtr& listener, const Frame& frame) {
   if (!listener->accepted) return challenged(listener, frame);
   if (frame.type == protocol::FrameType::kStdin && !listener->with_stdin) return;
-  const bool for_owner = frame.type == protocol::FrameType::kMpiPassed || frame.type == protocol::FrameType::kX11ToNode ||
+  const bool for_owner = frame.type == protocol::FrameType::kMpiPassed ||
+                         frame.type == protocol::FrameType::kX11ToNode ||
                          frame.type == protocol::FrameType::kBegin;
   if (for_owner && !listener->owner) return;
   if (handlers_.on_frame) handlers_.on_frame(frame);

@@ -20,11 +20,14 @@ namespace sluice::stepd {
 class Listeners {
  public:
   struct Handlers {
-    std::function<void(const Frame&)> on_frame;  // kStdin, kWindowSize, kSignalTasks, kMpiPassed, kX11ToNode, kBegin
+    // kStdin, kWindowSize, kSignalTasks, kMpiPassed, kX11ToNode, kBegin
+    std::function<void(const Frame&)> on_frame;
     std::function<void()> on_settled;  // the step's own srun has accepted us, or is out of reach
-    std::function<void(bool ended)> on_lost;  // it was there and went away; `ended`: not by a fault of the network
-    std::function<void()> on_room;     // congested() ended
-    std::function<void(const std::string& text)> on_stranger{};  // who listens there does not know the step's key
+    // it was there and went away; `ended`: not by a fault of the network
+    std::function<void(bool ended)> on_lost;
+    std::function<void()> on_room;  // congested() ended
+    // who listens there does not know the step's key
+    std::function<void(const std::string& text)> on_stranger{};
   };
   Listeners(boost::asio::io_context& io, protocol::StepHello hello, Handlers handlers)
       : io_(io), hello_(std::move(hello)), handlers_(std::move(handlers)) {}
@@ -34,8 +37,9 @@ class Listeners {
 
   // Connections that are made from now on are (TLSType).
   void encrypt(bool encrypted) { encrypted_ = encrypted; }
-  // Starts a connection; what is sent meanwhile follows once it has shown that it knows the step's key (step/io_proof.hpp).
-  // `owner` is the srun that made the step. Of watchers there are so many and no more: others are not heard.
+  // Starts a connection; what is sent meanwhile follows once it has shown that it knows the step's
+  // key (step/io_proof.hpp). `owner` is the srun that made the step. Of watchers there are so many
+  // and no more: others are not heard.
   void connect(const IoEndpoint& endpoint, bool with_stdin, bool owner);
   // To everyone who listens; lost when nobody does.
   void send(protocol::FrameType type, uint32_t task, std::string_view body);
@@ -47,8 +51,8 @@ class Listeners {
   // Input from listeners stops and goes on (their other frames wait too).
   void pause_input();
   void resume_input();
-  // Closes every connection once all is sent, then calls `on_done`. The owner has as long as it takes, watchers without
-  // one a few seconds.
+  // Closes every connection once all is sent, then calls `on_done`. The owner has as long as it
+  // takes, watchers without one a few seconds.
   void finish(std::function<void()> on_done);
 
  private:
@@ -58,8 +62,8 @@ class Listeners {
     bool owner = false;
     bool accepted = false;  // it knows the key
     uint32_t tries = 0;
-    std::string hello;    // as it was sent
-    std::string backlog;  // encoded frames sent before it was accepted
+    std::string hello;                                 // as it was sent
+    std::string backlog;                               // encoded frames sent before it was accepted
     std::unique_ptr<boost::asio::steady_timer> timer;  // for its proof, or before it is tried again
     std::shared_ptr<boost::asio::ip::tcp::socket> connecting;
     std::shared_ptr<FrameConnection> link;

@@ -24,8 +24,8 @@ namespace {
 // For the other end of a FIFO. Far less than what a job that does not end costs its node.
 constexpr auto kOpenTime = std::chrono::seconds(5);
 
-// Every folder above `path`, but neither `work_dir` nor one above that: a folder that its user has removed is not to come
-// back. What cannot be made shows when the file is opened.
+// Every folder above `path`, but neither `work_dir` nor one above that: a folder that its user has
+// removed is not to come back. What cannot be made shows when the file is opened.
 void make_folders_of(const std::string& path, const std::string& work_dir) {
   const std::string kept = work_dir + "/";
   for (size_t slash = path.find('/', 1); slash != std::string::npos;
@@ -36,17 +36,21 @@ void make_folders_of(const std::string& path, const std::string& work_dir) {
 
 constexpr mode_t kMode = 0666;
 
-// The kernel lets a process see all of itself in /proc, whoever it acts as: there it would open what root may.
+// The kernel lets a process see all of itself in /proc, whoever it acts as: there it would open
+// what root may.
 bool is_about_this_process(int fd) {
   struct statfs system {};
   if (::fstatfs(fd, &system) != 0 || system.f_type != PROC_SUPER_MAGIC) return false;
   char path[PATH_MAX];
   const ssize_t length = ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), path, sizeof path);
   if (length < 0) return true;
-  return std::ranges::any_of(split({path, static_cast<size_t>(length)}, '/'), [](const std::string& part) {
-    const bool number = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-    return number && ::access(fmt::format("/proc/self/task/{}", part).c_str(), F_OK) == 0;  // any of its threads has such a folder
-  });
+  return std::ranges::any_of(
+      split({path, static_cast<size_t>(length)}, '/'), [](const std::string& part) {
+        const bool number =
+            !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+        // any of its threads has such a folder
+        return number && ::access(fmt::format("/proc/self/task/{}", part).c_str(), F_OK) == 0;
+      });
 }
 
 int refused() {
@@ -54,10 +58,12 @@ int refused() {
   return -1;
 }
 
-// What a link of /proc stands for, such as a descriptor of this process, is opened if it is a device: /dev/stdout, which is
-// /dev/null here. A kernel that cannot tell such links opens all.
+// What a link of /proc stands for, such as a descriptor of this process, is opened if it is a
+// device: /dev/stdout, which is /dev/null here. A kernel that cannot tell such links opens all.
 int open_by_name(const char* path, int flags) {
-  open_how how{.flags = static_cast<uint64_t>(flags), .mode = (flags & O_CREAT) != 0 ? kMode : 0U, .resolve = RESOLVE_NO_MAGICLINKS};
+  open_how how{.flags = static_cast<uint64_t>(flags),
+               .mode = (flags & O_CREAT) != 0 ? kMode : 0U,
+               .resolve = RESOLVE_NO_MAGICLINKS};
   const auto fd = static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
   if (fd >= 0 || (errno != ELOOP && errno != ENOSYS && errno != EPERM)) return fd;
   if (errno == ELOOP) {
@@ -81,10 +87,8 @@ int open_as_user(const char* path, int flags) {
 }  // namespace
 
 OutputFiles::~OutputFiles() {
-  for (const auto& [path, fd] : outputs_)
-    ::close(fd);
-  for (const auto& [path, fd] : inputs_)
-    ::close(fd);
+  for (const auto& [path, fd] : outputs_) ::close(fd);
+  for (const auto& [path, fd] : inputs_) ::close(fd);
   if (null_ >= 0) ::close(null_);
 }
 
@@ -107,7 +111,8 @@ Result<int> OutputFiles::open(const std::string& path, int flags, bool make_fold
   const int error = errno;
   ::umask(before);
   if (fd >= 0) return fd;
-  return failure(ErrorCode::kPathMissing, error == EINTR ? "nobody opens its other end" : errno_text(error));
+  return failure(ErrorCode::kPathMissing,
+                 error == EINTR ? "nobody opens its other end" : errno_text(error));
 }
 
 Result<int> OutputFiles::output(const std::string& path) {

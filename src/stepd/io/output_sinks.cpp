@@ -21,7 +21,8 @@ bool is_slow(int fd) {
   return S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || ::isatty(fd) == 1;
 }
 
-// Takes from the front of `bytes` what the descriptor takes. 0 or the errno that keeps the rest, EAGAIN for a full one.
+// Takes from the front of `bytes` what the descriptor takes. 0 or the errno that keeps the rest,
+// EAGAIN for a full one.
 int put(int fd, std::string_view& bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
@@ -38,8 +39,8 @@ struct OutputSinks::Slow {
   Slow(boost::asio::io_context& io, int fd) : descriptor(io, fd) {}
   boost::asio::posix::stream_descriptor descriptor;  // a copy of the caller's
   std::string queue;
-  bool asked = false;   // told when it takes more
-  bool lost = false;    // nothing more is written
+  bool asked = false;  // told when it takes more
+  bool lost = false;   // nothing more is written
 };
 
 OutputSinks::~OutputSinks() = default;
@@ -71,12 +72,14 @@ void OutputSinks::write(int fd, std::string_view bytes) {
 
 bool OutputSinks::congested(int fd) const {
   const auto place = sinks_.find(fd);
-  return place != sinks_.end() && place->second != nullptr && place->second->queue.size() > kCongestedBytes;
+  return place != sinks_.end() && place->second != nullptr &&
+         place->second->queue.size() > kCongestedBytes;
 }
 
 bool OutputSinks::waiting() const {
-  return std::ranges::any_of(
-      sinks_, [](const auto& entry) { return entry.second != nullptr && !entry.second->queue.empty(); });
+  return std::ranges::any_of(sinks_, [](const auto& entry) {
+    return entry.second != nullptr && !entry.second->queue.empty();
+  });
 }
 
 void OutputSinks::drop() {
@@ -97,7 +100,8 @@ void OutputSinks::flush(const SlowPtr& slow) {
                                 slow->asked = false;
                                 if (slow->lost) return;
                                 std::string_view rest = slow->queue;
-                                const int why = error ? error.value() : put(slow->descriptor.native_handle(), rest);
+                                const int why = error ? error.value()
+                                                      : put(slow->descriptor.native_handle(), rest);
                                 if (why != 0 && why != EAGAIN) return broken(*slow, why);
                                 slow->queue.erase(0, slow->queue.size() - rest.size());
                                 if (!slow->queue.empty()) return flush(slow);

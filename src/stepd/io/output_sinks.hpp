@@ -1,5 +1,6 @@
-// Files that the daemon itself writes the tasks' output to (srun --label). A regular file takes it at once. A FIFO or a
-// terminal takes what its reader lets it: what is not taken waits here, and the event loop goes on.
+// Files that the daemon itself writes the tasks' output to (srun --label). A regular file takes it
+// at once. A FIFO or a terminal takes what its reader lets it: what is not taken waits here, and
+// the event loop goes on.
 #pragma once
 
 #include <functional>
@@ -17,13 +18,15 @@ class OutputSinks {
     std::function<void()> on_room;     // everything that waited for one was taken
     std::function<void(int)> on_lost;  // with the errno: something could not be written
   };
-  OutputSinks(boost::asio::io_context& io, Handlers handlers) : io_(io), handlers_(std::move(handlers)) {}
+  OutputSinks(boost::asio::io_context& io, Handlers handlers)
+      : io_(io), handlers_(std::move(handlers)) {}
   ~OutputSinks();
   OutputSinks(const OutputSinks&) = delete;
   OutputSinks& operator=(const OutputSinks&) = delete;
 
-  // To say before anything is written to it. `fd` stays the caller's, and open as long as this object; tasks must not
-  // have it, as writing to it does not wait from now on. No-op when it was said before.
+  // To say before anything is written to it. `fd` stays the caller's, and open as long as this
+  // object; tasks must not have it, as writing to it does not wait from now on. No-op when it was
+  // said before.
   void add(int fd);
   [[nodiscard]] bool has(int fd) const { return sinks_.contains(fd); }
   // To one that was added.

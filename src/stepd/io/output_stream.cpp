@@ -34,7 +34,8 @@ void OutputStream::end() {
   if (handlers.on_end) handlers.on_end();
 }
 
-// The bytes lie on the stack, as a buffer in each stream would be memory that every fork of a task copies.
+// The bytes lie on the stack, as a buffer in each stream would be memory that every fork of a task
+// copies.
 bool OutputStream::take() {
   std::array<char, 32768> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const ssize_t bytes = ::read(descriptor_.native_handle(), buffer.data(), buffer.size());

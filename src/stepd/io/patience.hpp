@@ -1,4 +1,5 @@
-// The daemon has one thread: what waits for somebody else there (the other end of a FIFO) keeps orders and signals waiting.
+// The daemon has one thread: what waits for somebody else there (the other end of a FIFO) keeps
+// orders and signals waiting.
 #pragma once
 
 #include <chrono>
@@ -6,7 +7,8 @@
 
 namespace sluice::stepd {
 
-// While it lives, a system call that has waited until `limit` is over ends with EINTR. One at a time.
+// While it lives, a system call that has waited until `limit` is over ends with EINTR. One at a
+// time.
 class Patience {
  public:
   explicit Patience(std::chrono::seconds limit);

@@ -20,7 +20,8 @@ constexpr size_t kPiece = 4096;
 Result<std::shared_ptr<LibraryWords>> LibraryWords::start(boost::asio::io_context& io, Take take) {
   int ends[2];
   // the library must never wait for the event loop, which may be waiting for the library
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return failure(std::string("no pipe: ") + errno_text(errno));
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    return failure(std::string("no pipe: ") + errno_text(errno));
   std::shared_ptr<LibraryWords> words(new LibraryWords(io, std::move(take)));
   words->from_.assign(ends[0]);
   const bool taken = ::dup2(ends[1], STDERR_FILENO) >= 0;
@@ -56,7 +57,8 @@ void LibraryWords::read() {
   std::array<char, kPiece> room{};
   ssize_t got = 0;
   while ((got = ::read(from_.native_handle(), room.data(), room.size())) > 0) {
-    lines_.feed({room.data(), static_cast<size_t>(got)}, [this](std::string_view text) { give(text); });
+    lines_.feed({room.data(), static_cast<size_t>(got)},
+                [this](std::string_view text) { give(text); });
   }
 }
 

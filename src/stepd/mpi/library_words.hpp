@@ -1,4 +1,5 @@
-// What a library of this process writes to the standard error, line by line: libpmix with PMIxDebug.
+// What a library of this process writes to the standard error, line by line: libpmix with
+// PMIxDebug.
 #pragma once
 
 #include <functional>
@@ -15,11 +16,13 @@ namespace sluice::stepd {
 
 class LibraryWords : public std::enable_shared_from_this<LibraryWords> {
  public:
-  using Take = std::function<void(std::string_view line)>;  // without the line's end; on the event loop
+  // without the line's end; on the event loop
+  using Take = std::function<void(std::string_view line)>;
 
-  // Takes the standard error away from the process. What comes faster than it is read is lost: nobody waits for it.
-  // Errors: no pipe.
-  [[nodiscard]] static Result<std::shared_ptr<LibraryWords>> start(boost::asio::io_context& io, Take take);
+  // Takes the standard error away from the process. What comes faster than it is read is lost:
+  // nobody waits for it. Errors: no pipe.
+  [[nodiscard]] static Result<std::shared_ptr<LibraryWords>> start(boost::asio::io_context& io,
+                                                                   Take take);
   LibraryWords(const LibraryWords&) = delete;
   LibraryWords& operator=(const LibraryWords&) = delete;
   ~LibraryWords() { stop(); }

@@ -10,12 +10,9 @@ namespace sluice::stepd {
 
 Result<std::unique_ptr<MpiServer>> make_mpi_server(const PlanInput& input, MpiHost host) {
   switch (mpi_kind(input.launch.step->mpi).value_or(MpiKind::kNone)) {
-    case MpiKind::kPmi2:
-      return std::make_unique<PmiServer>(input, std::move(host));
-    case MpiKind::kPmix:
-      return std::make_unique<PmixServer>(input, std::move(host));
-    default:
-      return nullptr;
+    case MpiKind::kPmi2: return std::make_unique<PmiServer>(input, std::move(host));
+    case MpiKind::kPmix: return std::make_unique<PmixServer>(input, std::move(host));
+    default: return nullptr;
   }
 }
 

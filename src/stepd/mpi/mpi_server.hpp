@@ -16,8 +16,8 @@ namespace sluice::stepd {
 // The step daemon, as an MPI server sees it.
 struct MpiHost {
   boost::asio::io_context& io;
-  std::function<void(const protocol::MpiMessage&)> share;   // to srun
-  std::function<void(std::string_view)> tell_user;          // on the step's standard error
+  std::function<void(const protocol::MpiMessage&)> share;  // to srun
+  std::function<void(std::string_view)> tell_user;         // on the step's standard error
   // A task ends the step: srun's exit status (0: that of the tasks) and words for the user, if any.
   std::function<void(uint32_t task, int32_t status, const std::string& why)> abort;
   std::function<void(std::string_view)> log;  // a line in the agent's log
@@ -38,6 +38,7 @@ class MpiServer {
 
 // The server of `input.launch.step->mpi`; null when tasks need none. The input outlives it. The
 // error's text is for the user.
-[[nodiscard]] Result<std::unique_ptr<MpiServer>> make_mpi_server(const PlanInput& input, MpiHost host);
+[[nodiscard]] Result<std::unique_ptr<MpiServer>> make_mpi_server(const PlanInput& input,
+                                                                 MpiHost host);
 
 }  // namespace sluice::stepd

@@ -21,7 +21,8 @@ constexpr std::string_view kGood = "0";
 constexpr std::string_view kBad = "-1";
 constexpr std::string_view kBadTwo = "14";  // PMI2_FAIL is -1 on the clients' side only: any but 0
 
-// Of a spawn; a client takes it that there was no error where there are none, and has room for a line of 1024 bytes.
+// Of a spawn; a client takes it that there was no error where there are none, and has room for a
+// line of 1024 bytes.
 constexpr uint32_t kMaxErrorCodes = 400;
 
 constexpr PmiVersion kOne = PmiVersion::kOne;
@@ -36,12 +37,14 @@ constexpr std::pair<std::string_view, std::string_view> kRefusals[] = {
 // "publish_name" of PMI-1, "name-publish" of PMI-2, and so on.
 MpiMessageKind kind_of_question(std::string_view command) {
   if (command.find("unpublish") != std::string_view::npos) return MpiMessageKind::kUnpublish;
-  return command.find("lookup") != std::string_view::npos ? MpiMessageKind::kLookup : MpiMessageKind::kPublish;
+  return command.find("lookup") != std::string_view::npos ? MpiMessageKind::kLookup
+                                                          : MpiMessageKind::kPublish;
 }
 
 size_t bytes_of(const PmiMessage& message) {
   size_t bytes = kPmiPairBytes + message.command.size();
-  for (const auto& [key, value] : message.fields) bytes += kPmiPairBytes + key.size() + value.size();
+  for (const auto& [key, value] : message.fields)
+    bytes += kPmiPairBytes + key.size() + value.size();
   return bytes;
 }
 
@@ -83,8 +86,7 @@ PmiNode::PmiNode(PmiJob job, Handlers handlers)
     : job_(std::move(job)), handlers_(std::move(handlers)), tasks_(job_.ranks.size()) {
   attributes_["universeSize"] = std::to_string(job_.num_tasks);
   if (job_.spawned) {
-    for (const auto& [key, value] : job_.spawned->pairs)
-      space_[key] = attributes_[key] = value;
+    for (const auto& [key, value] : job_.spawned->pairs) space_[key] = attributes_[key] = value;
   }
   if (job_.process_mapping.empty()) return;
   attributes_[std::string(kMappingKey)] = job_.process_mapping;
@@ -93,9 +95,9 @@ PmiNode::PmiNode(PmiJob job, Handlers handlers)
 
 void PmiNode::received(uint32_t local, const PmiMessage& message) {
   const PmiVersion version = tasks_[local].version;
-  const auto* found = std::find_if(std::begin(kCommands), std::end(kCommands), [&](const Command& row) {
-    return row.version == version && row.name == message.command;
-  });
+  const auto* found = std::find_if(
+      std::begin(kCommands), std::end(kCommands),
+      [&](const Command& row) { return row.version == version && row.name == message.command; });
   const Answer answer = found == std::end(kCommands) ? &PmiNode::unsupported : found->answer;
   (this->*answer)(local, message);
 }
@@ -153,7 +155,9 @@ bool PmiNode::may_wait(const PmiMessage& message) {
   return true;
 }
 
-void PmiNode::waits_no_more(const PmiMessage& message) { waiting_bytes_ -= std::min(waiting_bytes_, bytes_of(message)); }
+void PmiNode::waits_no_more(const PmiMessage& message) {
+  waiting_bytes_ -= std::min(waiting_bytes_, bytes_of(message));
+}
 
 bool PmiNode::has_room(std::string_view key, std::string_view value) {
   const size_t bytes = kPmiPairBytes + key.size() + value.size();
@@ -194,9 +198,8 @@ void PmiNode::get_one(uint32_t local, const PmiMessage& message) {
 void PmiNode::get_by_index(uint32_t local, const PmiMessage& message) {
   const auto index = to_number<size_t>(message.get("idx"));
   if (!index || *index >= space_.size()) {
-    return reply(local, PmiMessage{"getbyidx_results", {}}
-                            .add("rc", kBad)
-                            .add("reason", "no_more_keyvals"));
+    return reply(
+        local, PmiMessage{"getbyidx_results", {}}.add("rc", kBad).add("reason", "no_more_keyvals"));
   }
   const auto entry = std::next(space_.begin(), static_cast<ptrdiff_t>(*index));
   reply(local, PmiMessage{"getbyidx_results", {}}
@@ -244,7 +247,8 @@ void PmiNode::alone() {
   alone_ = true;
   fence_done(false, {});
   while (!questions_.empty()) name_answer(std::string(questions_.begin()->first), false, {});
-  while (!spawns_.empty()) static_cast<void>(spawn_answer(std::string(spawns_.begin()->first), false, {}));
+  while (!spawns_.empty())
+    static_cast<void>(spawn_answer(std::string(spawns_.begin()->first), false, {}));
 }
 
 void PmiNode::finalize_one(uint32_t local, const PmiMessage&) {
@@ -256,9 +260,7 @@ void PmiNode::finalize_two(uint32_t local, const PmiMessage& message) {
   tasks_[local].version = kOne;  // the task may start another program, which begins anew
 }
 
-void PmiNode::abort(uint32_t local, const PmiMessage&) {
-  handlers_.abort(job_.ranks[local]);
-}
+void PmiNode::abort(uint32_t local, const PmiMessage&) { handlers_.abort(job_.ranks[local]); }
 
 void PmiNode::full_init(uint32_t local, const PmiMessage& message) {
   PmiMessage answer = response(message)
@@ -354,8 +356,10 @@ void PmiNode::name_answer(const std::string& question, bool good, const std::str
 void PmiNode::spawn_one(uint32_t local, const PmiMessage& message) {
   PmiSpawnReader& reader = tasks_[local].spawning;
   const PmiSpawnReader::State state = reader.add(message);
-  if (state == PmiSpawnReader::State::kBad) return refuse_spawn(local, message, "the request makes no sense");
-  if (state == PmiSpawnReader::State::kWhole) ask_for_spawn(local, PmiMessage{message.command, {}}, reader.take());
+  if (state == PmiSpawnReader::State::kBad)
+    return refuse_spawn(local, message, "the request makes no sense");
+  if (state == PmiSpawnReader::State::kWhole)
+    ask_for_spawn(local, PmiMessage{message.command, {}}, reader.take());
 }
 
 void PmiNode::spawn_two(uint32_t local, const PmiMessage& message) {
@@ -364,7 +368,8 @@ void PmiNode::spawn_two(uint32_t local, const PmiMessage& message) {
   ask_for_spawn(local, message, *request);
 }
 
-void PmiNode::ask_for_spawn(uint32_t local, const PmiMessage& message, const protocol::MpiSpawnRequest& request) {
+void PmiNode::ask_for_spawn(uint32_t local, const PmiMessage& message,
+                            const protocol::MpiSpawnRequest& request) {
   const uint32_t tasks = tasks_of(request);
   if (tasks == 0) return refuse_spawn(local, message, "too many tasks");
   if (alone_) return refuse_spawn(local, message, "there is no srun to start a step");
@@ -375,7 +380,8 @@ void PmiNode::ask_for_spawn(uint32_t local, const PmiMessage& message, const pro
 }
 
 void PmiNode::refuse_spawn(uint32_t local, const PmiMessage& message, std::string_view why) {
-  if (tasks_[local].version == kTwo) return reply(local, response(message).add("rc", kBadTwo).add("errmsg", why));
+  if (tasks_[local].version == kTwo)
+    return reply(local, response(message).add("rc", kBadTwo).add("errmsg", why));
   std::string word(why);
   std::ranges::replace(word, ' ', '_');
   reply(local, PmiMessage{"spawn_result", {}}.add("rc", kBad).add("msg", word));
@@ -389,9 +395,11 @@ bool PmiNode::spawn_answer(const std::string& question, bool good, const std::st
   if (!good) return refuse_spawn(local, to, "the step was not started"), true;
   std::string codes = "0";
   for (uint32_t task = 1; task < tasks && tasks <= kMaxErrorCodes; ++task) codes += ",0";
-  PmiMessage message = tasks_[local].version == kTwo ? response(to) : PmiMessage{"spawn_result", {}};
+  PmiMessage message =
+      tasks_[local].version == kTwo ? response(to) : PmiMessage{"spawn_result", {}};
   message.add("rc", kGood).add("jobid", job);
-  if (tasks_[local].version == kTwo) message.add("nerrs", std::to_string(tasks <= kMaxErrorCodes ? tasks : 0));
+  if (tasks_[local].version == kTwo)
+    message.add("nerrs", std::to_string(tasks <= kMaxErrorCodes ? tasks : 0));
   if (tasks <= kMaxErrorCodes) message.add("errcodes", codes);
   reply(local, message);
   return true;

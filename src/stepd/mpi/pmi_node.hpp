@@ -40,18 +40,19 @@ struct PmiPairs {
 struct PmiJob {
   std::string id;  // "12.0"; the name of the key-value space, too
   uint32_t num_tasks = 0;
-  std::vector<uint32_t> ranks;  // of this node, in local order
-  std::string process_mapping;  // empty: not told
+  std::vector<uint32_t> ranks;                    // of this node, in local order
+  std::string process_mapping;                    // empty: not told
   std::optional<protocol::MpiSpawned> spawned{};  // a task of another step asked for this one
 };
 
 // With its end. A line of PMI-1 has to fit into the 1024 bytes of its clients, with names and key.
 inline constexpr size_t kMaxPmiValue = 850;
 // The memory is that of a daemon that is not the user's.
-inline constexpr size_t kMaxPmiSpace = 16U << 20;      // bytes that the tasks of a node may put
-inline constexpr size_t kMaxPmiAll = 512U << 20;       // and those of all nodes
-inline constexpr size_t kPmiPairBytes = 128;           // that a pair costs beside its texts
-inline constexpr size_t kMaxPmiWaiting = 16U << 20;    // bytes of requests that wait for an answer of others
+inline constexpr size_t kMaxPmiSpace = 16U << 20;  // bytes that the tasks of a node may put
+inline constexpr size_t kMaxPmiAll = 512U << 20;   // and those of all nodes
+inline constexpr size_t kPmiPairBytes = 128;       // that a pair costs beside its texts
+// bytes of requests that wait for an answer of others
+inline constexpr size_t kMaxPmiWaiting = 16U << 20;
 
 class PmiNode {
  public:
@@ -60,10 +61,15 @@ class PmiNode {
     std::function<void(const PmiPairs&)> fence;  // all tasks of this node are in it
     std::function<void(uint32_t rank)> abort;    // it ends the step
     // To srun, which answers by name_answer(); `value` is of a kPublish.
-    std::function<void(const std::string& question, protocol::MpiMessageKind, const protocol::PublishedName&)> name{};
+    std::function<void(const std::string& question, protocol::MpiMessageKind,
+                       const protocol::PublishedName&)>
+        name{};
     // To srun, which answers by spawn_answer().
-    std::function<void(const std::string& question, uint32_t rank, const protocol::MpiSpawnRequest&)> spawn{};
-    std::function<void()> ready{};  // all tasks of this node have begun, in a step that another one's task asked for
+    std::function<void(const std::string& question, uint32_t rank,
+                       const protocol::MpiSpawnRequest&)>
+        spawn{};
+    // all tasks of this node have begun, in a step that another one's task asked for
+    std::function<void()> ready{};
   };
   PmiNode(PmiJob job, Handlers handlers);
 
@@ -72,7 +78,8 @@ class PmiNode {
   void fence_done(bool good, const PmiPairs& pairs);
   // What srun says of a question about a published name.
   void name_answer(const std::string& question, bool good, const std::string& value);
-  // What srun says of a step that it was to start: PMI's name of it. False when this is no such question.
+  // What srun says of a step that it was to start: PMI's name of it. False when this is no such
+  // question.
   bool spawn_answer(const std::string& question, bool good, const std::string& job);
   // Nothing comes from other nodes any more: fences fail from now on.
   void alone();
@@ -123,7 +130,8 @@ class PmiNode {
   void ask_for_name(uint32_t local, const PmiMessage& message);
   void spawn_one(uint32_t local, const PmiMessage& message);
   void spawn_two(uint32_t local, const PmiMessage& message);
-  void ask_for_spawn(uint32_t local, const PmiMessage& message, const protocol::MpiSpawnRequest& request);
+  void ask_for_spawn(uint32_t local, const PmiMessage& message,
+                     const protocol::MpiSpawnRequest& request);
   void refuse_spawn(uint32_t local, const PmiMessage& message, std::string_view why);
   void unsupported(uint32_t local, const PmiMessage& message);
 
@@ -142,7 +150,8 @@ class PmiNode {
   std::map<std::string, std::string, std::less<>> space_;
   std::map<std::string, std::string, std::less<>> node_space_;
   std::map<std::string, std::string, std::less<>> attributes_;  // of the job
-  std::vector<std::pair<uint32_t, PmiMessage>> waiting_;        // node_get()s for what is not there yet
+  // node_get()s for what is not there yet
+  std::vector<std::pair<uint32_t, PmiMessage>> waiting_;
   std::map<std::string, std::pair<uint32_t, PmiMessage>> questions_;  // about published names
   struct Spawn {
     uint32_t local = 0;
@@ -152,7 +161,7 @@ class PmiNode {
   std::map<std::string, Spawn> spawns_;  // that are being started
   uint64_t last_question_ = 0;
   size_t began_ = 0;  // tasks
-  PmiPairs fresh_;                                              // put since the last fence
+  PmiPairs fresh_;    // put since the last fence
   size_t in_fence_ = 0;
   size_t put_bytes_ = 0;      // here
   size_t shared_bytes_ = 0;   // by others

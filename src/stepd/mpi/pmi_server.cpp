@@ -25,9 +25,10 @@ constexpr size_t kMaxQueuedAnswers = 1U << 20;
 
 PmiJob job_of(const PlanInput& input) {
   const StepLayout& layout = whole_layout(input.launch);
-  return {step_id_text(whole_id(input.launch)), layout.num_tasks, layout.nodes[input.whole_index()].tasks,
-          process_mapping(layout),
-          read_mpi_spawned(Environment::from_block(input.launch.environment).get(kMpiSpawnedVariable))};
+  return {
+      step_id_text(whole_id(input.launch)), layout.num_tasks,
+      layout.nodes[input.whole_index()].tasks, process_mapping(layout),
+      read_mpi_spawned(Environment::from_block(input.launch.environment).get(kMpiSpawnedVariable))};
 }
 
 MpiMessage message_of(MpiMessageKind kind, const std::string& name = {}, std::string data = {}) {
@@ -48,14 +49,21 @@ PmiServer::PmiServer(const PlanInput& input, MpiHost host)
                tasks_[local]->queue.append(bytes);
                write(local);
              },
-             [this](const PmiPairs& pairs) { host_.share(message_of(MpiMessageKind::kFence, {}, wire::encode(pairs))); },
+             [this](const PmiPairs& pairs) {
+               host_.share(message_of(MpiMessageKind::kFence, {}, wire::encode(pairs)));
+             },
              // the status that the task wants is not srun's: all tasks are killed, as with Slurm
              [this](uint32_t rank) { host_.abort(rank, 0, {}); },
-             [this](const std::string& question, MpiMessageKind kind, const protocol::PublishedName& what) {
-               host_.share(message_of(kind, question, kind == MpiMessageKind::kPublish ? wire::encode(what) : what.name));
+             [this](const std::string& question, MpiMessageKind kind,
+                    const protocol::PublishedName& what) {
+               host_.share(
+                   message_of(kind, question,
+                              kind == MpiMessageKind::kPublish ? wire::encode(what) : what.name));
              },
-             [this](const std::string& question, uint32_t rank, const protocol::MpiSpawnRequest& request) {
-               MpiMessage message = message_of(MpiMessageKind::kSpawn, question, wire::encode(request));
+             [this](const std::string& question, uint32_t rank,
+                    const protocol::MpiSpawnRequest& request) {
+               MpiMessage message =
+                   message_of(MpiMessageKind::kSpawn, question, wire::encode(request));
                message.task = rank;
                host_.share(message);
              },
@@ -82,8 +90,7 @@ Status PmiServer::prepare(StepPlan& plan) {
     else env.unset("PMI_SPAWNED");
     env.unset(kMpiSpawnedVariable);
   }
-  for (uint32_t local = 0; local < tasks_.size(); ++local)
-    read(local);
+  for (uint32_t local = 0; local < tasks_.size(); ++local) read(local);
   return {};
 }
 
@@ -115,7 +122,8 @@ bool PmiServer::obey(uint32_t local) {
     const auto message = tasks_[local]->reader.next(node_.version(local));
     if (!message) {
       const StepNode& here = input_.launch.layout.nodes[input_.start.node_index];
-      host_.tell_user(fmt::format("mpi/pmi2: task {}: {}", here.tasks[local], message.error().text));
+      host_.tell_user(
+          fmt::format("mpi/pmi2: task {}: {}", here.tasks[local], message.error().text));
       return false;
     }
     if (!message->has_value()) return true;
@@ -150,8 +158,7 @@ void PmiServer::received(const MpiMessage& message) {
 
 void PmiServer::stop() {
   boost::system::error_code ignored;
-  for (const auto& task : tasks_)
-    task->socket.close(ignored);
+  for (const auto& task : tasks_) task->socket.close(ignored);
 }
 
 }  // namespace sluice::stepd

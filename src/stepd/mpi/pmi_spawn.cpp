@@ -35,7 +35,8 @@ std::optional<size_t> count_of(const Fields& fields, std::string_view key) {
   return *count;
 }
 
-// What of a command's info says where it runs; the rest is advice that an implementation may pass over.
+// What of a command's info says where it runs; the rest is advice that an implementation may pass
+// over.
 void take_info(std::string_view key, std::string_view value, MpiCommand& command) {
   if (key == "wdir") command.work_dir = value;
   if (key == "host") {
@@ -45,7 +46,8 @@ void take_info(std::string_view key, std::string_view value, MpiCommand& command
 }
 
 bool is_whole(const MpiCommand& command) {
-  return !command.words.empty() && !command.words.front().empty() && command.tasks > 0 && command.tasks <= kMaxTasks;
+  return !command.words.empty() && !command.words.front().empty() && command.tasks > 0 &&
+         command.tasks <= kMaxTasks;
 }
 
 }  // namespace
@@ -67,13 +69,16 @@ PmiSpawnReader::State PmiSpawnReader::add(const PmiMessage& message) {
   for (size_t i = 1; i <= arguments.value_or(0); ++i)
     command.words.emplace_back(value_of(fields, fmt::format("arg{}", i)));
   for (size_t i = 0; i < infos.value_or(0); ++i)
-    take_info(value_of(fields, fmt::format("info_key_{}", i)), value_of(fields, fmt::format("info_val_{}", i)), command);
-  for (size_t i = 0; i < pairs.value_or(0) && request_.commands.size() == 1; ++i) {  // each command repeats them
+    take_info(value_of(fields, fmt::format("info_key_{}", i)),
+              value_of(fields, fmt::format("info_val_{}", i)), command);
+  for (size_t i = 0; i < pairs.value_or(0) && request_.commands.size() == 1; ++i) {
+    // each command repeats them
     request_.pairs.push_back({std::string(value_of(fields, fmt::format("preput_key_{}", i))),
                               std::string(value_of(fields, fmt::format("preput_val_{}", i)))});
   }
-  const bool good = arguments && pairs && infos && all && place && *place == request_.commands.size() && *place <= *all &&
-                    is_whole(command) && bytes_ <= kMaxPmiBytes;
+  const bool good = arguments && pairs && infos && all && place &&
+                    *place == request_.commands.size() && *place <= *all && is_whole(command) &&
+                    bytes_ <= kMaxPmiBytes;
   bad_ = bad_ || !good;
   if (bad_) request_ = {};
   if (all && place && *place < *all) return State::kMore;
@@ -88,7 +93,8 @@ MpiSpawnRequest PmiSpawnReader::take() {
   return std::exchange(request_, {});
 }
 
-// Fields come in their order: those of the spawn, then those of each command, which "subcmd" begins.
+// Fields come in their order: those of the spawn, then those of each command, which "subcmd"
+// begins.
 std::optional<MpiSpawnRequest> read_pmi2_spawn(const PmiMessage& message) {
   MpiSpawnRequest request;
   std::string key;  // of a pair or an info, whose value follows
@@ -96,7 +102,8 @@ std::optional<MpiSpawnRequest> read_pmi2_spawn(const PmiMessage& message) {
     MpiCommand* command = request.commands.empty() ? nullptr : &request.commands.back();
     if (name == "subcmd") {
       request.commands.emplace_back().words.push_back(value);
-    } else if (name.starts_with("ppkey") || (name.starts_with("infokey") && name != "infokeycount")) {
+    } else if (name.starts_with("ppkey") ||
+               (name.starts_with("infokey") && name != "infokeycount")) {
       key = value;
     } else if (name.starts_with("ppval")) {
       request.pairs.push_back({key, value});
@@ -119,15 +126,13 @@ std::optional<MpiSpawnRequest> read_pmi2_spawn(const PmiMessage& message) {
 
 uint32_t tasks_of(const MpiSpawnRequest& request) {
   uint64_t tasks = 0;
-  for (const MpiCommand& command : request.commands)
-    tasks += command.tasks;
+  for (const MpiCommand& command : request.commands) tasks += command.tasks;
   return tasks <= kMaxTasks ? static_cast<uint32_t>(tasks) : 0;
 }
 
 uint32_t command_of(const std::vector<uint32_t>& tasks, uint32_t rank) {
   uint32_t command = 0;
-  for (; command < tasks.size() && rank >= tasks[command]; ++command)
-    rank -= tasks[command];
+  for (; command < tasks.size() && rank >= tasks[command]; ++command) rank -= tasks[command];
   return command < tasks.size() ? command : 0;
 }
 

@@ -86,15 +86,13 @@ PmiMessage& PmiMessage::add(std::string_view key, std::string_view value) {
 std::string encode_pmi(const PmiMessage& message, PmiVersion version) {
   if (version == PmiVersion::kOne) {
     std::string line = fmt::format("cmd={}", message.command);
-    for (const auto& [key, value] : message.fields)
-      line += fmt::format(" {}={}", key, value);
+    for (const auto& [key, value] : message.fields) line += fmt::format(" {}={}", key, value);
     return line + "\n";
   }
   std::string text = fmt::format("cmd={};", message.command);
   for (const auto& [key, value] : message.fields) {
     text += key + "=";
-    for (const char c : value)
-      text.append(c == ';' ? 2 : 1, c);
+    for (const char c : value) text.append(c == ';' ? 2 : 1, c);
     text += ';';
   }
   return fmt::format("{:6}{}", text.size(), text);
@@ -120,11 +118,11 @@ Result<std::optional<PmiMessage>> PmiReader::next_line() {
       if (message.command.empty()) return malformed();
       return message;
     }
-    if (*line == "endcmd") {
-      return std::exchange(long_request_, std::nullopt);
-    }
-    const size_t equals = std::min(line->find('='), line->size());  // the value is the rest: arguments have blanks
-    long_request_->add(line->substr(0, equals), std::string_view(*line).substr(std::min(equals + 1, line->size())));
+    if (*line == "endcmd") { return std::exchange(long_request_, std::nullopt); }
+    // the value is the rest: arguments have blanks
+    const size_t equals = std::min(line->find('='), line->size());
+    long_request_->add(line->substr(0, equals),
+                       std::string_view(*line).substr(std::min(equals + 1, line->size())));
     long_bytes_ += line->size();
     if (long_bytes_ > kMaxPmiBytes) return malformed();
   }

@@ -1,7 +1,7 @@
 // Requests and answers of PMI-1 and PMI-2 as they go over a task's socket. PMI-1: a line of
-// "key=value" words, or, for "mcmd=spawn", lines of one up to "endcmd". PMI-2: six digits, the length of what follows, then "key=value;" texts, in
-// which a semicolon of a value is written twice. Both begin with a line of PMI-1,
-// "cmd=init pmi_version=…", which says what follows.
+// "key=value" words, or, for "mcmd=spawn", lines of one up to "endcmd". PMI-2: six digits, the
+// length of what follows, then "key=value;" texts, in which a semicolon of a value is written
+// twice. Both begin with a line of PMI-1, "cmd=init pmi_version=…", which says what follows.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,8 @@ class PmiReader {
 
   std::string bytes_;
   size_t long_bytes_ = 0;
-  std::optional<PmiMessage> long_request_;  // a "mcmd=", one field a line, that its "endcmd" has not ended yet
+  // a "mcmd=", one field a line, that its "endcmd" has not ended yet
+  std::optional<PmiMessage> long_request_;
 };
 
 }  // namespace sluice::stepd

@@ -48,10 +48,8 @@ std::string pmix_namespace(const StepId& id) {
   return fmt::format("slurm.pmix.{}", step_id_text(id));
 }
 
-void describe_pmix_job(const PmixLibrary& library,
-                       const PlanInput& input,
-                       const std::string& folder,
-                       PmixInfo& out) {
+void describe_pmix_job(const PmixLibrary& library, const PlanInput& input,
+                       const std::string& folder, PmixInfo& out) {
   const StepLayout& layout = whole_layout(input.launch);
   const StepNode& here = layout.nodes[input.whole_index()];
   const auto local_size = static_cast<uint32_t>(here.tasks.size());
@@ -62,8 +60,8 @@ void describe_pmix_job(const PmixLibrary& library,
   out.reserve(layout.num_tasks + 24);
   out.text(PMIX_JOBID, step_id_text(whole_id(input.launch)));
   out.regex(PMIX_NODE_MAP, packed(library, fmt::format("{}", fmt::join(names, ","))));
-  // never packed: clients find the ranges of the packed form in PMIX_LOCAL_PEERS, and Open MPI reads
-  // no ranges there
+  // never packed: clients find the ranges of the packed form in PMIX_LOCAL_PEERS, and Open MPI
+  // reads no ranges there
   out.regex(PMIX_PROC_MAP, fmt::format("raw:{}", fmt::join(ranks, ";")) + '\0');
   if (auto mapping = process_mapping(layout); !mapping.empty()) {
     out.text(PMIX_ANL_MAP, std::move(mapping));

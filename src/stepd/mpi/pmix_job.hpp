@@ -13,9 +13,7 @@ namespace sluice::stepd {
 [[nodiscard]] std::string pmix_namespace(const StepId& id);
 
 // Fills `out` for PMIx_server_register_nspace(). `folder`: where clients put their files.
-void describe_pmix_job(const PmixLibrary& library,
-                       const PlanInput& input,
-                       const std::string& folder,
-                       PmixInfo& out);
+void describe_pmix_job(const PmixLibrary& library, const PlanInput& input,
+                       const std::string& folder, PmixInfo& out);
 
 }  // namespace sluice::stepd

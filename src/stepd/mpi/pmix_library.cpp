@@ -22,7 +22,8 @@ Result<PmixLibrary> load_pmix(bool as_root) {
   // its parts, loaded by itself, look for its symbols
   void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
-    return failure(fmt::format("mpi/pmix: {}", ::dlerror()));  // NOLINT(concurrency-mt-unsafe): one thread yet
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread yet
+    return failure(fmt::format("mpi/pmix: {}", ::dlerror()));
   }
   PmixLibrary out;
   const bool complete = find(library, "PMIx_server_init", out.server_init) &&
@@ -39,7 +40,8 @@ Result<PmixLibrary> load_pmix(bool as_root) {
                         find(library, "PMIx_Data_unpack", out.data_unpack) &&
                         find(library, "PMIx_Value_destruct", out.value_destruct);
   if (!complete) return failure(fmt::format("mpi/pmix: {} lacks a function", kLibrary));
-  if (Status safe = as_root ? check_pmix_race(library) : Status(); !safe) return tl::unexpected<Error>(safe.error());
+  if (Status safe = as_root ? check_pmix_race(library) : Status(); !safe)
+    return tl::unexpected<Error>(safe.error());
   return out;
 }
 

@@ -26,8 +26,8 @@ struct PmixLibrary {
   decltype(&PMIx_Value_destruct) value_destruct = nullptr;
 };
 
-// It stays loaded. The error's text is for the user. `as_root`: one whose server gives files away by a path that their new
-// owner can change meanwhile (CVE-2023-41915) is refused.
+// It stays loaded. The error's text is for the user. `as_root`: one whose server gives files away
+// by a path that their new owner can change meanwhile (CVE-2023-41915) is refused.
 [[nodiscard]] Result<PmixLibrary> load_pmix(bool as_root);
 
 }  // namespace sluice::stepd

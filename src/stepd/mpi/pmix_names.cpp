@@ -18,7 +18,8 @@ using protocol::PublishedName;
 namespace {
 
 // The rank and the value of what pack_published() made; the value is to be destructed.
-std::optional<pmix_rank_t> unpack_published(const PmixLibrary& library, std::string bytes, pmix_value_t& value) {
+std::optional<pmix_rank_t> unpack_published(const PmixLibrary& library, std::string bytes,
+                                            pmix_value_t& value) {
   const size_t colon = bytes.find(':');
   const auto rank = to_number<pmix_rank_t>(std::string_view(bytes).substr(0, colon));
   if (!rank || colon == std::string::npos) return std::nullopt;
@@ -28,7 +29,8 @@ std::optional<pmix_rank_t> unpack_published(const PmixLibrary& library, std::str
   buffer.bytes_used = buffer.bytes_allocated = bytes.size() - colon - 1;
   buffer.pack_ptr = buffer.base_ptr + buffer.bytes_used;
   int32_t count = 1;
-  if (library.data_unpack(nullptr, &buffer, &value, &count, PMIX_VALUE) != PMIX_SUCCESS) return std::nullopt;
+  if (library.data_unpack(nullptr, &buffer, &value, &count, PMIX_VALUE) != PMIX_SUCCESS)
+    return std::nullopt;
   return rank;
 }
 
@@ -52,12 +54,14 @@ void give(const PmixLibrary& library, const std::string& job_namespace, pmix_sta
 
 }  // namespace
 
-std::string pack_published(const PmixLibrary& library, pmix_rank_t rank, const pmix_value_t& value) {
+std::string pack_published(const PmixLibrary& library, pmix_rank_t rank,
+                           const pmix_value_t& value) {
   pmix_data_buffer_t buffer{};
   pmix_value_t shallow = value;  // is not changed
   const pmix_status_t status = library.data_pack(nullptr, &buffer, &shallow, 1, PMIX_VALUE);
   std::string out;
-  if (status == PMIX_SUCCESS) out = fmt::format("{}:{}", rank, std::string_view(buffer.base_ptr, buffer.bytes_used));
+  if (status == PMIX_SUCCESS)
+    out = fmt::format("{}:{}", rank, std::string_view(buffer.base_ptr, buffer.bytes_used));
   ::free(buffer.base_ptr);
   return out;
 }
@@ -74,7 +78,8 @@ void PmixNames::finish(Request& request) {
   if (auto done = std::exchange(request.done, nullptr)) done(request);
 }
 
-void PmixNames::publish(const std::vector<PublishedName>& names, pmix_op_cbfunc_t done, void* context) {
+void PmixNames::publish(const std::vector<PublishedName>& names, pmix_op_cbfunc_t done,
+                        void* context) {
   if (alone_) return done(PMIX_ERR_LOST_CONNECTION, context);
   if (names.empty()) return done(PMIX_SUCCESS, context);
   const auto request = std::make_shared<Request>(host_.io);
@@ -87,7 +92,8 @@ void PmixNames::publish(const std::vector<PublishedName>& names, pmix_op_cbfunc_
   }
 }
 
-void PmixNames::unpublish(const std::vector<std::string>& keys, pmix_op_cbfunc_t done, void* context) {
+void PmixNames::unpublish(const std::vector<std::string>& keys, pmix_op_cbfunc_t done,
+                          void* context) {
   if (alone_) return done(PMIX_ERR_LOST_CONNECTION, context);
   if (keys.empty()) return done(PMIX_SUCCESS, context);
   const auto request = std::make_shared<Request>(host_.io);
@@ -100,9 +106,10 @@ void PmixNames::unpublish(const std::vector<std::string>& keys, pmix_op_cbfunc_t
   }
 }
 
-void PmixNames::look_up(const PmixLibrary& library, const std::vector<std::string>& keys, const Wish& wish,
-                        pmix_lookup_cbfunc_t done, void* context) {
-  if (alone_ || keys.empty()) return done(alone_ ? PMIX_ERR_LOST_CONNECTION : PMIX_ERR_NOT_FOUND, nullptr, 0, context);
+void PmixNames::look_up(const PmixLibrary& library, const std::vector<std::string>& keys,
+                        const Wish& wish, pmix_lookup_cbfunc_t done, void* context) {
+  if (alone_ || keys.empty())
+    return done(alone_ ? PMIX_ERR_LOST_CONNECTION : PMIX_ERR_NOT_FOUND, nullptr, 0, context);
   const auto request = std::make_shared<Request>(host_.io);
   request->done = [this, &library, done, context](Request& over) {
     give(library, namespace_, over.status, over.found, done, context);
@@ -131,7 +138,8 @@ bool PmixNames::answered(const MpiMessage& message) {
   if (look_up && message.status == 0) {
     request->found.push_back({key, message.data});
   } else if (!look_up && message.status != 0) {
-    request->status = message.status == protocol::kNameTaken ? PMIX_ERR_DUPLICATE_KEY : PMIX_ERR_NOT_FOUND;
+    request->status =
+        message.status == protocol::kNameTaken ? PMIX_ERR_DUPLICATE_KEY : PMIX_ERR_NOT_FOUND;
   }
   if (--request->left == 0) finish(*request);
   return true;

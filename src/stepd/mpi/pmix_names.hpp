@@ -14,21 +14,24 @@
 namespace sluice::stepd {
 
 // A value as libpmix packs it, with who published it; empty when it cannot be packed.
-[[nodiscard]] std::string pack_published(const PmixLibrary& library, pmix_rank_t rank, const pmix_value_t& value);
+[[nodiscard]] std::string pack_published(const PmixLibrary& library, pmix_rank_t rank,
+                                         const pmix_value_t& value);
 
 class PmixNames {
  public:
-  PmixNames(MpiHost& host, std::string job_namespace) : host_(host), namespace_(std::move(job_namespace)) {}
+  PmixNames(MpiHost& host, std::string job_namespace)
+      : host_(host), namespace_(std::move(job_namespace)) {}
 
   struct Wish {
     bool wait = false;       // until all of it was published
     uint32_t timeout_s = 0;  // 0: none
   };
   // Each is answered once, from the event loop.
-  void publish(const std::vector<protocol::PublishedName>& names, pmix_op_cbfunc_t done, void* context);
-  void unpublish(const std::vector<std::string>& keys, pmix_op_cbfunc_t done, void* context);
-  void look_up(const PmixLibrary& library, const std::vector<std::string>& keys, const Wish& wish, pmix_lookup_cbfunc_t done,
+  void publish(const std::vector<protocol::PublishedName>& names, pmix_op_cbfunc_t done,
                void* context);
+  void unpublish(const std::vector<std::string>& keys, pmix_op_cbfunc_t done, void* context);
+  void look_up(const PmixLibrary& library, const std::vector<std::string>& keys, const Wish& wish,
+               pmix_lookup_cbfunc_t done, void* context);
 
   // False when it is no answer to a question from here.
   bool answered(const protocol::MpiMessage& message);

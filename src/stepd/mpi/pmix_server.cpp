@@ -45,34 +45,28 @@ PmixServer::Waiter to_libpmix(pmix_modex_cbfunc_t done, void* context) {
     auto kept = std::make_unique<std::string>(data);
     const char* bytes = kept->empty() ? nullptr : kept->data();
     const size_t size = kept->size();
-    done(status, bytes, size, context, [](void* old) { delete static_cast<std::string*>(old); }, kept.release());
+    done(
+        status, bytes, size, context, [](void* old) { delete static_cast<std::string*>(old); },
+        kept.release());
   };
 }
 
 // NOLINTBEGIN(readability-function-size): parameters as libpmix has them
-pmix_status_t on_fence(const pmix_proc_t procs[],
-                       size_t count,
-                       const pmix_info_t[],
-                       size_t,
-                       char* data,
-                       size_t size,
-                       pmix_modex_cbfunc_t done,
-                       void* context) {
+pmix_status_t on_fence(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t,
+                       char* data, size_t size, pmix_modex_cbfunc_t done, void* context) {
   std::vector<pmix_rank_t> ranks;
   if (!pmix_ranks(procs, count, ranks)) return PMIX_ERR_NOT_SUPPORTED;
   std::string bytes = data != nullptr ? std::string(data, size) : std::string();
   ::free(data);  // it is ours now
-  hand_over([ranks = std::move(ranks), bytes = std::move(bytes), done, context](PmixServer& server) mutable {
+  hand_over([ranks = std::move(ranks), bytes = std::move(bytes), done,
+             context](PmixServer& server) mutable {
     server.fence(std::move(ranks), std::move(bytes), to_libpmix(done, context));
   });
   return PMIX_SUCCESS;
 }
 
-pmix_status_t on_request(const pmix_proc_t* proc,
-                         const pmix_info_t[],
-                         size_t,
-                         pmix_modex_cbfunc_t done,
-                         void* context) {
+pmix_status_t on_request(const pmix_proc_t* proc, const pmix_info_t[], size_t,
+                         pmix_modex_cbfunc_t done, void* context) {
   const PmixServer* known = the_server;
   if (known == nullptr || known->name() != proc->nspace) return PMIX_ERR_NOT_FOUND;
   hand_over([rank = proc->rank, done, context](PmixServer& server) {
@@ -81,14 +75,8 @@ pmix_status_t on_request(const pmix_proc_t* proc,
   return PMIX_SUCCESS;
 }
 
-pmix_status_t on_abort(const pmix_proc_t* proc,
-                       void*,
-                       int status,
-                       const char[],
-                       pmix_proc_t[],
-                       size_t,
-                       pmix_op_cbfunc_t done,
-                       void* context) {
+pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char[], pmix_proc_t[],
+                       size_t, pmix_op_cbfunc_t done, void* context) {
   hand_over([rank = proc->rank, status, done, context](PmixServer& server) {
     if (done != nullptr) done(PMIX_SUCCESS, context);  // it may go now, with its own status
     server.aborted(rank, status);
@@ -100,7 +88,8 @@ pmix_status_t on_client(const pmix_proc_t*, void*, pmix_op_cbfunc_t, void*) {
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-pmix_status_t on_event_interest(pmix_status_t*, size_t, const pmix_info_t[], size_t, pmix_op_cbfunc_t, void*) {
+pmix_status_t on_event_interest(pmix_status_t*, size_t, const pmix_info_t[], size_t,
+                                pmix_op_cbfunc_t, void*) {
   return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -108,15 +97,8 @@ pmix_status_t on_event_disinterest(pmix_status_t*, size_t, pmix_op_cbfunc_t, voi
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-void on_event(size_t,
-              pmix_status_t status,
-              const pmix_proc_t* source,
-              pmix_info_t[],
-              size_t,
-              pmix_info_t*,
-              size_t,
-              pmix_event_notification_cbfunc_fn_t done,
-              void* context) {
+void on_event(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info_t[], size_t,
+              pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* context) {
   if (status == PMIX_ERR_LOST_CONNECTION && source != nullptr) {
     hand_over([rank = source->rank](PmixServer& server) { server.lost(rank); });
   }
@@ -133,7 +115,8 @@ struct DataQuestion {
 void on_data(pmix_status_t status, char* data, size_t size, void* context) {
   const std::unique_ptr<DataQuestion> question(static_cast<DataQuestion*>(context));
   std::string bytes = data != nullptr ? std::string(data, size) : std::string();
-  hand_over([node = question->node, name = question->name, status, bytes = std::move(bytes)](PmixServer& server) mutable {
+  hand_over([node = question->node, name = question->name, status,
+             bytes = std::move(bytes)](PmixServer& server) mutable {
     server.answer(node, name, status, std::move(bytes));
   });
 }
@@ -177,18 +160,18 @@ pmix_status_t wait_for(Call call) {
 
 PmixServer* PmixServer::current() { return the_server; }
 
-uint32_t PmixServer::num_nodes() const { return static_cast<uint32_t>(whole_layout(input_.launch).nodes.size()); }
+uint32_t PmixServer::num_nodes() const {
+  return static_cast<uint32_t>(whole_layout(input_.launch).nodes.size());
+}
 
 PmixServer::PmixServer(const PlanInput& input, MpiHost host)
     : input_(input),
       host_(std::move(host)),
       namespace_(pmix_namespace(whole_id(input.launch))),
-      folder_(pmix_folder(input.start.mpi.pmix_tmp_base, input.start.spool_dir, input.start.node_name,
-                          input.launch.key.id)) {}
+      folder_(pmix_folder(input.start.mpi.pmix_tmp_base, input.start.spool_dir,
+                          input.start.node_name, input.launch.key.id)) {}
 
-PmixServer::~PmixServer() {
-  stop();
-}
+PmixServer::~PmixServer() { stop(); }
 
 tl::unexpected<Error> PmixServer::failed(std::string_view what, pmix_status_t status) const {
   return failure(fmt::format("mpi/pmix: {}: {}", what, library_.error_string(status)));
@@ -204,7 +187,8 @@ pmix_proc_t PmixServer::process(pmix_rank_t rank) const {
 std::optional<uint32_t> PmixServer::node_of(pmix_rank_t rank) const {
   const auto& nodes = whole_layout(input_.launch).nodes;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
-    if (std::find(nodes[i].tasks.begin(), nodes[i].tasks.end(), rank) != nodes[i].tasks.end()) return i;
+    if (std::find(nodes[i].tasks.begin(), nodes[i].tasks.end(), rank) != nodes[i].tasks.end())
+      return i;
   }
   return std::nullopt;
 }
@@ -215,7 +199,8 @@ Status PmixServer::prepare(StepPlan& plan) {
     const size_t equals = pair.find('=');
     if (equals == 0 || equals == std::string::npos) continue;
     ::setenv(pair.substr(0, equals).c_str(), pair.c_str() + equals + 1, 1);
-    for (TaskPlan& task : plan.tasks) task.setup.env.set(pair.substr(0, equals), pair.substr(equals + 1));
+    for (TaskPlan& task : plan.tasks)
+      task.setup.env.set(pair.substr(0, equals), pair.substr(equals + 1));
   }
   auto library = load_pmix(input_.user.switches);
   if (!library) return tl::unexpected<Error>(library.error());
@@ -248,8 +233,8 @@ Status PmixServer::make_folder() {
   return failure(fmt::format("mpi/pmix: cannot make {}: {}", folder_, errno_text(errno)));
 }
 
-// The user's, for what the tasks put there: from now on, that nobody changes what is there while libpmix, as root, makes it
-// and gives it away.
+// The user's, for what the tasks put there: from now on, that nobody changes what is there while
+// libpmix, as root, makes it and gives it away.
 Status PmixServer::give_folder() {
   if (!input_.user.switches) return {};
   const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -287,7 +272,8 @@ Status PmixServer::register_job() {
   PmixInfo info;
   describe_pmix_job(library_, input_, folder_, info);
   const pmix_proc_t job = process(PMIX_RANK_WILDCARD);
-  const auto tasks = static_cast<int>(input_.launch.layout.nodes[input_.start.node_index].tasks.size());
+  const auto tasks =
+      static_cast<int>(input_.launch.layout.nodes[input_.start.node_index].tasks.size());
   const pmix_status_t status = wait_for([&](void* answer) {
     return library_.register_nspace(job.nspace, tasks, info.data(), info.size(), on_answer, answer);
   });
@@ -298,7 +284,8 @@ Status PmixServer::register_job() {
 Status PmixServer::set_up(TaskPlan& task) {
   const pmix_proc_t proc = process(task.rank);
   const pmix_status_t known = wait_for([&](void* answer) {
-    return library_.register_client(&proc, input_.user.uid, input_.user.gid, nullptr, on_answer, answer);
+    return library_.register_client(&proc, input_.user.uid, input_.user.gid, nullptr, on_answer,
+                                    answer);
   });
   if (known != PMIX_SUCCESS) return failed("a task cannot be made known", known);
   auto** variables = static_cast<char**>(::calloc(1, sizeof(char*)));
@@ -316,11 +303,13 @@ Status PmixServer::set_up(TaskPlan& task) {
   return {};
 }
 
-void PmixServer::fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter waiter, const std::string& purpose) {
+void PmixServer::fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter waiter,
+                       const std::string& purpose) {
   std::sort(ranks.begin(), ranks.end());
   MpiMessage message;
   message.kind = MpiMessageKind::kFence;
-  message.name = fmt::format("{}{}", purpose, fmt::join(ranks, ","));  // the same on all nodes; "": all ranks
+  // the same on all nodes; "": all ranks
+  message.name = fmt::format("{}{}", purpose, fmt::join(ranks, ","));
   message.data = std::move(data);
   for (const pmix_rank_t rank : ranks) {
     if (const auto node = node_of(rank)) message.nodes.push_back(*node);
@@ -344,15 +333,18 @@ void PmixServer::ask_for(pmix_rank_t rank, Waiter waiter) {
   Question& question = questions_[message.name];
   question.waiter = std::move(waiter);
   if (const uint32_t patience_s = input_.start.mpi.pmix_timeout_s; patience_s > 0) {
-    question.timer = std::make_unique<boost::asio::steady_timer>(host_.io, std::chrono::seconds(patience_s));
+    question.timer =
+        std::make_unique<boost::asio::steady_timer>(host_.io, std::chrono::seconds(patience_s));
     question.timer->async_wait([name = message.name](const boost::system::error_code& error) {
-      if (PmixServer* server = current(); server != nullptr && !error) server->finish(name, PMIX_ERR_TIMEOUT, {});
+      if (PmixServer* server = current(); server != nullptr && !error)
+        server->finish(name, PMIX_ERR_TIMEOUT, {});
     });
   }
   host_.share(message);
 }
 
-void PmixServer::answer(uint32_t node, const std::string& question, pmix_status_t status, std::string data) {
+void PmixServer::answer(uint32_t node, const std::string& question, pmix_status_t status,
+                        std::string data) {
   MpiMessage message;
   message.kind = MpiMessageKind::kReply;
   message.name = question;
@@ -383,27 +375,24 @@ void PmixServer::received(const MpiMessage& message) {
       if (waiting->second.empty()) fences_.erase(waiting);
       return waiter(message.status == 0 ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION, message.data);
     }
-    case MpiMessageKind::kRequest:
-      return serve_request(message);
+    case MpiMessageKind::kRequest: return serve_request(message);
     case MpiMessageKind::kReply:
       if (!names_.answered(message)) finish(message.name, message.status, message.data);
       return;
-    case MpiMessageKind::kTaskLost:
-      return notify_lost(message.task);
-    default:
-      return;
+    case MpiMessageKind::kTaskLost: return notify_lost(message.task);
+    default: return;
   }
 }
 
-void PmixServer::finish(const std::string& question, pmix_status_t status, const std::string& data) {
+void PmixServer::finish(const std::string& question, pmix_status_t status,
+                        const std::string& data) {
   if (auto asked = questions_.extract(question)) asked.mapped().waiter(status, data);
 }
 
 void PmixServer::alone() {
   alone_ = true;
   for (const auto& [name, waiters] : std::exchange(fences_, {})) {
-    for (const Waiter& waiter : waiters)
-      waiter(PMIX_ERR_LOST_CONNECTION, {});
+    for (const Waiter& waiter : waiters) waiter(PMIX_ERR_LOST_CONNECTION, {});
   }
   for (const auto& [name, question] : std::exchange(questions_, {}))
     question.waiter(PMIX_ERR_LOST_CONNECTION, {});

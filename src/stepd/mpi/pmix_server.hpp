@@ -27,7 +27,8 @@ class PmixServer : public MpiServer {
   void alone() override;
   void stop() override;
 
-  // The one of this process, which libpmix's calls are for; null before it starts and when it is over.
+  // The one of this process, which libpmix's calls are for; null before it starts and when it is
+  // over.
   [[nodiscard]] static PmixServer* current();
   // Runs `work` on the event loop, where the server lives. Any thread.
   template <class Work>
@@ -48,8 +49,10 @@ class PmixServer : public MpiServer {
   [[nodiscard]] PmixNames& names() { return names_; }
   [[nodiscard]] uint32_t node_index() const { return input_.whole_index(); }
   [[nodiscard]] uint32_t num_nodes() const;
-  // `ranks` take part, none: all. What is for another purpose than a fence has a name of its own before it.
-  void fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter waiter, const std::string& purpose = {});
+  // `ranks` take part, none: all. What is for another purpose than a fence has a name of its own
+  // before it.
+  void fence(std::vector<pmix_rank_t> ranks, std::string data, Waiter waiter,
+             const std::string& purpose = {});
   void ask_for(pmix_rank_t rank, Waiter waiter);
   void answer(uint32_t node, const std::string& question, pmix_status_t status, std::string data);
   void aborted(pmix_rank_t rank, int status);

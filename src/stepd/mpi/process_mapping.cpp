@@ -33,8 +33,7 @@ std::vector<Block> blocks_of(const std::vector<uint32_t>& nodes) {
   std::vector<Block> blocks;
   for (size_t rank = 0; rank < nodes.size();) {
     size_t end = rank;
-    while (end < nodes.size() && nodes[end] == nodes[rank])
-      ++end;
+    while (end < nodes.size() && nodes[end] == nodes[rank]) ++end;
     const auto count = static_cast<uint32_t>(end - rank);
     if (!blocks.empty() && blocks.back().ranks == count &&
         blocks.back().first + blocks.back().nodes == nodes[rank]) {
@@ -82,8 +81,7 @@ std::string process_mapping(const StepLayout& layout) {
 
 std::vector<std::string> distinct_node_names(const StepLayout& layout) {
   std::set<std::string> taken;
-  for (const StepNode& node : layout.nodes)
-    taken.insert(node.name);
+  for (const StepNode& node : layout.nodes) taken.insert(node.name);
   std::set<std::string> seen;
   std::vector<std::string> out;
   for (const StepNode& node : layout.nodes) {

@@ -16,7 +16,7 @@ namespace sluice::stepd {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kDone = 3;       // of the watcher
+constexpr int kDone = 3;        // of the watcher
 constexpr int kMostRounds = 3;  // a process may be born while others are killed
 
 bool is_done(std::chrono::milliseconds patience) {
@@ -27,7 +27,8 @@ bool is_done(std::chrono::milliseconds patience) {
 void watch(pid_t watched, Clock::time_point end, const std::function<void()>& last_words) {
   while (Clock::now() < end) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-    if (is_done(std::clamp(left, std::chrono::milliseconds(0), std::chrono::milliseconds(60'000)))) return;
+    if (is_done(std::clamp(left, std::chrono::milliseconds(0), std::chrono::milliseconds(60'000))))
+      return;
   }
   if (::getppid() != watched) return;
   ::kill(watched, SIGSTOP);

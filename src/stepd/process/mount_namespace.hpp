@@ -5,10 +5,12 @@
 
 namespace sluice::stepd {
 
-// Takes this process of one thread into the namespace of `file`; nothing for no file. 0 or an errno.
+// Takes this process of one thread into the namespace of `file`; nothing for no file. 0 or an
+// errno.
 [[nodiscard]] int enter_mount_namespace(const std::string& file);
 
-// While it lives, this process is in that namespace: for files that are the job's. It must have one thread.
+// While it lives, this process is in that namespace: for files that are the job's. It must have one
+// thread.
 class MountNamespaceScope {
  public:
   explicit MountNamespaceScope(const std::string& file);

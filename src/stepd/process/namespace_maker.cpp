@@ -48,7 +48,8 @@ std::string lock_file(const std::string& folder) {
 
 // Whoever had the lock before may have removed the file: the next one would make and lock another.
 bool is_still_there(int file, const std::string& path) {
-  struct stat locked {}, present {};
+  struct stat locked {
+  }, present{};
   if (::fstat(file, &locked) != 0 || ::lstat(path.c_str(), &present) != 0) return false;
   return locked.st_ino == present.st_ino && locked.st_dev == present.st_dev;
 }
@@ -68,7 +69,9 @@ int lock(const std::string& folder) {
 }
 
 bool agent_is_gone() {
-  struct pollfd agent {protocol::kAgentDescriptor, 0, 0};
+  struct pollfd agent {
+    protocol::kAgentDescriptor, 0, 0
+  };
   return ::poll(&agent, 1, 0) == 1 && (agent.revents & POLLHUP) != 0;
 }
 
@@ -82,19 +85,21 @@ bool clear(const std::string& folder) {
   return !error;
 }
 
-// Only root goes into it; what is below is the user's. It is a mount of its own that nothing is passed
-// on from: else no namespace could be kept in it.
+// Only root goes into it; what is below is the user's. It is a mount of its own that nothing is
+// passed on from: else no namespace could be kept in it.
 bool make_folders(const Wanted& wanted) {
   const std::string& folder = wanted.folder;
   if (!clear(folder) || ::mkdir(folder.c_str(), 0700) != 0) return false;
   if (::mkdir((folder + protocol::kFoldersFolder).c_str(), 0700) != 0) return false;
   for (const std::string& place : wanted.mounts) {
     const std::string source = source_of(wanted, place);
-    if (::mkdir(source.c_str(), 0700) != 0 || ::chown(source.c_str(), wanted.uid, static_cast<gid_t>(-1)) != 0) {
+    if (::mkdir(source.c_str(), 0700) != 0 ||
+        ::chown(source.c_str(), wanted.uid, static_cast<gid_t>(-1)) != 0) {
       return false;
     }
   }
-  const int file = ::open((folder + protocol::kNamespaceFile).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+  const int file = ::open((folder + protocol::kNamespaceFile).c_str(),
+                          O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
   if (file < 0) return false;
   ::close(file);
   return ::mount(folder.c_str(), folder.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
@@ -114,13 +119,16 @@ bool run_script(const std::string& script) {
 
 bool mount_all(const Wanted& wanted) {
   // in no case anything goes back: the job's own folders would be mounted over those of the host
-  if (::mount(nullptr, "/", nullptr, MS_REC | (wanted.shared ? MS_SLAVE : MS_PRIVATE), nullptr) != 0) return false;
+  if (::mount(nullptr, "/", nullptr, MS_REC | (wanted.shared ? MS_SLAVE : MS_PRIVATE), nullptr) !=
+      0)
+    return false;
   for (const std::string& place : wanted.mounts) {
     const bool in_memory = place == kShm;
     const std::string source = source_of(wanted, place);
     const std::string options = fmt::format("mode=0700,uid={}", wanted.uid);
-    const int done = in_memory ? ::mount("tmpfs", kShm, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str())
-                               : ::mount(source.c_str(), place.c_str(), nullptr, MS_BIND, nullptr);
+    const int done = in_memory
+                         ? ::mount("tmpfs", kShm, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str())
+                         : ::mount(source.c_str(), place.c_str(), nullptr, MS_BIND, nullptr);
     if (done != 0) return false;
   }
   return true;
@@ -129,7 +137,8 @@ bool mount_all(const Wanted& wanted) {
 // A child has the namespace until its file is bound: then that keeps it.
 int keep_namespace(const Wanted& wanted) {
   int ready[2], go[2];
-  if (::pipe2(ready, O_CLOEXEC) != 0 || ::pipe2(go, O_CLOEXEC) != 0) return protocol::kNamespaceKeep;
+  if (::pipe2(ready, O_CLOEXEC) != 0 || ::pipe2(go, O_CLOEXEC) != 0)
+    return protocol::kNamespaceKeep;
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(go[1]);
@@ -145,7 +154,8 @@ int keep_namespace(const Wanted& wanted) {
   if (result == protocol::kNamespaceMade) {
     const std::string from = fmt::format("/proc/{}/ns/mnt", child);
     const std::string to = wanted.folder + protocol::kNamespaceFile;
-    if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0) result = protocol::kNamespaceKeep;
+    if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0)
+      result = protocol::kNamespaceKeep;
   }
   ::close(go[1]);
   if (child > 0) ::waitpid(child, nullptr, 0);

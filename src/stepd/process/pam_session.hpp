@@ -1,4 +1,5 @@
-// UsePAM: the session of a job's user on this node while a step runs there, as /etc/pam.d/slurm describes it.
+// UsePAM: the session of a job's user on this node while a step runs there, as /etc/pam.d/slurm
+// describes it.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,13 @@ namespace sluice::stepd {
 
 class PamSession {
  public:
-  // Opens it in this process, and blocks as long as the modules take (see Deadline). libpam is loaded for it: a step daemon that has no use
-  // for it must not pay for it at its start. What modules gave this process for good (a login's number, a key ring) its
-  // tasks inherit; resource limits they get by limits(), and this process keeps its own.
-  // The error's text names the call that failed.
-  [[nodiscard]] static Result<std::unique_ptr<PamSession>> open(const std::string& user, const std::string& submit_host);
+  // Opens it in this process, and blocks as long as the modules take (see Deadline). libpam is
+  // loaded for it: a step daemon that has no use for it must not pay for it at its start. What
+  // modules gave this process for good (a login's number, a key ring) its tasks inherit; resource
+  // limits they get by limits(), and this process keeps its own. The error's text names the call
+  // that failed.
+  [[nodiscard]] static Result<std::unique_ptr<PamSession>> open(const std::string& user,
+                                                                const std::string& submit_host);
 
   // Closes it; blocks likewise.
   ~PamSession();

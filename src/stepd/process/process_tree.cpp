@@ -65,8 +65,7 @@ std::vector<pid_t> descendants_by_scan(pid_t root) {
   std::vector<pid_t> found{root};
   for (size_t i = 0; i < found.size(); ++i) {
     const auto [from, to] = children.equal_range(found[i]);
-    for (auto child = from; child != to; ++child)
-      found.push_back(child->second);
+    for (auto child = from; child != to; ++child) found.push_back(child->second);
   }
   found.erase(found.begin());
   return found;

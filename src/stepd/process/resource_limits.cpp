@@ -35,7 +35,8 @@ void set_limits(const std::vector<uint64_t>& limits) {
   }
 }
 
-std::vector<uint64_t> limits_within(const std::vector<uint64_t>& wanted, const std::vector<uint64_t>& bounds) {
+std::vector<uint64_t> limits_within(const std::vector<uint64_t>& wanted,
+                                    const std::vector<uint64_t>& bounds) {
   std::vector<uint64_t> out = bounds;
   for (size_t i = 0; i + 1 < std::min(wanted.size(), bounds.size()); i += 2) {
     if (wanted[i] > wanted[i + 1]) continue;

@@ -1,5 +1,5 @@
-// Limits of resources, as messages carry them: (soft, hard) by RLIMIT_ number. A soft limit above the hard one stands for
-// "not given"; numbers that are missing at the end are not given, either.
+// Limits of resources, as messages carry them: (soft, hard) by RLIMIT_ number. A soft limit above
+// the hard one stands for "not given"; numbers that are missing at the end are not given, either.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,13 @@ namespace sluice::stepd {
 // Those of this process, all of them.
 [[nodiscard]] std::vector<uint64_t> own_limits();
 
-// Gives this process those that are given. One whose hard limit may not be raised so far gets as much as it may have.
+// Gives this process those that are given. One whose hard limit may not be raised so far gets as
+// much as it may have.
 void set_limits(const std::vector<uint64_t>& limits);
 
-// What a task gets that asks for `wanted` where `bounds` (all of them) hold: no limit is above the hard one there, and what is
-// not asked for is as there.
-[[nodiscard]] std::vector<uint64_t> limits_within(const std::vector<uint64_t>& wanted, const std::vector<uint64_t>& bounds);
+// What a task gets that asks for `wanted` where `bounds` (all of them) hold: no limit is above the
+// hard one there, and what is not asked for is as there.
+[[nodiscard]] std::vector<uint64_t> limits_within(const std::vector<uint64_t>& wanted,
+                                                  const std::vector<uint64_t>& bounds);
 
 }  // namespace sluice::stepd

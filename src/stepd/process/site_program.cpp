@@ -15,9 +15,7 @@ namespace {
 bool wait_for_word(int told) {
   char word = 0;
   ssize_t got = 0;
-  do {
-    got = ::read(told, &word, 1);
-  } while (got < 0 && errno == EINTR);
+  do { got = ::read(told, &word, 1); } while (got < 0 && errno == EINTR);
   return got == 1;
 }
 

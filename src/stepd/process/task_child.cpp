@@ -36,14 +36,14 @@ constexpr int kUserEnvSeconds = 10;
 constexpr int kEpilogMilliseconds = 5000;  // that one has, as with Slurm
 constexpr const char* kUserEnvMark = "SLUICE-ENVIRONMENT-FOLLOWS";
 
-void say(int fd, std::string_view text) { (void)write_all(fd, text); }  // nobody is left to hear why not
+// nobody is left to hear why not
+void say(int fd, std::string_view text) { (void)write_all(fd, text); }
 void complain(const std::string& text) {
   say(STDERR_FILENO, fmt::format("slurmstepd: error: {}\n", text));
 }
 
 void clean_signals() {
-  for (int signal = 1; signal < NSIG; ++signal)
-    ::signal(signal, SIG_DFL);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   // the C library keeps two signals to itself, and its posix_spawn() leaves them ignored
   const unsigned long default_action[4] = {};
   for (int signal = 32; signal < SIGRTMIN; ++signal) {
@@ -54,8 +54,9 @@ void clean_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// A fork whose child hears of no signal until clean_signals(). Until then it has the daemon's handlers, and what they
-// write into the daemon's own pipe would tell the daemon of a signal that was meant for the task.
+// A fork whose child hears of no signal until clean_signals(). Until then it has the daemon's
+// handlers, and what they write into the daemon's own pipe would tell the daemon of a signal that
+// was meant for the task.
 pid_t fork_with_signals_blocked() {
   sigset_t all;
   sigset_t before;
@@ -80,7 +81,8 @@ bool names_missing_interpreter(const std::string& path, std::string& interpreter
 }
 
 // A program that is called by its own name sees as that the path where it was found.
-void try_to_execute(const std::string& program, std::string path, char* const* arguments, char* const* env) {
+void try_to_execute(const std::string& program, std::string path, char* const* arguments,
+                    char* const* env) {
   std::vector<char*> words;
   for (char* const* word = arguments; *word != nullptr; ++word) words.push_back(*word);
   if (!words.empty() && program == words[0]) words[0] = path.data();
@@ -88,27 +90,26 @@ void try_to_execute(const std::string& program, std::string path, char* const* a
   ::execve(path.c_str(), words.data(), env);
 }
 
-// Like execvpe(), except that a script without an interpreter line is not run, that a path that begins with a dot is
-// made a whole one (a script finds it in $0), and that a program that no folder of the path has may lie in this folder:
-// without a path, as --export=NONE leaves it, only there. Returns the errno.
-int execute(const std::string& program,
-            char* const* arguments,
-            char* const* env,
+// Like execvpe(), except that a script without an interpreter line is not run, that a path that
+// begins with a dot is made a whole one (a script finds it in $0), and that a program that no
+// folder of the path has may lie in this folder: without a path, as --export=NONE leaves it, only
+// there. Returns the errno.
+int execute(const std::string& program, char* const* arguments, char* const* env,
             std::string_view path) {
   if (program.empty()) return ENOENT;
   if (program.find('/') != std::string::npos) {
     std::error_code unknown;
-    const std::string folder = program[0] == '.' ? std::filesystem::current_path(unknown).string() : "";
+    const std::string folder =
+        program[0] == '.' ? std::filesystem::current_path(unknown).string() : "";
     try_to_execute(program, folder.empty() ? program : folder + "/" + program, arguments, env);
     return errno;
   }
   int worst = ENOENT;
   for (const std::string& folder : split(path, ':')) {
-    try_to_execute(program, folder.empty() ? program : fmt::format("{}/{}", folder, program), arguments, env);
-    if (errno == EACCES)
-      worst = EACCES;
-    else if (errno != ENOENT && errno != ENOTDIR)
-      return errno;
+    try_to_execute(program, folder.empty() ? program : fmt::format("{}/{}", folder, program),
+                   arguments, env);
+    if (errno == EACCES) worst = EACCES;
+    else if (errno != ENOENT && errno != ENOTDIR) return errno;
   }
   if (worst != ENOENT) return worst;
   ::execve(program.c_str(), arguments, env);
@@ -117,11 +118,8 @@ int execute(const std::string& program,
 
 // Runs a program as this process is (user, folder) and returns what it wrote; false when there is
 // no process for it. It has `seconds` for that (0: as long as it likes).
-bool capture(std::vector<std::string> arguments,
-             const Environment& env,
-             int seconds,
-             std::string& output,
-             int& status) {
+bool capture(std::vector<std::string> arguments, const Environment& env, int seconds,
+             std::string& output, int& status) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   const pid_t pid = ::fork();
@@ -173,7 +171,8 @@ void add_user_env(TaskSetup& setup) {
   }
 }
 
-// What a program of the site or the user's that goes before or after a task finds: it is not the task's.
+// What a program of the site or the user's that goes before or after a task finds: it is not the
+// task's.
 Environment program_environment(const TaskSetup& setup, std::string_view context) {
   Environment env = setup.env;
   set_limit_variables(setup.sent_limits, env);
@@ -194,7 +193,8 @@ int status_of_prolog(TaskSetup& setup, const std::string& prolog, std::string_vi
   }
   std::string output;
   int status = 0;
-  if (!capture({prolog}, program_environment(setup, "prolog_task"), 0, output, status)) return abnormal(errno_text(errno));
+  if (!capture({prolog}, program_environment(setup, "prolog_task"), 0, output, status))
+    return abnormal(errno_text(errno));
   say(STDOUT_FILENO, apply_task_prolog(output, setup.env));
   return WIFEXITED(status) ? WEXITSTATUS(status) : abnormal("");
 }
@@ -259,7 +259,8 @@ int status_of_epilog(const std::string& epilog, const Environment& env) {
   } else {
     const bool relative = program.starts_with('.') && program.find('/') != std::string::npos;
     std::error_code unknown;
-    const std::string folder = relative ? std::filesystem::current_path(unknown).string() + "/" : "";
+    const std::string folder =
+        relative ? std::filesystem::current_path(unknown).string() + "/" : "";
     complain(fmt::format("execve(): {}{}: {}", folder, program, errno_text(error)));
   }
   ::_exit(error);
@@ -361,7 +362,8 @@ void provide_tmpdir(TaskSetup& setup) {
   setup.env.set_default("TMPDIR", "/tmp");
   const std::string folder(setup.env.get("TMPDIR"));
   struct stat about {};
-  if (::stat(folder.c_str(), &about) == 0 || ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
+  if (::stat(folder.c_str(), &about) == 0 || ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST)
+    return;
   complain(fmt::format("Unable to create TMPDIR [{}]: {}", folder, errno_text(errno)));
   complain("Setting TMPDIR to /tmp");
   setup.env.set("TMPDIR", "/tmp");

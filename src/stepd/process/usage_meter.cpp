@@ -75,11 +75,11 @@ std::optional<uint64_t> unshared_kib(std::string_view statm) {
 std::optional<ProcessUsage> usage_of_process(pid_t pid, CountedMemory counted) {
   const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
   if (!stat) return std::nullopt;
-  auto usage =
-      parse_process(*stat, read_file(fmt::format("/proc/{}/io", pid)).value_or(""));
+  auto usage = parse_process(*stat, read_file(fmt::format("/proc/{}/io", pid)).value_or(""));
   if (!usage) return usage;
   usage->pid = pid;
-  std::optional<uint64_t> other;  // nothing where the kernel does not say: what is resident counts then
+  // nothing where the kernel does not say: what is resident counts then
+  std::optional<uint64_t> other;
   if (counted == CountedMemory::kProportional) {
     other = proportional_kib(read_file(fmt::format("/proc/{}/smaps_rollup", pid)).value_or(""));
   } else if (counted == CountedMemory::kUnshared) {
@@ -111,8 +111,7 @@ size_t UsageMeter::owner(const ProcessUsage& process,
 
 void UsageMeter::sample(const std::vector<ProcessUsage>& processes) {
   std::map<pid_t, const ProcessUsage*> live;
-  for (const ProcessUsage& process : processes)
-    live.emplace(process.pid, &process);
+  for (const ProcessUsage& process : processes) live.emplace(process.pid, &process);
   std::vector<ProcessUsage> now = over_;
   std::map<pid_t, size_t> owners;
   for (const ProcessUsage& process : processes) {
@@ -156,7 +155,8 @@ void UsageMeter::ended(const ProcessUsage& last, const rusage& used) {
   usage.system_cpu = to_duration(used.ru_stime);
   usage.pages = static_cast<uint64_t>(used.ru_majflt);
   usage.rss_kib = usage.vsize_kib = 0;  // nothing any more
-  const uint64_t peak = counted_ == CountedMemory::kResident ? static_cast<uint64_t>(used.ru_maxrss) : 0;
+  const uint64_t peak =
+      counted_ == CountedMemory::kResident ? static_cast<uint64_t>(used.ru_maxrss) : 0;
   max_rss_kib_ = std::max(max_rss_kib_, peak);
   add(task == kNobody ? others_ : over_[task], usage);
   if (task != kNobody) tasks_[task].max_rss_kib = std::max(tasks_[task].max_rss_kib, peak);

@@ -28,8 +28,8 @@ struct ProcessUsage {
   Duration system_cpu{0};
   uint64_t rss_kib = 0;
   uint64_t vsize_kib = 0;
-  uint64_t pages = 0;        // faults that read from a disk
-  uint64_t read_bytes = 0;   // by read() and the like, from wherever it was, as Slurm counts
+  uint64_t pages = 0;       // faults that read from a disk
+  uint64_t read_bytes = 0;  // by read() and the like, from wherever it was, as Slurm counts
   uint64_t write_bytes = 0;
 };
 // From the texts of /proc/PID/stat and /proc/PID/io; nothing when they are not understood.
@@ -39,7 +39,8 @@ using protocol::CountedMemory;
 [[nodiscard]] std::optional<uint64_t> proportional_kib(std::string_view smaps_rollup);
 [[nodiscard]] std::optional<uint64_t> unshared_kib(std::string_view statm);
 // Of a live process.
-[[nodiscard]] std::optional<ProcessUsage> usage_of_process(pid_t pid, CountedMemory counted = CountedMemory::kResident);
+[[nodiscard]] std::optional<ProcessUsage> usage_of_process(
+    pid_t pid, CountedMemory counted = CountedMemory::kResident);
 
 class UsageMeter {
  public:
@@ -50,14 +51,16 @@ class UsageMeter {
   // From now on processes of no task that is known are the first one's.
   void adopt_strangers() { adopts_ = true; }
 
-  // What the samples hold as rss_kib. Control groups and wait4() know what is resident only, so otherwise they are not asked.
+  // What the samples hold as rss_kib. Control groups and wait4() know what is resident only, so
+  // otherwise they are not asked.
   void count(CountedMemory counted) { counted_ = counted; }
 
   // Tasks come in local order.
   void add_task(uint32_t rank, pid_t pid);
   // All live processes of the step.
   void sample(const std::vector<ProcessUsage>& processes);
-  // A child of this process (a task, or an orphan) has ended: its last state, and what wait4() says.
+  // A child of this process (a task, or an orphan) has ended: its last state, and what wait4()
+  // says.
   void ended(const ProcessUsage& last, const rusage& used);
 
   [[nodiscard]] const std::vector<protocol::TaskUsage>& tasks() const { return tasks_; }

@@ -49,17 +49,19 @@ class FileLock {
   int error_ = 0;
 };
 
-// False with errno when it cannot be read; a file that is not there is empty. It is the user's, who may have put there
-// what never ends or never begins.
+// False with errno when it cannot be read; a file that is not there is empty. It is the user's, who
+// may have put there what never ends or never begins.
 bool read_file(const std::string& path, std::string& out) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT;
   struct stat about {};
-  const bool usable = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= kMostBytes;
+  const bool usable =
+      ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= kMostBytes;
   char buffer[4096];
   ssize_t n = -1;
   errno = EINVAL;
-  while (usable && out.size() <= size_t{kMostBytes} && (n = ::read(fd, buffer, sizeof buffer)) > 0) {
+  while (usable && out.size() <= size_t{kMostBytes} &&
+         (n = ::read(fd, buffer, sizeof buffer)) > 0) {
     out.append(buffer, static_cast<size_t>(n));
   }
   const int error = errno;
@@ -84,12 +86,16 @@ bool replace_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Status change_xauthority(const std::string& path, const std::function<std::string(std::string_view)>& change) {
+Status change_xauthority(const std::string& path,
+                         const std::function<std::string(std::string_view)>& change) {
   const FileLock lock(path);
-  if (!lock.held()) return failure(fmt::format("cannot lock {}: {}", path, errno_text(lock.error())));
+  if (!lock.held())
+    return failure(fmt::format("cannot lock {}: {}", path, errno_text(lock.error())));
   std::string text;
-  if (!read_file(path, text)) return failure(fmt::format("cannot read {}: {}", path, errno_text(errno)));
-  if (!replace_file(path, change(text))) return failure(fmt::format("cannot write {}: {}", path, errno_text(errno)));
+  if (!read_file(path, text))
+    return failure(fmt::format("cannot read {}: {}", path, errno_text(errno)));
+  if (!replace_file(path, change(text)))
+    return failure(fmt::format("cannot write {}: {}", path, errno_text(errno)));
   return {};
 }
 

@@ -27,7 +27,8 @@ constexpr uint32_t kLastDisplay = 1010;
 constexpr size_t kMostConnections = 256;
 constexpr auto kAcceptRetry = std::chrono::milliseconds(200);
 constexpr size_t kCookieBytes = 16;
-constexpr size_t kMostQueued = 64U << 20;  // for a program that takes nothing; pictures are a few megabytes
+// for a program that takes nothing; pictures are a few megabytes
+constexpr size_t kMostQueued = 64U << 20;
 constexpr size_t kMostQueuedOfAll = 128U << 20;
 
 std::string random_bytes(size_t count) {
@@ -50,8 +51,8 @@ struct X11Listener::Connection {
 
 X11Listener::~X11Listener() { stop(); }
 
-Status X11Listener::start(const UserIdentity& user, const std::string& mount_namespace, const std::string& step,
-                          const std::string& home_file) {
+Status X11Listener::start(const UserIdentity& user, const std::string& mount_namespace,
+                          const std::string& step, const std::string& home_file) {
   user_ = user;
   mount_namespace_ = mount_namespace;
   cookie_ = random_bytes(kCookieBytes);
@@ -64,7 +65,8 @@ Status X11Listener::start(const UserIdentity& user, const std::string& mount_nam
 Status X11Listener::listen() {
   boost::system::error_code error;
   for (display_ = kFirstDisplay; display_ < kLastDisplay; ++display_) {
-    const tcp::endpoint place(boost::asio::ip::address_v4::loopback(), static_cast<uint16_t>(6000 + display_));
+    const tcp::endpoint place(boost::asio::ip::address_v4::loopback(),
+                              static_cast<uint16_t>(6000 + display_));
     acceptor_ = tcp::acceptor(io_);
     acceptor_.open(place.protocol(), error);
     if (!error) acceptor_.bind(place, error);
@@ -81,7 +83,8 @@ Status X11Listener::write_file(const std::string& step) {
   if (scope.error() != 0) return failure("cannot enter the job's mount namespace");
   const ActAsUser as_user(user_);
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const std::string why = errno_text(errno);
   if (fd >= 0) ::close(fd);
   if (fd >= 0) file_ = path;
@@ -93,8 +96,9 @@ Status X11Listener::write_home_file(const std::string& path) {
   const MountNamespaceScope scope(mount_namespace_);
   if (scope.error() != 0) return failure("cannot enter the job's mount namespace");
   const ActAsUser as_user(user_);
-  auto written = change_xauthority(
-      path, [this](std::string_view text) { return with_xauthority(text, boost::asio::ip::host_name(), display_, cookie_); });
+  auto written = change_xauthority(path, [this](std::string_view text) {
+    return with_xauthority(text, boost::asio::ip::host_name(), display_, cookie_);
+  });
   if (!written) return written;
   file_ = path;
   in_home_ = true;
@@ -111,8 +115,9 @@ void X11Listener::remove_cookie() {
     return;
   }
   // where it stays it opens nothing: the display is closed
-  (void)change_xauthority(
-      path, [this](std::string_view text) { return without_xauthority(text, boost::asio::ip::host_name(), display_); });
+  (void)change_xauthority(path, [this](std::string_view text) {
+    return without_xauthority(text, boost::asio::ip::host_name(), display_);
+  });
 }
 
 void X11Listener::set_variables(Environment& out) const {
@@ -146,9 +151,10 @@ void X11Listener::take(tcp::socket socket) {
   auto connection = std::make_shared<Connection>();
   connections_[number] = connection;
   connection->program = ByteConnection::make(
-      std::move(socket), {[this, number](std::string_view bytes) { received(number, bytes); },
-                          [this, number] { close(number, true); }, [this, number] { close(number, false); },
-                          [this, number] { return !connections_.at(number)->admitted || !handlers_.congested(); }});
+      std::move(socket),
+      {[this, number](std::string_view bytes) { received(number, bytes); },
+       [this, number] { close(number, true); }, [this, number] { close(number, false); },
+       [this, number] { return !connections_.at(number)->admitted || !handlers_.congested(); }});
   connection->program->start();
 }
 
@@ -186,12 +192,15 @@ void X11Listener::send(uint32_t number, std::string_view bytes) {
   if (bytes.empty()) return connection->program->finish();
   connection->program->send(bytes);
   if (connection->program->queued_bytes() > kMostQueued) return close(number, true);
-  if (connection->program->queued_bytes() > kMostQueuedOfAll / kMostConnections && queued_of_all() > kMostQueuedOfAll) close(number, true);
+  if (connection->program->queued_bytes() > kMostQueuedOfAll / kMostConnections &&
+      queued_of_all() > kMostQueuedOfAll)
+    close(number, true);
 }
 
 size_t X11Listener::queued_of_all() const {
   size_t bytes = 0;
-  for (const auto& [number, connection] : connections_) bytes += connection->program->queued_bytes();
+  for (const auto& [number, connection] : connections_)
+    bytes += connection->program->queued_bytes();
   return bytes;
 }
 

@@ -1,5 +1,6 @@
-// --x11: a display for the step's tasks on this node. What programs send to it goes to srun, which has
-// the user's own one (cli/step/x11_relay.hpp). Only who shows the cookie in the user's file gets through.
+// --x11: a display for the step's tasks on this node. What programs send to it goes to srun, which
+// has the user's own one (cli/step/x11_relay.hpp). Only who shows the cookie in the user's file
+// gets through.
 #pragma once
 
 #include <functional>
@@ -26,15 +27,17 @@ class X11Listener {
     std::function<void(uint32_t connection, std::string_view bytes)> received;  // none: it is over
     std::function<bool()> congested;
   };
-  X11Listener(boost::asio::io_context& io, Handlers handlers) : io_(io), handlers_(std::move(handlers)), acceptor_(io) {}
+  X11Listener(boost::asio::io_context& io, Handlers handlers)
+      : io_(io), handlers_(std::move(handlers)), acceptor_(io) {}
   ~X11Listener();
   X11Listener(const X11Listener&) = delete;
   X11Listener& operator=(const X11Listener&) = delete;
 
-  // Takes a free display number and writes its cookie into a file of the user's: `home_file`, or where that is empty one of
-  // its own in /tmp, named by `step`. In the job's mount namespace, if it has one.
-  [[nodiscard]] Status start(const UserIdentity& user, const std::string& mount_namespace, const std::string& step,
-                             const std::string& home_file);
+  // Takes a free display number and writes its cookie into a file of the user's: `home_file`, or
+  // where that is empty one of its own in /tmp, named by `step`. In the job's mount namespace, if
+  // it has one.
+  [[nodiscard]] Status start(const UserIdentity& user, const std::string& mount_namespace,
+                             const std::string& step, const std::string& home_file);
   void set_variables(Environment& out) const;
 
   // From the display; no bytes: it is over.
@@ -61,12 +64,13 @@ class X11Listener {
   boost::asio::io_context& io_;
   Handlers handlers_;
   boost::asio::ip::tcp::acceptor acceptor_;
-  std::optional<boost::asio::steady_timer> accept_timer_;  // while it waits to accept again; what goes throws nothing
+  // while it waits to accept again; what goes throws nothing
+  std::optional<boost::asio::steady_timer> accept_timer_;
   std::map<uint32_t, ConnectionPtr> connections_;
   uint32_t next_ = 0;
   uint32_t display_ = 0;
   std::string cookie_;
-  std::string file_;  // the user's
+  std::string file_;      // the user's
   bool in_home_ = false;  // it has other cookies, too
   UserIdentity user_;
   std::string mount_namespace_;

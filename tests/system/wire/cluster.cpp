@@ -27,7 +27,9 @@ class GivenToken final : public net::AuthProvider {
  public:
   explicit GivenToken(TokenOf token) : token_(std::move(token)) {}
   [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
-  Result<std::string> create_token(const net::RequestDigest& digest) override { return token_(digest); }
+  Result<std::string> create_token(const net::RequestDigest& digest) override {
+    return token_(digest);
+  }
   Result<net::Proof> open(std::string_view) override { return failure(ErrorCode::kAuthentication); }
 
  private:
@@ -53,9 +55,13 @@ WireCluster::WireCluster(const std::string& conf) {
   ::chmod(dir_.c_str(), 0755);
   std::filesystem::create_directory(dir_ + "/work");
   ::chmod((dir_ + "/work").c_str(), 01777);
-  write(dir_ + "/extra.conf", "SlurmctldDebug=debug\nSlurmdDebug=debug\nKillWait=1\nSlurmctldParameters=enable_configless\n" + conf);
-  const std::string up = fmt::format("env -u SLURM_CONF {0}/sluice up --nodes 1 --cpus 64 --memory 20000 --dir {1} --conf {1}/extra.conf > {1}/up.out 2>&1",
-                                     BIN_FOLDER, dir_);
+  write(
+      dir_ + "/extra.conf",
+      "SlurmctldDebug=debug\nSlurmdDebug=debug\nKillWait=1\nSlurmctldParameters=enable_configless\n" +
+          conf);
+  const std::string up = fmt::format(
+      "env -u SLURM_CONF {0}/sluice up --nodes 1 --cpus 64 --memory 20000 --dir {1} --conf {1}/extra.conf > {1}/up.out 2>&1",
+      BIN_FOLDER, dir_);
   EXPECT_EQ(std::system(up.c_str()), 0) << read("up.out");  // NOLINT(concurrency-mt-unsafe)
   base_conf_ = read("slurm.conf");
   key_ = read("slurm.key");
@@ -63,10 +69,13 @@ WireCluster::WireCluster(const std::string& conf) {
 }
 
 WireCluster::~WireCluster() {
-  const std::string down = fmt::format("{}/sluice down --dir {} > /dev/null 2>&1", BIN_FOLDER, dir_);
+  const std::string down =
+      fmt::format("{}/sluice down --dir {} > /dev/null 2>&1", BIN_FOLDER, dir_);
   EXPECT_EQ(std::system(down.c_str()), 0);  // NOLINT(concurrency-mt-unsafe)
-  const std::string left = fmt::format("grep -lsz '^SLURM_CONF={}/slurm.conf$' /proc/[0-9]*/environ", dir_);
-  EXPECT_NE(std::system(left.c_str()), 0) << "these processes are left";  // NOLINT(concurrency-mt-unsafe)
+  const std::string left =
+      fmt::format("grep -lsz '^SLURM_CONF={}/slurm.conf$' /proc/[0-9]*/environ", dir_);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  EXPECT_NE(std::system(left.c_str()), 0) << "these processes are left";
   std::filesystem::remove_all(dir_);
 }
 
@@ -81,16 +90,20 @@ std::string WireCluster::receiver(Server server) {
 std::unique_ptr<net::RpcClient> WireCluster::client(Server server, TokenOf token) const {
   std::shared_ptr<net::AuthProvider> auth;
   if (token) auth = std::make_shared<GivenToken>(std::move(token));
-  return std::make_unique<net::RpcClient>(net::ClientOptions{.addresses = {address(server)}, .receiver = receiver(server), .auth = std::move(auth)});
+  return std::make_unique<net::RpcClient>(net::ClientOptions{
+      .addresses = {address(server)}, .receiver = receiver(server), .auth = std::move(auth)});
 }
 
 std::unique_ptr<net::RpcClient> WireCluster::client_as(Server server, uint32_t uid) const {
-  return client(server, [maker = std::make_shared<net::TokenMaker>(maker()), uid](const net::RequestDigest& digest) {
+  return client(server, [maker = std::make_shared<net::TokenMaker>(maker()),
+                         uid](const net::RequestDigest& digest) {
     return maker->make(uid, uid, digest.bytes, net::now());
   });
 }
 
-net::TokenMaker WireCluster::maker() const { return {net::ClusterKey::from_bytes(key_), "trial", "here"}; }
+net::TokenMaker WireCluster::maker() const {
+  return {net::ClusterKey::from_bytes(key_), "trial", "here"};
+}
 
 Result<std::string> WireCluster::ask(Server, net::RpcClient& client, const std::string& method,
                                      const std::string& request) const {
@@ -107,7 +120,8 @@ Result<std::string> WireCluster::ask(Server, net::RpcClient& client, const std::
 }
 
 bool WireCluster::eventually(const std::function<bool()>& condition) {
-  for (const auto end = std::chrono::steady_clock::now() + 30s; std::chrono::steady_clock::now() < end;) {
+  for (const auto end = std::chrono::steady_clock::now() + 30s;
+       std::chrono::steady_clock::now() < end;) {
     if (condition()) return true;
     std::this_thread::sleep_for(10ms);
   }
@@ -128,7 +142,8 @@ protocol::SubmitJobRequest WireCluster::submission(const std::string& script) co
 }
 
 JobId WireCluster::running_job() const {
-  const auto reply = call_as<protocol::SubmitJobReply>(kAlice, submission("#!/bin/sh\nexec sleep 1000\n"));
+  const auto reply =
+      call_as<protocol::SubmitJobReply>(kAlice, submission("#!/bin/sh\nexec sleep 1000\n"));
   EXPECT_TRUE(reply) << (reply ? "" : reply.error().text);
   if (!reply) return kNoJob;
   EXPECT_TRUE(eventually([&] {
@@ -180,7 +195,8 @@ std::string WireCluster::read(const std::string& name) const {
 }
 
 pid_t WireCluster::pid(Server server) const {
-  const std::string text = read(server == Server::kController ? "run/sluicectld.pid" : "run/n1.pid");
+  const std::string text =
+      read(server == Server::kController ? "run/sluicectld.pid" : "run/n1.pid");
   return to_number<pid_t>(trim(text)).value_or(-1);
 }
 

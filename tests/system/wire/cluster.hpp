@@ -1,5 +1,5 @@
-// A real controller and a real node agent for tests that talk to them without Slurm's commands: as any
-// user, since the test holds the cluster's key.
+// A real controller and a real node agent for tests that talk to them without Slurm's commands: as
+// any user, since the test holds the cluster's key.
 #pragma once
 
 #include <sys/types.h>
@@ -40,10 +40,12 @@ class WireCluster {
   [[nodiscard]] net::TokenMaker maker() const;
 
   // One request as bytes; of a stream, its first chunk ("" when it ended well without any).
-  [[nodiscard]] Result<std::string> ask(Server server, net::RpcClient& client, const std::string& method,
+  [[nodiscard]] Result<std::string> ask(Server server, net::RpcClient& client,
+                                        const std::string& method,
                                         const std::string& request) const;
   template <class Reply, class Request>
-  [[nodiscard]] Result<Reply> call_as(uint32_t uid, const Request& request, Server server = Server::kController) const {
+  [[nodiscard]] Result<Reply> call_as(uint32_t uid, const Request& request,
+                                      Server server = Server::kController) const {
     return client_as(server, uid)->template call<Reply>(request, std::chrono::seconds(20));
   }
   // A job of Alice's that sleeps in its batch script, and runs (or is held).
@@ -54,7 +56,8 @@ class WireCluster {
   // Waits until the condition holds.
   [[nodiscard]] static bool eventually(const std::function<bool()>& condition);
 
-  void set_conf(const std::string& conf) const;  // writes slurm.conf anew with this added, and has it read
+  // writes slurm.conf anew with this added, and has it read
+  void set_conf(const std::string& conf) const;
   [[nodiscard]] std::string read(const std::string& name) const;
   [[nodiscard]] pid_t pid(Server server) const;
   void kill_and_restart(Server server) const;

@@ -1,5 +1,5 @@
-// Bytes and messages that make no sense, by seeds: the daemons neither crash nor hang, and what they
-// took in can be read back by the next controller.
+// Bytes and messages that make no sense, by seeds: the daemons neither crash nor hang, and what
+// they took in can be read back by the next controller.
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -44,9 +44,11 @@ class Fuzz : public ::testing::Test {
     ASSERT_EQ(cluster.pid(Server::kAgent), agent);
     ASSERT_EQ(::kill(controller, 0), 0);
     ASSERT_EQ(::kill(agent, 0), 0);
-    const auto config = cluster.call_as<protocol::QueryConfigReply>(kBob, protocol::QueryConfigRequest{});
+    const auto config =
+        cluster.call_as<protocol::QueryConfigReply>(kBob, protocol::QueryConfigRequest{});
     ASSERT_TRUE(config) << config.error().text;
-    const auto shown = cluster.call_as<protocol::ShowAgentReply>(kBob, protocol::ShowAgentRequest{}, Server::kAgent);
+    const auto shown = cluster.call_as<protocol::ShowAgentReply>(kBob, protocol::ShowAgentRequest{},
+                                                                 Server::kAgent);
     ASSERT_TRUE(shown) << shown.error().text;
   }
   WireCluster cluster;
@@ -72,7 +74,8 @@ TEST_F(Fuzz, WildFieldsOfEveryRequest) {
   }
   cluster.kill_and_restart(Server::kController);
   EXPECT_TRUE(WireCluster::eventually([&] {
-    return cluster.call_as<protocol::QueryConfigReply>(0, protocol::QueryConfigRequest{}).has_value();
+    return cluster.call_as<protocol::QueryConfigReply>(0, protocol::QueryConfigRequest{})
+        .has_value();
   }));
 }
 
@@ -103,13 +106,14 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() { ::close(fd_); }
   [[nodiscard]] int get() const { return fd_; }
-  void send(const std::string& bytes) const { (void)!::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+  void send(const std::string& bytes) const {
+    (void)!::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
   // Reads until the peer closes, or for a moment.
   void drain(int limit_ms) const {
     char buffer[4096];
     pollfd watched{fd_, POLLIN, 0};
-    while (::poll(&watched, 1, limit_ms) > 0 && ::recv(fd_, buffer, sizeof buffer, 0) > 0) {
-    }
+    while (::poll(&watched, 1, limit_ms) > 0 && ::recv(fd_, buffer, sizeof buffer, 0) > 0) {}
   }
 
  private:
@@ -118,7 +122,10 @@ class Descriptor {
 
 int tcp(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port)), .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  sockaddr_in address{.sin_family = AF_INET,
+                      .sin_port = htons(static_cast<uint16_t>(port)),
+                      .sin_addr = {htonl(INADDR_LOOPBACK)},
+                      .sin_zero = {}};
   EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   return fd;
 }
@@ -153,8 +160,11 @@ TEST_F(Fuzz, NoiseOnEverySocket) {
 std::string wild_frame(Mutator& mutator, JobId job) {
   using protocol::FrameType;
   // all but what ends the step in earnest
-  constexpr std::array kTypes{FrameType::kAgentSignal, FrameType::kAgentListPids, FrameType::kAgentAttach, FrameType::kAgentStart,
-                              FrameType::kStdin, FrameType::kHello, FrameType::kAgentEnded, FrameType{0}, FrameType{255}};
+  constexpr std::array kTypes{FrameType::kAgentSignal, FrameType::kAgentListPids,
+                              FrameType::kAgentAttach, FrameType::kAgentStart,
+                              FrameType::kStdin,       FrameType::kHello,
+                              FrameType::kAgentEnded,  FrameType{0},
+                              FrameType{255}};
   std::string body = mutator.noise(mutator.below(200));
   const FrameType type = kTypes[mutator.below(kTypes.size())];
   if (type == FrameType::kAgentAttach && mutator.below(2) == 0) {
@@ -175,7 +185,8 @@ std::string wild_frame(Mutator& mutator, JobId job) {
 }
 
 TEST_F(Fuzz, FramesToAStepDaemon) {
-  const std::string socket = fmt::format("{}/spool/n1/steps/{}.4294967291.0.sock", cluster.dir(), job);
+  const std::string socket =
+      fmt::format("{}/spool/n1/steps/{}.4294967291.0.sock", cluster.dir(), job);
   const auto pids_of_job = [&] {
     protocol::ListPidsRequest request;
     request.job = job;
@@ -211,7 +222,8 @@ TEST_F(Fuzz, FramesToSrun) {
   int port = 0;
   std::string key;
   EXPECT_TRUE(WireCluster::eventually([&] {
-    const auto step = cluster.call_as<protocol::DescribeStepReply>(0, protocol::DescribeStepRequest{{job, 0}});
+    const auto step =
+        cluster.call_as<protocol::DescribeStepReply>(0, protocol::DescribeStepRequest{{job, 0}});
     if (!step || step->step.spec == nullptr) return false;
     port = static_cast<int>(step->step.spec->io.port);
     return port != 0;

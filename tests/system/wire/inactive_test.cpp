@@ -1,4 +1,5 @@
-// InactiveLimit where a client asks for an allocation and is never heard of again: stopped or killed before it listens.
+// InactiveLimit where a client asks for an allocation and is never heard of again: stopped or
+// killed before it listens.
 #include <gtest/gtest.h>
 
 #include "system/wire/cluster.hpp"

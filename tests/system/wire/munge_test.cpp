@@ -92,8 +92,7 @@ class MungeTokens : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
   // How the daemon that `auth` stands for refuses a credential; "" when it takes it.
-  static std::string refusal(net::AuthProvider& auth,
-                             const std::string& credential,
+  static std::string refusal(net::AuthProvider& auth, const std::string& credential,
                              const RequestDigest& digest) {
     const Result<Identity> identity = auth.verify(credential, digest);
     if (identity) return "";
@@ -155,9 +154,12 @@ TEST_F(MungeTokens, TheKeyOfAnAnswerIsForSlurmUser) {
   EXPECT_TRUE(identity->is_user(::geteuid()));
   EXPECT_EQ(identity->answer_key, token->answer_key);
   EXPECT_EQ(identity->answer_key.size(), 32U);
-  const auto theirs = net::make_munge_auth(munged_->socket(), "c1", ::geteuid() + 1)->create_keyed_token(digest_);
+  const auto theirs =
+      net::make_munge_auth(munged_->socket(), "c1", ::geteuid() + 1)->create_keyed_token(digest_);
   ASSERT_TRUE(theirs) << theirs.error().text;
-  EXPECT_EQ(refusal(theirs->token, digest_), "auth/munge: the credential is for SlurmUser alone, which this process does not run as");
+  EXPECT_EQ(
+      refusal(theirs->token, digest_),
+      "auth/munge: the credential is for SlurmUser alone, which this process does not run as");
 }
 
 // munged looks at the time before it looks whether a credential was used: one of a second's life

@@ -26,9 +26,13 @@ class Mutator {
       const size_t at = below(static_cast<uint32_t>(bytes.size()) + 1);
       switch (below(4)) {
         case 0: bytes.resize(at); break;
-        case 1: if (at < bytes.size()) bytes[at] = static_cast<char>(below(256)); break;
+        case 1:
+          if (at < bytes.size()) bytes[at] = static_cast<char>(below(256));
+          break;
         case 2: bytes.insert(at, noise(1 + below(16))); break;
-        default: bytes.insert(at, bytes.substr(below(static_cast<uint32_t>(at) + 1), below(64))); break;
+        default:
+          bytes.insert(at, bytes.substr(below(static_cast<uint32_t>(at) + 1), below(64)));
+          break;
       }
     }
     return bytes;
@@ -45,15 +49,39 @@ class Mutator {
   template <class Number>
   Number number() {
     using Limits = std::numeric_limits<Number>;
-    const std::array<Number, 8> values{0, 1, 2, Limits::max(), static_cast<Number>(Limits::max() - 1),
-                                       Limits::min(), static_cast<Number>(Limits::max() / 2), static_cast<Number>(random_())};
+    const std::array<Number, 8> values{0,
+                                       1,
+                                       2,
+                                       Limits::max(),
+                                       static_cast<Number>(Limits::max() - 1),
+                                       Limits::min(),
+                                       static_cast<Number>(Limits::max() / 2),
+                                       static_cast<Number>(random_())};
     return values[below(values.size())];
   }
   std::string text() {
-    static const std::array<std::string, 22> kTexts{
-        "", "x", std::string(70'000, 'x'), std::string("a\0b", 3), "\xff\xfe\x80", "n[1-4000000000]", "n[1-65536],n[1-65536]",
-        "n1", "n1,n1,n1", "ALL", "%j%1000000d%%%", "1-4294967295", "0-4294967295:4294967295%4294967295", "[1-", "../../../etc/passwd",
-        "a\nb", "plane=4294967295", "arbitrary", "-1", "99999999999999999999", "afterok:1?afterany:2,singleton", "gpu:4294967295"};
+    static const std::array<std::string, 22> kTexts{"",
+                                                    "x",
+                                                    std::string(70'000, 'x'),
+                                                    std::string("a\0b", 3),
+                                                    "\xff\xfe\x80",
+                                                    "n[1-4000000000]",
+                                                    "n[1-65536],n[1-65536]",
+                                                    "n1",
+                                                    "n1,n1,n1",
+                                                    "ALL",
+                                                    "%j%1000000d%%%",
+                                                    "1-4294967295",
+                                                    "0-4294967295:4294967295%4294967295",
+                                                    "[1-",
+                                                    "../../../etc/passwd",
+                                                    "a\nb",
+                                                    "plane=4294967295",
+                                                    "arbitrary",
+                                                    "-1",
+                                                    "99999999999999999999",
+                                                    "afterok:1?afterany:2,singleton",
+                                                    "gpu:4294967295"};
     return below(8) == 0 ? noise(below(100)) : kTexts[below(kTexts.size())];
   }
   template <class T>

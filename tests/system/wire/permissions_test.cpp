@@ -30,12 +30,14 @@ class Permissions : public ::testing::Test {
 
 // The methods that a daemon serves, as its log says.
 std::set<std::string> served(const WireCluster& cluster, Server server) {
-  const std::string log = cluster.read(server == Server::kController ? "log/sluicectld.log" : "log/n1.log");
+  const std::string log =
+      cluster.read(server == Server::kController ? "log/sluicectld.log" : "log/n1.log");
   const size_t at = log.find("methods: ");
   if (at == std::string::npos) return {};
   const size_t from = at + std::string("methods: ").size();
   std::set<std::string> names;
-  for (const auto& name : split(log.substr(from, log.find('\n', from) - from), ' ')) names.emplace(name);
+  for (const auto& name : split(log.substr(from, log.find('\n', from) - from), ' '))
+    names.emplace(name);
   return names;
 }
 
@@ -97,11 +99,13 @@ TEST_F(Permissions, StrangersNeitherChangeNorSeeAnything) {
         continue;
       }
       ASSERT_FALSE(reply) << "was answered";
-      EXPECT_EQ(reply.error().code, row.stranger == Stranger::kHidden ? ErrorCode::kInvalidJobId : row.refusal)
+      EXPECT_EQ(reply.error().code,
+                row.stranger == Stranger::kHidden ? ErrorCode::kInvalidJobId : row.refusal)
           << reply.error().text;
     }
     const auto unproved = cluster.client(row.server, nullptr);
-    const auto reply = cluster.ask(row.server, *unproved, row.method, row.request(running, nullptr, 0));
+    const auto reply =
+        cluster.ask(row.server, *unproved, row.method, row.request(running, nullptr, 0));
     ASSERT_EQ(reply.has_value(), row.anyone);
     EXPECT_TRUE(reply || reply.error().code == ErrorCode::kAuthentication) << reply.error().text;
   }
@@ -114,47 +118,55 @@ TEST_F(Permissions, RefusedOrdersFillNoLog) {
   const auto bob = cluster.client_as(Server::kAgent, kBob);
   constexpr int kMany = 500;
   for (int i = 0; i < kMany; ++i) {
-    const auto reply = bob->call<protocol::PingNodeReply>(protocol::PingNodeRequest{}, std::chrono::seconds(20));
+    const auto reply =
+        bob->call<protocol::PingNodeReply>(protocol::PingNodeRequest{}, std::chrono::seconds(20));
     ASSERT_FALSE(reply);
     ASSERT_EQ(reply.error().code, ErrorCode::kAccessDenied);
-    const auto block = bob->call<protocol::SendBlockReply>(protocol::SendBlockRequest{}, std::chrono::seconds(20));
+    const auto block =
+        bob->call<protocol::SendBlockReply>(protocol::SendBlockRequest{}, std::chrono::seconds(20));
     ASSERT_FALSE(block);
     ASSERT_EQ(block.error().code, ErrorCode::kInvalidCredential);
   }
   const std::string log = cluster.read("log/n1.log");
   size_t all = 0;
-  for (size_t at = log.find("error: "); at != std::string::npos; at = log.find("error: ", at + 1)) ++all;
+  for (size_t at = log.find("error: "); at != std::string::npos; at = log.find("error: ", at + 1))
+    ++all;
   EXPECT_NE(log.find("Security violation, PingNode RPC from uid=2 "), std::string::npos) << log;
-  EXPECT_LE(all, size_t{2 * kMany}) << "the server's own lines, of which there are some each second, and no others";
+  EXPECT_LE(all, size_t{2 * kMany})
+      << "the server's own lines, of which there are some each second, and no others";
 }
 
 // The other way round: what was refused above was refused for who asked, not for what was asked.
 void expect_all_allowed(Server server) {
   const WireCluster cluster("PrivateData=jobs\n");
   // refused for what they say
-  const std::set<std::pair<std::string, ErrorCode>> reasons{{"LaunchStep", ErrorCode::kInvalidCredential},
-                                                            {"PingNode", ErrorCode::kWrongCluster},
-                                                            {"ReportSteps", ErrorCode::kWrongCluster},
-                                                            {"ReportCleaned", ErrorCode::kWrongCluster},
-                                                            {"ReportPrologs", ErrorCode::kWrongCluster},
-                                                            {"RegisterNode", ErrorCode::kInvalidNodeName},
-                                                            {"CreateNodes", ErrorCode::kInvalidNodeName},
-                                                            {"CreateHetStep", ErrorCode::kBadRequest},
-                                                            {"SendBlock", ErrorCode::kInvalidCredential},
-                                                            {"WriteBlock", ErrorCode::kInvalidCredential},
-                                                            // what the configuration leaves out
-                                                            {"QueryCrontab", ErrorCode::kDisabled},
-                                                            {"ReplaceCrontab", ErrorCode::kDisabled},
-                                                            {"CreateUserToken", ErrorCode::kNotSupported},
-                                                            {"RebootNodes", ErrorCode::kDisabled}};
+  const std::set<std::pair<std::string, ErrorCode>> reasons{
+      {"LaunchStep", ErrorCode::kInvalidCredential},
+      {"PingNode", ErrorCode::kWrongCluster},
+      {"ReportSteps", ErrorCode::kWrongCluster},
+      {"ReportCleaned", ErrorCode::kWrongCluster},
+      {"ReportPrologs", ErrorCode::kWrongCluster},
+      {"RegisterNode", ErrorCode::kInvalidNodeName},
+      {"CreateNodes", ErrorCode::kInvalidNodeName},
+      {"CreateHetStep", ErrorCode::kBadRequest},
+      {"SendBlock", ErrorCode::kInvalidCredential},
+      {"WriteBlock", ErrorCode::kInvalidCredential},
+      // what the configuration leaves out
+      {"QueryCrontab", ErrorCode::kDisabled},
+      {"ReplaceCrontab", ErrorCode::kDisabled},
+      {"CreateUserToken", ErrorCode::kNotSupported},
+      {"RebootNodes", ErrorCode::kDisabled}};
   for (const Row& row : all_rows()) {
-    if (row.server != server || row.method == "ReconfigureNode") continue;  // its empty configuration ends a node
+    // its empty configuration ends a node
+    if (row.server != server || row.method == "ReconfigureNode") continue;
     SCOPED_TRACE(name_of(row));
     const auto client = cluster.client_as(row.server, row.allowed);
-    const auto reply = cluster.ask(row.server, *client, row.method, row.request(cluster.running_job(), nullptr, 0));
+    const auto reply = cluster.ask(row.server, *client, row.method,
+                                   row.request(cluster.running_job(), nullptr, 0));
     EXPECT_TRUE(reply || reasons.contains({row.method, reply.error().code})) << reply.error().text;
     if (row.ends) {
-      const std::string pid_file = server == Server::kController ? "run/sluicectld.pid" : "run/n1.pid";
+      const std::string pid_file =
+          server == Server::kController ? "run/sluicectld.pid" : "run/n1.pid";
       EXPECT_TRUE(WireCluster::eventually([&] { return cluster.read(pid_file).empty(); }));
     }
   }

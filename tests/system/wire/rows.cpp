@@ -43,7 +43,9 @@ std::string text(JobId job) { return std::to_string(job); }
 
 // What users ask the controller.
 void add_user_rows(std::vector<Row>& rows) {
-  const auto add = [&](Stranger stranger, auto make) { rows.push_back(row(Server::kController, stranger, kAlice, make)); };
+  const auto add = [&](Stranger stranger, auto make) {
+    rows.push_back(row(Server::kController, stranger, kAlice, make));
+  };
   add(Stranger::kHarmless, made<PingRequest>());
   rows.back().anyone = true;
   add(Stranger::kHarmless, made<QueryConfigRequest>());
@@ -94,7 +96,9 @@ void add_user_rows(std::vector<Row>& rows) {
     request.update.comment = "changed";
     return request;
   });
-  add(Stranger::kDenied, [](JobId job) { return JobActionRequest{text(job), JobAction::kHold, false}; });
+  add(Stranger::kDenied, [](JobId job) {
+    return JobActionRequest{text(job), JobAction::kHold, false};
+  });
   add(Stranger::kDenied, [](JobId job) { return UpdateStepRequest{{job, kBatchStep}, true, 60}; });
   rows.back().refusal = ErrorCode::kInvalidUser;
   add(Stranger::kDenied, [](JobId job) { return BroadcastTicketRequest{job, kWholeJob}; });
@@ -119,7 +123,9 @@ void add_user_rows(std::vector<Row>& rows) {
 
 // What only administrators, and agents, say to the controller.
 void add_root_rows(std::vector<Row>& rows) {
-  const auto add = [&](auto make) { rows.push_back(row(Server::kController, Stranger::kDenied, 0, make)); };
+  const auto add = [&](auto make) {
+    rows.push_back(row(Server::kController, Stranger::kDenied, 0, make));
+  };
   add([](JobId) {
     UpdateNodeRequest request;
     request.update.nodes = "n1";
@@ -132,7 +138,8 @@ void add_root_rows(std::vector<Row>& rows) {
     request.values["MaxTime"] = "100";
     return request;
   });
-  add([](JobId) { return CreateNodesRequest{{{"NodeName", "n1"}, {"State", "CLOUD"}}}; });  // is there already
+  // is there already
+  add([](JobId) { return CreateNodesRequest{{{"NodeName", "n1"}, {"State", "CLOUD"}}}; });
   rows.back().refusal = ErrorCode::kInvalidUser;
   add([](JobId) { return DeleteNodesRequest{"no-such-node"}; });
   rows.back().refusal = ErrorCode::kInvalidUser;
@@ -198,7 +205,9 @@ void add_root_rows(std::vector<Row>& rows) {
 }
 
 void add_agent_rows(std::vector<Row>& rows) {
-  const auto add = [&](auto make) { rows.push_back(row(Server::kAgent, Stranger::kDenied, 0, make)); };
+  const auto add = [&](auto make) {
+    rows.push_back(row(Server::kAgent, Stranger::kDenied, 0, make));
+  };
   add([](JobId job) {
     ListPidsRequest request;
     request.job = job;
@@ -207,7 +216,9 @@ void add_agent_rows(std::vector<Row>& rows) {
   rows.back().stranger = Stranger::kHarmless;
   add(made<ShowAgentRequest>());
   rows.back().stranger = Stranger::kHarmless;
-  add([](JobId job) { return AttachRequest{{{job, kBatchStep}, 0}, {"127.0.0.1", 9, "key"}, true}; });
+  add([](JobId job) {
+    return AttachRequest{{{job, kBatchStep}, 0}, {"127.0.0.1", 9, "key"}, true};
+  });
   rows.back().allowed = kAlice;
   add([](JobId job) { return StatStepRequest{{job, kBatchStep}}; });
   add([](JobId) { return LaunchStepRequest{"launch", "signature"}; });
@@ -244,7 +255,8 @@ void add_agent_rows(std::vector<Row>& rows) {
     return request;
   });
   add(made<SendBlockRequest>());
-  rows.back().refusal = ErrorCode::kInvalidCredential;  // whoever has the controller's signature may
+  // whoever has the controller's signature may
+  rows.back().refusal = ErrorCode::kInvalidCredential;
   add(made<WriteBlockRequest>());
   add([](JobId) { return SetDebugRequest{"debug", {"+Steps"}}; });
   add(made<CheckHealthRequest>());

@@ -27,7 +27,8 @@ class Tokens : public ::testing::Test {
   void refused(const TokenOf& token, std::initializer_list<std::string> words) {
     for (const Server server : {Server::kController, Server::kAgent}) {
       const std::string text = answer(server, token);
-      for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+      for (const std::string& word : words)
+        EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
     }
   }
   std::string answer(Server server, const TokenOf& token) {
@@ -37,7 +38,9 @@ class Tokens : public ::testing::Test {
     EXPECT_EQ(reply.error().code, ErrorCode::kAuthentication);
     return reply.error().text;
   }
-  static std::string question(Server server) { return server == Server::kController ? "QueryConfig" : "ShowAgent"; }
+  static std::string question(Server server) {
+    return server == Server::kController ? "QueryConfig" : "ShowAgent";
+  }
 
   WireCluster cluster;
   const net::TokenMaker maker = cluster.maker();
@@ -52,7 +55,8 @@ TEST_F(Tokens, AReplayedOneIsRefused) {
     };
     EXPECT_EQ(answer(server, same), "");
     const std::string text = answer(server, same);
-    EXPECT_NE(text.find("the token was replayed: it was used before (issued "), std::string::npos) << text;
+    EXPECT_NE(text.find("the token was replayed: it was used before (issued "), std::string::npos)
+        << text;
   }
 }
 
@@ -68,17 +72,20 @@ TEST_F(Tokens, AnotherDaemonsIsRefused) {
       return cluster.ask(server, *client, method, "");
     };
     EXPECT_TRUE(made_for(cluster.receiver(server)));
-    for (const std::string& receiver : {cluster.receiver(other), std::string("n2"), std::string()}) {
+    for (const std::string& receiver :
+         {cluster.receiver(other), std::string("n2"), std::string()}) {
       const auto reply = made_for(receiver);
       ASSERT_FALSE(reply) << receiver;
-      EXPECT_NE(reply.error().text.find("or to one to another daemon"), std::string::npos) << reply.error().text;
+      EXPECT_NE(reply.error().text.find("or to one to another daemon"), std::string::npos)
+          << reply.error().text;
     }
   }
 }
 
 TEST_F(Tokens, AStaleOneAndOneOfTheFutureSayTheClockDifference) {
-  refused([&](const RequestDigest& d) { return maker.make(0, 0, d.bytes, net::now() - 500s); },
-          {"has expired", "issued 50", "clocks of here and of this host", "clock difference up to 50"});
+  refused(
+      [&](const RequestDigest& d) { return maker.make(0, 0, d.bytes, net::now() - 500s); },
+      {"has expired", "issued 50", "clocks of here and of this host", "clock difference up to 50"});
   refused([&](const RequestDigest& d) { return maker.make(0, 0, d.bytes, net::now() + 300s); },
           {"not valid yet", "clocks of here and of this host", "clock difference 29"});
 }
@@ -88,18 +95,24 @@ TEST_F(Tokens, AForgedOneIsRefused) {
   refused(
       [&](const RequestDigest& d) {
         const std::string good = maker.make(kBob, kBob, d.bytes, net::now());
-        auto claims = wire::decode<net::Token>(std::string_view(good).substr(1, good.size() - 33)).value();
+        auto claims =
+            wire::decode<net::Token>(std::string_view(good).substr(1, good.size() - 33)).value();
         claims.uid = claims.gid = 0;
         return good.substr(0, 1) + wire::encode(claims) + good.substr(good.size() - 32);
       },
       {"signature is wrong: it was forged, or made with another key"});
   const net::TokenMaker other(net::ClusterKey::from_bytes(std::string(64, 'x')), "trial", "here");
-  refused([&](const RequestDigest& d) { return other.make(0, 0, d.bytes, net::now()); }, {"made with another key"});
+  refused([&](const RequestDigest& d) { return other.make(0, 0, d.bytes, net::now()); },
+          {"made with another key"});
   const net::TokenMaker foreign(net::ClusterKey::from_bytes(cluster.key()), "elsewhere", "here");
   refused([&](const RequestDigest& d) { return foreign.make(0, 0, d.bytes, net::now()); },
           {"for cluster 'elsewhere', not for 'trial'"});
-  refused([&](const RequestDigest&) { return maker.make(0, 0, net::digest_request(net::kController, "Ping", "").bytes, net::now()); },
-          {"belongs to another request"});
+  refused(
+      [&](const RequestDigest&) {
+        return maker.make(0, 0, net::digest_request(net::kController, "Ping", "").bytes,
+                          net::now());
+      },
+      {"belongs to another request"});
   refused([](const RequestDigest&) { return std::string("nonsense"); }, {"malformed"});
 }
 
@@ -115,8 +128,10 @@ TEST_F(Tokens, TheSocketVouchesForWhoAskedWhoeverUsesIt) {
   if (child == 0) {  // Bob asks for a token for a change of Alice's job …
     if (::setgid(kBob) != 0 || ::setuid(kBob) != 0) ::_exit(1);
     const auto token = net::make_socket_auth(cluster.dir() + "/sack.socket")
-                           ->create_token(net::digest_request(net::kController, "UpdateJob", wire::encode(update)));
-    const bool sent = token && ::write(ends[1], token->data(), token->size()) == static_cast<ssize_t>(token->size());
+                           ->create_token(net::digest_request(net::kController, "UpdateJob",
+                                                              wire::encode(update)));
+    const bool sent = token && ::write(ends[1], token->data(), token->size()) ==
+                                   static_cast<ssize_t>(token->size());
     ::_exit(sent ? 0 : 2);
   }
   int status = -1;
@@ -129,7 +144,8 @@ TEST_F(Tokens, TheSocketVouchesForWhoAskedWhoeverUsesIt) {
   ASSERT_GT(size, 0);
   const std::string token(buffer, static_cast<size_t>(size));
   // … and root sends it: it is Bob who asks
-  const auto client = cluster.client(Server::kController, [&](const RequestDigest&) { return token; });
+  const auto client =
+      cluster.client(Server::kController, [&](const RequestDigest&) { return token; });
   const auto reply = cluster.ask(Server::kController, *client, "UpdateJob", wire::encode(update));
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kAccessDenied);
@@ -173,13 +189,16 @@ class Launches : public ::testing::Test {
   }
   // The step has ended, and the agent holds nothing of it any more.
   bool forgotten() const {
-    for (const auto& file : std::filesystem::directory_iterator(cluster.dir() + "/spool/n1/steps")) {
+    for (const auto& file :
+         std::filesystem::directory_iterator(cluster.dir() + "/spool/n1/steps")) {
       if (file.path().filename().string().starts_with("7777.4294967291.0.")) return false;
     }
     return true;
   }
 
-  static std::string question(Server server) { return server == Server::kController ? "QueryConfig" : "ShowAgent"; }
+  static std::string question(Server server) {
+    return server == Server::kController ? "QueryConfig" : "ShowAgent";
+  }
 
   WireCluster cluster;
   net::CredentialSigner signer = net::CredentialSigner::generate();

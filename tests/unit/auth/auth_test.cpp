@@ -28,15 +28,12 @@ using std::chrono::seconds;
 const Time kNow = from_seconds(1'800'000'000);
 const std::string kDigest(32, 'd');
 
-ClusterKey key(char c) {
-  return ClusterKey::from_bytes(std::string(32, c));
-}
+ClusterKey key(char c) { return ClusterKey::from_bytes(std::string(32, c)); }
 
 class Tokens : public ::testing::Test {
  protected:
   // The text of the refusal, or "" when the token is accepted.
-  std::string verify(const std::string& token,
-                     Time now = kNow,
+  std::string verify(const std::string& token, Time now = kNow,
                      const std::string& digest = kDigest) {
     const Result<Identity> identity = verifier.verify(token, digest, now);
     if (identity) return "";
@@ -64,21 +61,28 @@ TEST_F(Tokens, GoodOneIsAcceptedOnce) {
 
 TEST_F(Tokens, OlderThanTheVerifierIsToBeMadeAnew) {
   TokenVerifier restarted(key('k'), "c1", kNow);
-  const auto old = restarted.verify(maker.make(1000, 100, kDigest, kNow - seconds(1)), kDigest, kNow + seconds(1));
+  const auto old = restarted.verify(maker.make(1000, 100, kDigest, kNow - seconds(1)), kDigest,
+                                    kNow + seconds(1));
   ASSERT_FALSE(old);  // it may have been used before the restart
   EXPECT_EQ(old.error().code, ErrorCode::kRetry);
   EXPECT_TRUE(is_older_than_daemon(old.error())) << old.error().text;
-  EXPECT_NE(old.error().text.find("issued 2.0 s ago by this host's clock; if it is new, the clock of n7 is behind"), std::string::npos) << old.error().text;
+  EXPECT_NE(old.error().text.find(
+                "issued 2.0 s ago by this host's clock; if it is new, the clock of n7 is behind"),
+            std::string::npos)
+      << old.error().text;
   EXPECT_TRUE(restarted.verify(maker.make(1000, 100, kDigest, kNow), kDigest, kNow + seconds(1)));
 }
 
-// A daemon of a host whose clock was ahead refused all of them until the clock had caught up with its start.
+// A daemon of a host whose clock was ahead refused all of them until the clock had caught up with
+// its start.
 TEST_F(Tokens, AClockThatIsSetBackStartsTheVerifierAnew) {
   TokenVerifier early(key('k'), "c1", kNow + seconds(7200));
-  const auto before = early.verify(maker.make(1000, 100, kDigest, kNow - seconds(1)), kDigest, kNow);
+  const auto before =
+      early.verify(maker.make(1000, 100, kDigest, kNow - seconds(1)), kDigest, kNow);
   ASSERT_FALSE(before);
   EXPECT_EQ(before.error().code, ErrorCode::kRetry);
-  EXPECT_TRUE(early.verify(maker.make(1000, 100, kDigest, kNow + seconds(1)), kDigest, kNow + seconds(1)));
+  EXPECT_TRUE(
+      early.verify(maker.make(1000, 100, kDigest, kNow + seconds(1)), kDigest, kNow + seconds(1)));
 }
 
 TEST_F(Tokens, RefusalsSayWhichItWas) {
@@ -100,7 +104,8 @@ TEST_F(Tokens, RefusalsSayWhichItWas) {
                                           .host = "n7",
                                           .cluster = "c1",
                                           .digest = kDigest});
-  EXPECT_TRUE(has(verify(eternal, kNow + seconds(91)), "expired")) << "no token lives longer than the verifier remembers";
+  EXPECT_TRUE(has(verify(eternal, kNow + seconds(91)), "expired"))
+      << "no token lives longer than the verifier remembers";
   for (const std::string& junk :
        {std::string(), std::string("x"), std::string(40, '\1'), std::string(5000, '\1')}) {
     EXPECT_FALSE(verify(junk).empty());
@@ -116,8 +121,10 @@ TEST_F(Tokens, LiveAsLongAsTtlSays) {
   };
   EXPECT_EQ(lifetime("socket=/x,ttl=300"), seconds(300));
   EXPECT_EQ(lifetime("ttl=99999999999"), seconds(3600));
-  for (const char* usual : {"socket=/x", "ttl=", "ttl=0", "ttl=-5", "ttl=x"}) EXPECT_EQ(lifetime(usual), Duration::zero()) << usual;
-  const TokenMaker lasting(key('k'), "c1", "n7", seconds(300)), passing(key('k'), "c1", "n7", seconds(5));
+  for (const char* usual : {"socket=/x", "ttl=", "ttl=0", "ttl=-5", "ttl=x"})
+    EXPECT_EQ(lifetime(usual), Duration::zero()) << usual;
+  const TokenMaker lasting(key('k'), "c1", "n7", seconds(300)),
+      passing(key('k'), "c1", "n7", seconds(5));
   TokenVerifier patient(key('k'), "c1", kNoTime, seconds(300));
   const auto accepts = [&](const TokenMaker& from, int64_t age) {
     return patient.verify(from.make(1, 1, kDigest, kNow), kDigest, kNow + seconds(age)).has_value();
@@ -142,8 +149,7 @@ TEST_F(Tokens, NoAlteredByteIsAccepted) {
 TEST(Crypto, HmacIsTheOneOfRfc4231) {
   const auto hex = [](const std::string& bytes) {
     std::string text;
-    for (const char c : bytes)
-      text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
     return text;
   };
   EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
@@ -173,7 +179,8 @@ TEST(Replays, AClockThatIsSetBackEndsThePeriod) {
     (void)cache.insert(i * 0x9e3779b97f4a7c15ull, kNow + seconds(7200));
   EXPECT_EQ(cache.insert(4711, kNow + seconds(7200)), ReplayCache::Verdict::kFull);
   EXPECT_EQ(cache.insert(4711, kNow), ReplayCache::Verdict::kFresh);
-  EXPECT_EQ(cache.insert(0, kNow), ReplayCache::Verdict::kReplayed) << "what came before is known still";
+  EXPECT_EQ(cache.insert(0, kNow), ReplayCache::Verdict::kReplayed)
+      << "what came before is known still";
 }
 
 class KeyFiles : public ::testing::Test {
@@ -222,7 +229,8 @@ TEST_F(KeyFiles, MakeAuthChoosesByTypeAndReadability) {
 TEST_F(KeyFiles, TheLockOfATokenSocketFollowsNoLink) {
   const std::string path = folder / "sack.socket";
   std::filesystem::create_symlink(folder / "elsewhere", path + ".lock");
-  EXPECT_FALSE(TokenServer::start(path, std::make_shared<const TokenMaker>(key('k'), "c1", "here")));
+  EXPECT_FALSE(
+      TokenServer::start(path, std::make_shared<const TokenMaker>(key('k'), "c1", "here")));
   EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));
 }
 
@@ -253,8 +261,7 @@ TEST_F(KeyFiles, TokenSocketVouchesForThePeer) {
   std::vector<std::jthread> crowd;
   for (int i = 0; i < 4; ++i) {
     crowd.emplace_back([&] {
-      for (int j = 0; j < 50; ++j)
-        EXPECT_TRUE(make_socket_auth(path)->create_token(digest));
+      for (int j = 0; j < 50; ++j) EXPECT_TRUE(make_socket_auth(path)->create_token(digest));
     });
   }
 }
@@ -278,7 +285,8 @@ TEST_F(KeyFiles, AnotherDaemonTakesTheTokensOver) {
     std::this_thread::yield();
   }
   EXPECT_NE((*second)->serves(), (*third)->serves());
-  EXPECT_TRUE(make_socket_auth(options.token_socket)->create_token(digest_request("n1", "Echo", "bytes")));
+  EXPECT_TRUE(
+      make_socket_auth(options.token_socket)->create_token(digest_request("n1", "Echo", "bytes")));
 }
 
 TEST_F(KeyFiles, SignerKeepsItsKeyAndOnlyItsSignaturesHold) {

@@ -1,4 +1,5 @@
-// Host lists; the expected texts were printed by Slurm's `scontrol show hostnames|hostlist[sorted]`.
+// Host lists; the expected texts were printed by Slurm's `scontrol show
+// hostnames|hostlist[sorted]`.
 #include "common/base/hostlist.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,8 @@ namespace {
 
 TEST(Hostlist, Expands) {
   const std::pair<const char*, const char*> cases[] = {
-      {"n[1-3,07],rack[0-1]n[01-02],login", "n1 n2 n3 n07 rack0n01 rack0n02 rack1n01 rack1n02 login"},
+      {"n[1-3,07],rack[0-1]n[01-02],login",
+       "n1 n2 n3 n07 rack0n01 rack0n02 rack1n01 rack1n02 login"},
       {"n[01-3]", "n01 n02 n03"},
       {"n[8-10]", "n8 n9 n10"},
       {"n[008-10]", "n008 n009 n010"},
@@ -47,30 +49,29 @@ TEST(Hostlist, FoldsInOrderAndSorted) {
     const char* folded;
     const char* sorted;
   };
-  const Case cases[] = {
-      {"a1,a2,b1", "a[1-2],b1", "a[1-2],b1"},
-      {"n03,n1,n2,n02,n1", "n[03,1-2,02,1]", "n[1,1-2,02-03]"},
-      {"n1,n2,n3,n1,n2", "n[1-3,1-2]", "n[1,1-2,2-3]"},
-      {"n3,n2,n1", "n[3,2,1]", "n[1-3]"},
-      {"n1,n01,n001", "n[1,01,001]", "n[1,01,001]"},
-      {"n9,n10,n11", "n[9-11]", "n[9-11]"},
-      {"n099,n100", "n[099-100]", "n[099-100]"},
-      {"r1n1,r1n2,r2n3", "r1n[1-2],r2n3", "r1n[1-2],r2n3"},
-      {"login,a", "login,a", "a,login"},
-      {"a,a", "a,a", "a,a"},
-      {"a1-ib,a2-ib", "a1-ib,a2-ib", "a1-ib,a2-ib"},
-      {"1,2,3", "[1-3]", "[1-3]"},
-      {"n1,n2,m,n3,n4", "n[1-2],m,n[3-4]", "m,n[1-4]"},
-      {"n10,n01,n2,n100,n0100,n11,n010", "n[10,01,2,100,0100,11,010]",
-       "n[2,01,10-11,010,100,0100]"},
-      {"n9,n09,n10", "n[9,09-10]", "n[9,09-10]"},
-      {"n010,n9,n11", "n[010,9,11]", "n[9,11,010]"},
-      {"b1,a2,a,a01,a1,a10", "b1,a2,a,a[01,1,10]", "a,a[1-2,01,10],b1"},
-      {"a1b2,a1b1,a1b", "a1b[2,1],a1b", "a1b,a1b[1-2]"},
-      {"n7,n08,n9,n10,n010", "n[7,08,9-10,010]", "n[7,9-10,08,010]"},
-      {"A1,a1,B1", "A1,a1,B1", "A1,B1,a1"},
-      {"n5", "n5", "n5"},
-      {"", "", ""}};
+  const Case cases[] = {{"a1,a2,b1", "a[1-2],b1", "a[1-2],b1"},
+                        {"n03,n1,n2,n02,n1", "n[03,1-2,02,1]", "n[1,1-2,02-03]"},
+                        {"n1,n2,n3,n1,n2", "n[1-3,1-2]", "n[1,1-2,2-3]"},
+                        {"n3,n2,n1", "n[3,2,1]", "n[1-3]"},
+                        {"n1,n01,n001", "n[1,01,001]", "n[1,01,001]"},
+                        {"n9,n10,n11", "n[9-11]", "n[9-11]"},
+                        {"n099,n100", "n[099-100]", "n[099-100]"},
+                        {"r1n1,r1n2,r2n3", "r1n[1-2],r2n3", "r1n[1-2],r2n3"},
+                        {"login,a", "login,a", "a,login"},
+                        {"a,a", "a,a", "a,a"},
+                        {"a1-ib,a2-ib", "a1-ib,a2-ib", "a1-ib,a2-ib"},
+                        {"1,2,3", "[1-3]", "[1-3]"},
+                        {"n1,n2,m,n3,n4", "n[1-2],m,n[3-4]", "m,n[1-4]"},
+                        {"n10,n01,n2,n100,n0100,n11,n010", "n[10,01,2,100,0100,11,010]",
+                         "n[2,01,10-11,010,100,0100]"},
+                        {"n9,n09,n10", "n[9,09-10]", "n[9,09-10]"},
+                        {"n010,n9,n11", "n[010,9,11]", "n[9,11,010]"},
+                        {"b1,a2,a,a01,a1,a10", "b1,a2,a,a[01,1,10]", "a,a[1-2,01,10],b1"},
+                        {"a1b2,a1b1,a1b", "a1b[2,1],a1b", "a1b,a1b[1-2]"},
+                        {"n7,n08,n9,n10,n010", "n[7,08,9-10,010]", "n[7,9-10,08,010]"},
+                        {"A1,a1,B1", "A1,a1,B1", "A1,B1,a1"},
+                        {"n5", "n5", "n5"},
+                        {"", "", ""}};
   for (const Case& one : cases) {
     const std::vector<std::string> names = split(one.names, ',');
     EXPECT_EQ(fold_hosts(names), one.folded) << one.names;

@@ -1,5 +1,5 @@
-// Texts that users type, made at random from seeds: what is written is read back as it was, and nonsense
-// is refused with a text or means something that can be written again.
+// Texts that users type, made at random from seeds: what is written is read back as it was, and
+// nonsense is refused with a text or means something that can be written again.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -87,7 +87,9 @@ TEST_F(ParseProperty, SetsOfIndexes) {
     const IndexSet less = without(got[0], got[1]);
     IndexSet more = got[0];
     more.insert(got[1]);
-    ASSERT_TRUE(same(got[0], wanted[0]) && same(got[0] & got[1], both) && same(less, left) && same(more, all)) << round;
+    ASSERT_TRUE(same(got[0], wanted[0]) && same(got[0] & got[1], both) && same(less, left) &&
+                same(more, all))
+        << round;
   }
 }
 
@@ -207,7 +209,8 @@ TEST_F(ParseProperty, PointsInTime) {
   }
   EXPECT_EQ(*parse_time("now + 1 hour", now), now + std::chrono::hours(1));
   EXPECT_EQ(*parse_time("now -2days", now), now - std::chrono::hours(48));
-  for (const char* text : {"now + hour", "now 1 hour", "now +"}) EXPECT_FALSE(parse_time(text, now)) << text;
+  for (const char* text : {"now + hour", "now 1 hour", "now +"})
+    EXPECT_FALSE(parse_time(text, now)) << text;
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace sluice {
 namespace {
 
 TEST(Printable, TextsOfAnyLanguageStayAsTheyAre) {
-  for (const char* text : {"", "job 7", "größer", "\xe6\x97\xa5\xe6\x9c\xac", "\xf0\x9f\x9a\x80", "back\\slash"}) {
+  for (const char* text :
+       {"", "job 7", "größer", "\xe6\x97\xa5\xe6\x9c\xac", "\xf0\x9f\x9a\x80", "back\\slash"}) {
     EXPECT_TRUE(is_printable(text)) << text;
     EXPECT_EQ(escape_controls(text), text);
     EXPECT_EQ(mask_controls(text), text);
@@ -18,17 +19,22 @@ TEST(Printable, ControlCharactersBecomeVisible) {
   EXPECT_EQ(escape_controls("a\nb\tc\rd"), "a\\nb\\tc\\rd");
   EXPECT_EQ(escape_controls("\x1b[2Jx\x7f"), "\\x1b[2Jx\\x7f");
   EXPECT_EQ(escape_controls(std::string_view("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(escape_controls("\xc2\x9b" "31m"), "\\xc2\\x9b31m") << "CSI in one character";
+  EXPECT_EQ(escape_controls("\xc2\x9b"
+                            "31m"),
+            "\\xc2\\x9b31m")
+      << "CSI in one character";
   EXPECT_EQ(mask_controls("a\x1b[1m\nb"), "a?[1m?b");
   EXPECT_FALSE(is_printable("a\nb"));
 }
 
 TEST(Printable, WhatIsNoUtf8IsShownByteByByte) {
-  EXPECT_EQ(escape_controls("\x9b" "31m"), "\\x9b31m");                // CSI in Latin-1
-  EXPECT_EQ(escape_controls("a\xc3"), "a\\xc3");                       // cut short
-  EXPECT_EQ(escape_controls("\xc0\x8a"), "\\xc0\\x8a");               // a newline in two bytes
-  EXPECT_EQ(escape_controls("\xe0\x80\x8a"), "\\xe0\\x80\\x8a");     // in three
-  EXPECT_EQ(escape_controls("\xed\xa0\x80"), "\\xed\\xa0\\x80");     // half of a pair
+  EXPECT_EQ(escape_controls("\x9b"
+                            "31m"),
+            "\\x9b31m");                                          // CSI in Latin-1
+  EXPECT_EQ(escape_controls("a\xc3"), "a\\xc3");                  // cut short
+  EXPECT_EQ(escape_controls("\xc0\x8a"), "\\xc0\\x8a");           // a newline in two bytes
+  EXPECT_EQ(escape_controls("\xe0\x80\x8a"), "\\xe0\\x80\\x8a");  // in three
+  EXPECT_EQ(escape_controls("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half of a pair
   EXPECT_EQ(escape_controls("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
 }
 

@@ -29,19 +29,20 @@ TEST(Text, StrictNumbers) {
 }
 
 TEST(Text, Memory) {
-  const std::pair<const char*, uint64_t> good[] = {
-      {"1500", 1500}, {"1500K", 2}, {"1k", 1}, {"2G", 2048}, {"4GB", 4096},
-      {"4Gb", 4096},  {"4MB", 4},   {"0", 0},  {"2T", 2U << 20}};
+  const std::pair<const char*, uint64_t> good[] = {{"1500", 1500}, {"1500K", 2},  {"1k", 1},
+                                                   {"2G", 2048},   {"4GB", 4096}, {"4Gb", 4096},
+                                                   {"4MB", 4},     {"0", 0},      {"2T", 2U << 20}};
   for (const auto& [text, size] : good) EXPECT_EQ(parse_memory(text), size) << text;
   EXPECT_EQ(parse_memory("3", 'G'), 3072U);
-  for (const char* text : {"1.5T", "1P", "x", "", "5X", "-1", "1 G", "4GiB", "9999999999999999T", "8796093022208",
-                           "8388608T", "4611686018427387904", "18446744073709551615K"}) {
+  for (const char* text :
+       {"1.5T", "1P", "x", "", "5X", "-1", "1 G", "4GiB", "9999999999999999T", "8796093022208",
+        "8388608T", "4611686018427387904", "18446744073709551615K"}) {
     EXPECT_FALSE(parse_memory(text)) << text;
   }
   const std::pair<uint64_t, const char*> shown[] = {
-      {0, "0"},          {100, "100M"},       {512, "512M"},    {1024, "1G"},
-      {1280, "1280M"},   {1500, "1500M"},     {1536, "1.50G"},  {2560, "2.50G"},
-      {10752, "10.50G"}, {1000000, "1000000M"}, {1048576, "1T"}, {1572864, "1.50T"},
+      {0, "0"},           {100, "100M"},         {512, "512M"},   {1024, "1G"},
+      {1280, "1280M"},    {1500, "1500M"},       {1536, "1.50G"}, {2560, "2.50G"},
+      {10752, "10.50G"},  {1000000, "1000000M"}, {1048576, "1T"}, {1572864, "1.50T"},
       {1310720, "1280G"}, {1049600, "1025G"}};
   for (const auto& [size, text] : shown) EXPECT_EQ(format_memory(size), text);
   EXPECT_EQ(format_memory(2048, false), "2048M");
@@ -81,14 +82,24 @@ TEST(Text, Prefixes) {
 }
 
 TEST(TimeText, Limits) {
-  const std::pair<const char*, Minutes> good[] = {
-      {"5", 5},        {"5:30", 6},     {"1:00:00", 60},  {"1-", 1440},      {"1-1", 1500},
-      {"1-1:1", 1501}, {"1-1:1:1", 1502}, {"0", 0},       {"0:01", 1},       {"60:00", 60},
-      {"1-25", 2940},  {"0-0:0:1", 1},  {"-1", kInfiniteMinutes}, {"infinite", kInfiniteMinutes},
-      {"UNLIMITED", kInfiniteMinutes}};
+  const std::pair<const char*, Minutes> good[] = {{"5", 5},
+                                                  {"5:30", 6},
+                                                  {"1:00:00", 60},
+                                                  {"1-", 1440},
+                                                  {"1-1", 1500},
+                                                  {"1-1:1", 1501},
+                                                  {"1-1:1:1", 1502},
+                                                  {"0", 0},
+                                                  {"0:01", 1},
+                                                  {"60:00", 60},
+                                                  {"1-25", 2940},
+                                                  {"0-0:0:1", 1},
+                                                  {"-1", kInfiniteMinutes},
+                                                  {"infinite", kInfiniteMinutes},
+                                                  {"UNLIMITED", kInfiniteMinutes}};
   for (const auto& [text, minutes] : good) EXPECT_EQ(parse_minutes(text), minutes) << text;
-  for (const char* text : {"UNLIM", "1:2:3:4", "x", "1:x", "5.", " 5", "1-x", "", ":30", "5:", "1::",
-                           "1-1:", "1d", "-5", "99999999999"}) {
+  for (const char* text : {"UNLIM", "1:2:3:4", "x", "1:x", "5.", " 5", "1-x", "", ":30",
+                           "5:", "1::", "1-1:", "1d", "-5", "99999999999"}) {
     EXPECT_FALSE(parse_minutes(text)) << text;
   }
   EXPECT_EQ(parse_span("90", std::chrono::seconds(1)), Duration(std::chrono::seconds(90)));
@@ -156,14 +167,15 @@ TEST_F(TimeParsing, ReadsWhatSlurmReads) {
 
 TEST_F(TimeParsing, SaysWhereItFails) {
   const std::pair<const char*, int> cases[] = {
-      {"now+5min", 4},   {"13:00pm", 5},    {"25:00", 0},  {"25.12.26", 0},
-      {"2026-13-01", 5}, {"2027-01-02T3:4", 14}, {"x", 0}, {"now+x", 3},
-      {"noon+1hour", 4}, {"20270102", 0},   {"1:2:3", 3},  {"2026-11-21T02", 13}, {"10:61", 3}};
+      {"now+5min", 4},   {"13:00pm", 5},         {"25:00", 0}, {"25.12.26", 0},
+      {"2026-13-01", 5}, {"2027-01-02T3:4", 14}, {"x", 0},     {"now+x", 3},
+      {"noon+1hour", 4}, {"20270102", 0},        {"1:2:3", 3}, {"2026-11-21T02", 13},
+      {"10:61", 3}};
   for (const auto& [text, position] : cases) {
     const auto parsed = parse_time(text, now_);
     ASSERT_FALSE(parsed) << text;
-    EXPECT_EQ(parsed.error().text, "Invalid time specification (pos=" + std::to_string(position) +
-                                       "): " + text);
+    EXPECT_EQ(parsed.error().text,
+              "Invalid time specification (pos=" + std::to_string(position) + "): " + text);
   }
   EXPECT_FALSE(parse_time("", now_));
   // more microseconds than can be counted
@@ -174,8 +186,8 @@ TEST_F(TimeParsing, SaysWhereItFails) {
 
 TEST_F(TimeParsing, Formats) {
   const std::pair<const char*, const char*> relative[] = {
-      {"now", "03:28:22"},       {"tomorrow 10:00", "Tomorr 10:00"}, {"now-1day", "Ystday 03:28"},
-      {"now+3days", "Tue 03:28"}, {"now+7days", "28 Nov 03:28"},     {"2028-01-02", "2 Jan 2028"}};
+      {"now", "03:28:22"},        {"tomorrow 10:00", "Tomorr 10:00"}, {"now-1day", "Ystday 03:28"},
+      {"now+3days", "Tue 03:28"}, {"now+7days", "28 Nov 03:28"},      {"2028-01-02", "2 Jan 2028"}};
   for (const auto& [text, expected] : relative) {
     EXPECT_EQ(format_time(*parse_time(text, now_), "relative", now_), expected);
   }

@@ -52,7 +52,8 @@ TEST(DeviceProgram, TheFirstVersionHasAFile) {
   mount.put("devices/slurm_n1/uid_0/job_1/devices.deny", "");
   EXPECT_TRUE(tree->close_devices("uid_0/job_1", {{false, 195, 7}}));
   EXPECT_EQ(mount.get("devices/slurm_n1/uid_0/job_1/devices.deny"), "c 195:7 rwm");
-  EXPECT_TRUE(Tree::open(mount.setup(1, {"freezer"}))->close_devices("uid_0/job_1", {{true, 8, 0}}));
+  EXPECT_TRUE(
+      Tree::open(mount.setup(1, {"freezer"}))->close_devices("uid_0/job_1", {{true, 8, 0}}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A folder that stands for the mount point of control groups. Groups are folders as in a real one; the files
-// that the kernel would put into them are made by the test.
+// A folder that stands for the mount point of control groups. Groups are folders as in a real one;
+// the files that the kernel would put into them are made by the test.
 #pragma once
 
 #include <filesystem>

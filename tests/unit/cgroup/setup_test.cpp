@@ -48,7 +48,8 @@ TEST(CgroupSetup, FindsTheVersion) {
   EXPECT_FALSE(mount.has("freezer/slurm_n1/try"));
 
   mount.put("cgroup.controllers", "cpuset memory\n");
-  setup = prepare(config_at(mount), "slurm_n1", missing);  // no cgroup.subtree_control: memory does not act
+  // no cgroup.subtree_control: memory does not act
+  setup = prepare(config_at(mount), "slurm_n1", missing);
   ASSERT_TRUE(setup);
   EXPECT_EQ(setup->version, 2U);
   EXPECT_TRUE(setup->controllers.empty());

@@ -28,12 +28,14 @@ TEST(TreeV1, AStepDaemonEntersForItsMemoryAlone) {
   const std::string daemons = "memory/slurm_n1/" + daemons_group(7, 5);
   mount.put("freezer/cgroup.procs", "");
   mount.put(daemons + "/cgroup.procs", "");
-  EXPECT_TRUE(Tree::open(mount.setup(1, {"freezer"}))->enter(daemons_group(7, 5))) << "nobody looks at memory";
+  EXPECT_TRUE(Tree::open(mount.setup(1, {"freezer"}))->enter(daemons_group(7, 5)))
+      << "nobody looks at memory";
   EXPECT_EQ(mount.get(daemons + "/cgroup.procs"), "");
   ASSERT_TRUE(Tree::open(mount.setup(1, {"freezer", "memory"}))->enter(daemons_group(7, 5)));
   EXPECT_EQ(mount.get(daemons + "/cgroup.procs"), "0");
   EXPECT_FALSE(mount.has("freezer/slurm_n1"));
-  EXPECT_FALSE(Tree::open(mount.setup(1, {"freezer", "memory"}))->enter("daemons")) << "there is no such file";
+  EXPECT_FALSE(Tree::open(mount.setup(1, {"freezer", "memory"}))->enter("daemons"))
+      << "there is no such file";
   EXPECT_TRUE(mount.has("memory/slurm_n1/daemons"));
 }
 
@@ -79,12 +81,14 @@ TEST(TreeV1, Memory) {
   mount.put(at + "/memory.memsw.limit_in_bytes", "");
   mount.put(at + "/memory.swappiness", "60\n");
   const auto tree = Tree::open(mount.setup(1, {"freezer", "memory"}));
-  ASSERT_TRUE(tree->set_memory(kStep, {.ram_bytes = 1000, .limits_swap = true, .swap_bytes = 24, .swappiness = 0}));
+  ASSERT_TRUE(tree->set_memory(
+      kStep, {.ram_bytes = 1000, .limits_swap = true, .swap_bytes = 24, .swappiness = 0}));
   EXPECT_EQ(mount.get(at + "/memory.limit_in_bytes"), "1000");
   EXPECT_EQ(mount.get(at + "/memory.memsw.limit_in_bytes"), "1024");  // both together
   EXPECT_EQ(mount.get(at + "/memory.swappiness"), "0");
   mount.take_away(at + "/memory.memsw.limit_in_bytes");
-  EXPECT_TRUE(tree->set_memory(kStep, {.ram_bytes = 500, .limits_swap = true})) << "a kernel without swap accounting";
+  EXPECT_TRUE(tree->set_memory(kStep, {.ram_bytes = 500, .limits_swap = true}))
+      << "a kernel without swap accounting";
 }
 
 TEST(TreeV1, Pids) {
@@ -96,7 +100,8 @@ TEST(TreeV1, Pids) {
   EXPECT_EQ(mount.get(at + "/pids.max"), "60");
   ASSERT_TRUE(tree->set_pids("uid_7/job_5", 0)) << "no limit: nothing is written";
   EXPECT_EQ(mount.get(at + "/pids.max"), "60");
-  EXPECT_TRUE(Tree::open(mount.setup(1, {"freezer"}))->set_pids("uid_7/job_6", 60)) << "not constrained";
+  EXPECT_TRUE(Tree::open(mount.setup(1, {"freezer"}))->set_pids("uid_7/job_6", 60))
+      << "not constrained";
   // where the kernel counts them depends on its age
   mount.put(at + "/step_0/task_0/pids.events", "max 2\n");
   mount.put(at + "/step_0/task_1/pids.events", "max 3\n");
@@ -121,8 +126,10 @@ TEST(TreeV1, Usage) {
   FakeMount mount;
   mount.put(std::string("cpuacct/slurm_n1/") + kStep + "/cpuacct.usage_user", "1500000000\n");
   mount.put(std::string("cpuacct/slurm_n1/") + kStep + "/cpuacct.usage_sys", "250000000\n");
-  mount.put(std::string("memory/slurm_n1/") + kStep + "/memory.stat", "rss 1024\ntotal_cache 9\ntotal_rss 2048000\n");
-  const GroupUsage usage = Tree::open(mount.setup(1, {"freezer", "memory", "cpuacct"}))->usage(kStep);
+  mount.put(std::string("memory/slurm_n1/") + kStep + "/memory.stat",
+            "rss 1024\ntotal_cache 9\ntotal_rss 2048000\n");
+  const GroupUsage usage =
+      Tree::open(mount.setup(1, {"freezer", "memory", "cpuacct"}))->usage(kStep);
   EXPECT_EQ(usage.user_cpu, std::chrono::milliseconds(1500));
   EXPECT_EQ(usage.system_cpu, std::chrono::milliseconds(250));
   EXPECT_EQ(usage.rss_kib, 2000U);

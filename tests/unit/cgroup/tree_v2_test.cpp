@@ -26,8 +26,9 @@ TEST(TreeV2, MakesEachLevelWithItsControllers) {
   EXPECT_EQ(mount.get("cgroup.subtree_control"), "+cpuset +memory");
   EXPECT_EQ(mount.get("slurm_n1/uid_7/job_5/step_0/cgroup.subtree_control"), "+cpuset +memory");
   EXPECT_TRUE(tree->make(std::string(kStep) + "/task_3"));  // again: nothing to do
-  EXPECT_EQ(tree->entries("uid_7/job_5/step_0/task_3"),
-            std::vector<std::string>{mount.path() + "/slurm_n1/uid_7/job_5/step_0/task_3/cgroup.procs"});
+  EXPECT_EQ(
+      tree->entries("uid_7/job_5/step_0/task_3"),
+      std::vector<std::string>{mount.path() + "/slurm_n1/uid_7/job_5/step_0/task_3/cgroup.procs"});
   EXPECT_EQ(tree->children("uid_7/job_5"), std::vector<std::string>{"step_0"});
 }
 
@@ -97,7 +98,8 @@ TEST(TreeV2, KillsAndRemoves) {
     for (;;) ::pause();
   }
   const std::string task = std::string("slurm_n1/") + kStep + "/task_0";
-  mount.put(task + "/cgroup.procs", std::to_string(child) + "\n" + std::to_string(::getpid()) + "\n");
+  mount.put(task + "/cgroup.procs",
+            std::to_string(child) + "\n" + std::to_string(::getpid()) + "\n");
   mount.put(std::string("slurm_n1/") + kStep + "/cgroup.procs", "");
   const auto tree = Tree::open(mount.setup(2, {}));
   EXPECT_EQ(tree->processes(kStep), std::vector<pid_t>{child});
@@ -110,7 +112,8 @@ TEST(TreeV2, KillsAndRemoves) {
   tree->kill(kStep);
   EXPECT_EQ(mount.get(std::string("slurm_n1/") + kStep + "/cgroup.kill"), "1");
   mount.take_away(task + "/cgroup.procs");
-  for (const char* file : {"/cgroup.procs", "/cgroup.kill"}) mount.take_away(std::string("slurm_n1/") + kStep + file);
+  for (const char* file : {"/cgroup.procs", "/cgroup.kill"})
+    mount.take_away(std::string("slurm_n1/") + kStep + file);
   EXPECT_TRUE(tree->remove("uid_7/job_5"));
   EXPECT_FALSE(mount.has("slurm_n1/uid_7/job_5"));
   EXPECT_TRUE(tree->remove("uid_7/job_5"));
@@ -126,7 +129,8 @@ TEST(TreeV2, StepDaemonsAreInTheirJobAndNotKilledWithIt) {
   const auto tree = Tree::open(mount.setup(2, {"memory"}));
   ASSERT_TRUE(tree->enter(daemons_group(7, 5)));
   EXPECT_EQ(mount.get(job + "/daemons/cgroup.procs"), "0");
-  for (const char* group : {"", "/daemons", "/step_0", "/scripts"}) mount.put(job + group + "/cgroup.kill", "");
+  for (const char* group : {"", "/daemons", "/step_0", "/scripts"})
+    mount.put(job + group + "/cgroup.kill", "");
   tree->kill("uid_7/job_5");
   EXPECT_EQ(mount.get(job + "/step_0/cgroup.kill"), "1");
   EXPECT_EQ(mount.get(job + "/scripts/cgroup.kill"), "1");

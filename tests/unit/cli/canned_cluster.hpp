@@ -30,7 +30,8 @@ inline protocol::NodeRecord node1() {
   config.gres = "gpu:a100:2";
   NodeHardware hardware;
   hardware.architecture = "x86_64";
-  hardware.devices = {{.name = "gpu", .type = "a100", .count = 2, .files = {"/dev/nvidia0", "/dev/nvidia1"}}};
+  hardware.devices = {
+      {.name = "gpu", .type = "a100", .count = 2, .files = {"/dev/nvidia0", "/dev/nvidia1"}}};
   hardware.version = "26.05.3";
   hardware.operating_system = "Linux 6.18.44-fc-v595 #1 SMP PREEMPT_DYNAMIC @0";
   hardware.boot_time = at("2026-11-21T01:07:53");
@@ -77,7 +78,8 @@ inline protocol::ReservationRecord maintenance() {
 }
 
 // The batch step of a job, as it runs.
-inline std::shared_ptr<const Step> batch_step(JobId job, const std::string& node, const std::string& start) {
+inline std::shared_ptr<const Step> batch_step(JobId job, const std::string& node,
+                                              const std::string& start) {
   auto step = std::make_shared<Step>();
   step->id = {job, kBatchStep};
   step->state = StepState::kRunning;
@@ -113,7 +115,8 @@ inline std::shared_ptr<const Step> srun_step() {
   return step;
 }
 
-// Job 24: two tasks with two CPUs each on the second socket of node1, and a step that uses all of it.
+// Job 24: two tasks with two CPUs each on the second socket of node1, and a step that uses all of
+// it.
 inline protocol::JobRecord job_with_a_step() {
   JobSpec spec = common_spec();
   spec.partitions = {};
@@ -171,11 +174,14 @@ inline protocol::QueryStatisticsReply statistics() {
   backfill.total_table = 92;
   counts.backfilled = counts.backfilled_ever = 2;
   counts.clock_us = 24;
-  counts.by_method = {{"QueryNodes", 0, 9, 1320},     {"SubmitJob", 0, 9, 6315},     {"QueryJobs", 0, 8, 1324},
-                      {"RegisterNode", 0, 4, 689},    {"CreateStep", 0, 4, 5004},    {"ReportSteps", 0, 4, 594},
-                      {"EndAllocation", 0, 4, 1264},  {"Signal", 0, 3, 719},         {"WatchJob", 0, 2, 69},
-                      {"Ping", 0, 2, 82},             {"ReportCleaned", 0, 1, 291},  {"ChangeReservation", 0, 1, 191},
-                      {"QueryConfig", 0, 1, 285},     {"QueryReservations", 0, 1, 44}, {"UpdateJob", 0, 1, 86}};
+  counts.by_method = {{"QueryNodes", 0, 9, 1320},    {"SubmitJob", 0, 9, 6315},
+                      {"QueryJobs", 0, 8, 1324},     {"RegisterNode", 0, 4, 689},
+                      {"CreateStep", 0, 4, 5004},    {"ReportSteps", 0, 4, 594},
+                      {"EndAllocation", 0, 4, 1264}, {"Signal", 0, 3, 719},
+                      {"WatchJob", 0, 2, 69},        {"Ping", 0, 2, 82},
+                      {"ReportCleaned", 0, 1, 291},  {"ChangeReservation", 0, 1, 191},
+                      {"QueryConfig", 0, 1, 285},    {"QueryReservations", 0, 1, 44},
+                      {"UpdateJob", 0, 1, 86}};
   counts.by_user = {{"", 0, 98, 30219}};
   return counts;
 }

@@ -42,9 +42,11 @@ std::vector<NamedTest> named_tests() {
   for (std::string line; std::getline(page, line);) {
     if (line.starts_with("## ")) {
       command = line.substr(3, line.find_first_of(" ,", 3) - 3);
-      other_name = line.find(", which is ") == std::string::npos ? command : line.substr(line.rfind(' ') + 1);
+      other_name = line.find(", which is ") == std::string::npos ? command
+                                                                 : line.substr(line.rfind(' ') + 1);
     }
-    if (std::regex_search(line, found, names)) out.push_back({command, other_name, found[1], found[2], line});
+    if (std::regex_search(line, found, names))
+      out.push_back({command, other_name, found[1], found[2], line});
   }
   return out;
 }
@@ -61,7 +63,8 @@ std::set<std::string> words_of(std::string_view text) {
   return out;
 }
 
-// What a Python file defines: the text of each function and method, and of each constant in capitals.
+// What a Python file defines: the text of each function and method, and of each constant in
+// capitals.
 class PythonFile {
  public:
   struct Part {
@@ -104,7 +107,8 @@ class PythonFile {
     return std::string(text.substr(0, end));
   }
   static bool is_constant(const std::string& name) {
-    return name.size() > 1 && std::ranges::none_of(name, [](unsigned char c) { return std::islower(c) != 0; });
+    return name.size() > 1 &&
+           std::ranges::none_of(name, [](unsigned char c) { return std::islower(c) != 0; });
   }
 
   // Up to the next line that is indented as little, but for closing brackets and quotes.
@@ -125,7 +129,8 @@ class PythonFile {
 };
 
 // A test and whatever it uses of its own file and of the harness.
-std::string text_of_test(const PythonFile& file, const PythonFile& harness, const std::string& name) {
+std::string text_of_test(const PythonFile& file, const PythonFile& harness,
+                         const std::string& name) {
   const size_t dot = name.find('.');
   const std::string method = dot == std::string::npos ? name : name.substr(dot + 1);
   std::string text = file.find(method, dot == std::string::npos ? "" : name.substr(0, dot));
@@ -161,26 +166,31 @@ TEST(Compatibility, WhatDoesNotActNamesItsSubject) {
   for (const SubmitOption& option : submit_options()) {
     EXPECT_EQ(option.status == OptionStatus::kActs, option.subject.empty()) << option.name;
   }
-  for (const JobUpdateKey& key : job_update_keys()) EXPECT_EQ(key.set != nullptr, key.subject.empty()) << key.name;
-  for (const NodeUpdateKey& key : node_update_keys()) EXPECT_EQ(key.set != nullptr, key.subject.empty()) << key.name;
+  for (const JobUpdateKey& key : job_update_keys())
+    EXPECT_EQ(key.set != nullptr, key.subject.empty()) << key.name;
+  for (const NodeUpdateKey& key : node_update_keys())
+    EXPECT_EQ(key.set != nullptr, key.subject.empty()) << key.name;
 }
 
 // Those that the controller never brings about are said to have no effect.
 TEST(Compatibility, EveryEventOfTriggersHasARow) {
-  constexpr TriggerEvents kNeverFired = kTriggerPrimaryFailure | kTriggerPrimaryControl | kTriggerBackupFailure |
-                                   kTriggerBackupResumed | kTriggerBackupControl | kTriggerBufferFull | kTriggerDbdFailure |
-                                   kTriggerDbdResumed | kTriggerDatabaseFailure | kTriggerDatabaseResumed | kTriggerBurstBuffer;
+  constexpr TriggerEvents kNeverFired =
+      kTriggerPrimaryFailure | kTriggerPrimaryControl | kTriggerBackupFailure |
+      kTriggerBackupResumed | kTriggerBackupControl | kTriggerBufferFull | kTriggerDbdFailure |
+      kTriggerDbdResumed | kTriggerDatabaseFailure | kTriggerDatabaseResumed | kTriggerBurstBuffer;
   for (const auto& [event, name] : kTriggerNames) {
     const std::string option = "--" + std::string(name);
     const auto row = std::ranges::find_if(compatibility_rows(), [&](const CompatibilityRow& one) {
       return one.command == "strigger" && one.what.substr(0, one.what.find(',')) == option;
     });
     ASSERT_NE(row, compatibility_rows().end()) << option;
-    EXPECT_EQ(row->support, (event & kNeverFired) != 0 ? Support::kNoEffect : Support::kSupported) << option;
+    EXPECT_EQ(row->support, (event & kNeverFired) != 0 ? Support::kNoEffect : Support::kSupported)
+        << option;
   }
 }
 
-// `system:FILE Class.test`: the method is in tests/system/test_FILE.py, and it or what it uses runs the command.
+// `system:FILE Class.test`: the method is in tests/system/test_FILE.py, and it or what it uses runs
+// the command.
 TEST(Compatibility, SystemTestsThatAreNamedRunTheCommand) {
   const PythonFile harness("tests/system/harness.py");
   std::map<std::string, PythonFile> files;
@@ -196,7 +206,8 @@ TEST(Compatibility, SystemTestsThatAreNamedRunTheCommand) {
     EXPECT_FALSE(text.empty()) << test.line << ": no such test";
     if (test.command == "beside") continue;  // not a command's
     const std::set<std::string> words = words_of(text);
-    EXPECT_TRUE(words.contains(test.command) || words.contains(test.other_name)) << test.line << ": does not run " << test.command;
+    EXPECT_TRUE(words.contains(test.command) || words.contains(test.other_name))
+        << test.line << ": does not run " << test.command;
   }
   EXPECT_GT(found, 100U);
 }
@@ -218,7 +229,8 @@ TEST(Compatibility, UnitTestsThatAreNamedAreThere) {
     ++found;
     const size_t dot = test.name.find('.');
     ASSERT_NE(dot, std::string::npos) << test.line;
-    const std::string defined = "(" + test.name.substr(0, dot) + ", " + test.name.substr(dot + 1) + ") {";
+    const std::string defined =
+        "(" + test.name.substr(0, dot) + ", " + test.name.substr(dot + 1) + ") {";
     const std::filesystem::path folder = "tests/unit/" + test.folder;
     ASSERT_TRUE(std::filesystem::is_directory(folder)) << test.line;
     bool there = false;

@@ -17,7 +17,8 @@ TEST(JsonParser, TheOldestParsersHaveTheShapeOf42) {
 TEST(JsonParser, ParsersAreFoundByName) {
   EXPECT_EQ(find_json_parser("v0.0.43"), 43U);
   EXPECT_EQ(find_json_parser("data_parser/v0.0.42"), 42U);
-  for (const char* wrong : {"", "43", "v0.0.", "v0.0.39", "v0.0.45", "data_parser/43", "v0.0.43x"}) {
+  for (const char* wrong :
+       {"", "43", "v0.0.", "v0.0.39", "v0.0.45", "data_parser/43", "v0.0.43x"}) {
     EXPECT_FALSE(find_json_parser(wrong)) << wrong;
   }
 }

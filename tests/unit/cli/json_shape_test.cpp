@@ -1,5 +1,6 @@
-// --json and --yaml of canned records against what Slurm printed: every path in its order with the types of its values
-// (tests/golden/json, made by distill.py there), and the values that a record's words and lists stand for.
+// --json and --yaml of canned records against what Slurm printed: every path in its order with the
+// types of its values (tests/golden/json, made by distill.py there), and the values that a record's
+// words and lists stand for.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -39,8 +40,8 @@ struct Shape {
 };
 
 bool is_optional(const Json& value) {
-  return value.is_object() && value.size() == 3 && value.contains("set") && value.contains("infinite") &&
-         value.contains("number");
+  return value.is_object() && value.size() == 3 && value.contains("set") &&
+         value.contains("infinite") && value.contains("number");
 }
 
 std::string type_of(const Json& value) {
@@ -107,16 +108,19 @@ void expect_recorded(const std::string& name, const Json& document) {
   std::erase_if(got, [](const Line& line) { return kNotRecorded.contains(line.first); });
   const std::map<std::string, Types> types(expected.begin(), expected.end());
   const std::map<std::string, Types> ours(got.begin(), got.end());
-  for (const auto& [path, of_path] : expected) EXPECT_TRUE(ours.contains(path)) << name << " lacks " << path;
+  for (const auto& [path, of_path] : expected)
+    EXPECT_TRUE(ours.contains(path)) << name << " lacks " << path;
   for (const auto& [path, of_path] : got) {
     const auto known = types.find(path);
     if (known == types.end()) {
       ADD_FAILURE() << name << " has no " << path;
       continue;
     }
-    for (const std::string& type : of_path) EXPECT_TRUE(known->second.contains(type)) << name << ": " << path << " " << type;
+    for (const std::string& type : of_path)
+      EXPECT_TRUE(known->second.contains(type)) << name << ": " << path << " " << type;
   }
-  if (name.find("v0.0.42") != std::string::npos) return;  // there, the three standard files of a job come in another order
+  // there, the three standard files of a job come in another order
+  if (name.find("v0.0.42") != std::string::npos) return;
   std::vector<std::string> order, own_order;
   for (const auto& [path, of_path] : expected) order.push_back(path);
   for (const auto& [path, of_path] : got) own_order.push_back(path);
@@ -134,16 +138,19 @@ Json jobs() {
   JobSpec mailed = *whole.job.spec;
   mailed.mail_type = "END,FAIL";
   whole.job.spec = std::make_shared<const JobSpec>(mailed);
-  return Json::array({job_json(test::held_job()), job_json(test::job_with_a_step()), job_json(test::waiting_tasks()),
-                      job_json(whole), job_json(test::finished_job())});
+  return Json::array({job_json(test::held_job()), job_json(test::job_with_a_step()),
+                      job_json(test::waiting_tasks()), job_json(whole),
+                      job_json(test::finished_job())});
 }
 
-Json document(const std::string& key, Json records, unsigned parser, std::vector<std::string> warnings = {}) {
+Json document(const std::string& key, Json records, unsigned parser,
+              std::vector<std::string> warnings = {}) {
   StructuredDocument made;
   made.key = key;
   made.records = std::move(records);
   if (key == "jobs") made.further["last_backfill"] = json_time(test::capture_time());
-  if (key != "sinfo" && key != "statistics") made.further["last_update"] = json_time(test::capture_time());
+  if (key != "sinfo" && key != "statistics")
+    made.further["last_update"] = json_time(test::capture_time());
   made.command_line = {"squeue", "--json"};
   made.warnings = std::move(warnings);
   return make_document({StructuredForm::kJson, parser}, std::move(made));
@@ -154,20 +161,24 @@ std::string versioned(const std::string& command, unsigned parser) {
 }
 
 TEST(JsonShape, Jobs) {
-  for (const unsigned parser : {42U, 43U, 44U}) expect_recorded(versioned("squeue", parser), document("jobs", jobs(), parser));
+  for (const unsigned parser : {42U, 43U, 44U})
+    expect_recorded(versioned("squeue", parser), document("jobs", jobs(), parser));
   expect_recorded("scontrol-job-v0.0.44.json", document("jobs", jobs(), 44));
 }
 
 TEST(JsonShape, Sinfo) {
   const auto partition = test::debug_partition();
   const auto node = test::node1();
-  const Json rows = Json::array({sinfo_row_to_json({&partition, 0, {&node}, 0}, "cpu=32", test::capture_context())});
-  for (const unsigned parser : {42U, 43U, 44U}) expect_recorded(versioned("sinfo", parser), document("sinfo", rows, parser));
+  const Json rows = Json::array(
+      {sinfo_row_to_json({&partition, 0, {&node}, 0}, "cpu=32", test::capture_context())});
+  for (const unsigned parser : {42U, 43U, 44U})
+    expect_recorded(versioned("sinfo", parser), document("sinfo", rows, parser));
 }
 
 TEST(JsonShape, Statistics) {
   for (const unsigned parser : {42U, 43U, 44U}) {
-    expect_recorded(versioned("sdiag", parser), document("statistics", statistics_json(test::statistics()), parser));
+    expect_recorded(versioned("sdiag", parser),
+                    document("statistics", statistics_json(test::statistics()), parser));
   }
 }
 
@@ -214,18 +225,21 @@ TEST(JobJson, ResourcesSayWhatStepsUseAndAllCores) {
     EXPECT_EQ(node["sockets"][socket]["index"], socket);
     ASSERT_EQ(cores.size(), 4U);
     for (size_t i = 0; i < 4; ++i) {
-      EXPECT_EQ(cores[i], (Json{{"index", i}, {"status", {socket == 0 ? "UNALLOCATED" : "ALLOCATED"}}}));
+      EXPECT_EQ(cores[i],
+                (Json{{"index", i}, {"status", {socket == 0 ? "UNALLOCATED" : "ALLOCATED"}}}));
     }
   }
   auto idle = test::job_with_a_step();
   idle.job.steps.pop_back();
-  EXPECT_EQ(job_json(idle)["job_resources"]["nodes"]["allocation"][0]["cpus"].dump(), R"({"count":4,"used":0})")
+  EXPECT_EQ(job_json(idle)["job_resources"]["nodes"]["allocation"][0]["cpus"].dump(),
+            R"({"count":4,"used":0})")
       << "a batch script is not counted";
 }
 
 TEST(JobJson, ANodeOfNoKnownShapeIsOneSocket) {
   const auto record = test::job_with_a_step();
-  const Json made = job_to_json({&record, kNoTask, {}}, test::capture_context(), {})["job_resources"];
+  const Json made =
+      job_to_json({&record, kNoTask, {}}, test::capture_context(), {})["job_resources"];
   const Json& sockets = made["nodes"]["allocation"][0]["sockets"];
   ASSERT_EQ(sockets.size(), 1U);
   EXPECT_EQ(sockets[0]["cores"].size(), 4U);
@@ -233,9 +247,9 @@ TEST(JobJson, ANodeOfNoKnownShapeIsOneSocket) {
 
 TEST(JobJson, FlagsAsCaptured) {
   EXPECT_EQ(job_json(test::job_with_a_step())["flags"],
-            (Json{"EXACT_TASK_COUNT_REQUESTED", "EXACT_CPU_COUNT_REQUESTED", "ACCRUE_COUNT_CLEARED", "JOB_WAS_RUNNING",
-                  "EXACT_MEMORY_REQUESTED", "USING_DEFAULT_PARTITION", "USING_DEFAULT_QOS", "USING_DEFAULT_WCKEY",
-                  "PARTITION_ASSIGNED"}));
+            (Json{"EXACT_TASK_COUNT_REQUESTED", "EXACT_CPU_COUNT_REQUESTED", "ACCRUE_COUNT_CLEARED",
+                  "JOB_WAS_RUNNING", "EXACT_MEMORY_REQUESTED", "USING_DEFAULT_PARTITION",
+                  "USING_DEFAULT_QOS", "USING_DEFAULT_WCKEY", "PARTITION_ASSIGNED"}));
   auto over = test::job_with_a_step();
   over.job.state = JobState::kCompleted;
   const Json flags = job_json(over)["flags"];
@@ -252,8 +266,8 @@ TEST(JobJson, FlagsOfWishes) {
   record.job.spec = std::make_shared<const JobSpec>(spec);
   record.job.het = std::make_shared<const HetInfo>(HetInfo{4, 0, 2});
   const Json flags = job_json(record)["flags"];
-  for (const char* name : {"KILL_INVALID_DEPENDENCY", "GRES_BINDING_DISABLED", "SPREAD_JOB", "PREFER_MINIMUM_NODE_COUNT",
-                           "CRON_JOB", "HETEROGENEOUS_JOB"}) {
+  for (const char* name : {"KILL_INVALID_DEPENDENCY", "GRES_BINDING_DISABLED", "SPREAD_JOB",
+                           "PREFER_MINIMUM_NODE_COUNT", "CRON_JOB", "HETEROGENEOUS_JOB"}) {
     EXPECT_EQ(std::count(flags.begin(), flags.end(), name), 1) << name;
   }
   const Json others = job_json(test::held_job())["flags"];
@@ -296,7 +310,8 @@ TEST(StepJson, AsCaptured) {
   const auto task = test::running_task(16, 9, "2026-11-21T02:48:27");
   warnings.clear();
   const auto step = test::batch_step(16, "node1", "2026-11-21T02:48:27");
-  EXPECT_EQ(step_to_json({&task, step.get()}, test::capture_context(), warnings)["array"].dump(), R"({"job_id":2,"task_id":9})");
+  EXPECT_EQ(step_to_json({&task, step.get()}, test::capture_context(), warnings)["array"].dump(),
+            R"({"job_id":2,"task_id":9})");
   EXPECT_TRUE(warnings.empty());
 }
 

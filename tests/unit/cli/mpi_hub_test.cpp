@@ -12,10 +12,13 @@ using protocol::MpiMessageKind;
 
 struct Hub {
   explicit Hub(size_t nodes)
-      : hub(nodes, {[this](size_t node, const MpiMessage& message) { sent.emplace_back(node, message); },
-                    [this](const MpiMessage& message) { aborts.push_back(message); },
-                    [this](const MpiMessage& message) { spawns.push_back(message); }, [this] { ++ready; }}) {}
-  void fence(size_t node, const std::string& data, std::vector<uint32_t> nodes = {}, const std::string& name = "f") {
+      : hub(nodes,
+            {[this](size_t node, const MpiMessage& message) { sent.emplace_back(node, message); },
+             [this](const MpiMessage& message) { aborts.push_back(message); },
+             [this](const MpiMessage& message) { spawns.push_back(message); },
+             [this] { ++ready; }}) {}
+  void fence(size_t node, const std::string& data, std::vector<uint32_t> nodes = {},
+             const std::string& name = "f") {
     MpiMessage message;
     message.kind = MpiMessageKind::kFence;
     message.name = name;
@@ -149,7 +152,8 @@ TEST(MpiHub, ASpawnedStepIsReadyWhenAllOfItsNodesAre) {
 
 TEST(MpiHub, NamesAreKeptForAllNodes) {
   Hub hub(3);
-  const auto ask = [&](size_t node, MpiMessageKind kind, const std::string& data, int32_t status = 0) {
+  const auto ask = [&](size_t node, MpiMessageKind kind, const std::string& data,
+                       int32_t status = 0) {
     MpiMessage message;
     message.kind = kind;
     message.name = "q";
@@ -157,7 +161,9 @@ TEST(MpiHub, NamesAreKeptForAllNodes) {
     message.status = status;
     hub.hub.received(node, std::move(message));
   };
-  const auto name = [](const std::string& key, const std::string& value) { return wire::encode(protocol::PublishedName{key, value}); };
+  const auto name = [](const std::string& key, const std::string& value) {
+    return wire::encode(protocol::PublishedName{key, value});
+  };
   ask(0, MpiMessageKind::kLookup, "ocean");
   EXPECT_EQ(hub.take(), (Lines{"0!"}));
   ask(2, MpiMessageKind::kLookup, "ocean", protocol::kWaitForName);

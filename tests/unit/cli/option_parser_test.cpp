@@ -19,8 +19,7 @@ class OptionParserTest : public ::testing::Test {
   // The exit status of reading `words`; -1 when it goes on.
   int arguments(OptionParser& parser, std::vector<std::string> words) {
     std::vector<char*> argv = {program_.data()};
-    for (std::string& word : words)
-      argv.push_back(word.data());
+    for (std::string& word : words) argv.push_back(word.data());
     return parser.read_arguments(static_cast<int>(argv.size()), argv.data()).value_or(-1);
   }
   std::string program_ = "sbatch";
@@ -86,11 +85,14 @@ TEST_F(OptionParserTest, AnEmptyWordOfADirectiveIsNoArgument) {
   EXPECT_EQ(said("-J a\"\"b -n2"), "-1 ");
 }
 
-// The bug: of #PBS lines nothing but names was taken. As Slurm 22.05 has them they count more than our own.
+// The bug: of #PBS lines nothing but names was taken. As Slurm 22.05 has them they count more than
+// our own.
 TEST_F(OptionParserTest, ForeignDirectives) {
   OptionParser parser(kSbatch);
-  ASSERT_FALSE(parser.read_script("#!/bin/sh\n#PBS -N foo\n#PBS -l nodes=2\n#SBATCH -N1 -J own -n5\ntrue\n#PBS -l walltime=00:10:00\n"
-                                  "#SBATCH -n9\n", "f"));
+  ASSERT_FALSE(parser.read_script(
+      "#!/bin/sh\n#PBS -N foo\n#PBS -l nodes=2\n#SBATCH -N1 -J own -n5\ntrue\n#PBS -l walltime=00:10:00\n"
+      "#SBATCH -n9\n",
+      "f"));
   Submission s;
   ASSERT_FALSE(parser.apply(s));
   EXPECT_EQ(s.job.name, "foo");
@@ -116,7 +118,9 @@ TEST_F(OptionParserTest, AFlagInTheEnvironmentCanBeOff) {
 
 // The hint was taken together with what excludes it. As Slurm 22.05 does.
 TEST_F(OptionParserTest, AHintAndWhatItStandsForExcludeEachOther) {
-  const auto hint_of = [this](std::vector<std::string> words, const std::vector<std::pair<const char*, const char*>>& variables = {}) {
+  const auto hint_of = [this](
+                           std::vector<std::string> words,
+                           const std::vector<std::pair<const char*, const char*>>& variables = {}) {
     for (const auto& [name, value] : variables) setenv(name, value, 1);
     OptionParser parser(kSrun);
     EXPECT_EQ(arguments(parser, std::move(words)), -1);
@@ -128,18 +132,22 @@ TEST_F(OptionParserTest, AHintAndWhatItStandsForExcludeEachOther) {
     std::string said = ::testing::internal::GetCapturedStderr();
     said.resize(std::min(said.size(), said.find("srun: defined options")));
     for (const auto& variable : variables) unsetenv(variable.first);
-    return s.job.hint.str() + " " + std::to_string(s.job.ntasks_per_core) + " " + s.step.cpu_bind.str() + said;
+    return s.job.hint.str() + " " + std::to_string(s.job.ntasks_per_core) + " " +
+           s.step.cpu_bind.str() + said;
   };
-  const std::string begin = "srun: Following options are mutually exclusive with --hint: --ntasks-per-core, --threads-per-core, -B and --cpu-bind";
+  const std::string begin =
+      "srun: Following options are mutually exclusive with --hint: --ntasks-per-core, --threads-per-core, -B and --cpu-bind";
   EXPECT_EQ(hint_of({"--hint=nomultithread", "--ntasks-per-core=2"}), " 2 ");
   EXPECT_EQ(hint_of({"-v", "--hint=nomultithread", "--ntasks-per-core=2"}),
             " 2 " + begin + " (other then --cpu-bind=verbose). Ignoring --hint.\n");
   EXPECT_EQ(hint_of({"--hint=nomultithread", "--cpu-bind=verbose"}), "nomultithread 0 verbose");
   EXPECT_EQ(hint_of({"--hint=nomultithread", "--cpu-bind=cores"}), " 0 cores");
-  EXPECT_EQ(hint_of({"--hint=nomultithread"}, {{"SLURM_NTASKS_PER_CORE", "2"}}), "nomultithread 0 ");
+  EXPECT_EQ(hint_of({"--hint=nomultithread"}, {{"SLURM_NTASKS_PER_CORE", "2"}}),
+            "nomultithread 0 ");
   EXPECT_EQ(hint_of({"--ntasks-per-core=2"}, {{"SLURM_HINT", "nomultithread"}}), " 2 ");
   EXPECT_EQ(hint_of({"-v"}, {{"SLURM_HINT", "nomultithread"}, {"SLURM_CPU_BIND", "cores"}}),
-            " 0 cores" + begin + ", but more than one set by environment variables. Ignoring SLURM_HINT.\n");
+            " 0 cores" + begin +
+                ", but more than one set by environment variables. Ignoring SLURM_HINT.\n");
 }
 
 // It was passed over that they contradict each other.
@@ -149,7 +157,8 @@ TEST_F(OptionParserTest, VerboseAndQuietExcludeEachOther) {
   Submission s;
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(parser.apply(s), 1);
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "srun: error: don't specify both --verbose (-v) and --quiet (-Q)\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "srun: error: don't specify both --verbose (-v) and --quiet (-Q)\n");
 }
 
 // Values were shown as they were given.
@@ -165,24 +174,45 @@ TEST_F(OptionParserTest, TheTableOfOptionsShowsWhatTheyCameTo) {
     parser.print_defined(s);
     return ::testing::internal::GetCapturedStderr();
   };
-  const auto table = [](const std::string& name, const std::vector<std::pair<std::string, std::string>>& rows) {
+  const auto table = [](const std::string& name,
+                        const std::vector<std::pair<std::string, std::string>>& rows) {
     const std::string rule = name + ": -------------------- --------------------\n";
     std::string out = name + ": defined options\n" + rule;
-    for (const auto& [option, value] : rows) out += name + ": " + option + std::string(20 - option.size(), ' ') + ": " + value + "\n";
+    for (const auto& [option, value] : rows)
+      out += name + ": " + option + std::string(20 - option.size(), ' ') + ": " + value + "\n";
     return out + rule + name + ": end of defined options\n";
   };
   setenv("SBATCH_DEBUG", "1", 1);
-  EXPECT_EQ(shown(kSbatch, {"-vvv", "-A", "x", "-t3", "-o", "/tmp/o", "--mem=2048", "--gres=gpu:2", "--no-requeue", "--exclusive",
-                            "--open-mode=append", "--signal=10@30", "--nice", "--switches=2@10"}),
-            table("sbatch", {{"account", "x"}, {"exclusive", "exclusive"}, {"gres", "gres:gpu:2"}, {"mem", "2G"}, {"nice", "100"},
-                             {"no-requeue", "no-requeue"}, {"open-mode", "a"}, {"output", "/tmp/o"}, {"signal", "USR1@30"},
-                             {"switches", "2@00:10:00"}, {"time", "00:03:00"}, {"verbose", "4"}}));
+  EXPECT_EQ(shown(kSbatch, {"-vvv", "-A", "x", "-t3", "-o", "/tmp/o", "--mem=2048", "--gres=gpu:2",
+                            "--no-requeue", "--exclusive", "--open-mode=append", "--signal=10@30",
+                            "--nice", "--switches=2@10"}),
+            table("sbatch", {{"account", "x"},
+                             {"exclusive", "exclusive"},
+                             {"gres", "gres:gpu:2"},
+                             {"mem", "2G"},
+                             {"nice", "100"},
+                             {"no-requeue", "no-requeue"},
+                             {"open-mode", "a"},
+                             {"output", "/tmp/o"},
+                             {"signal", "USR1@30"},
+                             {"switches", "2@00:10:00"},
+                             {"time", "00:03:00"},
+                             {"verbose", "4"}}));
   unsetenv("SBATCH_DEBUG");
-  EXPECT_EQ(shown(kSrun, {"-v", "-K", "-i", "none", "-o", "o", "-I", "--time=0", "--mem-per-cpu=1500K", "true"}),
-            table("srun", {{"immediate", "1"}, {"input", "/dev/null"}, {"kill-on-bad-exit", "1"}, {"mem-per-cpu", "2"}, {"output", "o"},
-                           {"time", "UNLIMITED"}, {"verbose", "1"}}));
+  EXPECT_EQ(shown(kSrun, {"-v", "-K", "-i", "none", "-o", "o", "-I", "--time=0",
+                          "--mem-per-cpu=1500K", "true"}),
+            table("srun", {{"immediate", "1"},
+                           {"input", "/dev/null"},
+                           {"kill-on-bad-exit", "1"},
+                           {"mem-per-cpu", "2"},
+                           {"output", "o"},
+                           {"time", "UNLIMITED"},
+                           {"verbose", "1"}}));
   EXPECT_EQ(shown(kSalloc, {"-v", "-K9", "--bell", "--no-shell", "--time-min=5"}),
-            table("salloc", {{"bell", "bell-always"}, {"kill-command", "KILL"}, {"no-shell", "set"}, {"time-min", "00:05:00"},
+            table("salloc", {{"bell", "bell-always"},
+                             {"kill-command", "KILL"},
+                             {"no-shell", "set"},
+                             {"time-min", "00:05:00"},
                              {"verbose", "1"}}));
 }
 
@@ -201,32 +231,42 @@ int status_of_empty(CommandSet command, const std::string& variable) {
 TEST_F(OptionParserTest, VariablesThatAreEmptyAreValuesOfTheirOptions) {
   const std::vector<std::pair<int, std::vector<std::string>>> refused = {
       {1, {"CPUS_PER_GPU", "HINT", "REQ_SWITCH", "THREADS_PER_CORE", "THREAD_SPEC"}},
-      {255, {"CPU_FREQ_REQ", "DELAY_BOOT", "GPU_BIND", "GPU_FREQ", "GRES_FLAGS", "MEM_BIND", "MEM_PER_CPU",
-             "MEM_PER_GPU", "MEM_PER_NODE", "PROFILE", "SIGNAL", "TIMELIMIT"}}};
+      {255,
+       {"CPU_FREQ_REQ", "DELAY_BOOT", "GPU_BIND", "GPU_FREQ", "GRES_FLAGS", "MEM_BIND",
+        "MEM_PER_CPU", "MEM_PER_GPU", "MEM_PER_NODE", "PROFILE", "SIGNAL", "TIMELIMIT"}}};
   const std::vector<std::string> accepted = {
-      "ACCOUNT", "ACCTG_FREQ", "BURST_BUFFER", "CLUSTER_CONSTRAINT", "CONSTRAINT", "CORE_SPEC", "EXCLUSIVE", "GPUS",
-      "GPUS_PER_NODE", "GPUS_PER_SOCKET", "GPUS_PER_TASK", "NETWORK", "NO_KILL", "OVERCOMMIT", "POWER", "QOS",
-      "RESERVATION", "SPREAD_JOB", "USE_MIN_NODES", "WAIT4SWITCH", "WCKEY"};
-  const std::pair<CommandSet, std::string> commands[] = {{kSbatch, "SBATCH_"}, {kSrun, "SLURM_"}, {kSalloc, "SALLOC_"}};
+      "ACCOUNT",       "ACCTG_FREQ",  "BURST_BUFFER", "CLUSTER_CONSTRAINT", "CONSTRAINT",
+      "CORE_SPEC",     "EXCLUSIVE",   "GPUS",         "GPUS_PER_NODE",      "GPUS_PER_SOCKET",
+      "GPUS_PER_TASK", "NETWORK",     "NO_KILL",      "OVERCOMMIT",         "POWER",
+      "QOS",           "RESERVATION", "SPREAD_JOB",   "USE_MIN_NODES",      "WAIT4SWITCH",
+      "WCKEY"};
+  const std::pair<CommandSet, std::string> commands[] = {
+      {kSbatch, "SBATCH_"}, {kSrun, "SLURM_"}, {kSalloc, "SALLOC_"}};
   for (const auto& [command, prefix] : commands) {
     for (const auto& [status, names] : refused) {
-      for (const std::string& name : names) EXPECT_EQ(status_of_empty(command, prefix + name), status) << prefix << name;
+      for (const std::string& name : names)
+        EXPECT_EQ(status_of_empty(command, prefix + name), status) << prefix << name;
     }
-    for (const std::string& name : accepted) EXPECT_EQ(status_of_empty(command, prefix + name), -1) << prefix << name;
+    for (const std::string& name : accepted)
+      EXPECT_EQ(status_of_empty(command, prefix + name), -1) << prefix << name;
     EXPECT_EQ(status_of_empty(command, "SLURM_CLUSTERS"), 1);
     EXPECT_EQ(status_of_empty(command, "SLURM_HINT"), 1);
   }
-  for (const char* name : {"SBATCH_CLUSTERS", "SBATCH_HINT"}) EXPECT_EQ(status_of_empty(kSbatch, name), 1) << name;
-  for (const char* name : {"SBATCH_DISTRIBUTION", "SBATCH_OPEN_MODE"}) EXPECT_EQ(status_of_empty(kSbatch, name), 255) << name;
-  for (const char* name : {"SBATCH_ARRAY_INX", "SBATCH_ERROR", "SBATCH_GET_USER_ENV", "SBATCH_REQUEUE", "SBATCH_WAIT_ALL_NODES"})
+  for (const char* name : {"SBATCH_CLUSTERS", "SBATCH_HINT"})
+    EXPECT_EQ(status_of_empty(kSbatch, name), 1) << name;
+  for (const char* name : {"SBATCH_DISTRIBUTION", "SBATCH_OPEN_MODE"})
+    EXPECT_EQ(status_of_empty(kSbatch, name), 255) << name;
+  for (const char* name : {"SBATCH_ARRAY_INX", "SBATCH_ERROR", "SBATCH_GET_USER_ENV",
+                           "SBATCH_REQUEUE", "SBATCH_WAIT_ALL_NODES"})
     EXPECT_EQ(status_of_empty(kSbatch, name), -1) << name;
 }
 
 TEST_F(OptionParserTest, ResourcesWithoutANameAreRefusedWhereTheyAreAskedFor) {
   setenv("SBATCH_GRES", "", 1);
-  for (const auto& [options, expected] : {std::pair(std::vector<std::string>{}, ErrorCode::kInvalidTres),
-                                          {{"--gres=none"}, ErrorCode::kOk},
-                                          {{"--gres="}, ErrorCode::kInvalidTres}}) {
+  for (const auto& [options, expected] :
+       {std::pair(std::vector<std::string>{}, ErrorCode::kInvalidTres),
+        {{"--gres=none"}, ErrorCode::kOk},
+        {{"--gres="}, ErrorCode::kInvalidTres}}) {
     OptionParser parser(kSbatch);
     ASSERT_EQ(arguments(parser, options), -1);
     parser.read_environment();
@@ -239,24 +279,30 @@ TEST_F(OptionParserTest, ResourcesWithoutANameAreRefusedWhereTheyAreAskedFor) {
 }
 
 TEST_F(OptionParserTest, EmptyVariablesOfSrunAlone) {
-  for (const char* name : {"SLURM_CPU_BIND", "SLURM_JOB_ID", "SLURM_MPI_TYPE", "SLURM_NCORES_PER_SOCKET", "SLURM_NPROCS",
-                           "SLURM_NSOCKETS_PER_NODE", "SLURM_NTASKS", "SLURM_NTASKS_PER_GPU", "SLURM_NTASKS_PER_NODE",
-                           "SLURM_NTASKS_PER_TRES", "SLURM_THREADS", "SRUN_CPUS_PER_TASK"})
+  for (const char* name :
+       {"SLURM_CPU_BIND", "SLURM_JOB_ID", "SLURM_MPI_TYPE", "SLURM_NCORES_PER_SOCKET",
+        "SLURM_NPROCS", "SLURM_NSOCKETS_PER_NODE", "SLURM_NTASKS", "SLURM_NTASKS_PER_GPU",
+        "SLURM_NTASKS_PER_NODE", "SLURM_NTASKS_PER_TRES", "SLURM_THREADS", "SRUN_CPUS_PER_TASK"})
     EXPECT_EQ(status_of_empty(kSrun, name), 1) << name;
   for (const char* name : {"SLURM_DISTRIBUTION", "SLURM_JOB_NUM_NODES", "SLURM_OPEN_MODE"})
     EXPECT_EQ(status_of_empty(kSrun, name), 255) << name;
-  for (const char* name : {"SLURMD_DEBUG", "SLURM_BCAST", "SLURM_COMPRESS", "SLURM_DEPENDENCY", "SLURM_EPILOG", "SLURM_IMMEDIATE",
-                           "SLURM_JOB_NAME", "SLURM_KILL_BAD_EXIT", "SLURM_LABELIO", "SLURM_NNODES", "SLURM_NTASKS_PER_CORE",
-                           "SLURM_NTASKS_PER_SOCKET", "SLURM_OVERLAP", "SLURM_REMOTE_CWD", "SLURM_RESV_PORTS", "SLURM_SEND_LIBS",
-                           "SLURM_STDOUTMODE", "SLURM_STEP_GRES", "SLURM_TASK_PROLOG", "SLURM_WAIT", "SLURM_WORKING_DIR"})
+  for (const char* name :
+       {"SLURMD_DEBUG",     "SLURM_BCAST",      "SLURM_COMPRESS",        "SLURM_DEPENDENCY",
+        "SLURM_EPILOG",     "SLURM_IMMEDIATE",  "SLURM_JOB_NAME",        "SLURM_KILL_BAD_EXIT",
+        "SLURM_LABELIO",    "SLURM_NNODES",     "SLURM_NTASKS_PER_CORE", "SLURM_NTASKS_PER_SOCKET",
+        "SLURM_OVERLAP",    "SLURM_REMOTE_CWD", "SLURM_RESV_PORTS",      "SLURM_SEND_LIBS",
+        "SLURM_STDOUTMODE", "SLURM_STEP_GRES",  "SLURM_TASK_PROLOG",     "SLURM_WAIT",
+        "SLURM_WORKING_DIR"})
     EXPECT_EQ(status_of_empty(kSrun, name), -1) << name;
-  for (const char* name : {"SALLOC_BELL", "SALLOC_IMMEDIATE", "SALLOC_KILL_CMD", "SALLOC_NO_BELL", "SALLOC_WAIT_ALL_NODES"})
+  for (const char* name : {"SALLOC_BELL", "SALLOC_IMMEDIATE", "SALLOC_KILL_CMD", "SALLOC_NO_BELL",
+                           "SALLOC_WAIT_ALL_NODES"})
     EXPECT_EQ(status_of_empty(kSalloc, name), -1) << name;
 }
 
 TEST_F(OptionParserTest, TheWaitForSwitchesHasAVariable) {
   setenv("SBATCH_WAIT4SWITCH", "30", 1);
-  for (const auto& [option, expected] : {std::pair("--switches=2", "2@30"), {"--switches=2@5", "2@5"}, {"-N2", ""}}) {
+  for (const auto& [option, expected] :
+       {std::pair("--switches=2", "2@30"), {"--switches=2@5", "2@5"}, {"-N2", ""}}) {
     OptionParser parser(kSbatch);
     ASSERT_EQ(arguments(parser, {option}), -1);
     parser.read_environment();
@@ -287,8 +333,9 @@ TEST_F(OptionParserTest, MemoryIsAskedForInOneWay) {
 }
 
 TEST_F(OptionParserTest, ComponentsOfAScript) {
-  const char* script = "#!/bin/sh\n#SBATCH -n2 --mem=10 -J all -t 5\n#SBATCH  hetjob \n#SBATCH -n3 --mem-per-cpu=7\n"
-                       "#SBATCH packjob\n#SBATCH -c 4 -J last\necho\n#SBATCH hetjob\n";
+  const char* script =
+      "#!/bin/sh\n#SBATCH -n2 --mem=10 -J all -t 5\n#SBATCH  hetjob \n#SBATCH -n3 --mem-per-cpu=7\n"
+      "#SBATCH packjob\n#SBATCH -c 4 -J last\necho\n#SBATCH hetjob\n";
   EXPECT_EQ(script_components(script).count, 3U);
   EXPECT_TRUE(script_components(script).old_word);
   std::vector<OptionParser> parsers(3, OptionParser(kSbatch));
@@ -325,8 +372,9 @@ TEST_F(OptionParserTest, TheFirstComponentHasWhatIsSaidOfTheJobBehindIt) {
 }
 
 TEST_F(OptionParserTest, VariablesOfAComponentStandForThePlainOnes) {
-  for (const auto& [name, value] : {std::pair{"SLURM_HET_SIZE", "2"}, std::pair{"SLURM_NTASKS", "9"},
-                                    std::pair{"SLURM_NTASKS_HET_GROUP_1", "4"}, std::pair{"SLURM_LABELIO", "1"}}) {
+  for (const auto& [name, value] :
+       {std::pair{"SLURM_HET_SIZE", "2"}, std::pair{"SLURM_NTASKS", "9"},
+        std::pair{"SLURM_NTASKS_HET_GROUP_1", "4"}, std::pair{"SLURM_LABELIO", "1"}}) {
     setenv(name, value, 1);
   }
   const auto tasks_of = [](std::optional<uint32_t> group) {
@@ -340,7 +388,8 @@ TEST_F(OptionParserTest, VariablesOfAComponentStandForThePlainOnes) {
   EXPECT_EQ(tasks_of(1), 4U);
   EXPECT_EQ(tasks_of(0), 0U);  // the others have it, this one does not
   EXPECT_EQ(tasks_of(std::nullopt), 9U);
-  for (const char* name : {"SLURM_HET_SIZE", "SLURM_NTASKS", "SLURM_NTASKS_HET_GROUP_1"}) unsetenv(name);
+  for (const char* name : {"SLURM_HET_SIZE", "SLURM_NTASKS", "SLURM_NTASKS_HET_GROUP_1"})
+    unsetenv(name);
 }
 
 TEST(DirectiveWordsTest, QuotesAndRemarks) {
@@ -356,8 +405,10 @@ TEST(DirectiveWordsTest, QuotesAndRemarks) {
 
 TEST(DirectiveWordsTest, Backslashes) {
   using List = std::vector<std::string>;
-  EXPECT_EQ(*directive_words(R"( --comment="say \"hi\"" 'a\'b')"), (List{R"(--comment=say "hi")", "a'b"}));
-  EXPECT_EQ(*directive_words(R"( C:\\dir "C:\\dir\\" a\b 'a\b')"), (List{R"(C:\dir)", R"(C:\dir\)", "ab", "ab"}));
+  EXPECT_EQ(*directive_words(R"( --comment="say \"hi\"" 'a\'b')"),
+            (List{R"(--comment=say "hi")", "a'b"}));
+  EXPECT_EQ(*directive_words(R"( C:\\dir "C:\\dir\\" a\b 'a\b')"),
+            (List{R"(C:\dir)", R"(C:\dir\)", "ab", "ab"}));
   EXPECT_EQ(*directive_words(R"( a\#b \# no # more)"), (List{"a#b", "#", "no"}));
   EXPECT_EQ(*directive_words(R"( a\ b "c\ d")"), (List{"a", "b", "c d"}));
   EXPECT_EQ(*directive_words(R"( -n 2 \)"), (List{"-n", "2"}));

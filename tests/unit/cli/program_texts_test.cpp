@@ -16,7 +16,8 @@ TEST(SharedObjects, OfLdd) {
       "\tlibgone.so => not found\n"
       "\t/lib64/ld-linux-x86-64.so.2 (0x00007f3)\n";
   using Names = std::vector<std::string>;
-  EXPECT_EQ(objects_of_ldd(text, {}), (Names{"/opt/my libs/libmine.so.1", "/lib/x86_64-linux-gnu/libc.so.6"}));
+  EXPECT_EQ(objects_of_ldd(text, {}),
+            (Names{"/opt/my libs/libmine.so.1", "/lib/x86_64-linux-gnu/libc.so.6"}));
   EXPECT_EQ(objects_of_ldd(text, {"/lib", "/usr/lib"}), Names{"/opt/my libs/libmine.so.1"});
   EXPECT_EQ(objects_of_ldd(text, {"/opt/my", "/li"}).size(), 2U);
   EXPECT_EQ(objects_of_ldd(text, {"/opt/my libs/"}), Names{"/lib/x86_64-linux-gnu/libc.so.6"});

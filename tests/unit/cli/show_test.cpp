@@ -65,7 +65,8 @@ TEST(ShowJob, AHoldIsTheReasonOfAJobThatRuns) {
   record.job.hold = HoldKind::kUser;
   EXPECT_NE(shown(record).find(" Reason=JobHeldUser "), std::string::npos);
   record.job.reason = JobReason::kNonZeroExitCode;
-  EXPECT_NE(shown(record).find(" Reason=NonZeroExitCode "), std::string::npos) << "why it ended says more";
+  EXPECT_NE(shown(record).find(" Reason=NonZeroExitCode "), std::string::npos)
+      << "why it ended says more";
 }
 
 // The bug: the time was not known until it had come.
@@ -153,7 +154,9 @@ TEST(ShowJob, FlagsOfGres) {
 
 TEST(ShowNode, AsCaptured) {
   EXPECT_EQ(show_node(test::node1(), test::capture_context(), false, false), golden("node-node1"));
-  EXPECT_NE(show_node(test::node1(), test::capture_context(), false, true).find("\n   GresUsed=gpu:a100:1(IDX:0)\n"), std::string::npos);
+  EXPECT_NE(show_node(test::node1(), test::capture_context(), false, true)
+                .find("\n   GresUsed=gpu:a100:1(IDX:0)\n"),
+            std::string::npos);
 }
 
 TEST(ShowNode, ReasonWithUserAndTime) {
@@ -168,14 +171,16 @@ TEST(ShowNode, ReasonWithUserAndTime) {
 TEST(ShowPartition, AsCaptured) {
   const protocol::PartitionRecord record = test::debug_partition();
   const std::vector<protocol::NodeRecord> nodes(4, test::node1());
-  EXPECT_EQ(show_partition(record, partition_tres(record, nodes, test::capture_context()), test::capture_context(), false),
+  EXPECT_EQ(show_partition(record, partition_tres(record, nodes, test::capture_context()),
+                           test::capture_context(), false),
             golden("partition-debug"));
 }
 
 TEST(ShowStep, BatchStepOfATask) {
   auto record = test::running_task(16, 9, "2026-11-21T02:48:27");
   const auto step = test::batch_step(16, "node1", "2026-11-21T02:48:27");
-  EXPECT_EQ(show_step({&record, step.get()}, test::capture_context(), false), golden("step-2_9.batch"));
+  EXPECT_EQ(show_step({&record, step.get()}, test::capture_context(), false),
+            golden("step-2_9.batch"));
 }
 
 TEST(ShowStep, StepOfAnSrun) {
@@ -206,10 +211,20 @@ TEST(ShowStep, OrderOfNoMoreTasksThanNodes) {
   step.spec = std::make_shared<const StepSpec>(spec);
   EXPECT_TRUE(says("Block"));
   for (const auto& [asked, shown] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"block", "Block"}, {"cyclic", "Cyclic"}, {"Block:block", "BBlock"}, {"block:cyclic", "BCyclic"}, {"block:fcyclic", "BFCyclic"},
-           {"cyclic:block", "CBlock"}, {"cyclic:*", "CCyclic"}, {"cyclic:fcyclic", "CFCyclic"}, {"*:cyclic", "BCyclic"},
-           {"plane=2", "Plane"}, {"arbitrary", "arbitrary task distribution"}, {"cyclic,NoPack", "Cyclic,NoPack"},
-           {"block,pack", "Block,Pack"}, {"block:cyclic:block", "BCyclicBlock"}}) {
+           {"block", "Block"},
+           {"cyclic", "Cyclic"},
+           {"Block:block", "BBlock"},
+           {"block:cyclic", "BCyclic"},
+           {"block:fcyclic", "BFCyclic"},
+           {"cyclic:block", "CBlock"},
+           {"cyclic:*", "CCyclic"},
+           {"cyclic:fcyclic", "CFCyclic"},
+           {"*:cyclic", "BCyclic"},
+           {"plane=2", "Plane"},
+           {"arbitrary", "arbitrary task distribution"},
+           {"cyclic,NoPack", "Cyclic,NoPack"},
+           {"block,pack", "Block,Pack"},
+           {"block:cyclic:block", "BCyclicBlock"}}) {
     spec.distribution = asked;
     step.spec = std::make_shared<const StepSpec>(spec);
     EXPECT_TRUE(says(shown)) << asked;
@@ -227,18 +242,45 @@ TEST(Sdiag, AsCaptured) {
   EXPECT_EQ(std::regex_replace(text, seconds, "(SECONDS)"), golden("sdiag"));
 }
 
-// The same counts in JSON. Slurm's mean of the table's size is another there than in the text; ours is the text's.
+// The same counts in JSON. Slurm's mean of the table's size is another there than in the text; ours
+// is the text's.
 TEST(Sdiag, TheSameNumbersInJson) {
   const Json made = cli::statistics_json(test::statistics());
   const std::pair<const char*, uint64_t> captured[] = {
-      {"schedule_cycle_max", 4335}, {"schedule_cycle_last", 133}, {"schedule_cycle_sum", 18830}, {"schedule_cycle_total", 22},
-      {"schedule_cycle_mean", 855}, {"schedule_cycle_mean_depth", 2}, {"schedule_cycle_per_minute", 2},
-      {"schedule_cycle_depth", 55}, {"schedule_queue_length", 2}, {"bf_cycle_counter", 23}, {"bf_cycle_mean", 296},
-      {"bf_depth_mean", 2}, {"bf_depth_mean_try", 2}, {"bf_cycle_sum", 6821}, {"bf_cycle_last", 506}, {"bf_cycle_max", 506},
-      {"bf_last_depth", 2}, {"bf_last_depth_try", 2}, {"bf_depth_sum", 47}, {"bf_depth_try_sum", 47}, {"bf_queue_len", 2},
-      {"bf_queue_len_mean", 2}, {"bf_queue_len_sum", 47}, {"bf_table_size", 5}, {"bf_table_size_sum", 92},
-      {"bf_table_size_mean", 4}, {"bf_backfilled_jobs", 2}, {"bf_last_backfilled_jobs", 2}, {"jobs_started", 18},
-      {"jobs_completed", 14}, {"jobs_canceled", 2}, {"jobs_failed", 0}, {"jobs_pending", 11}, {"jobs_running", 4},
+      {"schedule_cycle_max", 4335},
+      {"schedule_cycle_last", 133},
+      {"schedule_cycle_sum", 18830},
+      {"schedule_cycle_total", 22},
+      {"schedule_cycle_mean", 855},
+      {"schedule_cycle_mean_depth", 2},
+      {"schedule_cycle_per_minute", 2},
+      {"schedule_cycle_depth", 55},
+      {"schedule_queue_length", 2},
+      {"bf_cycle_counter", 23},
+      {"bf_cycle_mean", 296},
+      {"bf_depth_mean", 2},
+      {"bf_depth_mean_try", 2},
+      {"bf_cycle_sum", 6821},
+      {"bf_cycle_last", 506},
+      {"bf_cycle_max", 506},
+      {"bf_last_depth", 2},
+      {"bf_last_depth_try", 2},
+      {"bf_depth_sum", 47},
+      {"bf_depth_try_sum", 47},
+      {"bf_queue_len", 2},
+      {"bf_queue_len_mean", 2},
+      {"bf_queue_len_sum", 47},
+      {"bf_table_size", 5},
+      {"bf_table_size_sum", 92},
+      {"bf_table_size_mean", 4},
+      {"bf_backfilled_jobs", 2},
+      {"bf_last_backfilled_jobs", 2},
+      {"jobs_started", 18},
+      {"jobs_completed", 14},
+      {"jobs_canceled", 2},
+      {"jobs_failed", 0},
+      {"jobs_pending", 11},
+      {"jobs_running", 4},
   };
   for (const auto& [key, value] : captured) EXPECT_EQ(made[key], value) << key;
   EXPECT_EQ(made["schedule_exit"]["end_job_queue"], 22);

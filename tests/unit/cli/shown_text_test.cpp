@@ -9,7 +9,11 @@ TEST(ShownText, LosesAllControlsButThoseThatAreKept) {
   EXPECT_EQ(mask_controls_but("a\x1b[2J\tb\nc\r\n", "\n"), "a?[2J?b\nc?\n");
   EXPECT_EQ(mask_controls_but("\tb\x7f\n\nc", "\n\t"), "\tb?\n\nc");
   EXPECT_EQ(mask_controls_but("a\nb", {}), "a?b");
-  EXPECT_EQ(mask_controls_but("j\xc3\xb6" "b", "\n"), "j\xc3\xb6" "b");
+  EXPECT_EQ(mask_controls_but("j\xc3\xb6"
+                              "b",
+                              "\n"),
+            "j\xc3\xb6"
+            "b");
   EXPECT_EQ(mask_controls_but({}, "\n"), "");
 }
 

@@ -13,9 +13,7 @@ Submission step(uint32_t nodes) {
   s.job.min_nodes = s.job.max_nodes = nodes;
   return s;
 }
-Lines faults(const Submission& s) {
-  return step_faults(s, 2, "n[1-2]");
-}
+Lines faults(const Submission& s) { return step_faults(s, 2, "n[1-2]"); }
 
 TEST(StepChecksTest, NodesOfTheJob) {
   EXPECT_EQ(faults(step(2)), Lines{});

@@ -14,7 +14,8 @@ TEST(StepExits, StatesOfTheTasks) {
   exits.exited("n1", 2, 3 << 8);
   exits.exited("n1", 2, 0);  // it ended before
   EXPECT_EQ(exits.state_lines("5.0"),
-            (std::vector<std::string>{"StepId=5.0 task 3: unknown", "StepId=5.0 task 0: running", "StepId=5.0 task 1: exited",
+            (std::vector<std::string>{"StepId=5.0 task 3: unknown", "StepId=5.0 task 0: running",
+                                      "StepId=5.0 task 1: exited",
                                       "StepId=5.0 task 2: exited abnormally"}));
 }
 

@@ -41,7 +41,8 @@ class StepLinkTest : public ::testing::Test {
     layout.nodes[1].tasks = {1};
     link.start({{StepId{7, 0}, 2}}, layout,
                {[this](size_t node) { connected.push_back(node); },
-                [this](size_t, const Frame& frame) { received.push_back(frame.body); }, [this](size_t node) { lost.push_back(node); }});
+                [this](size_t, const Frame& frame) { received.push_back(frame.body); },
+                [this](size_t node) { lost.push_back(node); }});
   }
   void TearDown() override {
     link.stop();
@@ -51,10 +52,12 @@ class StepLinkTest : public ::testing::Test {
 
   std::shared_ptr<Peer> connect(const char* from = "127.0.0.1") {
     tcp::socket socket(io, tcp::endpoint(boost::asio::ip::make_address(from), 0));
-    socket.connect(tcp::endpoint(boost::asio::ip::make_address("127.0.0.1"), static_cast<uint16_t>(endpoint.port)));
+    socket.connect(tcp::endpoint(boost::asio::ip::make_address("127.0.0.1"),
+                                 static_cast<uint16_t>(endpoint.port)));
     auto peer = std::make_shared<Peer>();
     peer->connection = FrameConnection::make(std::move(socket));
-    peer->connection->start({[peer](Frame frame) { peer->frames.push_back(std::move(frame)); }, [peer] { peer->closed = true; }, nullptr});
+    peer->connection->start({[peer](Frame frame) { peer->frames.push_back(std::move(frame)); },
+                             [peer] { peer->closed = true; }, nullptr});
     peers.push_back(peer);
     return peer;
   }
@@ -68,16 +71,19 @@ class StepLinkTest : public ::testing::Test {
     EXPECT_TRUE(until([&] { return !peer->frames.empty() || peer->closed; }));
     if (peer->frames.empty()) return {};
     EXPECT_EQ(peer->frames[0].type, FrameType::kChallenge);
-    return wire::decode<protocol::IoChallenge>(peer->frames[0].body).value_or(protocol::IoChallenge{});
+    return wire::decode<protocol::IoChallenge>(peer->frames[0].body)
+        .value_or(protocol::IoChallenge{});
   }
   void prove(const std::shared_ptr<Peer>& peer, const std::string& key) {
     const auto challenge = challenge_of(peer);
-    peer->connection->send(FrameType::kProof, kNoTask, io_proof(IoSide::kDaemon, key, peer->hello, challenge.nonce));
+    peer->connection->send(FrameType::kProof, kNoTask,
+                           io_proof(IoSide::kDaemon, key, peer->hello, challenge.nonce));
   }
   template <class Condition>
   bool until(Condition condition) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (!condition() && std::chrono::steady_clock::now() < end) io.run_one_for(std::chrono::milliseconds(100));
+    while (!condition() && std::chrono::steady_clock::now() < end)
+      io.run_one_for(std::chrono::milliseconds(100));
     return condition();
   }
 
@@ -92,7 +98,8 @@ class StepLinkTest : public ::testing::Test {
 TEST_F(StepLinkTest, ADaemonAndSrunProveThatTheyKnowTheKeyAndNeitherSendsIt) {
   const auto daemon = greet(1);
   const auto challenge = challenge_of(daemon);
-  EXPECT_TRUE(is_io_proof(challenge.proof, IoSide::kSrun, endpoint.key, daemon->hello, challenge.nonce));
+  EXPECT_TRUE(
+      is_io_proof(challenge.proof, IoSide::kSrun, endpoint.key, daemon->hello, challenge.nonce));
   EXPECT_EQ(daemon->frames[0].body.find(endpoint.key), std::string::npos);
   EXPECT_TRUE(connected.empty()) << "before its proof";
   prove(daemon, endpoint.key);
@@ -144,7 +151,8 @@ TEST_F(StepLinkTest, AFloodOfStrangersDoesNotPushADaemonOut) {
   std::vector<std::shared_ptr<Peer>> flood;
   for (int i = 0; i < 200; ++i) flood.push_back(connect("127.0.0.2"));
   EXPECT_TRUE(until([&] {
-    return static_cast<size_t>(std::ranges::count_if(flood, [](const auto& peer) { return peer->closed; })) >= 200 - 66;
+    return static_cast<size_t>(std::ranges::count_if(
+               flood, [](const auto& peer) { return peer->closed; })) >= 200 - 66;
   }));
   prove(daemon, endpoint.key);
   EXPECT_TRUE(until([&] { return connected.size() == 1; }));

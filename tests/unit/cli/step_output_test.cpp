@@ -8,7 +8,8 @@ namespace sluice::cli {
 namespace {
 
 // What is written of these pieces, each followed by a bar, and at the end.
-std::string written(Labels labels, uint32_t tasks, const std::vector<std::pair<uint32_t, std::string>>& pieces) {
+std::string written(Labels labels, uint32_t tasks,
+                    const std::vector<std::pair<uint32_t, std::string>>& pieces) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
   OutputTarget target(ends[1], labels, tasks);
@@ -30,12 +31,14 @@ TEST(StepOutput, PassesOnWhatHasNoLabels) {
 }
 
 TEST(StepOutput, LabelsLines) {
-  EXPECT_EQ(written(Labels::kOfLines, 11, {{0, "a"}, {10, "b\nc"}, {0, "d\n"}}), "|10: b\n| 0: ad\n|10: c\n");
+  EXPECT_EQ(written(Labels::kOfLines, 11, {{0, "a"}, {10, "b\nc"}, {0, "d\n"}}),
+            "|10: b\n| 0: ad\n|10: c\n");
 }
 
 // A prompt on a terminal is there at once, as srun --pty -l of Slurm has it.
 TEST(StepOutput, LabelsPieces) {
-  EXPECT_EQ(written(Labels::kOfPieces, 1, {{0, "$ "}, {0, "a\r\nb"}, {0, "\n"}}), "0: $ \n|0: a\r\n0: b\n|0: \n|");
+  EXPECT_EQ(written(Labels::kOfPieces, 1, {{0, "$ "}, {0, "a\r\nb"}, {0, "\n"}}),
+            "0: $ \n|0: a\r\n0: b\n|0: \n|");
 }
 
 }  // namespace

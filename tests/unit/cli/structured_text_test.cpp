@@ -9,18 +9,27 @@ namespace sluice::cli {
 namespace {
 
 TEST(StructuredText, TextsAsSlurmWritesThem) {
-  const Json value = {{"list", Json::array()}, {"map", Json::object()}, {"path", "/a \"b\""}, {"number", 8.0}, {"words", {"A", "B"}}};
-  EXPECT_EQ(to_json_text(value),
-            "{\n  \"list\": [\n  ],\n  \"map\": {\n  },\n  \"path\": \"\\/a \\\"b\\\"\",\n  \"number\": 8.0,\n"
-            "  \"words\": [\n    \"A\",\n    \"B\"\n  ]\n}\n");
-  EXPECT_EQ(to_yaml_text(value),
-            "%YAML 1.1\n--- !!map\n!!str list: !!seq []\n!!str map: !!map {}\n!!str path: !!str /a \"b\"\n"
-            "!!str number: !!float 8.000000\n!!str words: !!seq\n- !!str A\n- !!str B\n...\n");
+  const Json value = {{"list", Json::array()},
+                      {"map", Json::object()},
+                      {"path", "/a \"b\""},
+                      {"number", 8.0},
+                      {"words", {"A", "B"}}};
+  EXPECT_EQ(
+      to_json_text(value),
+      "{\n  \"list\": [\n  ],\n  \"map\": {\n  },\n  \"path\": \"\\/a \\\"b\\\"\",\n  \"number\": 8.0,\n"
+      "  \"words\": [\n    \"A\",\n    \"B\"\n  ]\n}\n");
+  EXPECT_EQ(
+      to_yaml_text(value),
+      "%YAML 1.1\n--- !!map\n!!str list: !!seq []\n!!str map: !!map {}\n!!str path: !!str /a \"b\"\n"
+      "!!str number: !!float 8.000000\n!!str words: !!seq\n- !!str A\n- !!str B\n...\n");
 }
 
 // squeue writes its records as they come: nobody sees it in what is written.
 TEST(StructuredText, ADocumentInPiecesIsTheWhole) {
-  const Json records[] = {{{"id", 1}, {"words", {"A", "B"}}, {"none", Json::array()}}, {{"id", -2}, {"map", {{"a/b", 2.5}}}}, "text", 7U};
+  const Json records[] = {{{"id", 1}, {"words", {"A", "B"}}, {"none", Json::array()}},
+                          {{"id", -2}, {"map", {{"a/b", 2.5}}}},
+                          "text",
+                          7U};
   for (const bool yaml : {false, true}) {
     for (size_t count = 0; count <= std::size(records); ++count) {
       Json whole = {{"jobs", Json::array()}, {"last", {{"set", true}}}, {"errors", Json::array()}};
@@ -60,7 +69,9 @@ TEST(StructuredText, YamlQuotesWhatIsNoPlainText) {
   EXPECT_EQ(text("a #b"), "!!str 'a #b'");
   EXPECT_EQ(text("a\nb"), "!!str \"a\\nb\"");
   EXPECT_EQ(text("caf\xc3\xa9"), "!!str \"caf\xc3\xa9\"");
-  EXPECT_EQ(text("a\x7f" "b\xc2\x85"), "!!str \"a\\u007fb\\u0085\"");
+  EXPECT_EQ(text("a\x7f"
+                 "b\xc2\x85"),
+            "!!str \"a\\u007fb\\u0085\"");
 }
 
 TEST(StructuredText, ADocumentHasItsFrame) {

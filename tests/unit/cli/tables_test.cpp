@@ -33,9 +33,7 @@ void expect_fields(const std::string& command, std::span<const FieldRow<Row>> fi
     ++seen;
     const auto* by_name = find_field(fields, std::string_view(cells[2]));
     ASSERT_NE(by_name, nullptr) << cells[2];
-    if (headings) {
-      EXPECT_EQ(by_name->heading, cells[3]) << cells[2];
-    }
+    if (headings) { EXPECT_EQ(by_name->heading, cells[3]) << cells[2]; }
     const bool alias = cells[2] == "Shared" || cells[2] == "Share" || cells[2] == "GresUsed" ||
                        cells[2] == "tres-per-node";
     if (cells[1] == "-" || alias) continue;
@@ -97,16 +95,20 @@ std::string print_gathered(const std::vector<protocol::JobRecord>& records) {
 }
 
 TEST(Squeue, WaitingTasksWithRecordsOfTheirOwnAreInTheLineOfTheArray) {
-  std::vector<protocol::JobRecord> records = {
-      split_task(30, 11, JobReason::kJobHeldUser), test::waiting_tasks(), split_task(31, 21, JobReason::kJobHeldUser),
-      split_task(32, 22, JobReason::kJobArrayTaskLimit), test::running_task(19, 12, "2026-11-21T02:48:28")};
-  EXPECT_EQ(print_gathered(records),
-            "2_[11,13-22] 11,13-22 2 JobArrayTaskLimit,JobHeldUser (JobArrayTaskLimit,JobHeldUser)\n"
-            "2_12 12 19 None node1\n");
+  std::vector<protocol::JobRecord> records = {split_task(30, 11, JobReason::kJobHeldUser),
+                                              test::waiting_tasks(),
+                                              split_task(31, 21, JobReason::kJobHeldUser),
+                                              split_task(32, 22, JobReason::kJobArrayTaskLimit),
+                                              test::running_task(19, 12, "2026-11-21T02:48:28")};
+  EXPECT_EQ(
+      print_gathered(records),
+      "2_[11,13-22] 11,13-22 2 JobArrayTaskLimit,JobHeldUser (JobArrayTaskLimit,JobHeldUser)\n"
+      "2_12 12 19 None node1\n");
 }
 
 TEST(Squeue, OfAnotherNameOrPartitionATaskKeepsItsLine) {
-  std::vector<protocol::JobRecord> records = {test::waiting_tasks(), split_task(30, 11, JobReason::kPriority),
+  std::vector<protocol::JobRecord> records = {test::waiting_tasks(),
+                                              split_task(30, 11, JobReason::kPriority),
                                               split_task(31, 12, JobReason::kPriority)};
   JobSpec renamed = test::array_spec();
   renamed.name = "other";
@@ -120,16 +122,18 @@ TEST(Squeue, OfAnotherNameOrPartitionATaskKeepsItsLine) {
 }
 
 TEST(Squeue, WithoutARecordForSeveralTasksNothingIsGathered) {
-  EXPECT_EQ(print_gathered({split_task(30, 11, JobReason::kPriority), split_task(31, 12, JobReason::kPriority)}),
+  EXPECT_EQ(print_gathered({split_task(30, 11, JobReason::kPriority),
+                            split_task(31, 12, JobReason::kPriority)}),
             "2_11 11 30 Priority (Priority)\n2_12 12 31 Priority (Priority)\n");
 }
 
 TEST(Squeue, EveryLetterAsCaptured) {
-  const std::string letters = "%a|%b|%c|%d|%e|%f|%g|%h|%i|%j|%k|%l|%m|%n|%o|%p|%q|%r|%t|%u|%v|%w|%x|"
-                              "%y|%z|%A|%B|%C|%D|%E|%F|%G|%H|%I|%J|%K|%L|%M|%N|%O|%P|%Q|%R|%S|%T|%U|"
-                              "%V|%W|%X|%Y|%Z";
-  const std::string out = print({test::running_task(19, 12, "2026-11-21T02:48:28")},
-                                parse_letter_format(letters));
+  const std::string letters =
+      "%a|%b|%c|%d|%e|%f|%g|%h|%i|%j|%k|%l|%m|%n|%o|%p|%q|%r|%t|%u|%v|%w|%x|"
+      "%y|%z|%A|%B|%C|%D|%E|%F|%G|%H|%I|%J|%K|%L|%M|%N|%O|%P|%Q|%R|%S|%T|%U|"
+      "%V|%W|%X|%Y|%Z";
+  const std::string out =
+      print({test::running_task(19, 12, "2026-11-21T02:48:28")}, parse_letter_format(letters));
   EXPECT_NE(out.find("physics|N/A|1|0|2026-11-21T03:18:28|(null)|root|NO|2_12|wrap|(null)|30:00|64M"
                      "||(null)|0.00000189547427|high|None|R|root|(null)|(null)||0|*:*:*|19|node1|1"
                      "|1|(null)|2|0|*|*|*|12|29:00|1:00|node1|0|debug|8141|node1"
@@ -145,7 +149,8 @@ TEST(Squeue, EveryNameThatHasALetterSaysTheSame) {
   for (const auto& field : job_fields()) {
     if (field.letter == '\0' || field.name.empty()) continue;
     ++seen;
-    const std::vector<protocol::JobRecord> records = {test::running_task(19, 12, "2026-11-21T02:48:28"), test::held_job()};
+    const std::vector<protocol::JobRecord> records = {
+        test::running_task(19, 12, "2026-11-21T02:48:28"), test::held_job()};
     EXPECT_EQ(print(records, parse_name_format(std::string(field.name) + ":|")),
               print(records, parse_letter_format(std::string("%") + field.letter + "|")))
         << field.name;
@@ -179,14 +184,39 @@ TEST(Squeue, NamesWithoutALetter) {
   record.job.restart_count = 8;
   record.job.exit_status = 3 << 8;
   record.job.derived_exit_status = 5 << 8;
-  const std::pair<const char*, const char*> wanted[] = {
-      {"AccrueTime", "2026-11-21T02:38:25"}, {"admin_comment", "seen"}, {"AllocNodes", "localhost"}, {"AllocSID", "1497"},
-      {"BatchFlag", "1"}, {"BurstBuffer", "bb"}, {"ClusterFeature", "near"}, {"Container", "/box"}, {"cpus-per-task", "3"},
-      {"cpus-per-tres", "gres/gpu:4"}, {"CPUsPerTask", "3"}, {"CronJob", "No"}, {"Deadline", "N/A"}, {"DerivedEC", "5:0"},
-      {"EligibleTime", "2026-11-21T02:48:27"}, {"exit_code", "3:0"}, {"LastSchedEval", "2026-11-21T02:48:28"}, {"MaxCPUs", "12"},
-      {"MaxNodes", "6"}, {"mem-per-tres", "gres/gpu:70"}, {"Network", "net"}, {"NTPerCore", "1"}, {"NTPerNode", "2"},
-      {"NTPerSocket", "7"}, {"PendingTime", "603"}, {"Prefer", "big"}, {"Profile", "task"}, {"Reboot", "1"}, {"ReqSwitch", "5"},
-      {"Requeue", "0"}, {"RestartCnt", "8"}, {"StdOut", "/dev/null"}, {"Tres", "cpu=1,mem=64M,node=1,billing=1"}};
+  const std::pair<const char*, const char*> wanted[] = {{"AccrueTime", "2026-11-21T02:38:25"},
+                                                        {"admin_comment", "seen"},
+                                                        {"AllocNodes", "localhost"},
+                                                        {"AllocSID", "1497"},
+                                                        {"BatchFlag", "1"},
+                                                        {"BurstBuffer", "bb"},
+                                                        {"ClusterFeature", "near"},
+                                                        {"Container", "/box"},
+                                                        {"cpus-per-task", "3"},
+                                                        {"cpus-per-tres", "gres/gpu:4"},
+                                                        {"CPUsPerTask", "3"},
+                                                        {"CronJob", "No"},
+                                                        {"Deadline", "N/A"},
+                                                        {"DerivedEC", "5:0"},
+                                                        {"EligibleTime", "2026-11-21T02:48:27"},
+                                                        {"exit_code", "3:0"},
+                                                        {"LastSchedEval", "2026-11-21T02:48:28"},
+                                                        {"MaxCPUs", "12"},
+                                                        {"MaxNodes", "6"},
+                                                        {"mem-per-tres", "gres/gpu:70"},
+                                                        {"Network", "net"},
+                                                        {"NTPerCore", "1"},
+                                                        {"NTPerNode", "2"},
+                                                        {"NTPerSocket", "7"},
+                                                        {"PendingTime", "603"},
+                                                        {"Prefer", "big"},
+                                                        {"Profile", "task"},
+                                                        {"Reboot", "1"},
+                                                        {"ReqSwitch", "5"},
+                                                        {"Requeue", "0"},
+                                                        {"RestartCnt", "8"},
+                                                        {"StdOut", "/dev/null"},
+                                                        {"Tres", "cpu=1,mem=64M,node=1,billing=1"}};
   for (const auto& [name, value] : wanted) {
     const std::string printed = print({record}, parse_name_format(std::string(name) + ":|"));
     EXPECT_EQ(printed.substr(printed.find('\n') + 1), std::string(value) + "|\n") << name;
@@ -307,7 +337,8 @@ TEST(Sinfo, TheUsualColumnsAsCaptured) {
 TEST(Sinfo, NodesOfDifferentPortsAreAlike) {
   protocol::PartitionRecord partition;
   partition.config.name = "a";
-  auto one = node("n1", NodeBaseState::kIdle, 0, {"a"}), two = node("n2", NodeBaseState::kIdle, 0, {"a"});
+  auto one = node("n1", NodeBaseState::kIdle, 0, {"a"}),
+       two = node("n2", NodeBaseState::kIdle, 0, {"a"});
   const auto with_port = [](const std::shared_ptr<const NodeConfig>& config, uint16_t port) {
     auto out = std::make_shared<NodeConfig>(config != nullptr ? *config : NodeConfig());
     out->port = port;
@@ -343,7 +374,8 @@ TEST(Sinfo, ANodeOfTwoPartitionsCountsOnceOnALine) {
   const auto other = node("n2", NodeBaseState::kIdle, 0, {"b"});
   SinfoGrouping grouping;
   grouping.fields.push_back(find_field(sinfo_fields(), 'a'));
-  const auto rows = group_nodes({&partitions[0], &partitions[1]}, {&shared, &other}, grouping, context());
+  const auto rows =
+      group_nodes({&partitions[0], &partitions[1]}, {&shared, &other}, grouping, context());
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].nodes, (std::vector<const protocol::NodeRecord*>{&shared, &other}));
 }
@@ -398,13 +430,16 @@ TEST(UpdateKeys, ErrorsNameKeyAndValue) {
   EXPECT_EQ(said("Shared", "foo"), "Invalid OverSubscribe value: foo");
   EXPECT_EQ(said("MailType", "foo"), "Invalid MailType: foo");
   EXPECT_EQ(said("Switches", "foo"), "Invalid Switches value: foo");
-  for (const char* none : {"0", "0-2"}) EXPECT_EQ(said("NumCPUs", none), "Invalid NumCPUs value: " + std::string(none));
+  for (const char* none : {"0", "0-2"})
+    EXPECT_EQ(said("NumCPUs", none), "Invalid NumCPUs value: " + std::string(none));
   for (const std::string key : {"Nice", "SiteFactor"}) {
     EXPECT_EQ(said(key.c_str(), "foo"), "Invalid " + key + " value: foo");
     for (const char* far : {"2147483646", "-2147483646", "99999999999"}) {
-      EXPECT_EQ(said(key.c_str(), far), key + " value out of range (+/- 2147483645). Value ignored");
+      EXPECT_EQ(said(key.c_str(), far),
+                key + " value out of range (+/- 2147483645). Value ignored");
     }
-    for (const char* good : {"2147483645", "-2147483645", "+7", ""}) EXPECT_EQ(said(key.c_str(), good), "");
+    for (const char* good : {"2147483645", "-2147483645", "+7", ""})
+      EXPECT_EQ(said(key.c_str(), good), "");
   }
   EXPECT_EQ(said("NumNodes", "foo"), "Invalid numeric value \"foo\" for requested node count.");
   for (const char* span : {"TimeLimit", "TimeMin", "DelayBoot"}) {  // as Slurm has it
@@ -443,10 +478,12 @@ TEST(UpdateKeys, ALimitMayBeRelative) {
   EXPECT_EQ(update.time_limit, 29U);
   ASSERT_TRUE(key->set("-30", base, update));
   EXPECT_EQ(update.time_limit, 0U);
-  EXPECT_EQ(key->set("-31", base, update).error().text, "TimeLimit decrement larger than current time limit (31 > 30)");
+  EXPECT_EQ(key->set("-31", base, update).error().text,
+            "TimeLimit decrement larger than current time limit (31 > 30)");
   // the bug: it was refused
   JobUpdate unlimited;
-  for (const char* value : {"+5", "-5"}) ASSERT_TRUE(key->set(value, {test::capture_time(), kInfiniteMinutes}, unlimited));
+  for (const char* value : {"+5", "-5"})
+    ASSERT_TRUE(key->set(value, {test::capture_time(), kInfiniteMinutes}, unlimited));
   EXPECT_FALSE(unlimited.time_limit);
   const UpdateBase by_operator{test::capture_time(), 30, true};
   ASSERT_TRUE(is_relative_limit(*key, "-1", by_operator));

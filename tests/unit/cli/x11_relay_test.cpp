@@ -45,8 +45,7 @@ class X11RelayTest : public ::testing::Test {
   template <class Condition>
   void run_until(Condition condition) {
     io_.restart();  // it may have run out of work before
-    while (!condition() && io_.run_one_for(std::chrono::seconds(5)) > 0) {
-    }
+    while (!condition() && io_.run_one_for(std::chrono::seconds(5)) > 0) {}
     EXPECT_TRUE(condition());
   }
   std::string read_at_display(size_t bytes) {

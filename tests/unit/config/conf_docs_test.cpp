@@ -36,8 +36,7 @@ TEST(ConfDocs, TheExampleIsRead) {
   const auto parsed = parse(file_text("etc/slurm.conf.example"));
   ASSERT_TRUE(parsed) << parsed.error().text;
   EXPECT_TRUE(parsed->warnings.empty());
-  EXPECT_TRUE(parsed->config.without_effect.empty())
-      << join(parsed->config.without_effect, ", ");
+  EXPECT_TRUE(parsed->config.without_effect.empty()) << join(parsed->config.without_effect, ", ");
   EXPECT_FALSE(parsed->config.nodes.empty());
 }
 

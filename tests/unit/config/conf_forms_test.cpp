@@ -9,28 +9,36 @@ namespace {
 using Words = std::vector<std::string>;
 
 TEST(ConfForms, NamesOfPluginsNeedNoKind) {
-  EXPECT_EQ(config_of("TaskPlugin=affinity,cgroup\n").task_plugin, (Words{"task/affinity", "task/cgroup"}));
-  EXPECT_EQ(config_of("TaskPlugin=task/cgroup,affinity\n").task_plugin, (Words{"task/cgroup", "task/affinity"}));
+  EXPECT_EQ(config_of("TaskPlugin=affinity,cgroup\n").task_plugin,
+            (Words{"task/affinity", "task/cgroup"}));
+  EXPECT_EQ(config_of("TaskPlugin=task/cgroup,affinity\n").task_plugin,
+            (Words{"task/cgroup", "task/affinity"}));
   EXPECT_EQ(config_of("ProctrackType=cgroup\n").proctrack_type, "proctrack/cgroup");
   EXPECT_EQ(config_of("SelectType=cons_tres\n").select_type, "select/cons_tres");
   EXPECT_EQ(config_of("AuthType=munge\n").auth_type, "auth/munge");
-  EXPECT_EQ(config_of("SchedulerType=backfill\nPriorityType=multifactor\n").priority_type, "priority/multifactor");
+  EXPECT_EQ(config_of("SchedulerType=backfill\nPriorityType=multifactor\n").priority_type,
+            "priority/multifactor");
   EXPECT_EQ(config_of("PreemptType=partition_prio\n").preempt_type, "preempt/partition_prio");
   EXPECT_EQ(config_of("TopologyPlugin=tree\n").topology_plugin, "topology/tree");
   EXPECT_EQ(config_of("JobAcctGatherType=linux\n").job_acct_gather_type, "jobacct_gather/linux");
   EXPECT_EQ(config_of("JobCompType=filetxt\n").job_comp_type, "jobcomp/filetxt");
   EXPECT_EQ(config_of("JobCompType=none\n").job_comp_type, "");
-  EXPECT_EQ(config_of("JobSubmitPlugins=job_submit/all_partitions\n").job_submit_plugins, Words{"all_partitions"});
+  EXPECT_EQ(config_of("JobSubmitPlugins=job_submit/all_partitions\n").job_submit_plugins,
+            Words{"all_partitions"});
   EXPECT_NE(error_of("ProctrackType=task/cgroup\n"), "");
   EXPECT_NE(error_of("ProctrackType=nothing\n"), "");
 }
 
 TEST(ConfForms, OldNamesAndLists) {
   for (const char* line :
-       {"PriorityFlags=FAIR_TREE", "PriorityFlags=FAIR_TREE,MAX_TRES", "DebugFlags=PowerSave,Backfill", "SwitchType=switch/generic",
-        "AcctGatherEnergyType=acct_gather_energy/rapl,acct_gather_energy/gpu", "AcctGatherEnergyType=rapl", "TopologyPlugin=topology/hypercube",
-        "SlurmctldTimeout=INFINITE", "MinJobAge=INFINITE", "PartitionName=p MaxTime=-1", "MaxStepCount=UNLIMITED", "MaxJobCount=INFINITE", "PriorityWeightAge=1K", "PriorityMaxAge=-1",
-        "PartitionName=p GraceTime=INFINITE", "PartitionName=p SuspendTime=-1"}) {
+       {"PriorityFlags=FAIR_TREE", "PriorityFlags=FAIR_TREE,MAX_TRES",
+        "DebugFlags=PowerSave,Backfill", "SwitchType=switch/generic",
+        "AcctGatherEnergyType=acct_gather_energy/rapl,acct_gather_energy/gpu",
+        "AcctGatherEnergyType=rapl", "TopologyPlugin=topology/hypercube",
+        "SlurmctldTimeout=INFINITE", "MinJobAge=INFINITE", "PartitionName=p MaxTime=-1",
+        "MaxStepCount=UNLIMITED", "MaxJobCount=INFINITE", "PriorityWeightAge=1K",
+        "PriorityMaxAge=-1", "PartitionName=p GraceTime=INFINITE",
+        "PartitionName=p SuspendTime=-1"}) {
     EXPECT_EQ(error_of(std::string(line) + "\n"), "");
   }
   EXPECT_EQ(config_of("PriorityWeightAge=1K\n").priority_weight_age, 1024U);
@@ -38,7 +46,8 @@ TEST(ConfForms, OldNamesAndLists) {
 
 TEST(ConfForms, PowerSavingIsSwitchedOff) {
   for (const char* value : {"-1", "NONE", "INFINITE"}) {
-    EXPECT_EQ(config_of(std::string("SuspendTime=") + value + "\n").suspend_time, kNoLimit) << value;
+    EXPECT_EQ(config_of(std::string("SuspendTime=") + value + "\n").suspend_time, kNoLimit)
+        << value;
   }
   EXPECT_NE(error_of("SuspendTime=-2\n"), "");
   EXPECT_NE(error_of("KillWait=-1\n"), "");
@@ -48,12 +57,15 @@ TEST(ConfForms, NumbersOfOldSpellings) {
   EXPECT_EQ(config_of("EnforcePartLimits=1\n").enforce_part_limits, EnforcePartLimits::kAny);
   EXPECT_EQ(config_of("EnforcePartLimits=yes\n").enforce_part_limits, EnforcePartLimits::kAny);
   EXPECT_EQ(config_of("EnforcePartLimits=0\n").enforce_part_limits, EnforcePartLimits::kNo);
-  EXPECT_EQ(config_of("AccountingStorageEnforce=1\n").accounting_storage_enforce, Words{"associations"});
-  EXPECT_EQ(config_of("AccountingStorageEnforce=2\n").accounting_storage_enforce, (Words{"associations", "limits"}));
+  EXPECT_EQ(config_of("AccountingStorageEnforce=1\n").accounting_storage_enforce,
+            Words{"associations"});
+  EXPECT_EQ(config_of("AccountingStorageEnforce=2\n").accounting_storage_enforce,
+            (Words{"associations", "limits"}));
   EXPECT_EQ(config_of("KillWait=+30\n").kill_wait, std::chrono::seconds(30));
   EXPECT_EQ(config_of("MaxJobCount=0x100\n").max_job_count, 256U);
   EXPECT_EQ(config_of("MaxJobCount=010\n").max_job_count, 8U);
-  for (const char* bad : {"MaxJobCount=0x", "MaxJobCount=08", "MaxJobCount=1e3", "MaxJobCount=10KB", "KillWait=30s", "KillWait=00:05", "KillWait=+"}) {
+  for (const char* bad : {"MaxJobCount=0x", "MaxJobCount=08", "MaxJobCount=1e3", "MaxJobCount=10KB",
+                          "KillWait=30s", "KillWait=00:05", "KillWait=+"}) {
     EXPECT_NE(error_of(std::string(bad) + "\n"), "") << bad;
   }
 }
@@ -68,16 +80,21 @@ TEST(ConfForms, AllAndNoneOfPrivateData) {
 }
 
 TEST(ConfForms, AnyCountMayBeInfinite) {
-  for (const char* key : {"WaitTime", "CompleteWait", "TreeWidth", "KillWait", "MessageTimeout", "BatchStartTimeout", "UnkillableStepTimeout",
-                          "SuspendTimeout", "ResumeRate", "GroupUpdateTime", "HealthCheckInterval", "TCPTimeout", "EioTimeout",
-                          "MaxTasksPerNode", "SchedulerTimeSlice", "AcctGatherNodeFreq", "PriorityDecayHalfLife", "MaxBatchRequeue"}) {
+  for (const char* key :
+       {"WaitTime", "CompleteWait", "TreeWidth", "KillWait", "MessageTimeout", "BatchStartTimeout",
+        "UnkillableStepTimeout", "SuspendTimeout", "ResumeRate", "GroupUpdateTime",
+        "HealthCheckInterval", "TCPTimeout", "EioTimeout", "MaxTasksPerNode", "SchedulerTimeSlice",
+        "AcctGatherNodeFreq", "PriorityDecayHalfLife", "MaxBatchRequeue"}) {
     EXPECT_EQ(error_of(std::string(key) + "=INFINITE\n"), "") << key;
     EXPECT_EQ(error_of(std::string(key) + "=unlimited\n"), "") << key;
-    EXPECT_NE(error_of(std::string(key) + "=-1\n"), std::string(key) == "PriorityDecayHalfLife" ? "x" : "") << key;
+    EXPECT_NE(error_of(std::string(key) + "=-1\n"),
+              std::string(key) == "PriorityDecayHalfLife" ? "x" : "")
+        << key;
   }
   EXPECT_EQ(config_of("WaitTime=INFINITE\n").wait_time, std::chrono::seconds(65535));
   EXPECT_EQ(config_of("TreeWidth=INFINITE\n").tree_width, 65535U);
-  for (const char* bad : {"ReturnToService=INFINITE", "SlurmdPort=INFINITE", "MaxArraySize=INFINITE", "FirstJobId=INFINITE"}) {
+  for (const char* bad : {"ReturnToService=INFINITE", "SlurmdPort=INFINITE",
+                          "MaxArraySize=INFINITE", "FirstJobId=INFINITE"}) {
     EXPECT_NE(error_of(std::string(bad) + "\n"), "") << bad;
   }
 }
@@ -90,11 +107,13 @@ TEST(ConfForms, ThousandsOfMegabytes) {
 }
 
 TEST(ConfForms, ListsOfControllers) {
-  const auto hosts = config_of("SlurmctldHost=head[1-2](10.0.0.[1-2])\nSlurmctldHost=spare[1-2]\n").controllers;
+  const auto hosts =
+      config_of("SlurmctldHost=head[1-2](10.0.0.[1-2])\nSlurmctldHost=spare[1-2]\n").controllers;
   ASSERT_EQ(hosts.size(), 5U);  // the first is the smallest configuration's
   EXPECT_EQ(hosts[2].name + " " + hosts[2].address, "head2 10.0.0.2");
   EXPECT_EQ(hosts[4].name + " " + hosts[4].address, "spare2 spare2");
-  for (const char* bad : {"SlurmctldHost=head[1-2](10.0.0.1)", "SlurmctldHost=a,b", "SlurmctldHost=a()", "SlurmctldHost=\"a b\"", "SlurmctldHost=h[1-2,1]"}) {
+  for (const char* bad : {"SlurmctldHost=head[1-2](10.0.0.1)", "SlurmctldHost=a,b",
+                          "SlurmctldHost=a()", "SlurmctldHost=\"a b\"", "SlurmctldHost=h[1-2,1]"}) {
     EXPECT_NE(error_of(std::string(bad) + "\n"), "") << bad;
   }
 }
@@ -112,31 +131,44 @@ TEST(ConfForms, KeysBlanksAndComments) {
   EXPECT_EQ(config_of("KillWait=2\\\n0\n").kill_wait, std::chrono::seconds(20));
   EXPECT_EQ(config_of("KillWait=20#comment\n").kill_wait, std::chrono::seconds(20));
   EXPECT_EQ(config_of("MaxJobCount=\"20000\" # comment\n").max_job_count, 20000U);
-  EXPECT_EQ(config_of("NodeName=n1 CPUs=8 \\\n# comment\nDisableRootJobs=yes\n").disable_root_jobs, true);
-  EXPECT_EQ(config_of("nodename=default cpus=4\nnodename=\"n1\"\nNodeName=DEFAULT CPUs=8\nNodeName=n2\n").nodes[1].cpus, 8U);
-  const ClusterConfig parts = config_of("NodeName=n[1-2]\nPartitionName=DEFAULT MaxTime=60 Nodes=all\nPartitionName=a\nPartitionName=default MaxTime=30\nPartitionName=b\n");
+  EXPECT_EQ(config_of("NodeName=n1 CPUs=8 \\\n# comment\nDisableRootJobs=yes\n").disable_root_jobs,
+            true);
+  EXPECT_EQ(
+      config_of("nodename=default cpus=4\nnodename=\"n1\"\nNodeName=DEFAULT CPUs=8\nNodeName=n2\n")
+          .nodes[1]
+          .cpus,
+      8U);
+  const ClusterConfig parts = config_of(
+      "NodeName=n[1-2]\nPartitionName=DEFAULT MaxTime=60 Nodes=all\nPartitionName=a\nPartitionName=default MaxTime=30\nPartitionName=b\n");
   EXPECT_EQ(parts.partitions[0].max_time, 60U);
   EXPECT_EQ(parts.partitions[1].max_time, 30U);
   EXPECT_EQ(parts.partitions[1].nodes.size(), 2U);
-  for (const char* bad : {"KillWait=20;", "KillWait: 20", "KillWait", "GresTypes=gpu, mps", "Prolog='/a b'"}) {
+  for (const char* bad :
+       {"KillWait=20;", "KillWait: 20", "KillWait", "GresTypes=gpu, mps", "Prolog='/a b'"}) {
     EXPECT_NE(error_of(std::string(bad) + "\n"), "") << bad;
   }
 }
 
 TEST(ConfForms, RangesOfPortsWithoutBrackets) {
-  const ClusterConfig config = config_of("NodeName=n[1-3] Port=6821-6823\nNodeName=m[1-2] Port=7001,7003\nNodeName=o[1-2] Port=7005\n");
+  const ClusterConfig config = config_of(
+      "NodeName=n[1-3] Port=6821-6823\nNodeName=m[1-2] Port=7001,7003\nNodeName=o[1-2] Port=7005\n");
   std::vector<uint32_t> ports;
   for (const NodeConfig& node : config.nodes) ports.push_back(node.port);
   EXPECT_EQ(ports, (std::vector<uint32_t>{6821, 6822, 6823, 7001, 7003, 7005, 7005}));
-  EXPECT_EQ(error_of("NodeName=n[1-3] Port=6821-6822\n"), "/etc/slurm.conf:3: Port=\"[6821-6822]\" has 2 values for 3 nodes; allowed: 1 or 3");
+  EXPECT_EQ(error_of("NodeName=n[1-3] Port=6821-6822\n"),
+            "/etc/slurm.conf:3: Port=\"[6821-6822]\" has 2 values for 3 nodes; allowed: 1 or 3");
 }
 
 TEST(ConfForms, ListsBrokenBehindAComma) {
-  EXPECT_EQ(config_of("SchedulerParameters=defer,\\\nrequeue_delay=3\n").scheduler_parameters, (Words{"defer", "requeue_delay=3"}));
+  EXPECT_EQ(config_of("SchedulerParameters=defer,\\\nrequeue_delay=3\n").scheduler_parameters,
+            (Words{"defer", "requeue_delay=3"}));
 }
 
 TEST(ConfForms, BlanksBetweenNodesOfAPartition) {
-  EXPECT_EQ(config_of("NodeName=n[1-3]\nPartitionName=p Nodes=\"n1 n[2-3]\"\n").partitions[0].nodes.size(), 3U);
+  EXPECT_EQ(config_of("NodeName=n[1-3]\nPartitionName=p Nodes=\"n1 n[2-3]\"\n")
+                .partitions[0]
+                .nodes.size(),
+            3U);
 }
 
 }  // namespace

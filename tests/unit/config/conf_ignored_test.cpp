@@ -36,61 +36,82 @@ TEST(ConfIgnored, WhatWeakensSecurityOrEnforcementStopsTheStart) {
   };
   for (const auto& [line, key] : cases) {
     const std::string refusal = refusal_of(std::string(line) + "\n");
-    EXPECT_NE(refusal.find(std::string("SluiceParameters=accept_ignored=") + key), std::string::npos) << line << ": " << refusal;
-    EXPECT_EQ(refusal_of(std::string(line) + "\nSluiceParameters=accept_ignored=" + key + "\n"), "") << line;
+    EXPECT_NE(refusal.find(std::string("SluiceParameters=accept_ignored=") + key),
+              std::string::npos)
+        << line << ": " << refusal;
+    EXPECT_EQ(refusal_of(std::string(line) + "\nSluiceParameters=accept_ignored=" + key + "\n"), "")
+        << line;
   }
 }
 
 TEST(ConfIgnored, WhatSaysNothingOrActsStopsNothing) {
   for (const char* line :
-       {"AccountingStorageEnforce=none", "AuthAltTypes=auth/jwt", "JobSubmitPlugins=all_partitions", "MCSPlugin=mcs/none", "MCSPlugin=none",
-        "PrivateData=jobs,nodes", "PartitionName=p AllowAccounts=ALL AllowQos=ALL", "AccountingStorageType=accounting_storage/slurmdbd",
+       {"AccountingStorageEnforce=none", "AuthAltTypes=auth/jwt", "JobSubmitPlugins=all_partitions",
+        "MCSPlugin=mcs/none", "MCSPlugin=none", "PrivateData=jobs,nodes",
+        "PartitionName=p AllowAccounts=ALL AllowQos=ALL",
+        "AccountingStorageType=accounting_storage/slurmdbd",
         "SchedulerParameters=bf_continue,defer", "PriorityWeightQOS=1000"}) {
     EXPECT_EQ(refusal_of(std::string(line) + "\n"), "") << line;
   }
 }
 
 TEST(ConfIgnored, AllAreRefusedAtOnceAndAcceptedByAList) {
-  const std::string lines = "MCSPlugin=mcs/user\nAccountingStorageEnforce=limits\nPartitionName=p AllowQos=high\n";
+  const std::string lines =
+      "MCSPlugin=mcs/user\nAccountingStorageEnforce=limits\nPartitionName=p AllowQos=high\n";
   const std::string refusal = refusal_of(lines);
   EXPECT_EQ(std::count(refusal.begin(), refusal.end(), '\n'), 2) << refusal;
-  EXPECT_EQ(refusal_of(lines + "SluiceParameters=accept_ignored=MCSPlugin,accountingstorageenforce,PartitionName.AllowQos,log_format=json\n"), "");
-  EXPECT_NE(refusal_of(lines + "SluiceParameters=accept_ignored=MCSPlugin,log_format=text\n").find("AllowQos"), std::string::npos);
+  EXPECT_EQ(
+      refusal_of(
+          lines +
+          "SluiceParameters=accept_ignored=MCSPlugin,accountingstorageenforce,PartitionName.AllowQos,log_format=json\n"),
+      "");
+  EXPECT_NE(refusal_of(lines + "SluiceParameters=accept_ignored=MCSPlugin,log_format=text\n")
+                .find("AllowQos"),
+            std::string::npos);
 }
 
 TEST(ConfIgnored, SluiceParametersKnowsItsOptions) {
-  EXPECT_EQ(config_of("SluiceParameters=log_format=json,accept_ignored=MCSPlugin,PrivateData\n").sluice_parameters.size(), 3U);
-  for (const char* bad : {"log_format=xml", "accept_ignored=NoSuchKey", "MCSPlugin", "accept=MCSPlugin"}) {
+  EXPECT_EQ(config_of("SluiceParameters=log_format=json,accept_ignored=MCSPlugin,PrivateData\n")
+                .sluice_parameters.size(),
+            3U);
+  for (const char* bad :
+       {"log_format=xml", "accept_ignored=NoSuchKey", "MCSPlugin", "accept=MCSPlugin"}) {
     EXPECT_NE(error_of(std::string("SluiceParameters=") + bad + "\n"), "") << bad;
   }
 }
 
 TEST(ConfIgnored, ANameThatIsNoKeyIsNamed) {
   const std::string error = error_of("SluiceParameters=accept_ignored=MCSPlugin,Nope\n");
-  EXPECT_NE(error.find("accept_ignored names \"Nope\", which is no key"), std::string::npos) << error;
+  EXPECT_NE(error.find("accept_ignored names \"Nope\", which is no key"), std::string::npos)
+      << error;
   EXPECT_EQ(error.find("\"MCSPlugin\""), std::string::npos) << error;
 }
 
 // It was said to have no effect.
 TEST(ConfIgnored, KeysOfAccountsActByName) {
-  EXPECT_EQ(ignored_summary(config_of("MaxDBDMsgs=20000\nNodeName=n\nPartitionName=p Nodes=n AllowAccounts=a\n")),
-            "keys without effect: accounting: MaxDBDMsgs; keys that act by the account or QOS that a user names, which nobody checks: "
-            "PartitionName.AllowAccounts");
+  EXPECT_EQ(
+      ignored_summary(
+          config_of("MaxDBDMsgs=20000\nNodeName=n\nPartitionName=p Nodes=n AllowAccounts=a\n")),
+      "keys without effect: accounting: MaxDBDMsgs; keys that act by the account or QOS that a user names, which nobody checks: "
+      "PartitionName.AllowAccounts");
 }
 
 TEST(ConfIgnored, TheSummaryIsOneLineByClass) {
   EXPECT_EQ(ignored_summary(config_of("")), "");
-  EXPECT_EQ(ignored_summary(config_of("MaxDBDMsgs=20000\nSchedulerParameters=bf_continue,bf_window=9\nTrackWCKey=yes\nResvProlog=/x\n"
-                                      "NodeName=n TRESWeights=x\n")),
-            "keys without effect: accounting: MaxDBDMsgs, NodeName.TRESWeights, TrackWCKey; scheduling: SchedulerParameters=bf_continue, "
-            "SchedulerParameters=bf_window; plugins: ResvProlog");
+  EXPECT_EQ(
+      ignored_summary(config_of(
+          "MaxDBDMsgs=20000\nSchedulerParameters=bf_continue,bf_window=9\nTrackWCKey=yes\nResvProlog=/x\n"
+          "NodeName=n TRESWeights=x\n")),
+      "keys without effect: accounting: MaxDBDMsgs, NodeName.TRESWeights, TrackWCKey; scheduling: SchedulerParameters=bf_continue, "
+      "SchedulerParameters=bf_window; plugins: ResvProlog");
 }
 
 TEST(ConfIgnored, EveryKeyWithoutEffectHasAClass) {
   const auto check = [](const std::string& section, const auto& keys) {
     for (const auto& row : keys) {
       if (row.effect != ConfEffect::kNotYet || row.kind == ConfKind::kRuntime) continue;
-      EXPECT_NE(ignored_class(section + std::string(row.name)), IgnoredClass::kOther) << section << row.name;
+      EXPECT_NE(ignored_class(section + std::string(row.name)), IgnoredClass::kOther)
+          << section << row.name;
     }
   };
   check("", global_keys());

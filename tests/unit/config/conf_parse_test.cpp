@@ -128,14 +128,18 @@ TEST(ConfParse, ReadsPartitions) {
 }
 
 TEST(ConfParse, JobDefaultsIsTheTwoKeysOfGpus) {
-  const ClusterConfig config = config_of("NodeName=n1\nPartitionName=gpus Nodes=ALL JobDefaults=DefMemPerGPU=9,DefCpuPerGPU=3\n");
+  const ClusterConfig config = config_of(
+      "NodeName=n1\nPartitionName=gpus Nodes=ALL JobDefaults=DefMemPerGPU=9,DefCpuPerGPU=3\n");
   const PartitionConfig& partition = config.partitions.back();
   EXPECT_EQ(partition.def_cpu_per_gpu, 3U);
   EXPECT_EQ(partition.def_mem_per_gpu_mib, 9U);
   EXPECT_EQ(partition.job_defaults, "DefCpuPerGPU=3,DefMemPerGPU=9");
   for (const char* bad : {"DefCpuPerGPU", "DefCpuPerGPU=x", "DefGpuPerCPU=2"}) {
-    EXPECT_NE(error_of(std::string("NodeName=n1\nPartitionName=gpus Nodes=ALL JobDefaults=") + bad + "\n").find("JobDefaults"),
-              std::string::npos) << bad;
+    EXPECT_NE(
+        error_of(std::string("NodeName=n1\nPartitionName=gpus Nodes=ALL JobDefaults=") + bad + "\n")
+            .find("JobDefaults"),
+        std::string::npos)
+        << bad;
   }
 }
 
@@ -171,28 +175,37 @@ TEST(ConfParse, RefusesWithPlaceKeyAndWhatIsAllowed) {
 }
 
 TEST(ConfParse, TellsAllThatIsWrongWithALine) {
-  EXPECT_EQ(error_of("KillWait=abc WaitTime=5 min ReturnToService=x\n"),
-            "/etc/slurm.conf:3: KEY=VALUE is wanted at \"min ReturnToService=x\"\n"
-            "/etc/slurm.conf:3: KillWait=\"abc\" is not valid; allowed: a number of seconds from 0 to 65533\n"
-            "/etc/slurm.conf:3: ReturnToService=\"x\" is not valid; allowed: a number from 0 to 2");
+  EXPECT_EQ(
+      error_of("KillWait=abc WaitTime=5 min ReturnToService=x\n"),
+      "/etc/slurm.conf:3: KEY=VALUE is wanted at \"min ReturnToService=x\"\n"
+      "/etc/slurm.conf:3: KillWait=\"abc\" is not valid; allowed: a number of seconds from 0 to 65533\n"
+      "/etc/slurm.conf:3: ReturnToService=\"x\" is not valid; allowed: a number from 0 to 2");
   EXPECT_EQ(error_of("NodeName=n1 Cpu=3 State=GONE Port=a\n").find("Cpu"), 32U);
   const auto lines_in = [](const std::string& text) { return split(text, '\n').size(); };
-  EXPECT_EQ(lines_in(error_of("NodeName=n1 Cpu=3 State=GONE Port=a\n")), 3U) << error_of("NodeName=n1 Cpu=3 State=GONE Port=a\n");
+  EXPECT_EQ(lines_in(error_of("NodeName=n1 Cpu=3 State=GONE Port=a\n")), 3U)
+      << error_of("NodeName=n1 Cpu=3 State=GONE Port=a\n");
   EXPECT_EQ(lines_in(error_of("these words are no keys\n")), 1U);
-  EXPECT_EQ(error_of("NodeName=n1\nPartitionName=a Nodes=n[1-3],m\n"), "/etc/slurm.conf:4: partition \"a\": unknown nodes \"n[2-3],m\"");
+  EXPECT_EQ(error_of("NodeName=n1\nPartitionName=a Nodes=n[1-3],m\n"),
+            "/etc/slurm.conf:4: partition \"a\": unknown nodes \"n[2-3],m\"");
 }
 
 TEST(ConfParse, TellsOfEveryLineOnceWhereAllIsWanted) {
   std::vector<std::string> errors;
-  const auto lines = lines_of("ClusterName=demo\nSlurmctldHost=vm\nNodeName=n1 CPUs=x State=GONE\nNodeName=n2 Port=[1-2]\n"
-                              "PartitionName=a Nodes=n1,n2\nPartitionName=b Nodes=n8 MinNodes=3 MaxNodes=2\nPartitionName=c Nodes=n9 Alternate=d\n");
+  const auto lines = lines_of(
+      "ClusterName=demo\nSlurmctldHost=vm\nNodeName=n1 CPUs=x State=GONE\nNodeName=n2 Port=[1-2]\n"
+      "PartitionName=a Nodes=n1,n2\nPartitionName=b Nodes=n8 MinNodes=3 MaxNodes=2\nPartitionName=c Nodes=n9 Alternate=d\n");
   ASSERT_TRUE(lines);
   (void)parse_all_of_slurm_conf(*lines, errors);
-  const std::vector<std::string> begins = {":3: CPUs=\"x\"", ":3: State=\"GONE\"", ":4: Port=\"[1-2]\"", ":6: partition \"b\": MinNodes=3",
-                                           ":6: partition \"b\": unknown node \"n8\"", ":7: partition \"c\": unknown node \"n9\"",
+  const std::vector<std::string> begins = {":3: CPUs=\"x\"",
+                                           ":3: State=\"GONE\"",
+                                           ":4: Port=\"[1-2]\"",
+                                           ":6: partition \"b\": MinNodes=3",
+                                           ":6: partition \"b\": unknown node \"n8\"",
+                                           ":7: partition \"c\": unknown node \"n9\"",
                                            ":7: partition \"c\": unknown partition \"d\""};
   ASSERT_EQ(errors.size(), begins.size()) << join(errors, "\n");
-  for (size_t i = 0; i < begins.size(); ++i) EXPECT_TRUE(errors[i].starts_with("/etc/slurm.conf" + begins[i])) << errors[i];
+  for (size_t i = 0; i < begins.size(); ++i)
+    EXPECT_TRUE(errors[i].starts_with("/etc/slurm.conf" + begins[i])) << errors[i];
 }
 
 TEST(ConfParse, ChecksListsWithRulesOfTheirOwn) {
@@ -214,24 +227,27 @@ TEST(ConfParse, NamesWhatHasNoEffectOnce) {
       "MCSPlugin=mcs/user\nPreemptType=preempt/none\nControlMachine=old\n"
       "NodeName=n[1-2] TRESWeights=x\nNodeName=m TRESWeights=x\nSchedulerParameters=bf_continue,foo=3,requeue_delay=1\n"
       "PartitionName=o Nodes=m AllowAccounts=a DenyQos=q ReqResv=YES Exclusive=TOPO\n");
-  EXPECT_EQ(config.without_effect,
-            (std::vector<std::string>{"ControlMachine", "MCSPlugin", "NodeName.TRESWeights",
-                                      "PartitionName.AllowAccounts", "PartitionName.DenyQos",
-                                      "PartitionName.Exclusive=TOPO", "SchedulerParameters=bf_continue",
-                                      "SchedulerParameters=foo"}));
+  EXPECT_EQ(
+      config.without_effect,
+      (std::vector<std::string>{"ControlMachine", "MCSPlugin", "NodeName.TRESWeights",
+                                "PartitionName.AllowAccounts", "PartitionName.DenyQos",
+                                "PartitionName.Exclusive=TOPO", "SchedulerParameters=bf_continue",
+                                "SchedulerParameters=foo"}));
 }
 
 TEST(ConfParse, NamesOfSomeKeysOnlyValuesThatDoNothing) {
   const auto idle = [](const std::string& line) { return config_of(line + "\n").without_effect; };
   using Keys = std::vector<std::string>;
   EXPECT_EQ(idle("AccountingStorageType=accounting_storage/none"), Keys{});
-  EXPECT_EQ(idle("AccountingStorageType=accounting_storage/slurmdbd"), Keys{"AccountingStorageType"});
+  EXPECT_EQ(idle("AccountingStorageType=accounting_storage/slurmdbd"),
+            Keys{"AccountingStorageType"});
   EXPECT_EQ(idle("JobCompType=jobcomp/filetxt"), Keys{});
   EXPECT_EQ(idle("JobCompType=jobcomp/lua"), Keys{"JobCompType=jobcomp/lua"});
   EXPECT_EQ(idle("PreemptMode=OFF"), Keys{});
   EXPECT_EQ(idle("PreemptMode=REQUEUE"), Keys{});
   EXPECT_EQ(idle("PreemptMode=SUSPEND,GANG"), (Keys{"PreemptMode=GANG", "PreemptMode=SUSPEND"}));
-  EXPECT_EQ(idle("PreemptParameters=strict_order,suspend_grace_time=3,youngest_first"), Keys{"PreemptParameters=suspend_grace_time"});
+  EXPECT_EQ(idle("PreemptParameters=strict_order,suspend_grace_time=3,youngest_first"),
+            Keys{"PreemptParameters=suspend_grace_time"});
   EXPECT_EQ(idle("PreemptType=preempt/qos"), Keys{"PreemptType=preempt/qos"});
   EXPECT_EQ(idle("PrivateData=jobs,nodes"), Keys{});
   EXPECT_EQ(idle("PrivateData=usage,jobs"), Keys{"PrivateData=usage"});
@@ -263,8 +279,9 @@ TEST(ConfParse, TravelsUnchanged) {
 TEST(ConfParse, NamesWhatOfGresConfHasNoEffect) {
   auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu,shard\n");
   ASSERT_TRUE(parsed);
-  const std::string lines = "AutoDetect=rsmi\nName=gpu File=/dev/a Flags=explicit,nvidia_gpu_env AutoDetect=rsmi\n"
-                            "Name=shard Count=4 Flags=one_sharing\n";
+  const std::string lines =
+      "AutoDetect=rsmi\nName=gpu File=/dev/a Flags=explicit,nvidia_gpu_env AutoDetect=rsmi\n"
+      "Name=shard Count=4 Flags=one_sharing\n";
   ASSERT_TRUE(parse_gres_conf(*lines_of(lines), *parsed));
   EXPECT_EQ(parsed->config.without_effect,
             (std::vector<std::string>{"gres.conf.AutoDetect=rsmi", "gres.conf.Flags=explicit"}));
@@ -274,7 +291,8 @@ TEST(ConfParse, ReadsCgroupAndGresFiles) {
   auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu\n");
   ASSERT_TRUE(parsed);
   ASSERT_TRUE(parse_cgroup_conf(
-      *lines_of("ConstrainCores=yes\nAllowedRAMSpace=95.5\nMaxPids=60\nMemorySwappiness=7\n"), *parsed));
+      *lines_of("ConstrainCores=yes\nAllowedRAMSpace=95.5\nMaxPids=60\nMemorySwappiness=7\n"),
+      *parsed));
   EXPECT_EQ(parsed->config.cgroup.memory_swappiness, 7U);
   EXPECT_EQ(parsed->config.cgroup.max_pids, 60U);
   ASSERT_TRUE(parse_mpi_conf(*lines_of("PMIxTimeout=20\nPMIxEnv=A=1;B=2\n"), *parsed));
@@ -300,9 +318,11 @@ TEST(ConfParse, ReadsTheFilesOfOneUnit) {
   auto parsed = parse(std::string(kSmallest) + "GresTypes=gpu\n");
   ASSERT_TRUE(parsed);
   ASSERT_TRUE(parse_gres_conf(*lines_of("Name=gpu MultipleFiles=/dev/a[0-1]\n"), *parsed));
-  EXPECT_EQ(parsed->config.gres_lines[0].multiple_files, (std::vector<std::string>{"/dev/a0", "/dev/a1"}));
+  EXPECT_EQ(parsed->config.gres_lines[0].multiple_files,
+            (std::vector<std::string>{"/dev/a0", "/dev/a1"}));
   EXPECT_EQ(parsed->config.gres_lines[0].count, 1U);
-  EXPECT_FALSE(parse_gres_conf(*lines_of("Name=gpu File=/dev/b MultipleFiles=/dev/a[0-1]\n"), *parsed));
+  EXPECT_FALSE(
+      parse_gres_conf(*lines_of("Name=gpu File=/dev/b MultipleFiles=/dev/a[0-1]\n"), *parsed));
 }
 
 TEST(ConfParse, ReadsResvOverRun) {
@@ -316,8 +336,9 @@ TEST(ConfParse, ReadsTheFoldersOfJobs) {
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->config.job_container_type, "job_container/tmpfs");
   ASSERT_TRUE(parse_container_conf(
-      *lines_of("AutoBasePath=true\nBasePath=/local/%n\nInitScript=/etc/init\nNodeName=n[1-2] BasePath=none Shared=true\n"
-                "NodeName=n3 BasePath=/fast Dirs=/tmp,/var/tmp AutoBasePath=no InitScript=\n"),
+      *lines_of(
+          "AutoBasePath=true\nBasePath=/local/%n\nInitScript=/etc/init\nNodeName=n[1-2] BasePath=none Shared=true\n"
+          "NodeName=n3 BasePath=/fast Dirs=/tmp,/var/tmp AutoBasePath=no InitScript=\n"),
       *parsed));
   const auto& lines = parsed->config.job_containers;
   ASSERT_EQ(lines.size(), 3U);
@@ -332,7 +353,8 @@ TEST(ConfParse, ReadsTheFoldersOfJobs) {
 }
 
 TEST(ConfParse, ReadsTheHelpersOfFeatures) {
-  const std::string nodes = "NodeName=n[1-2] CPUs=2 Feature=fast,nps1\nNodeName=n3 CPUs=2\nPartitionName=p Nodes=ALL\n";
+  const std::string nodes =
+      "NodeName=n[1-2] CPUs=2 Feature=fast,nps1\nNodeName=n3 CPUs=2\nPartitionName=p Nodes=ALL\n";
   const std::string helpers =
       "AllowUserBoot=root,1001\nBootTime=60\nExecTime=5\nMutuallyExclusive=nps1,nps4\nMutuallyExclusive=a,b\n"
       "Feature=nps1,nps4 Helper=/usr/local/nps\nNodeName=n[2-3] Feature=mig Helper=/usr/local/mig Flags=rebootless\n";
@@ -347,32 +369,38 @@ TEST(ConfParse, ReadsTheHelpersOfFeatures) {
   EXPECT_EQ(config.helpers.exec_time, std::chrono::seconds(5));
   ASSERT_EQ(config.helpers.helpers.size(), 2U);
   EXPECT_TRUE(!config.helpers.helpers[0].rebootless && config.helpers.helpers[1].rebootless);
-  // a node has what its helpers manage; without a RebootProgram it changes only what needs no reboot
+  // a node has what its helpers manage; without a RebootProgram it changes only what needs no
+  // reboot
   EXPECT_EQ(config.nodes[0].features, (Words{"fast", "nps1", "nps4"}));
   EXPECT_EQ(config.nodes[1].features, (Words{"fast", "nps1", "nps4", "mig"}));
   EXPECT_EQ(config.nodes[0].changeable_features, Words());
   EXPECT_EQ(config.nodes[1].changeable_features, Words{"mig"});
-  auto reboots = parse(kSmallest + ("NodeFeaturesPlugins=node_features/helpers\nRebootProgram=/sbin/reboot\n" + nodes));
+  auto reboots =
+      parse(kSmallest +
+            ("NodeFeaturesPlugins=node_features/helpers\nRebootProgram=/sbin/reboot\n" + nodes));
   ASSERT_TRUE(reboots && parse_helpers_conf(*lines_of(helpers), *reboots));
   EXPECT_EQ(reboots->config.nodes[0].changeable_features, (Words{"nps1", "nps4"}));
   auto without = parse(kSmallest + nodes);
   ASSERT_TRUE(without && parse_helpers_conf(*lines_of(helpers), *without));
   EXPECT_TRUE(without->config.helpers.helpers.empty());
   EXPECT_EQ(without->warnings.size(), 1U);
-  EXPECT_EQ(parse_helpers_conf(*lines_of("Feature=a\n"), *parsed).error().text, "/etc/slurm.conf:1: Helper= is wanted");
+  EXPECT_EQ(parse_helpers_conf(*lines_of("Feature=a\n"), *parsed).error().text,
+            "/etc/slurm.conf:1: Helper= is wanted");
   EXPECT_FALSE(parse_helpers_conf(*lines_of("Feature=a Helper=/x Flags=warm\n"), *parsed));
 }
 
 TEST(ConfParse, HelpersPutNodesIntoNodeSets) {
-  auto parsed = parse(kSmallest + std::string("NodeFeaturesPlugins=node_features/helpers\nNodeName=n[1-4] CPUs=2\n"
-                                              "NodeSet=split Feature=mig Nodes=n4\nNodeSet=fixed Nodes=n1\n"
-                                              "DownNodes=split State=DOWN\nDownNodes=fixed State=DRAIN\n"
-                                              "PartitionName=p Nodes=n1,split\nPartitionName=q Nodes=fixed\n"));
+  auto parsed = parse(
+      kSmallest + std::string("NodeFeaturesPlugins=node_features/helpers\nNodeName=n[1-4] CPUs=2\n"
+                              "NodeSet=split Feature=mig Nodes=n4\nNodeSet=fixed Nodes=n1\n"
+                              "DownNodes=split State=DOWN\nDownNodes=fixed State=DRAIN\n"
+                              "PartitionName=p Nodes=n1,split\nPartitionName=q Nodes=fixed\n"));
   ASSERT_TRUE(parsed);
   const ClusterConfig& config = parsed->config;
   using Words = std::vector<std::string>;
   EXPECT_EQ(config.partitions[0].nodes, (Words{"n1", "n4"}));
-  ASSERT_TRUE(parse_helpers_conf(*lines_of("NodeName=n[2-3] Feature=mig Helper=/usr/local/mig\n"), *parsed));
+  ASSERT_TRUE(parse_helpers_conf(*lines_of("NodeName=n[2-3] Feature=mig Helper=/usr/local/mig\n"),
+                                 *parsed));
   EXPECT_EQ(config.node_sets[0].nodes, (Words{"n2", "n3", "n4"}));
   EXPECT_EQ(config.node_sets[1].nodes, Words{"n1"});
   EXPECT_EQ(config.partitions[0].nodes, (Words{"n1", "n2", "n3", "n4"}));

@@ -32,10 +32,13 @@ TEST(ConfRender, PrintsWhatSlurmPrints) {
 }
 
 TEST(ConfRender, MarksWhatHasNoEffect) {
-  auto parsed = parse(std::string(kSmallest) + "MaxDBDMsgs=20000\nPrivateData=jobs,users\nSchedulerParameters=defer,requeue_delay=3\n");
+  auto parsed = parse(
+      std::string(kSmallest) +
+      "MaxDBDMsgs=20000\nPrivateData=jobs,users\nSchedulerParameters=defer,requeue_delay=3\n");
   ASSERT_TRUE(parsed) << parsed.error().text;
   const std::string text = render_config(parsed->config, kReport);
-  for (const char* line : {"\nMaxDBDMsgs              = 20000  # no effect\n", "\nPrivateData             = jobs,users  # no effect: users\n",
+  for (const char* line : {"\nMaxDBDMsgs              = 20000  # no effect\n",
+                           "\nPrivateData             = jobs,users  # no effect: users\n",
                            "\nKillWait                = 30 sec\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }

@@ -15,8 +15,7 @@ std::string pairs_text(const std::string& text) {
   for (const ConfLine& line : *lines) {
     const auto pairs = conf_pairs(line);
     if (!pairs) return pairs.error().text;
-    for (const ConfPair& pair : *pairs)
-      out += pair.key + "{" + pair.value + "} ";
+    for (const ConfPair& pair : *pairs) out += pair.key + "{" + pair.value + "} ";
     out += "@" + std::to_string(line.number) + ";";
   }
   return out;
@@ -29,19 +28,22 @@ TEST(ConfSyntax, TakesCommentsOff) {
 TEST(ConfSyntax, JoinsContinuationLines) {
   EXPECT_EQ(pairs_text("A=1 \\\n  B=2 \\\nC=3\nD=4\\"), "A{1} B{2} C{3} @1;D{4} @4;");
   EXPECT_EQ(pairs_text("A=1,\\\n2,\\\n3\n"), "A{1,2,3} @1;");  // nothing comes between, as in Slurm
-  EXPECT_EQ(pairs_text("A=1 \\  \nB=2\n"), "A{1} B{2} @1;");  // blanks behind the backslash
+  EXPECT_EQ(pairs_text("A=1 \\  \nB=2\n"), "A{1} B{2} @1;");   // blanks behind the backslash
   EXPECT_EQ(pairs_text("A=1\\\\\nB=2\n"), "A{1\\\\} @1;B{2} @2;");
 }
 
 TEST(ConfSyntax, LinesCanBeWrittenDownAgain) {
-  const auto lines = lines_of("A=1 \\\n B=2 # c\nInclude more\nC=x\\#y\nD=4\\\\\nE=5\\ # c\nF=\"a  b\"\nG=u\\\\#v\n", {{"more", "H=8\n"}});
+  const auto lines = lines_of(
+      "A=1 \\\n B=2 # c\nInclude more\nC=x\\#y\nD=4\\\\\nE=5\\ # c\nF=\"a  b\"\nG=u\\\\#v\n",
+      {{"more", "H=8\n"}});
   ASSERT_TRUE(lines) << lines.error().text;
   ASSERT_EQ(lines->size(), 7U);
   const auto again = lines_of(conf_text(*lines));
   ASSERT_TRUE(again) << again.error().text;
   ASSERT_EQ(again->size(), lines->size());
   for (size_t i = 0; i < lines->size(); ++i) EXPECT_EQ((*again)[i].text, (*lines)[i].text);
-  EXPECT_NE(conf_text(*lines).find("# more\nH=8\n# /etc/slurm.conf\n"), std::string::npos) << conf_text(*lines);
+  EXPECT_NE(conf_text(*lines).find("# more\nH=8\n# /etc/slurm.conf\n"), std::string::npos)
+      << conf_text(*lines);
 }
 
 TEST(ConfSyntax, ReadsQuotesAndBlanksRoundTheSign) {

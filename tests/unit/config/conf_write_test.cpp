@@ -26,7 +26,8 @@ TEST(ConfWrite, GivesTheSameAgain) {
   EXPECT_EQ(after.node_sets, before.node_sets);
   EXPECT_EQ(after.down_nodes, before.down_nodes);
   EXPECT_EQ(after.partitions, before.partitions);
-  EXPECT_NE(text.find("\n#WaitTime=0\n"), std::string::npos) << "what is not set stands there with its default";
+  EXPECT_NE(text.find("\n#WaitTime=0\n"), std::string::npos)
+      << "what is not set stands there with its default";
 }
 
 }  // namespace

@@ -32,18 +32,21 @@ class ConfigCache : public ::testing::Test {
   }
   [[nodiscard]] std::set<std::string> names() const {
     std::set<std::string> found;
-    for (const auto& entry : fs::directory_iterator(cache_)) found.insert(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(cache_))
+      found.insert(entry.path().filename().string());
     return found;
   }
   test::TempFolder folder_;
   std::string cache_;
 };
 
-constexpr const char* kMain = "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=root\nSlurmdUser=root\n";
+constexpr const char* kMain =
+    "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=root\nSlurmdUser=root\n";
 
 TEST_F(ConfigCache, FilesAreSentAsTheyAreUnlessTheyIncludeOthers) {
-  const std::string main = put("site.conf", std::string("# ours\n") + kMain + "Include nodes.d/*.conf\nInclude " +
-                                                (folder_ / "parts.conf").string() + "\n");
+  const std::string main =
+      put("site.conf", std::string("# ours\n") + kMain + "Include nodes.d/*.conf\nInclude " +
+                           (folder_ / "parts.conf").string() + "\n");
   put("nodes.d/a.conf", "NodeName=a # with a comment\nInclude more.conf\n");
   put("nodes.d/b.conf", "NodeName=b\\\n CPUs=2\n");
   put("more.conf", "NodeName=c\n");
@@ -71,14 +74,16 @@ TEST_F(ConfigCache, FilesThatAreNotThereHaveNoEffect) {
   const auto without = load_config({{"slurm.conf", kMain}}, "/nowhere/slurm.conf");
   ASSERT_TRUE(without) << without.error().text;
   EXPECT_FALSE(without->cgroup.present);
-  const auto with = load_config({{"slurm.conf", kMain}, {"cgroup.conf", "ConstrainCores=yes\n"}}, "/nowhere/slurm.conf");
+  const auto with = load_config({{"slurm.conf", kMain}, {"cgroup.conf", "ConstrainCores=yes\n"}},
+                                "/nowhere/slurm.conf");
   ASSERT_TRUE(with) << with.error().text;
   EXPECT_TRUE(with->cgroup.constrain_cores);
 }
 
 TEST_F(ConfigCache, WhatWasSentReadsNoFileOfThisHost) {
   const std::string secret = put("secret", "NodeName=a\n");
-  const auto config = load_config({{"slurm.conf", std::string(kMain) + "Include " + secret + "\n"}}, "/etc/slurm/slurm.conf");
+  const auto config = load_config({{"slurm.conf", std::string(kMain) + "Include " + secret + "\n"}},
+                                  "/etc/slurm/slurm.conf");
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().text, "slurm.conf:5: a configuration that was sent includes no files");
   EXPECT_FALSE(load_config({{"slurm.conf", kMain}, {"../x.conf", ""}}, "/etc/slurm/slurm.conf"));
@@ -89,12 +94,14 @@ TEST_F(ConfigCache, AFileThatIsTooLargeIsNotSent) {
   put("gres.conf", std::string(kMostConfigFileBytes + 1, '#'));
   const auto files = read_config_files(main);
   ASSERT_FALSE(files);
-  EXPECT_NE(files.error().text.find("gres.conf has 16777217 bytes"), std::string::npos) << files.error().text;
+  EXPECT_NE(files.error().text.find("gres.conf has 16777217 bytes"), std::string::npos)
+      << files.error().text;
   EXPECT_FALSE(read_config_files((folder_ / "gone.conf").string()));
 }
 
 TEST_F(ConfigCache, HoldsWhatWasSentLast) {
-  ASSERT_TRUE(store_config_files(cache_, {{"slurm.conf", "A=1\n"}, {"gres.conf", "B=1\n"}, {"cgroup.conf", ""}}));
+  ASSERT_TRUE(store_config_files(
+      cache_, {{"slurm.conf", "A=1\n"}, {"gres.conf", "B=1\n"}, {"cgroup.conf", ""}}));
   EXPECT_EQ(names(), (std::set<std::string>{"slurm.conf", "gres.conf", "cgroup.conf"}));
   struct stat status {};
   ASSERT_EQ(::stat((cache_ + "/slurm.conf").c_str(), &status), 0);
@@ -116,7 +123,8 @@ TEST_F(ConfigCache, HoldsWhatWasSentLast) {
 
 TEST_F(ConfigCache, NothingOfABadSetIsWritten) {
   ASSERT_TRUE(store_config_files(cache_, {{"slurm.conf", "A=1\n"}}));
-  const Status refused = store_config_files(cache_, {{"slurm.conf", "A=2\n"}, {"../out.conf", "x"}});
+  const Status refused =
+      store_config_files(cache_, {{"slurm.conf", "A=2\n"}, {"../out.conf", "x"}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidConfig);
   EXPECT_EQ(text_of(cache_ + "/slurm.conf"), "A=1\n");

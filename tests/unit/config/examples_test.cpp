@@ -35,9 +35,10 @@ TEST(Examples, AreAllRead) {
   const size_t user = text.find("SlurmUser=slurm");
   ASSERT_NE(user, std::string::npos);
   text.replace(user, 15, "SlurmUser=root ");  // who may not be there
-  std::ofstream(main) << text
-                      << "GresTypes=gpu\nTopologyPlugin=topology/tree\nJobContainerType=job_container/tmpfs\n"
-                         "NodeFeaturesPlugins=node_features/helpers\nTaskPlugin=task/cgroup\n";
+  std::ofstream(main)
+      << text
+      << "GresTypes=gpu\nTopologyPlugin=topology/tree\nJobContainerType=job_container/tmpfs\n"
+         "NodeFeaturesPlugins=node_features/helpers\nTaskPlugin=task/cgroup\n";
   std::vector<std::string> warnings;
   const auto config = load_config(main.string(), &warnings);
   ASSERT_TRUE(config) << config.error().text;

@@ -24,7 +24,8 @@ PartitionConfig partition() {
 
 TEST(PartitionUpdate, JobDefaultsStandForWhatTheyList) {
   PartitionConfig part = partition();
-  ASSERT_TRUE(update_partition(cluster(), {{"JobDefaults", "DefCpuPerGPU=2,defmempergpu=100"}}, part));
+  ASSERT_TRUE(
+      update_partition(cluster(), {{"JobDefaults", "DefCpuPerGPU=2,defmempergpu=100"}}, part));
   EXPECT_EQ(part.def_cpu_per_gpu, 2U);
   EXPECT_EQ(part.def_mem_per_gpu_mib, 100U);
   EXPECT_EQ(part.job_defaults, "DefCpuPerGPU=2,DefMemPerGPU=100");
@@ -55,16 +56,24 @@ TEST(PartitionUpdate, RefusesValuesInSlurmsWords) {
   EXPECT_EQ(said("maxnodes", "x"), "Invalid numeric value \"x\" for MaxNodes.");
   EXPECT_EQ(said("minnodes", "x"), "\"x\" is not a valid node count");
   EXPECT_EQ(said("preemptmode", "x"), "Invalid input: preemptmode=x");
-  EXPECT_EQ(said("default", "maybe"), "Invalid input: default=maybe\nscontrol: error: Acceptable Default values are YES and NO");
-  EXPECT_EQ(said("shared", "x"),
-            "Invalid input: shared=x\nscontrol: error: Acceptable OverSubscribe values are NO, EXCLUSIVE, YES:#, and FORCE:#");
+  EXPECT_EQ(
+      said("default", "maybe"),
+      "Invalid input: default=maybe\nscontrol: error: Acceptable Default values are YES and NO");
+  EXPECT_EQ(
+      said("shared", "x"),
+      "Invalid input: shared=x\nscontrol: error: Acceptable OverSubscribe values are NO, EXCLUSIVE, YES:#, and FORCE:#");
   EXPECT_EQ(said("tresbillingweights", "x"), "Invalid TRESBillingWeights specification");
 }
 
 TEST(PartitionUpdate, SaysWhatDoesNothing) {
-  EXPECT_EQ(partition_keys_without_effect({{"MaxTime", "10"}, {"State", "UP"}, {"JobDefaults", "DefCpuPerGPU=2"}}), Keys{});
-  EXPECT_EQ(partition_keys_without_effect({{"PowerDownOnIdle", "YES"}, {"maxtime", "5"}, {"qos", "fast"}}), (Keys{"PartitionName.PowerDownOnIdle", "PartitionName.QOS"}));
-  EXPECT_EQ(partition_keys_without_effect({{"Exclusive", "TOPO"}}), Keys{"PartitionName.Exclusive=TOPO"});
+  EXPECT_EQ(partition_keys_without_effect(
+                {{"MaxTime", "10"}, {"State", "UP"}, {"JobDefaults", "DefCpuPerGPU=2"}}),
+            Keys{});
+  EXPECT_EQ(partition_keys_without_effect(
+                {{"PowerDownOnIdle", "YES"}, {"maxtime", "5"}, {"qos", "fast"}}),
+            (Keys{"PartitionName.PowerDownOnIdle", "PartitionName.QOS"}));
+  EXPECT_EQ(partition_keys_without_effect({{"Exclusive", "TOPO"}}),
+            Keys{"PartitionName.Exclusive=TOPO"});
   EXPECT_EQ(partition_keys_without_effect({{"Exclusive", "USER"}, {"NoSuchKey", "1"}}), Keys{});
 }
 

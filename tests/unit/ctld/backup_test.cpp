@@ -1,4 +1,5 @@
-// Where a backup may lie: nobody else can put something of his own in the place of its parts while it is made.
+// Where a backup may lie: nobody else can put something of his own in the place of its parts while
+// it is made.
 #include "ctld/backup.hpp"
 
 #include <filesystem>

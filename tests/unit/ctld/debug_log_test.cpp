@@ -37,8 +37,10 @@ TEST(DebugLog, EventsOfJobs) {
             (Lines{"JobStarted JobId=1 State=PENDING NodeList=n1 NumCPUs=2"}));
   EXPECT_EQ(of(DebugFlag::kTraceJobs, lines_of_event(world.state, state::JobsPurged{{7, 8}})),
             (Lines{"JobsPurged JobId=7", "JobsPurged JobId=8"}));
-  const auto waits = lines_of_event(world.state, state::JobDependencyChanged{job, "afterok:5", JobReason::kDependency});
-  EXPECT_EQ(of(DebugFlag::kDependency, waits), (Lines{"JobId=1 waits for afterok:5 (Reason=Dependency)"}));
+  const auto waits = lines_of_event(
+      world.state, state::JobDependencyChanged{job, "afterok:5", JobReason::kDependency});
+  EXPECT_EQ(of(DebugFlag::kDependency, waits),
+            (Lines{"JobId=1 waits for afterok:5 (Reason=Dependency)"}));
 }
 
 TEST(DebugLog, EventsOfSteps) {
@@ -50,9 +52,12 @@ TEST(DebugLog, EventsOfSteps) {
   layout->node_list = "n[1-2]";
   step.layout = layout;
   EXPECT_EQ(lines_of_event(state, state::StepCreated{std::make_shared<const Step>(step)}),
-            (std::vector<FlagLine>{{DebugFlag::kSteps, "StepCreated StepId=5.0 Tasks=3 NodeList=n[1-2]"}}));
-  const state::StepEnded ended{.id = {5, kBatchStep}, .state = StepState::kFailed, .exit_status = 0x100};
-  EXPECT_EQ(of(DebugFlag::kSteps, lines_of_event(state, ended)), (Lines{"StepEnded StepId=5.batch State=FAILED Status=0x100"}));
+            (std::vector<FlagLine>{
+                {DebugFlag::kSteps, "StepCreated StepId=5.0 Tasks=3 NodeList=n[1-2]"}}));
+  const state::StepEnded ended{
+      .id = {5, kBatchStep}, .state = StepState::kFailed, .exit_status = 0x100};
+  EXPECT_EQ(of(DebugFlag::kSteps, lines_of_event(state, ended)),
+            (Lines{"StepEnded StepId=5.batch State=FAILED Status=0x100"}));
   EXPECT_EQ(of(DebugFlag::kSteps, lines_of_event(state, state::StepEndOrdered{.id = {5, 1}})),
             (Lines{"StepEndOrdered StepId=5.1"}));
 }
@@ -71,7 +76,8 @@ TEST(DebugLog, EventsOfReservationsAndTriggers) {
   fired.trigger.uid = 1001;
   fired.trigger.program = "/bin/true";
   EXPECT_EQ(lines_of_event(state, fired),
-            (std::vector<FlagLine>{{DebugFlag::kTriggers, "TriggerFired trigger 3 of user 1001: /bin/true"}}));
+            (std::vector<FlagLine>{
+                {DebugFlag::kTriggers, "TriggerFired trigger 3 of user 1001: /bin/true"}}));
   EXPECT_EQ(lines_of_event(state, state::PartitionDeleted{"debug"}), std::vector<FlagLine>{});
 }
 
@@ -82,22 +88,30 @@ TEST(DebugLog, PassesSayWhatIsNew) {
   world.submit(sched::World::spec(8, 10));
   PassDebug debug;
   const auto pass = [&] {
-    const sched::Plan plan = sched::plan_pass(world.state, sched::make_policies(world.state), world.now);
+    const sched::Plan plan =
+        sched::plan_pass(world.state, sched::make_policies(world.state), world.now);
     auto lines = debug.lines_of({world.state, plan, std::chrono::microseconds(5), 0});
     EXPECT_TRUE(plan.starts.empty() || world.run(state::StartJobs{plan.starts}));
     return lines;
   };
   const auto first = pass();
-  EXPECT_EQ(of(DebugFlag::kSelectType, first), (Lines{"JobId=1 gets cores 0-3 and 4 MB of node number 0 in partition debug"}));
+  EXPECT_EQ(of(DebugFlag::kSelectType, first),
+            (Lines{"JobId=1 gets cores 0-3 and 4 MB of node number 0 in partition debug"}));
   const Lines backfill = of(DebugFlag::kBackfill, first);
   ASSERT_EQ(backfill.size(), 2U);
-  EXPECT_EQ(backfill[0], "2 jobs waited, 2 placements tried, 1 started, 0 of them before others, nodes kept for 1");
+  EXPECT_EQ(
+      backfill[0],
+      "2 jobs waited, 2 placements tried, 1 started, 0 of them before others, nodes kept for 1");
   EXPECT_TRUE(backfill[1].starts_with("JobId=2 may start at ")) << backfill[1];
   EXPECT_TRUE(backfill[1].ends_with(" on n[1-2]")) << backfill[1];
   const Lines priority = of(DebugFlag::kPriority, first);
-  EXPECT_TRUE(std::ranges::any_of(priority, [](const auto& line) { return line.starts_with("JobId=2 has priority "); }));
-  const sched::Plan plan = sched::plan_pass(world.state, sched::make_policies(world.state), world.now);
-  EXPECT_EQ(of(DebugFlag::kPriority, PassDebug().lines_of({world.state, plan, std::chrono::microseconds(5), 0}, false)), Lines{})
+  EXPECT_TRUE(std::ranges::any_of(
+      priority, [](const auto& line) { return line.starts_with("JobId=2 has priority "); }));
+  const sched::Plan plan =
+      sched::plan_pass(world.state, sched::make_policies(world.state), world.now);
+  EXPECT_EQ(of(DebugFlag::kPriority,
+               PassDebug().lines_of({world.state, plan, std::chrono::microseconds(5), 0}, false)),
+            Lines{})
       << "they cost much where many jobs wait";
   const auto second = pass();
   EXPECT_EQ(of(DebugFlag::kPriority, second), Lines{});

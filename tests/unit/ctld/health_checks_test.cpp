@@ -17,7 +17,7 @@ class HealthTest : public state::CoreTest {
 };
 
 TEST_F(HealthTest, StatesOfNodes) {
-  ASSERT_TRUE(start_job(submit(batch_spec()), "n1"));                            // one CPU of eight
+  ASSERT_TRUE(start_job(submit(batch_spec()), "n1"));  // one CPU of eight
   ASSERT_TRUE(start_job(submit(batch_spec()), "n2", 8));
   state::UpdateNode drain;
   drain.update.nodes = "n3";

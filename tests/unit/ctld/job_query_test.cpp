@@ -15,14 +15,17 @@ class JobQueries : public state::CoreTest {
   protocol::JobRecord shown_to(uint32_t uid) {
     protocol::QueryJobsRequest request;
     request.steps = true;
-    JobQuery query(request, {uid, {}}, std::make_shared<const state::ClusterState>(state_), std::make_shared<const sched::SchedulerView>(), now_);
+    JobQuery query(request, {uid, {}}, std::make_shared<const state::ClusterState>(state_),
+                   std::make_shared<const sched::SchedulerView>(), now_);
     auto chunk = query.next();
     EXPECT_TRUE(chunk && *chunk && (*chunk)->jobs.size() == 1);
-    return chunk && *chunk && !(*chunk)->jobs.empty() ? (*chunk)->jobs.front() : protocol::JobRecord{};
+    return chunk && *chunk && !(*chunk)->jobs.empty() ? (*chunk)->jobs.front()
+                                                      : protocol::JobRecord{};
   }
 };
 
-// The bug: anybody could see by its hash whether another's script or environment was what he took it for.
+// The bug: anybody could see by its hash whether another's script or environment was what he took
+// it for.
 TEST_F(JobQueries, StrangersSeeNothingOfScriptsAndEnvironments) {
   JobSpec spec = batch_spec();
   spec.script_blob = "hash-of-script";
@@ -44,7 +47,8 @@ TEST_F(JobQueries, StrangersSeeNothingOfScriptsAndEnvironments) {
   ASSERT_TRUE(run(command));
   for (const uint32_t uid : {state::kAnn.uid, state::kRoot.uid}) {
     const std::string sent = wire::encode(shown_to(uid));
-    for (const char* text : {"hash-of-script", "hash-of-environment", "hash-of-step"}) EXPECT_NE(sent.find(text), std::string::npos) << text;
+    for (const char* text : {"hash-of-script", "hash-of-environment", "hash-of-step"})
+      EXPECT_NE(sent.find(text), std::string::npos) << text;
     EXPECT_EQ(shown_to(uid).job.spec->limits, spec.limits);
   }
   const protocol::JobRecord record = shown_to(state::kBob.uid);
@@ -55,7 +59,8 @@ TEST_F(JobQueries, StrangersSeeNothingOfScriptsAndEnvironments) {
   EXPECT_EQ(record.job.spec->submit_sid, 99U) << "AllocNode:Sid= is shown to all";
   ASSERT_EQ(record.job.steps.size(), 2U);
   EXPECT_EQ(record.job.steps.back()->spec->request_id, 0U);
-  EXPECT_EQ(state_.jobs.at(job).spec->script_blob, "hash-of-script") << "of the state nothing is cut";
+  EXPECT_EQ(state_.jobs.at(job).spec->script_blob, "hash-of-script")
+      << "of the state nothing is cut";
 }
 
 }  // namespace

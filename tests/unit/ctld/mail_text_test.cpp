@@ -33,7 +33,9 @@ Job ended_job() {
   return job;
 }
 
-SendMail mail_of(Job job, MailKind kind) { return {std::make_shared<const Job>(std::move(job)), kind, false, {}}; }
+SendMail mail_of(Job job, MailKind kind) {
+  return {std::make_shared<const Job>(std::move(job)), kind, false, {}};
+}
 
 TEST(MailText, SubjectsOfEachKind) {
   const std::pair<MailKind, const char*> kinds[] = {
@@ -48,7 +50,8 @@ TEST(MailText, SubjectsOfEachKind) {
       {MailKind::kInvalidDependency, "Invalid dependency"},
   };
   for (const auto& [kind, words] : kinds) {
-    EXPECT_EQ(mail_subject(mail_of(ended_job(), kind)), std::string("Slurm Job_id=7 Name=post ") + words);
+    EXPECT_EQ(mail_subject(mail_of(ended_job(), kind)),
+              std::string("Slurm Job_id=7 Name=post ") + words);
   }
 }
 
@@ -75,11 +78,14 @@ TEST(MailText, Addresses) {
 }
 
 TEST(MailText, WhatAnAddressIs) {
-  for (const char* good : {"ann", "ann,bob@example.org", "a.b+c@x-y.org", "SITE\\ann", "_x", "j\xc3\xb6rg@x.org", "o'hara@x.org"}) {
+  for (const char* good : {"ann", "ann,bob@example.org", "a.b+c@x-y.org", "SITE\\ann", "_x",
+                           "j\xc3\xb6rg@x.org", "o'hara@x.org"}) {
     EXPECT_TRUE(state::is_mail_list(good)) << good;
   }
-  for (const char* bad : {"", ",", "a,,b", "a,", "-s", "a,-s", "|sh", "/etc/passwd", "a b", "a\nb", "+inbox", "@x", "a;b", "$(id)", "a\x1b[1m",
-                          "\xc2\x9b" "1m"}) {
+  for (const char* bad : {"", ",", "a,,b", "a,", "-s", "a,-s", "|sh", "/etc/passwd", "a b", "a\nb",
+                          "+inbox", "@x", "a;b", "$(id)", "a\x1b[1m",
+                          "\xc2\x9b"
+                          "1m"}) {
     EXPECT_FALSE(state::is_mail_list(bad)) << bad;
   }
 }
@@ -89,13 +95,15 @@ TEST(MailText, ASubjectIsOneLineWithoutControlCharacters) {
   JobSpec spec = *job.spec;
   spec.name = "x\nBcc: all@example.org\x1b[2J";
   job.spec = std::make_shared<const JobSpec>(spec);
-  EXPECT_EQ(mail_subject(mail_of(job, MailKind::kInvalidDependency)), "Slurm Job_id=7 Name=x?Bcc: all@example.org?[2J Invalid dependency");
+  EXPECT_EQ(mail_subject(mail_of(job, MailKind::kInvalidDependency)),
+            "Slurm Job_id=7 Name=x?Bcc: all@example.org?[2J Invalid dependency");
 }
 
 // A mailer that hangs is not waited for; nor are others while it does.
 TEST(Programs, ThatTakeTooLongAreKilled) {
   const auto begun = std::chrono::steady_clock::now();
-  const int status = run_program({"/bin/sh", "-c", "sleep 600 & sleep 600"}, {}, {}, std::chrono::milliseconds(100));
+  const int status = run_program({"/bin/sh", "-c", "sleep 600 & sleep 600"}, {}, {},
+                                 std::chrono::milliseconds(100));
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
@@ -111,10 +119,12 @@ TEST(MailText, Variables) {
   mail.most_signal = 9;
   auto found = mail_environment(mail, config);
   const std::pair<const char*, const char*> wanted[] = {
-      {"SLURM_CLUSTER_NAME", "test"},    {"SLURM_JOB_ID", "7"},           {"SLURM_JOB_NAME", "post"},
-      {"SLURM_JOB_USER", "ann"},         {"SLURM_JOB_MAIL_TYPE", "Ended"}, {"SLURM_JOB_STATE", "FAILED"},
-      {"SLURM_JOB_RUN_TIME", "00:01:40"}, {"SLURM_JOB_EXIT_CODE_MIN", "3"}, {"SLURM_JOB_EXIT_CODE_MAX", "5"},
-      {"SLURM_JOB_TERM_SIGNAL_MAX", "9"}, {"SLURM_JOB_STDIN", "/dev/null"}, {"SLURM_JOB_STDOUT", "/srv/out.txt"},
+      {"SLURM_CLUSTER_NAME", "test"},     {"SLURM_JOB_ID", "7"},
+      {"SLURM_JOB_NAME", "post"},         {"SLURM_JOB_USER", "ann"},
+      {"SLURM_JOB_MAIL_TYPE", "Ended"},   {"SLURM_JOB_STATE", "FAILED"},
+      {"SLURM_JOB_RUN_TIME", "00:01:40"}, {"SLURM_JOB_EXIT_CODE_MIN", "3"},
+      {"SLURM_JOB_EXIT_CODE_MAX", "5"},   {"SLURM_JOB_TERM_SIGNAL_MAX", "9"},
+      {"SLURM_JOB_STDIN", "/dev/null"},   {"SLURM_JOB_STDOUT", "/srv/out.txt"},
       {"SLURM_JOB_WORK_DIR", "/srv"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(found[name], value) << name;
   EXPECT_FALSE(found.contains("SLURM_JOB_STDERR")) << "what was not asked for is not there";
@@ -130,9 +140,14 @@ TEST(CompletionLine, IsOneLineWhateverUsersChose) {
   spec.work_dir = "/srv/\n/gr\u00fcn";
   job.spec = std::make_shared<const JobSpec>(spec);
   const std::string line = completion_line(job, {});
-  EXPECT_EQ(std::count_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }), 1) << line;
+  EXPECT_EQ(std::count_if(line.begin(), line.end(),
+                          [](char c) { return static_cast<unsigned char>(c) < 0x20; }),
+            1)
+      << line;
   EXPECT_TRUE(line.ends_with(" \n"));
-  EXPECT_NE(line.find(" Name=a\\012JobId=8 UserId=root(0)\\015\\033[2K\\177 JobState="), std::string::npos) << line;
+  EXPECT_NE(line.find(" Name=a\\012JobId=8 UserId=root(0)\\015\\033[2K\\177 JobState="),
+            std::string::npos)
+      << line;
   EXPECT_NE(line.find(" WorkDir=/srv/\\012/gr\u00fcn "), std::string::npos) << line;
 }
 
@@ -151,16 +166,19 @@ TEST(ProgramEnvironment, TellsOfTheJob) {
   job.array = std::make_shared<const ArrayInfo>(array);
   auto found = program_environment(job, config);
   const std::pair<const char*, const char*> wanted[] = {
-      {"SLURM_CLUSTER_NAME", "test"}, {"SLURM_CONF", "/etc/slurm.conf"}, {"SLURM_JOB_NTASKS", "4"},
-      {"SLURM_JOB_OVERSUBSCRIBE", "NO"}, {"SLURM_JOB_EXIT_CODE", "768"}, {"SLURM_JOB_EXIT_CODE2", "3:0"},
-      {"SLURM_JOB_DERIVED_EC", "1280"},
-      {"SLURM_ARRAY_JOB_ID", "5"},    {"SLURM_ARRAY_TASK_ID", "4"},      {"SLURM_ARRAY_TASK_COUNT", "3"},
-      {"SLURM_ARRAY_TASK_MIN", "2"},  {"SLURM_ARRAY_TASK_MAX", "6"},     {"SLURM_ARRAY_TASK_STEP", "2"}};
+      {"SLURM_CLUSTER_NAME", "test"},   {"SLURM_CONF", "/etc/slurm.conf"},
+      {"SLURM_JOB_NTASKS", "4"},        {"SLURM_JOB_OVERSUBSCRIBE", "NO"},
+      {"SLURM_JOB_EXIT_CODE", "768"},   {"SLURM_JOB_EXIT_CODE2", "3:0"},
+      {"SLURM_JOB_DERIVED_EC", "1280"}, {"SLURM_ARRAY_JOB_ID", "5"},
+      {"SLURM_ARRAY_TASK_ID", "4"},     {"SLURM_ARRAY_TASK_COUNT", "3"},
+      {"SLURM_ARRAY_TASK_MIN", "2"},    {"SLURM_ARRAY_TASK_MAX", "6"},
+      {"SLURM_ARRAY_TASK_STEP", "2"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(found[name], value) << name;
   for (const auto& [name, value] : testing::kAnnsVariables) EXPECT_EQ(found[name], value) << name;
   EXPECT_FALSE(found.contains("SLURM_JOB_STDERR")) << "what was not asked for is not there";
   job.end = kNever;
-  EXPECT_FALSE(program_environment(job, config).contains("SLURM_JOB_END_TIME")) << "the bug: year 73,000,000";
+  EXPECT_FALSE(program_environment(job, config).contains("SLURM_JOB_END_TIME"))
+      << "the bug: year 73,000,000";
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ TEST(Orders, PausesGrowUpToSomeSeconds) {
   EXPECT_EQ(repeat_pause(end, UINT32_MAX), milliseconds(3000));
 }
 
-// A node that has gone is sent it for as long as it counts as there, which SlurmdTimeout=0 leaves without end.
+// A node that has gone is sent it for as long as it counts as there, which SlurmdTimeout=0 leaves
+// without end.
 TEST(Orders, PausesOfAConfigurationGrowFurther) {
   using std::chrono::milliseconds;
   const state::NodeOrder config = state::ReconfigureNodes{};

@@ -47,13 +47,16 @@ TEST(RateLimitsTest, DefaultsAreThirtyAndTwoASecond) {
 
 TEST(RateLimitsTest, ValuesAreTaken) {
   RateLimits limits;
-  limits.use(with({"rl_enable", "rl_bucket_size=5", "rl_refill_rate=3", "rl_refill_period=10", "rl_table_size=2"}));
+  limits.use(with({"rl_enable", "rl_bucket_size=5", "rl_refill_rate=3", "rl_refill_period=10",
+                   "rl_table_size=2"}));
   EXPECT_EQ(burst(limits, 1, kNow), 5);
   EXPECT_EQ(burst(limits, 1, kNow + seconds(9)), 0);
   EXPECT_EQ(burst(limits, 1, kNow + seconds(10)), 3);
   EXPECT_EQ(burst(limits, 2, kNow + seconds(10)), 5);
-  EXPECT_EQ(burst(limits, 3, kNow + seconds(10)), 1000) << "no room for a third user, who is not limited";
-  EXPECT_EQ(burst(limits, 3, kNow + seconds(1000)), 5) << "those whose buckets are full again need none";
+  EXPECT_EQ(burst(limits, 3, kNow + seconds(10)), 1000)
+      << "no room for a third user, who is not limited";
+  EXPECT_EQ(burst(limits, 3, kNow + seconds(1000)), 5)
+      << "those whose buckets are full again need none";
 }
 
 }  // namespace

@@ -35,11 +35,14 @@ class RunProgram : public ::testing::Test {
   const test::TempFolder folder_;
 };
 
-// The bug: programs of users had what the controller was started with, such as a log that nobody else may read.
+// The bug: programs of users had what the controller was started with, such as a log that nobody
+// else may read.
 TEST_F(RunProgram, HasNoDescriptorOfTheController) {
-  const int inherited = ::open("/dev/null", O_RDONLY);  // NOLINT(android-cloexec-open): as a shell leaves it
+  // NOLINTNEXTLINE(android-cloexec-open): as a shell leaves it
+  const int inherited = ::open("/dev/null", O_RDONLY);
   ASSERT_GT(inherited, 2);
-  const std::string path = program("[ ! -e /proc/$$/fd/" + std::to_string(inherited) + " ] && [ $(cut -d' ' -f6 /proc/$$/stat) = $$ ]\n");
+  const std::string path = program("[ ! -e /proc/$$/fd/" + std::to_string(inherited) +
+                                   " ] && [ $(cut -d' ' -f6 /proc/$$/stat) = $$ ]\n");
   EXPECT_EQ(run_program({path}, {}, {}), 0);
   ::close(inherited);
   EXPECT_EQ(run_program({(folder_ / "none").string()}, {}, {}), -1) << "an error is told still";
@@ -48,11 +51,13 @@ TEST_F(RunProgram, HasNoDescriptorOfTheController) {
 // The bug: what a trigger's program put into a process group of its own went on after its time.
 TEST_F(RunProgram, NothingOfItsSessionIsLeftAfterItsTime) {
   const std::string pids = folder_ / "pids";
-  const std::string path = program("set -m\nsleep 1000 &\necho $! > " + pids + "\n(sleep 1000 & echo $! >> " + pids + ")\nsleep 1000\n");
+  const std::string path = program("set -m\nsleep 1000 &\necho $! > " + pids +
+                                   "\n(sleep 1000 & echo $! >> " + pids + ")\nsleep 1000\n");
   EXPECT_EQ(run_program({path}, {{"PATH", "/usr/bin:/bin"}}, {}, std::chrono::seconds(1)), SIGKILL);
   const auto left = split(trim(read_file(pids).value_or("")), '\n');
   ASSERT_EQ(left.size(), 2U);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);  // the kernel ends them in its own time
+  // the kernel ends them in its own time
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (const std::string& pid : left) {
     while (runs(pid) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
     EXPECT_FALSE(runs(pid));

@@ -51,13 +51,17 @@ TEST(ScheduleLog, StartsAndWhoWaits) {
   log.pass();
   const Lines lines = log.read();
   ASSERT_EQ(lines.size(), 3U) << fmt::format("{}", fmt::join(lines, "\n"));
-  EXPECT_EQ(lines[0], "Pass=1 Pending=2 Tried=2 Started=1 Backfilled=0 Dropped=0 Planned=1 Microseconds=5");
+  EXPECT_EQ(lines[0],
+            "Pass=1 Pending=2 Tried=2 Started=1 Backfilled=0 Dropped=0 Planned=1 Microseconds=5");
   EXPECT_EQ(lines[1], "Start JobId=1 NodeList=n1 NumCPUs=4 Partition=debug");
   EXPECT_TRUE(lines[2].starts_with("Wait JobId=2 Reason=Resources Priority=")) << lines[2];
   EXPECT_NE(lines[2].find(" ExpectedStart="), std::string::npos);
   EXPECT_TRUE(lines[2].ends_with(" PlannedNodes=n[1-2]")) << lines[2];
   log.pass();
-  EXPECT_EQ(log.read(), (Lines{"Pass=2 Pending=1 Tried=1 Started=0 Backfilled=0 Dropped=0 Planned=1 Microseconds=5"}));
+  EXPECT_EQ(
+      log.read(),
+      (Lines{
+          "Pass=2 Pending=1 Tried=1 Started=0 Backfilled=0 Dropped=0 Planned=1 Microseconds=5"}));
 }
 
 TEST(ScheduleLog, OneWhoHasNothingToDoSaysNothing) {
@@ -84,7 +88,8 @@ TEST(ScheduleLog, GoesOnInANewFileWhenTheOldOneWasMoved) {
   log.pass(1, 1);
   const Lines lines = log.read();
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_EQ(lines[0], "Pass=2 Pending=1 Tried=1 Started=1 Backfilled=0 Dropped=1 Planned=0 Microseconds=5");
+  EXPECT_EQ(lines[0],
+            "Pass=2 Pending=1 Tried=1 Started=1 Backfilled=0 Dropped=1 Planned=0 Microseconds=5");
 }
 
 }  // namespace

@@ -52,13 +52,15 @@ TEST_F(SentFilesTest, StayAsTheyWereRead) {
   EXPECT_NE(sent.digest(), digest);
 }
 
-// Two reconfigurations: the first is refused, and puts back what was there, while the second one comes.
+// Two reconfigurations: the first is refused, and puts back what was there, while the second one
+// comes.
 TEST_F(SentFilesTest, ChangeOneAfterTheOther) {
   const auto read = [&](const char* text) {
     std::ofstream(config_.config_path) << text;
     return SentFiles::read(config_).value();
   };
-  const auto good = read("ClusterName=good\n"), bad = read("ClusterName=bad\n"), first = read("ClusterName=first\n");
+  const auto good = read("ClusterName=good\n"), bad = read("ClusterName=bad\n"),
+             first = read("ClusterName=first\n");
   SentFiles sent;
   sent.replace(first);
   std::promise<void> replaced;
@@ -93,7 +95,8 @@ TEST_F(SentFilesTest, SayWhatCannotBeRead) {
   std::filesystem::remove(config_.config_path);
   const auto files = SentFiles::read(config_);
   ASSERT_FALSE(files);
-  EXPECT_EQ(files.error().text, "enable_configless: " + config_.config_path + ": No such file or directory");
+  EXPECT_EQ(files.error().text,
+            "enable_configless: " + config_.config_path + ": No such file or directory");
 }
 
 }  // namespace

@@ -25,7 +25,9 @@ class StartChecks : public ::testing::Test {
     config_.slurmctld_pid_file = path("slurmctld.pid");
     config_.slurmctld_log_file = path("slurmctld.log");
   }
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (folder_ / name).string();
+  }
   [[nodiscard]] std::string put(const std::string& name, fs::perms mode = fs::perms(0644)) const {
     std::ofstream(folder_ / name) << std::string(64, 'k');
     fs::permissions(folder_ / name, mode);
@@ -40,8 +42,9 @@ TEST_F(StartChecks, NothingIsWrong) { EXPECT_EQ(start_errors(config_), Texts{});
 TEST_F(StartChecks, FoldersOfTheLogAndThePidFile) {
   config_.slurmctld_pid_file = path("no/slurmctld.pid");
   config_.slurmctld_log_file = path("nor/slurmctld.log");
-  EXPECT_EQ(start_errors(config_), (Texts{"SlurmctldLogFile=" + path("nor/slurmctld.log") + ": the folder is not there",
-                                          "SlurmctldPidFile=" + path("no/slurmctld.pid") + ": the folder is not there"}));
+  EXPECT_EQ(start_errors(config_),
+            (Texts{"SlurmctldLogFile=" + path("nor/slurmctld.log") + ": the folder is not there",
+                   "SlurmctldPidFile=" + path("no/slurmctld.pid") + ": the folder is not there"}));
 }
 
 TEST_F(StartChecks, CertificatesThatHoldNone) {
@@ -56,7 +59,8 @@ TEST_F(StartChecks, CertificatesThatHoldNone) {
 
 TEST_F(StartChecks, AKeyThatIsNotThere) {
   config_.auth_type = "auth/slurm";
-  EXPECT_EQ(start_errors(config_), Texts{"AuthType=auth/slurm: the key " + path("slurm.key") + " is not there"});
+  EXPECT_EQ(start_errors(config_),
+            Texts{"AuthType=auth/slurm: the key " + path("slurm.key") + " is not there"});
 }
 
 TEST_F(StartChecks, FilesThatSlurmUserMayNotRead) {
@@ -70,7 +74,8 @@ TEST_F(StartChecks, FilesThatSlurmUserMayNotRead) {
   ASSERT_EQ(::chown(key.c_str(), nobody->pw_uid, nobody->pw_gid), 0);
   EXPECT_EQ(start_errors(config_), Texts{});
   fs::permissions(config_.config_path, fs::perms(0600));
-  EXPECT_EQ(start_errors(config_), Texts{"SlurmUser: user nobody may not read " + config_.config_path});
+  EXPECT_EQ(start_errors(config_),
+            Texts{"SlurmUser: user nobody may not read " + config_.config_path});
   fs::permissions(path("."), fs::perms(0700));
   EXPECT_EQ(start_errors(config_).size(), 2U) << "nor come to it";
 }

@@ -62,10 +62,12 @@ TEST(StepWaiters, ThoseThatWaitForLongTryAgainToo) {
   waiters.use({.count = 1, .time = std::chrono::seconds(60)});
   std::vector<int> tried;
   const auto hold = [&](int which, int waited_s) {
-    ASSERT_TRUE(waiters.hold({7}, kLater, 0, [&tried, which] { tried.push_back(which); },
-                             StepWaiters::Clock::now() - std::chrono::seconds(waited_s)));
+    ASSERT_TRUE(waiters.hold(
+        {7}, kLater, 0, [&tried, which] { tried.push_back(which); },
+        StepWaiters::Clock::now() - std::chrono::seconds(waited_s)));
   };
-  for (const auto& [which, waited_s] : {std::pair{1, 0}, {2, 0}, {3, 61}, {4, 30}, {5, 90}}) hold(which, waited_s);
+  for (const auto& [which, waited_s] : {std::pair{1, 0}, {2, 0}, {3, 61}, {4, 30}, {5, 90}})
+    hold(which, waited_s);
   waiters.wake(7);
   EXPECT_EQ(tried, (std::vector{1, 3, 5}));
   waiters.use({.count = 8, .time = {}});
@@ -97,7 +99,8 @@ TEST(StepWaiters, TimeIsOver) {
   StepWaiters waiters;
   std::promise<void> tried;
   EXPECT_FALSE(waiters.hold({7}, StepWaiters::Clock::now(), 0, [] { FAIL(); }));
-  ASSERT_TRUE(waiters.hold({7}, StepWaiters::Clock::now() + std::chrono::milliseconds(1), 0, [&] { tried.set_value(); }));
+  ASSERT_TRUE(waiters.hold({7}, StepWaiters::Clock::now() + std::chrono::milliseconds(1), 0,
+                           [&] { tried.set_value(); }));
   tried.get_future().wait();
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 class SubmitHost : public ::testing::Test {
  protected:
-  static net::CallContext from(const std::string& peer, const std::string& credential = "", const std::string& host = "") {
+  static net::CallContext from(const std::string& peer, const std::string& credential = "",
+                               const std::string& host = "") {
     net::CallContext context;
     context.peer = peer;
     context.identity.authenticated = true;
@@ -26,7 +27,9 @@ class SubmitHost : public ::testing::Test {
                      },
                      [this](const std::string& address) -> std::string {
                        ++asked;
-                       return address == "10.0.0.1" ? "login1.site.org" : address == "10.0.0.2" ? "login2.site.org" : "";
+                       return address == "10.0.0.1"   ? "login1.site.org"
+                              : address == "10.0.0.2" ? "login2.site.org"
+                                                      : "";
                      }}};
 };
 
@@ -44,12 +47,15 @@ TEST_F(SubmitHost, MayCallItselfByAnyOfItsNames) {
 
 TEST_F(SubmitHost, OfACredentialComesBeforeThatOfTheConnection) {
   EXPECT_EQ(hosts.name_of(from("10.0.0.2:4000", "10.0.0.1"), "login2"), "login1");
-  EXPECT_EQ(hosts.name_of(from("10.0.0.2:4000", "127.0.1.1"), "login2"), "login2") << "a munged that knows no address";
-  EXPECT_EQ(hosts.name_of(from("10.0.0.2:4000", "", "login7.site.org"), "login1"), "login7") << "signed with the cluster's key";
+  EXPECT_EQ(hosts.name_of(from("10.0.0.2:4000", "127.0.1.1"), "login2"), "login2")
+      << "a munged that knows no address";
+  EXPECT_EQ(hosts.name_of(from("10.0.0.2:4000", "", "login7.site.org"), "login1"), "login7")
+      << "signed with the cluster's key";
 }
 
 TEST_F(SubmitHost, OnTheControllersHostIsThatOne) {
-  for (const char* peer : {"127.0.0.1:5", "[::1]:5", "unix:", "local", ""}) EXPECT_EQ(hosts.name_of(from(peer), "login1"), "ctl") << peer;
+  for (const char* peer : {"127.0.0.1:5", "[::1]:5", "unix:", "local", ""})
+    EXPECT_EQ(hosts.name_of(from(peer), "login1"), "ctl") << peer;
   EXPECT_EQ(asked, 0);
 }
 
@@ -61,7 +67,8 @@ TEST_F(SubmitHost, IsLookedUpOnceInAWhile) {
 // Else a user has the controller ask DNS as often as he submits.
 TEST_F(SubmitHost, IsNotLookedUpForEachNameThatSomebodyMakesUp) {
   EXPECT_EQ(hosts.name_of(from("10.0.0.1:4000"), "login1"), "login1");
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(hosts.name_of(from("10.0.0.1:4000"), "made-up-" + std::to_string(i)), "login1");
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_EQ(hosts.name_of(from("10.0.0.1:4000"), "made-up-" + std::to_string(i)), "login1");
   EXPECT_EQ(asked, 9) << "a few names, and the address once";
   EXPECT_EQ(hosts.name_of(from("10.0.0.1:4000"), "login1"), "login1");
   EXPECT_EQ(hosts.name_of(from("10.0.0.2:4000"), "login2"), "login2") << "another host has its own";

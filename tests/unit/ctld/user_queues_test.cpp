@@ -33,7 +33,8 @@ TEST(UserQueues, OfOneUserOneRunsAtATime) {
         if (++done == 10) others_are_done.set_value();
       }));
     }
-    EXPECT_EQ(others_are_done.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+    EXPECT_EQ(others_are_done.get_future().wait_for(std::chrono::seconds(30)),
+              std::future_status::ready);
     EXPECT_TRUE(order.empty());
     end.set_value();
   }

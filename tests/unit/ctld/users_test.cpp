@@ -28,7 +28,9 @@ struct World {
     config.group_update_force = force;
     users.use(config);
   }
-  std::string group_at(int64_t second) { return users.find(7, 7, kStart + seconds(second)).groups.front(); }
+  std::string group_at(int64_t second) {
+    return users.find(7, 7, kStart + seconds(second)).groups.front();
+  }
 };
 
 TEST(Users, AreAskedForAgainAfterGroupUpdateTime) {
@@ -50,7 +52,8 @@ TEST(Users, AreAskedForAgainWhenTheyAreToBe) {
   EXPECT_EQ(world.group_at(58), "g2");
   world.use(30, false);
   EXPECT_EQ(world.group_at(60), "g3");
-  EXPECT_EQ(world.users.find_again(7, 7, kStart + seconds(70)).groups.front(), "g3") << "no file of groups was written";
+  EXPECT_EQ(world.users.find_again(7, 7, kStart + seconds(70)).groups.front(), "g3")
+      << "no file of groups was written";
 }
 
 TEST(Users, WithoutForceOnlyWhenTheFileOfGroupsHasChanged) {

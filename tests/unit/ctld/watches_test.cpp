@@ -30,7 +30,7 @@ class Inbox final : public net::StreamSink {
   void on_ready(std::function<void()>) override {}
 
   std::vector<JobState> states;
-  int32_t worst = 0;  // exit status
+  int32_t worst = 0;           // exit status
   std::function<void()> gone;  // as if the client had broken off
   std::optional<ErrorCode> end;
 };
@@ -44,18 +44,21 @@ class WatchesTest : public state::CoreTest {
   Watches::Writer writer_{inbox_};
 };
 
-// A job that starts while its watch is added: the change comes between the state that the watch begins
-// with and the watch itself.
+// A job that starts while its watch is added: the change comes between the state that the watch
+// begins with and the watch itself.
 TEST_F(WatchesTest, AChangeInBetweenIsNotLost) {
   const JobId job = submit(batch_spec());
   const state::ClusterSnapshot before = now();
   ASSERT_TRUE(start_job(job, "n1"));
   const state::ClusterSnapshot after = now();
   std::thread publisher;
-  watches_.add({.job = job}, state::kAnn.uid, [&] {
-    publisher = std::thread([&] { watches_.notify(job, {}, after); });
-    return before;
-  }, writer_);
+  watches_.add(
+      {.job = job}, state::kAnn.uid,
+      [&] {
+        publisher = std::thread([&] { watches_.notify(job, {}, after); });
+        return before;
+      },
+      writer_);
   publisher.join();
   EXPECT_EQ(inbox_->states, (std::vector{JobState::kPending, JobState::kRunning}));
   EXPECT_FALSE(inbox_->end);
@@ -73,24 +76,27 @@ TEST_F(WatchesTest, AnArrayIsWatchedToItsLastTask) {
     watches_.notify(id, {}, now());
   };
   end(1, 2 << 8);
-  watches_.add({.job = array}, state::kAnn.uid, [&] { return now(); }, writer_);
+  watches_.add(
+      {.job = array}, state::kAnn.uid, [&] { return now(); }, writer_);
   EXPECT_EQ(inbox_->states, std::vector{JobState::kRunning});
   end(2, 0);
   EXPECT_FALSE(inbox_->end) << "the array's own record is over, another is not";
   end(0, 0);
   EXPECT_EQ(inbox_->end, ErrorCode::kOk);
-  EXPECT_EQ(inbox_->states, (std::vector{JobState::kRunning, JobState::kCompleted, JobState::kCompleted, JobState::kFailed}))
+  EXPECT_EQ(inbox_->states, (std::vector{JobState::kRunning, JobState::kCompleted,
+                                         JobState::kCompleted, JobState::kFailed}))
       << "the one that failed before the watch began is not forgotten";
 }
 
-// The bug: of two tasks that ended in one frame the first was told, and the watch was over: sbatch --wait then ended with
-// the status of another task than the worst.
+// The bug: of two tasks that ended in one frame the first was told, and the watch was over: sbatch
+// --wait then ended with the status of another task than the worst.
 TEST_F(WatchesTest, TasksThatEndTogetherAreAllTold) {
   JobSpec spec = batch_spec();
   spec.array = "0-2";
   const JobId array = submit(spec);
   for (const uint32_t task : {0U, 1U, 2U}) ASSERT_TRUE(start_job(array, "n1", 1, task));
-  watches_.add({.job = array}, state::kAnn.uid, [&] { return now(); }, writer_);
+  watches_.add(
+      {.job = array}, state::kAnn.uid, [&] { return now(); }, writer_);
   std::vector<JobId> ended;
   for (const uint32_t task : {0U, 1U, 2U}) {
     ended.push_back(state::find_array_task(state_, array, task)->id);
@@ -108,7 +114,8 @@ class Counter final : public net::StreamSink {
     ++updates;
     return net::WriteState::kOk;
   }
-  void finish(Status status) override { is_over = is_over || status.has_value(); }  // what comes after the first counts for nothing
+  // what comes after the first counts for nothing
+  void finish(Status status) override { is_over = is_over || status.has_value(); }
   void on_cancel(std::function<void()>) override {}
   void on_ready(std::function<void()>) override {}
 
@@ -116,24 +123,30 @@ class Counter final : public net::StreamSink {
   bool is_over = false;
 };
 
-// The bug: whoever watched an array of his 1600 times over held the publisher for minutes when its tasks were cancelled: for each
-// watch and each task that ended all tasks were looked at, and the update was made anew.
+// The bug: whoever watched an array of his 1600 times over held the publisher for minutes when its
+// tasks were cancelled: for each watch and each task that ended all tasks were looked at, and the
+// update was made anew.
 TEST_F(WatchesTest, ManyTasksThatEndTogetherAreLookedAtOnce) {
   constexpr uint32_t kUsers = 100;
   JobSpec spec = batch_spec();
   spec.array = "0-699";
   const JobId array = submit(spec);
   const std::string name = std::to_string(array);
-  ASSERT_TRUE(run(state::ChangeJob{state::kAnn, name + "_[0-698]", protocol::JobAction::kUserHold, false}));  // records of their own
+  // records of their own
+  ASSERT_TRUE(
+      run(state::ChangeJob{state::kAnn, name + "_[0-698]", protocol::JobAction::kUserHold, false}));
   std::vector<std::shared_ptr<Counter>> counters;
   const state::ClusterSnapshot before = now();
   for (uint32_t user = 1; user <= kUsers; ++user) {
     for (size_t i = 0; i < Watches::kMostOfUser; ++i) {
       counters.push_back(std::make_shared<Counter>());
-      watches_.add({.job = array}, user, [&] { return before; }, Watches::Writer(counters.back()));
+      watches_.add(
+          {.job = array}, user, [&] { return before; }, Watches::Writer(counters.back()));
     }
   }
-  ASSERT_TRUE(run(state::SignalJob{state::kAnn, name + "_[0-4,6-699]", SIGKILL, protocol::kSignalCancel}));  // one waits on
+  // one waits on
+  ASSERT_TRUE(
+      run(state::SignalJob{state::kAnn, name + "_[0-4,6-699]", SIGKILL, protocol::kSignalCancel}));
   const state::ClusterSnapshot after = now();
   const std::clock_t begun = std::clock();
   size_t ended = 0;
@@ -157,18 +170,21 @@ TEST_F(WatchesTest, AUserHasSomeOfAJobAndOthersAreNotInTheWay) {
   const JobId job = submit(batch_spec()), other = submit(batch_spec());
   const auto watch = [&](JobId id, uint32_t uid) {
     auto inbox = std::make_shared<Inbox>();
-    watches_.add({.job = id}, uid, [&] { return now(); }, Watches::Writer(inbox));
+    watches_.add(
+        {.job = id}, uid, [&] { return now(); }, Watches::Writer(inbox));
     return inbox;
   };
   std::vector<std::shared_ptr<Inbox>> open;
   for (size_t i = 0; i < Watches::kMostOfUser; ++i) open.push_back(watch(job, state::kAnn.uid));
-  EXPECT_EQ(watch(job, state::kAnn.uid)->end, ErrorCode::kAccessDenied) << "commands that wait do not ask again";
+  EXPECT_EQ(watch(job, state::kAnn.uid)->end, ErrorCode::kAccessDenied)
+      << "commands that wait do not ask again";
   EXPECT_FALSE(watch(other, state::kAnn.uid)->end);
   EXPECT_FALSE(watch(job, state::kRoot.uid)->end);
   for (const auto& inbox : open) EXPECT_FALSE(inbox->end);
   open.front()->gone();
   EXPECT_FALSE(watch(job, state::kAnn.uid)->end);
-  ASSERT_TRUE(run(state::SignalJob{state::kAnn, std::to_string(job), SIGKILL, protocol::kSignalCancel}));
+  ASSERT_TRUE(
+      run(state::SignalJob{state::kAnn, std::to_string(job), SIGKILL, protocol::kSignalCancel}));
   watches_.notify(job, {}, now());
   EXPECT_EQ(open.back()->states, (std::vector{JobState::kPending, JobState::kCancelled}));
   EXPECT_EQ(open.back()->end, ErrorCode::kOk);
@@ -190,7 +206,8 @@ class ClientsTest : public WatchesTest {
     gone_.push_back(job);
     if (job == last_) done_.set_value();
   }
-  // Waits for this job's client, too; that of a job which was looked at before, and is not in the list, never goes.
+  // Waits for this job's client, too; that of a job which was looked at before, and is not in the
+  // list, never goes.
   std::vector<JobId> gone_until(JobId last) {
     {
       const std::lock_guard lock(mutex_);
@@ -206,7 +223,8 @@ class ClientsTest : public WatchesTest {
   JobId last_ = kNoJob;
   std::vector<JobId> gone_;
   std::promise<void> done_;
-  Watches watching_{[this](JobId job) { gone(job); }, [] { return Duration(std::chrono::milliseconds(1)); }};
+  Watches watching_{[this](JobId job) { gone(job); },
+                    [] { return Duration(std::chrono::milliseconds(1)); }};
 };
 
 TEST_F(ClientsTest, OneThatNeverAsksIsMissed) {
@@ -216,7 +234,9 @@ TEST_F(ClientsTest, OneThatNeverAsksIsMissed) {
   spec.attended = true;
   const JobId waits = submit(spec);
   const JobId silent = start(true, "n3");
-  watching_.add({.job = listens, .end_when_cancelled = true}, state::kAnn.uid, [&] { return now(); }, writer_);
+  watching_.add(
+      {.job = listens, .end_when_cancelled = true}, state::kAnn.uid, [&] { return now(); },
+      writer_);
   for (const JobId job : {listens, has_none, waits}) watching_.notify(job, {}, now());
   EXPECT_EQ(gone_until(silent), std::vector{silent});
 }
@@ -224,16 +244,19 @@ TEST_F(ClientsTest, OneThatNeverAsksIsMissed) {
 // Whoever only looks, as scontrol wait_job does, is not the job's client.
 TEST_F(ClientsTest, AnotherThatWatchesDoesNotCount) {
   const JobId silent = start(true, "n1");
-  watching_.add({.job = silent}, state::kAnn.uid, [&] { return now(); }, writer_);
+  watching_.add(
+      {.job = silent}, state::kAnn.uid, [&] { return now(); }, writer_);
   EXPECT_EQ(gone_until(silent), std::vector{silent});
 }
 
-// The bug: the job was cancelled when InactiveLimit was taken out of slurm.conf while its client was waited for.
+// The bug: the job was cancelled when InactiveLimit was taken out of slurm.conf while its client
+// was waited for.
 TEST_F(ClientsTest, NobodyIsMissedOnceThereIsNoLimit) {
   const JobId silent = start(true, "n1");
   std::promise<void> asked_again;
   int asked = 0;
-  Watches watching{[this](JobId job) { gone(job); }, [&]() -> Duration {
+  Watches watching{[this](JobId job) { gone(job); },
+                   [&]() -> Duration {
                      if (++asked == 1) return std::chrono::milliseconds(1);
                      if (asked == 2) asked_again.set_value();
                      return Duration(0);
@@ -245,7 +268,8 @@ TEST_F(ClientsTest, NobodyIsMissedOnceThereIsNoLimit) {
 }
 
 TEST_F(WatchesTest, AnUnknownJobEndsIt) {
-  watches_.add({.job = 99}, state::kAnn.uid, [&] { return now(); }, writer_);
+  watches_.add(
+      {.job = 99}, state::kAnn.uid, [&] { return now(); }, writer_);
   EXPECT_EQ(inbox_->end, ErrorCode::kInvalidJobId);
   watches_.notify(99, {}, now());
   EXPECT_TRUE(inbox_->states.empty());

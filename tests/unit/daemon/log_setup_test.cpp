@@ -26,7 +26,9 @@ std::string line_with(const std::string& time_format) {
   return line;
 }
 
-bool matches(const std::string& line, const std::string& pattern) { return std::regex_match(line, std::regex(pattern)); }
+bool matches(const std::string& line, const std::string& pattern) {
+  return std::regex_match(line, std::regex(pattern));
+}
 
 TEST(LogSetup, TimesLookAsLogTimeFormatSays) {
   const std::string day = R"(\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)";
@@ -34,7 +36,8 @@ TEST(LogSetup, TimesLookAsLogTimeFormatSays) {
   EXPECT_TRUE(matches(line_with("iso8601"), day + R"(\] here)"));
   EXPECT_TRUE(matches(line_with("rfc5424_ms"), day + R"(\.\d{3}[+-]\d\d:\d\d\] here)"));
   EXPECT_TRUE(matches(line_with("short"), R"(\[[A-Z]\S+ +\d+ \d\d:\d\d:\d\d\] here)"));
-  EXPECT_TRUE(matches(line_with("Short,format_stderr"), R"(\[[A-Z]\S+ +\d+ \d\d:\d\d:\d\d\] here)"));
+  EXPECT_TRUE(
+      matches(line_with("Short,format_stderr"), R"(\[[A-Z]\S+ +\d+ \d\d:\d\d:\d\d\] here)"));
   EXPECT_TRUE(matches(line_with("nonsense"), day + R"(\.\d{3}\] here)"));
 }
 

@@ -39,7 +39,8 @@ TEST(PidFile, HasOneHolderAndGoesWithIt) {
   EXPECT_TRUE(PidFile::create(path, kNoWait));
 }
 
-// A predecessor that ends between our open and our lock removes the file: the lock has to be on the new one.
+// A predecessor that ends between our open and our lock removes the file: the lock has to be on the
+// new one.
 TEST(PidFile, IsNotTheRemovedFileOfAPredecessor) {
   const std::string path = free_path("removed");
   auto first = PidFile::create(path, kNoWait);

@@ -10,7 +10,8 @@ namespace {
 
 // The bug: what a daemon's starter left open went on to the programs of users.
 TEST(Program, DescriptorsItWasStartedWithGoNoFurther) {
-  const int inherited = ::open("/dev/null", O_RDONLY);  // NOLINT(android-cloexec-open): as a shell leaves it
+  // NOLINTNEXTLINE(android-cloexec-open): as a shell leaves it
+  const int inherited = ::open("/dev/null", O_RDONLY);
   ASSERT_GT(inherited, 2);
   ProgramOptions options;
   options.foreground = true;

@@ -71,11 +71,12 @@ class Core {
     store_ = std::move(*opened);
     auto recovered = journal::recover(*store_);
     if (!recovered) throw std::runtime_error(recovered.error().text);
-    publisher_.emplace(Published{std::make_shared<state::ClusterState>(recovered->state), recovered->last},
-                       [this](const auto& effects, const auto& state) { carry_out(effects, *state); });
+    publisher_.emplace(
+        Published{std::make_shared<state::ClusterState>(recovered->state), recovered->last},
+        [this](const auto& effects, const auto& state) { carry_out(effects, *state); });
     commit_.emplace(*store_);
-    engine_.emplace(EngineOptions{.clock = now, .tick = std::chrono::milliseconds(20)}, std::move(recovered->state),
-                    recovered->last, *commit_, *publisher_);
+    engine_.emplace(EngineOptions{.clock = now, .tick = std::chrono::milliseconds(20)},
+                    std::move(recovered->state), recovered->last, *commit_, *publisher_);
     scheduler_.emplace(*engine_, *publisher_, now);
     ask(state::StartEpoch{store_->info().cluster_id, store_->info().epoch});
     ask(state::ReplaceConfig{config()});
@@ -95,7 +96,9 @@ class Core {
   Result<state::Reply> ask(state::Command command) {
     std::promise<Result<state::Reply>> promise;
     std::future<Result<state::Reply>> answer = promise.get_future();
-    engine_->post({std::move(command), {}, [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
+    engine_->post({std::move(command),
+                   {},
+                   [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
                      promise.set_value(reply);
                    }});
     return answer.get();
@@ -178,7 +181,8 @@ TEST(Engine, AnswersAreDurableAndSeenByReadersOnAllThreads) {
       });
     }
     for (std::thread& client : clients) client.join();
-    while (running_or_pending(*core.newest()) > 0) {  // the clients are gone: the scheduler goes on by itself
+    while (running_or_pending(*core.newest()) > 0) {
+      // the clients are gone: the scheduler goes on by itself
       core.wake();
       std::this_thread::yield();
     }
@@ -188,7 +192,8 @@ TEST(Engine, AnswersAreDurableAndSeenByReadersOnAllThreads) {
     EXPECT_EQ(all.size(), static_cast<size_t>(kClients * kJobs)) << "a number was given twice";
   }
   const Core again(temp.path());
-  for (const JobId job : all) EXPECT_NE(again.newest()->jobs.find(job), nullptr) << "job " << job << " is lost";
+  for (const JobId job : all)
+    EXPECT_NE(again.newest()->jobs.find(job), nullptr) << "job " << job << " is lost";
 }
 
 // The bug: the journal stored nothing of a frame over SQLite's limit, and the controller ended.
@@ -218,19 +223,22 @@ TEST(Engine, AfterStopWorkIsRefusedAndNothingHangs) {
 
 TEST(Engine, TimePassesWhenTheClockWasSetBack) {
   auto reservations = std::make_shared<Reservations>();  // one that is over goes with the next tick
-  reservations->push_back(Reservation{.id = 1, .name = "r", .start = from_seconds(10), .end = from_seconds(20)});
+  reservations->push_back(
+      Reservation{.id = 1, .name = "r", .start = from_seconds(10), .end = from_seconds(20)});
   state::ClusterState state;
   state.reservations = reservations;
   test::FakeStore store;
   std::promise<void> told;
   bool once = false;
-  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [&](const auto&, const auto&) {
-    if (!std::exchange(once, true)) told.set_value();
-  });
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0},
+                      [&](const auto&, const auto&) {
+                        if (!std::exchange(once, true)) told.set_value();
+                      });
   journal::GroupCommit commit(store, {});
   std::atomic<int64_t> seconds = 2'000'000;
-  Engine engine({.clock = [&] { return from_seconds(seconds); }, .tick = std::chrono::milliseconds(10)}, std::move(state),
-                0, commit, publisher);
+  Engine engine(
+      {.clock = [&] { return from_seconds(seconds); }, .tick = std::chrono::milliseconds(10)},
+      std::move(state), 0, commit, publisher);
   seconds = 1'000'000;
   ASSERT_EQ(told.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
   EXPECT_TRUE(publisher.newest()->state->reservations->empty());
@@ -259,9 +267,11 @@ TEST(Scheduler, StopsWhileItsStartsWaitForTheJournal) {
   test::FakeStore store;
   store.hold();
   state::ClusterState state = waiting_job();
-  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [](const auto&, const auto&) {});
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0},
+                      [](const auto&, const auto&) {});
   journal::GroupCommit commit(store);
-  Engine engine({.clock = now, .tick = std::chrono::hours(1)}, std::move(state), 0, commit, publisher);
+  Engine engine({.clock = now, .tick = std::chrono::hours(1)}, std::move(state), 0, commit,
+                publisher);
   size_t told = 0;
   SchedulerLoop scheduler(engine, publisher, now, [&](const PassReport&) { ++told; });
   store.wait_for_append();
@@ -280,13 +290,17 @@ TEST(Scheduler, StopsWhileItsStartsWaitForTheJournal) {
 TEST(JobIds, WaitUntilNodesHaveSaidWhatTheyKnow) {
   test::FakeStore store;
   state::ClusterState state = waiting_job();
-  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [](const auto&, const auto&) {});
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0},
+                      [](const auto&, const auto&) {});
   journal::GroupCommit commit(store);
-  Engine engine({.clock = now, .tick = std::chrono::milliseconds(5), .job_ids_wait = std::chrono::hours(1)}, std::move(state), 0, commit,
-                publisher);
+  Engine engine(
+      {.clock = now, .tick = std::chrono::milliseconds(5), .job_ids_wait = std::chrono::hours(1)},
+      std::move(state), 0, commit, publisher);
   const auto ask = [&](state::Command command) {
     auto promise = std::make_shared<std::promise<Result<state::Reply>>>();
-    engine.post({std::move(command), {}, [promise](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
+    engine.post({std::move(command),
+                 {},
+                 [promise](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
                    promise->set_value(reply);
                  }});
     return promise->get_future();
@@ -311,12 +325,18 @@ TEST(JobIds, WaitUntilNodesHaveSaidWhatTheyKnow) {
 TEST(JobIds, WaitNoLongerThanTheyMay) {
   test::FakeStore store;
   state::ClusterState state = waiting_job();
-  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [](const auto&, const auto&) {});
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0},
+                      [](const auto&, const auto&) {});
   journal::GroupCommit commit(store);
-  Engine engine({.clock = now, .tick = std::chrono::milliseconds(5), .job_ids_wait = std::chrono::milliseconds(50)}, std::move(state), 0,
-                commit, publisher);
+  Engine engine({.clock = now,
+                 .tick = std::chrono::milliseconds(5),
+                 .job_ids_wait = std::chrono::milliseconds(50)},
+                std::move(state), 0, commit, publisher);
   std::promise<bool> promise;
-  engine.post({small_job(), {}, [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) { promise.set_value(reply.has_value()); }});
+  engine.post(
+      {small_job(), {}, [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
+         promise.set_value(reply.has_value());
+       }});
   EXPECT_TRUE(promise.get_future().get());
   engine.stop();
   commit.stop();
@@ -330,7 +350,8 @@ class FullDisk : public testing::Test {
 
   FullDisk() {
     store_.fail_with(ErrorCode::kStorageFull, 0);
-    commit_.emplace(store_, journal::GroupCommitOptions{.retry_interval = std::chrono::milliseconds(1)});
+    commit_.emplace(store_,
+                    journal::GroupCommitOptions{.retry_interval = std::chrono::milliseconds(1)});
     engine_.emplace(EngineOptions{.clock = now}, state::ClusterState{}, 0, *commit_, publisher_);
   }
   void TearDown() override {
@@ -340,17 +361,21 @@ class FullDisk : public testing::Test {
   }
   std::future<ErrorCode> ask(state::Command command) {
     auto promise = std::make_shared<std::promise<ErrorCode>>();
-    engine_->post({std::move(command), {}, [promise](const Result<state::Reply>& reply, const state::ClusterSnapshot& after) {
-                     EXPECT_NE(after, nullptr);
-                     promise->set_value(reply ? ErrorCode::kOk : reply.error().code);
-                   }});
+    engine_->post(
+        {std::move(command),
+         {},
+         [promise](const Result<state::Reply>& reply, const state::ClusterSnapshot& after) {
+           EXPECT_NE(after, nullptr);
+           promise->set_value(reply ? ErrorCode::kOk : reply.error().code);
+         }});
     return promise->get_future();
   }
   void make_room() { store_.fail_with(ErrorCode::kOk, 0); }
 
  private:
   test::FakeStore store_;
-  Publisher publisher_{{std::make_shared<state::ClusterState>(), 0}, [](const auto&, const auto&) {}};
+  Publisher publisher_{{std::make_shared<state::ClusterState>(), 0},
+                       [](const auto&, const auto&) {}};
   std::optional<journal::GroupCommit> commit_;
   std::optional<Engine> engine_;
 };
@@ -358,7 +383,8 @@ class FullDisk : public testing::Test {
 TEST_F(FullDisk, RefusalsDoNotWaitForRoomAsWhatWasTakenDoes) {
   std::future<ErrorCode> taken = ask(state::StartEpoch{"cluster", 1});
   std::future<ErrorCode> refused = ask(small_job());
-  ASSERT_EQ(refused.wait_for(kLongest), std::future_status::ready) << "the refusal waits behind what cannot be written";
+  ASSERT_EQ(refused.wait_for(kLongest), std::future_status::ready)
+      << "the refusal waits behind what cannot be written";
   EXPECT_EQ(refused.get(), ErrorCode::kStorageFull);
   EXPECT_EQ(taken.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   make_room();

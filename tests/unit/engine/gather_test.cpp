@@ -26,7 +26,9 @@ Post ended(JobId job, std::string nodes, Done done = {}) {
 
 TEST(GatherReports, KeepsTheOrderAndAnswersAll) {
   int answered = 0;
-  const Done count = [&](const Result<state::Reply>&, const state::ClusterSnapshot&) { ++answered; };
+  const Done count = [&](const Result<state::Reply>&, const state::ClusterSnapshot&) {
+    ++answered;
+  };
   std::vector<Post> posts;
   posts.push_back(ended(1, "n1", count));
   posts.push_back(ended(2, "n1"));
@@ -50,7 +52,9 @@ TEST(GatherReports, KeepsTheOrderAndAnswersAll) {
 // As they come when an epilog runs behind each job.
 TEST(GatherReports, TakesKindsThatComeInTurnApart) {
   int answered = 0;
-  const Done count = [&](const Result<state::Reply>&, const state::ClusterSnapshot&) { ++answered; };
+  const Done count = [&](const Result<state::Reply>&, const state::ClusterSnapshot&) {
+    ++answered;
+  };
   std::vector<Post> posts;
   for (JobId job = 1; job <= 100; ++job) {
     posts.push_back({state::JobsCleaned{{{job, 0, "n1", 0, false}}}, {}, count});
@@ -58,7 +62,8 @@ TEST(GatherReports, TakesKindsThatComeInTurnApart) {
   }
   const std::vector<Post> gathered = gather_reports(std::move(posts));
   ASSERT_EQ(gathered.size(), 2U);
-  EXPECT_EQ(std::get<state::EndSteps>(gathered[0].command).ended.size(), 100U) << "ends are told before what is clean";
+  EXPECT_EQ(std::get<state::EndSteps>(gathered[0].command).ended.size(), 100U)
+      << "ends are told before what is clean";
   EXPECT_EQ(std::get<state::JobsCleaned>(gathered[1].command).cleaned.size(), 100U);
   for (const Post& post : gathered) post.done(state::Reply{}, nullptr);
   EXPECT_EQ(answered, 200);
@@ -105,7 +110,10 @@ state::ClusterState running_jobs(uint32_t count) {
     allocation->nodes.push_back(part);
     allocation->node_list = "n1";
     allocation->cpus = 1;
-    state::JobStarted started{.record = id, .partition = "debug", .time_limit = 10, .time = from_seconds(2),
+    state::JobStarted started{.record = id,
+                              .partition = "debug",
+                              .time_limit = 10,
+                              .time = from_seconds(2),
                               .end = from_seconds(602)};
     started.starts.push_back({kNoTask, id, allocation});
     apply(started);
@@ -119,7 +127,8 @@ TEST(GatherReports, AStormOfEndsIsFewFrames) {
   auto store = journal::SqliteStore::open(temp.path(), {.ballast_bytes = 0});
   ASSERT_TRUE(store);
   state::ClusterState state = running_jobs(kJobs);
-  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [](const auto&, const auto&) {});
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0},
+                      [](const auto&, const auto&) {});
   journal::GroupCommit commit(**store);
   // the clock holds the engine's thread until all reports are in its inbox
   std::promise<void> all_there, all_answered;
@@ -128,12 +137,14 @@ TEST(GatherReports, AStormOfEndsIsFewFrames) {
     return from_seconds(10);
   };
   uint32_t answered = 0;  // of the publisher's thread
-  Engine engine({.clock = clock, .tick = std::chrono::hours(1)}, std::move(state), 0, commit, publisher);
+  Engine engine({.clock = clock, .tick = std::chrono::hours(1)}, std::move(state), 0, commit,
+                publisher);
   for (JobId id = 1; id <= kJobs; ++id) {
-    engine.post(ended(id, "n1", [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
-      EXPECT_TRUE(reply);
-      if (++answered == kJobs) all_answered.set_value();
-    }));
+    engine.post(
+        ended(id, "n1", [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
+          EXPECT_TRUE(reply);
+          if (++answered == kJobs) all_answered.set_value();
+        }));
   }
   all_there.set_value();
   all_answered.get_future().wait();
@@ -150,17 +161,19 @@ TEST(GatherReports, EndsThatComeOneByOneWhileTheJournalWritesAreOneFrame) {
   test::FakeStore store;
   store.hold();
   state::ClusterState state = running_jobs(kJobs);
-  Publisher publisher({std::make_shared<state::ClusterState>(state), 0}, [](const auto&, const auto&) {});
+  Publisher publisher({std::make_shared<state::ClusterState>(state), 0},
+                      [](const auto&, const auto&) {});
   journal::GroupCommit commit(store);
-  Engine engine({.clock = [] { return from_seconds(10); }, .tick = std::chrono::hours(1)}, std::move(state), 0, commit,
-                publisher);
+  Engine engine({.clock = [] { return from_seconds(10); }, .tick = std::chrono::hours(1)},
+                std::move(state), 0, commit, publisher);
   std::promise<void> all_answered;
   uint32_t answered = 0;  // of the publisher's thread
   const auto end = [&](JobId id) {
-    engine.post(ended(id, "n1", [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
-      EXPECT_TRUE(reply);
-      if (++answered == kJobs) all_answered.set_value();
-    }));
+    engine.post(
+        ended(id, "n1", [&](const Result<state::Reply>& reply, const state::ClusterSnapshot&) {
+          EXPECT_TRUE(reply);
+          if (++answered == kJobs) all_answered.set_value();
+        }));
   };
   end(1);
   store.wait_for_append();

@@ -37,7 +37,8 @@ TEST(Inbox, ReportsWaitWhileTheJournalWrites) {
   auto taken = std::async(std::launch::async, [&] { return inbox.take(kLongest).posts.size(); });
   EXPECT_EQ(taken.wait_for(milliseconds(20)), std::future_status::timeout);
   inbox.note_written();
-  EXPECT_EQ(taken.wait_for(milliseconds(20)), std::future_status::timeout) << "another group is still to be written";
+  EXPECT_EQ(taken.wait_for(milliseconds(20)), std::future_status::timeout)
+      << "another group is still to be written";
   EXPECT_TRUE(put(inbox, state::JobsCleaned{}));
   inbox.note_written();
   ASSERT_EQ(taken.wait_for(kLongest), std::future_status::ready);
@@ -51,10 +52,12 @@ TEST(Inbox, NothingElseWaitsForTheJournal) {
   EXPECT_TRUE(put(inbox, state::SubmitJob{}));
   EXPECT_EQ(inbox.take(kLongest).posts.size(), 2U) << "reports go with what comes behind them";
   EXPECT_TRUE(put(inbox, state::EndSteps{}));
-  EXPECT_EQ(inbox.take(milliseconds(1)).posts.size(), 1U) << "and with the next tick, however long the disk is full";
+  EXPECT_EQ(inbox.take(milliseconds(1)).posts.size(), 1U)
+      << "and with the next tick, however long the disk is full";
 }
 
-// The bug: each of a hundred thousand cancelled jobs asked for a look at all that waited, and got one of its own.
+// The bug: each of a hundred thousand cancelled jobs asked for a look at all that waited, and got
+// one of its own.
 TEST(Inbox, ManyWhoAskForATickGetOne) {
   Inbox inbox(10);
   EXPECT_FALSE(inbox.take(kAtOnce).tick_asked);

@@ -27,7 +27,8 @@ TEST(PassRest, SubmissionsThatFindNoRoomGetATenthOfTheTime) {
   const PassRest rest = rest_after({}, milliseconds(10), {});
   EXPECT_EQ(rest.before_next(true), milliseconds(90));
   EXPECT_EQ(rest.before_next(false), Duration(0)) << "something ended, or came back";
-  EXPECT_EQ(rest_after({}, seconds(2), {}).before_next(true), milliseconds(500)) << "and no job waits longer than that";
+  EXPECT_EQ(rest_after({}, seconds(2), {}).before_next(true), milliseconds(500))
+      << "and no job waits longer than that";
 }
 
 TEST(PassRest, NobodyWaitsWhileJobsFindRoom) {

@@ -23,7 +23,8 @@ TEST(TickTimer, SoonWhenAskedFor) {
   TickTimer ticks(kPeriod, kStart);
   ticks.ran(kStart, milliseconds(2));
   ticks.ask();
-  EXPECT_FALSE(ticks.is_due(kStart + milliseconds(19))) << "what took 2 ms is not done again within 20";
+  EXPECT_FALSE(ticks.is_due(kStart + milliseconds(19)))
+      << "what took 2 ms is not done again within 20";
   EXPECT_TRUE(ticks.is_due(kStart + milliseconds(20)));
   ticks.ran(kStart + milliseconds(20), milliseconds(2));
   EXPECT_FALSE(ticks.is_due(kStart + milliseconds(100))) << "the one who asked has had it";

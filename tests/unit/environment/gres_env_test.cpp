@@ -8,16 +8,19 @@ namespace {
 
 Bitmap units(std::string_view text) { return Bitmap::from_text(text).value_or(Bitmap()); }
 
-const std::vector<GresDevices> kFound = {{.name = "gpu", .type = "a100", .count = 2, .files = {"/dev/g0", "/dev/g1"}},
-                                         {.name = "mps", .count = 200, .files = {"/dev/g0"}},
-                                         {.name = "mps", .count = 50, .files = {"/dev/g1"}}};
+const std::vector<GresDevices> kFound = {
+    {.name = "gpu", .type = "a100", .count = 2, .files = {"/dev/g0", "/dev/g1"}},
+    {.name = "mps", .count = 200, .files = {"/dev/g0"}},
+    {.name = "mps", .count = 50, .files = {"/dev/g1"}}};
 
 std::string percentage(const GresShares& shares) {
   const auto devices = list_devices("gpu:a100:2,mps:250", kFound, shares, {});
   Environment env;
   env.set("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "inherited");
   set_mps_percentage(shares, devices, env);
-  return env.has("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") ? std::string(env.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE")) : "unset";
+  return env.has("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE")
+             ? std::string(env.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"))
+             : "unset";
 }
 
 // The variables that tell of both GPUs, the one with these flags and one without any.
@@ -27,8 +30,10 @@ std::string told(const std::vector<std::string>& flags, std::string_view which =
   found.front().flags = flags;
   const GresShares shares = {{"gpu", {}, 2, units("0-1"), {}}};
   Environment env;
-  const std::pair<const char*, const char*> variables[] = {
-      {"cuda", "CUDA_VISIBLE_DEVICES"}, {"rocr", "ROCR_VISIBLE_DEVICES"}, {"cl", "GPU_DEVICE_ORDINAL"}, {"ze", "ZE_AFFINITY_MASK"}};
+  const std::pair<const char*, const char*> variables[] = {{"cuda", "CUDA_VISIBLE_DEVICES"},
+                                                           {"rocr", "ROCR_VISIBLE_DEVICES"},
+                                                           {"cl", "GPU_DEVICE_ORDINAL"},
+                                                           {"ze", "ZE_AFFINITY_MASK"}};
   for (const auto& [name, variable] : variables) env.set(variable, "inherited");
   set_visible_gpus(units(which), list_devices("gpu:2", found, shares, {}), env);
   std::string out;

@@ -70,8 +70,7 @@ TEST(OutputEnv, BatchScript) {
                                                         {"SLURM_TASKS_PER_NODE", "3,1"},
                                                         {"SLURM_TOPOLOGY_ADDR", "node1"},
                                                         {"SLURM_TRES_PER_TASK", "cpu=2"}};
-  for (const auto& [name, value] : wanted)
-    EXPECT_EQ(env.get(name), value) << name;
+  for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
   EXPECT_FALSE(env.has("SLURM_RESTART_COUNT"));
   EXPECT_FALSE(env.has("SLURM_ARRAY_JOB_ID"));
 }
@@ -84,7 +83,8 @@ TEST(OutputEnv, ScriptOnAnotherNodeThanTheFirst) {
   first.units.set(0);
   second.units.set(3);
   Allocation allocation = *launch.allocation;
-  allocation.nodes = {{.node = 0, .cpus = 6, .gres = {first}}, {.node = 1, .cpus = 2, .gres = {second}}};
+  allocation.nodes = {{.node = 0, .cpus = 6, .gres = {first}},
+                      {.node = 1, .cpus = 2, .gres = {second}}};
   launch.allocation = std::make_shared<const Allocation>(allocation);
   launch.layout.nodes = {{.node = 1, .name = "node2", .tasks = {0}, .cpus = 2, .gres = {second}}};
   Environment env;
@@ -152,7 +152,8 @@ TEST(OutputEnv, AllMemoryIsNotTold) {
 // The sruns of a script see what it was submitted with.
 TEST(OutputEnv, OomKillStep) {
   protocol::StepLaunch launch = captured_job();
-  for (const auto& [said, shown] : {std::pair(Toggle::kDefault, "0"), {Toggle::kNo, "0"}, {Toggle::kYes, "1"}}) {
+  for (const auto& [said, shown] :
+       {std::pair(Toggle::kDefault, "0"), {Toggle::kNo, "0"}, {Toggle::kYes, "1"}}) {
     JobSpec spec = *launch.job_spec;
     spec.oom_kill_step = said;
     launch.job_spec = std::make_shared<const JobSpec>(spec);
@@ -196,11 +197,17 @@ TEST(OutputEnv, ScriptsOfTheSite) {
   job.derived_exit_status = 5 << 8;
   Environment env;
   set_script_variables(job, {"node1", 0, "/etc/slurm.conf"}, "prolog_slurmd", env);
-  const std::pair<const char*, const char*> wanted[] = {
-      {"SLURM_CLUSTER_NAME", "demo"}, {"SLURMD_NODENAME", "node1"},       {"SLURM_CONF", "/etc/slurm.conf"},
-      {"SLURM_JOB_USER", "ann"},      {"SLURM_JOB_OVERSUBSCRIBE", "YES"}, {"SLURM_JOB_STDIN", "in.txt"},
-      {"SLURM_JOB_STDERR", "err.txt"}, {"SLURM_JOB_NTASKS", "4"},         {"SLURM_UID", "1001"},
-      {"SLURM_NODELIST", "node1"},    {"SLURM_SCRIPT_CONTEXT", "prolog_slurmd"}};
+  const std::pair<const char*, const char*> wanted[] = {{"SLURM_CLUSTER_NAME", "demo"},
+                                                        {"SLURMD_NODENAME", "node1"},
+                                                        {"SLURM_CONF", "/etc/slurm.conf"},
+                                                        {"SLURM_JOB_USER", "ann"},
+                                                        {"SLURM_JOB_OVERSUBSCRIBE", "YES"},
+                                                        {"SLURM_JOB_STDIN", "in.txt"},
+                                                        {"SLURM_JOB_STDERR", "err.txt"},
+                                                        {"SLURM_JOB_NTASKS", "4"},
+                                                        {"SLURM_UID", "1001"},
+                                                        {"SLURM_NODELIST", "node1"},
+                                                        {"SLURM_SCRIPT_CONTEXT", "prolog_slurmd"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
   for (const auto& [name, value] : testing::kAnnsVariables) EXPECT_EQ(env.get(name), value) << name;
   EXPECT_FALSE(env.has("SLURM_JOB_EXIT_CODE"));
@@ -220,7 +227,8 @@ TEST(OutputEnv, TaskOfAStep) {
   launch.layout.num_tasks = 4;
   launch.layout.node_list = "node[1-2]";
   launch.layout.nodes = {{0, "node1", {0, 1, 2}, 6, "0-5", 0}, {1, "node2", {3}, 2, "0-1", 0}};
-  Environment env = Environment::from_block(std::string("SLURM_JOB_ID=1\0SLURM_JOB_NAME=inner\0A=b\0", 39));
+  Environment env =
+      Environment::from_block(std::string("SLURM_JOB_ID=1\0SLURM_JOB_NAME=inner\0A=b\0", 39));
   set_step_variables(launch, {"node2", 1, ""}, env);
   set_task_variables(launch.layout.nodes[1], 0, env);
   const std::pair<const char*, const char*> wanted[] = {{"A", "b"},
@@ -237,8 +245,7 @@ TEST(OutputEnv, TaskOfAStep) {
                                                         {"SLURM_STEPID", "0"},
                                                         {"SLURM_SRUN_COMM_PORT", "35207"},
                                                         {"SLURM_JOB_GROUP", "root"}};
-  for (const auto& [name, value] : wanted)
-    EXPECT_EQ(env.get(name), value) << name;
+  for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
 }
 
 // In a job srun names what it chose by itself; one that made the job for its step names nothing.
@@ -259,9 +266,10 @@ TEST(OutputEnv, DistributionOfAStepThatNamesNone) {
   launch.layout.num_tasks = 3;
   EXPECT_EQ(told("SLURM_JOB_ID=1"), "block");
   StepSpec step;
-  for (const auto& [given, shown] : {std::pair("plane=2", "plane"), std::pair("*", "block"), std::pair("Block:*", "block:cyclic"),
-                                     std::pair("cyclic:*:*", "cyclic:cyclic:cyclic"), std::pair("*:block:*", "block:block:block"),
-                                     std::pair("cyclic,NoPack", "cyclic,nopack")}) {
+  for (const auto& [given, shown] :
+       {std::pair("plane=2", "plane"), std::pair("*", "block"),
+        std::pair("Block:*", "block:cyclic"), std::pair("cyclic:*:*", "cyclic:cyclic:cyclic"),
+        std::pair("*:block:*", "block:block:block"), std::pair("cyclic,NoPack", "cyclic,nopack")}) {
     step.distribution = given;
     launch.step = std::make_shared<const StepSpec>(step);
     EXPECT_EQ(told(""), shown) << given;
@@ -283,19 +291,22 @@ TEST(OutputEnv, LimitsThatWereSentAlong) {
   EXPECT_TRUE(none.entries().empty());
 }
 
-HetComponent component(JobId job, std::vector<std::string> nodes, const std::string& list, std::vector<uint32_t> cpus) {
+HetComponent component(JobId job, std::vector<std::string> nodes, const std::string& list,
+                       std::vector<uint32_t> cpus) {
   JobSpec spec;
   spec.name = "demo";
   spec.num_tasks = 3;
   spec.memory_kind = MemoryKind::kPerNode;
   spec.memory_mib = 50;
-  return {job, std::make_shared<const JobSpec>(spec), list, std::move(nodes), std::move(cpus), "debug"};
+  return {job,    std::make_shared<const JobSpec>(spec), list, std::move(nodes), std::move(cpus),
+          "debug"};
 }
 
 TEST(OutputEnv, ScriptOfAHeterogeneousJob) {
   protocol::StepLaunch launch = captured_job();
   launch.het_leader = 1;
-  launch.components = {component(1, {"node1", "node2"}, "node[1-2]", {6, 2}), component(2, {"node3"}, "node3", {4})};
+  launch.components = {component(1, {"node1", "node2"}, "node[1-2]", {6, 2}),
+                       component(2, {"node3"}, "node3", {4})};
   Environment env;
   set_batch_variables(launch, {"node1", 0, ""}, env);
   for (const char* kind : {"HET", "PACK"}) {
@@ -319,24 +330,31 @@ TEST(OutputEnv, TaskOfAStepInTwoComponents) {
   launch.key.id = {2, 5};
   launch.het_leader = 1;
   launch.step = std::make_shared<const StepSpec>();
-  launch.components = {component(1, {"node3"}, "node3", {4}), component(2, {"node1", "node3"}, "node[1,3]", {6, 2})};
+  launch.components = {component(1, {"node3"}, "node3", {4}),
+                       component(2, {"node1", "node3"}, "node[1,3]", {6, 2})};
   HetStepLayout world;
   world.id = {1, 5};
   world.layout.num_tasks = 4;
-  world.layout.nodes = {{2, "node3", {0}, 1, "0", 0}, {0, "node1", {1, 2}, 2, "0-1", 0}, {2, "node3", {3}, 1, "1", 0}};
+  world.layout.nodes = {{2, "node3", {0}, 1, "0", 0},
+                        {0, "node1", {1, 2}, 2, "0-1", 0},
+                        {2, "node3", {3}, 1, "1", 0}};
   launch.layout.nodes.assign(world.layout.nodes.begin() + 1, world.layout.nodes.end());
   launch.layout.num_tasks = 3;
   launch.world = std::make_shared<const HetStepLayout>(world);
   launch.first_node = 1;
   Environment env;
   set_step_variables(launch, {"node3", 1, ""}, env);
-  const std::pair<const char*, const char*> wanted[] = {
-      {"SLURM_JOB_ID", "1"},         {"SLURM_STEP_ID", "5"},
-      {"SLURM_NODEID", "2"},         {"SLURM_NTASKS", "4"},
-      {"SLURM_NNODES", "2"},         {"SLURM_STEP_NODELIST", "node[1,3]"},
-      {"SLURM_JOB_NODELIST", "node[1,3]"}, {"SLURM_JOB_CPUS_PER_NODE", "6(x2)"},
-      {"SLURM_TASKS_PER_NODE", "2(x2)"},   {"SLURM_STEP_NUM_TASKS", "4"},
-      {"SLURM_GTIDS", "3"}};
+  const std::pair<const char*, const char*> wanted[] = {{"SLURM_JOB_ID", "1"},
+                                                        {"SLURM_STEP_ID", "5"},
+                                                        {"SLURM_NODEID", "2"},
+                                                        {"SLURM_NTASKS", "4"},
+                                                        {"SLURM_NNODES", "2"},
+                                                        {"SLURM_STEP_NODELIST", "node[1,3]"},
+                                                        {"SLURM_JOB_NODELIST", "node[1,3]"},
+                                                        {"SLURM_JOB_CPUS_PER_NODE", "6(x2)"},
+                                                        {"SLURM_TASKS_PER_NODE", "2(x2)"},
+                                                        {"SLURM_STEP_NUM_TASKS", "4"},
+                                                        {"SLURM_GTIDS", "3"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
 }
 
@@ -350,7 +368,8 @@ TEST(OutputEnv, TasksAreDealtToNodesWithRoom) {
   EXPECT_EQ(tasks_per_node(spec, {6, 2}), (std::vector<uint32_t>{5, 2}));
   spec.num_tasks = 3;
   spec.ntasks_per_node = 2;
-  EXPECT_EQ(tasks_per_node(spec, {4, 4}), (std::vector<uint32_t>{2, 2})) << "as many as were said for each";
+  EXPECT_EQ(tasks_per_node(spec, {4, 4}), (std::vector<uint32_t>{2, 2}))
+      << "as many as were said for each";
   spec = {};
   EXPECT_EQ(tasks_per_node(spec, {64, 64}), (std::vector<uint32_t>{64, 64}));
 }

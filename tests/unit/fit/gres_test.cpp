@@ -1,5 +1,5 @@
-// Placement with generic resources, against what a real Slurm 22.05 gave for the same nodes: two sockets
-// of four cores, with two GPUs near each.
+// Placement with generic resources, against what a real Slurm 22.05 gave for the same nodes: two
+// sockets of four cores, with two GPUs near each.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -29,9 +29,10 @@ struct GpuCluster {
       Node node;
       node.id = i;
       node.name = c.name;
-      node.gres = make_inventory(c.gres, {{.name = "gpu", .type = "a100", .count = 2, .files = {"0", "1"}, .cores = "0-3"},
-                                          {.name = "gpu", .type = "a100", .count = 2, .files = {"2", "3"}, .cores = "4-7"},
-                                          {.name = "fan", .count = 3}});
+      node.gres = make_inventory(
+          c.gres, {{.name = "gpu", .type = "a100", .count = 2, .files = {"0", "1"}, .cores = "0-3"},
+                   {.name = "gpu", .type = "a100", .count = 2, .files = {"2", "3"}, .cores = "4-7"},
+                   {.name = "fan", .count = 3}});
       node.config = std::make_shared<NodeConfig>(c);
       nodes.push_back(node);
     }
@@ -43,7 +44,8 @@ struct GpuCluster {
   // "n1:gpu:a100:2(IDX:0-1) n2:…"; "" when it does not fit
   std::string place_text(const JobSpec& spec) {
     std::vector<std::string> parts;
-    for (const NodeAllocation& a : place_spec(spec)) parts.push_back(nodes[a.node].name + ":" + gres_text(a.gres, true));
+    for (const NodeAllocation& a : place_spec(spec))
+      parts.push_back(nodes[a.node].name + ":" + gres_text(a.gres, true));
     return join(parts, " ");
   }
   std::vector<NodeAllocation> place_spec(const JobSpec& spec) {
@@ -63,14 +65,13 @@ JobSpec on_node(std::string_view gres, uint32_t cpus = 1) {
   spec.cpus_per_task = cpus;
   return spec;
 }
-Bitmap units(std::string_view text) {
-  return Bitmap::from_text(text).value_or(Bitmap());
-}
+Bitmap units(std::string_view text) { return Bitmap::from_text(text).value_or(Bitmap()); }
 
 TEST(PlaceGres, PerNode) {
   GpuCluster cluster;
   EXPECT_EQ(cluster.place_text(on_node("gres/gpu:2")), "n1:gpu:a100:2(IDX:0-1)");
-  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:a100:1,gres/fan:2")), "n1:gpu:a100:1(IDX:0),fan(CNT:2)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:a100:1,gres/fan:2")),
+            "n1:gpu:a100:1(IDX:0),fan(CNT:2)");
   EXPECT_EQ(cluster.place_text(on_node("gres/gpu:5")), "");
   EXPECT_EQ(cluster.place_text(on_node("gres/gpu:h100:1")), "");
   EXPECT_EQ(cluster.place_text(on_node("gres/gpu:0")), "n1:");
@@ -137,24 +138,28 @@ TEST(PlaceGres, TasksFillWholeUnits) {
   };
   JobSpec two;
   two.min_nodes = two.max_nodes = 2;
-  EXPECT_EQ(place(two, 8, 2), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:2(IDX:0-1) 4 4") << "as evenly as may be";
+  EXPECT_EQ(place(two, 8, 2), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:2(IDX:0-1) 4 4")
+      << "as evenly as may be";
   EXPECT_EQ(place(two, 4, 1), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:2(IDX:0-1) 2 2");
-  EXPECT_EQ(place(two, 6, 2), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:1(IDX:0) 4 2") << "no unit is divided";
+  EXPECT_EQ(place(two, 6, 2), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:1(IDX:0) 4 2")
+      << "no unit is divided";
   two.gres = "gres/gpu:2";
   EXPECT_EQ(place(two, 8, 2), "n1:gpu:a100:2(IDX:0-1) n2:gpu:a100:2(IDX:0-1) 4 4");
   EXPECT_EQ(place(two, 9, 2), "") << "these units serve eight";
-  EXPECT_EQ(place(JobSpec(), 12, 2), "n1:gpu:a100:4(IDX:0-3) n2:gpu:a100:2(IDX:0-1) 8 4") << "a node after the other";
+  EXPECT_EQ(place(JobSpec(), 12, 2), "n1:gpu:a100:4(IDX:0-3) n2:gpu:a100:2(IDX:0-1) 8 4")
+      << "a node after the other";
 }
 
 TEST(PlaceGres, UnitsOfTwoTypesServeTasksTogether) {
   GpuCluster cluster(1);
-  cluster.nodes[0].gres = make_inventory("gpu:a:1,gpu:b:1", {{.name = "gpu", .type = "a", .count = 1, .files = {"0"}},
-                                                             {.name = "gpu", .type = "b", .count = 1, .files = {"1"}}});
+  cluster.nodes[0].gres =
+      make_inventory("gpu:a:1,gpu:b:1", {{.name = "gpu", .type = "a", .count = 1, .files = {"0"}},
+                                         {.name = "gpu", .type = "b", .count = 1, .files = {"1"}}});
   JobSpec spec;
   spec.min_nodes = spec.max_nodes = 1;
   spec.num_tasks = 4;
   spec.ntasks_per_gpu = 2;
-  for (SharedText JobSpec::* wish : {&JobSpec::gres, &JobSpec::tres_per_job}) {
+  for (SharedText JobSpec::*wish : {&JobSpec::gres, &JobSpec::tres_per_job}) {
     JobSpec both = spec;
     both.*wish = "gres/gpu:a:1,gres/gpu:b:1";
     const std::vector<NodeAllocation> placed = cluster.place_spec(both);
@@ -265,8 +270,9 @@ TEST(PlaceGres, AJobMayDisableTheBinding) {
 TEST(PlaceGres, ShardsOfOneUnitOnly) {
   GpuCluster cluster(1);
   const auto place = [&](std::vector<std::string> flags, const char* wanted) {
-    cluster.nodes[0].gres = make_inventory("gpu:2,shard:8", {{.name = "gpu", .count = 2, .files = {"0", "1"}},
-                                                             {.name = "shard", .count = 8, .flags = std::move(flags)}});
+    cluster.nodes[0].gres =
+        make_inventory("gpu:2,shard:8", {{.name = "gpu", .count = 2, .files = {"0", "1"}},
+                                         {.name = "shard", .count = 8, .flags = std::move(flags)}});
     return cluster.place_text(on_node(wanted));
   };
   EXPECT_EQ(place({}, "gres/shard:6"), "n1:shard:6(IDX:0-1(2,4))");
@@ -294,20 +300,23 @@ TEST(PlaceGres, CoresNearTheUnits) {
 TEST(PlaceGres, WhatIsNotConsumedServesAllJobs) {
   GpuCluster cluster(1);
   cluster.nodes[0].gres = make_inventory("lustre:no_consume:4K,gpu:a100:no_consume:2,fan:1", {});
-  EXPECT_EQ(cluster.place_text(on_node("gres/lustre:4096,gres/fan:1")), "n1:lustre(CNT:4096),fan(CNT:1)");
+  EXPECT_EQ(cluster.place_text(on_node("gres/lustre:4096,gres/fan:1")),
+            "n1:lustre(CNT:4096),fan(CNT:1)");
   cluster.use(0, {{"lustre", "", 4096, {}, {}, true}, {"fan", "", 1, {}, {}}});
   EXPECT_EQ(cluster.place_text(on_node("gres/lustre:4096")), "n1:lustre(CNT:4096)");
   EXPECT_EQ(cluster.place_text(on_node("gres/gpu:a100:2")), "n1:gpu:a100(CNT:2)");
   EXPECT_EQ(cluster.place_text(on_node("gres/lustre:4097")), "");
   EXPECT_EQ(cluster.place_text(on_node("gres/fan:1")), "");
-  EXPECT_EQ(used_gres_text(*cluster.nodes[0].gres, *cluster.nodes[0].used_gres), "lustre:0,gpu:a100:0,fan:1");
+  EXPECT_EQ(used_gres_text(*cluster.nodes[0].gres, *cluster.nodes[0].used_gres),
+            "lustre:0,gpu:a100:0,fan:1");
 }
 
 struct SixGpus : GpuCluster {
   SixGpus() {
     for (Node& node : nodes) {
-      node.gres = make_inventory("gpu:6", {{.name = "gpu", .count = 3, .files = {"0", "1", "2"}, .cores = "0-3"},
-                                           {.name = "gpu", .count = 3, .files = {"3", "4", "5"}, .cores = "4-7"}});
+      node.gres = make_inventory(
+          "gpu:6", {{.name = "gpu", .count = 3, .files = {"0", "1", "2"}, .cores = "0-3"},
+                    {.name = "gpu", .count = 3, .files = {"3", "4", "5"}, .cores = "4-7"}});
     }
   }
   static JobSpec bound(const char* gres, uint32_t cpus) {
@@ -324,9 +333,12 @@ TEST(PlaceGres, EnforcedBindingTakesUnitsAndCoresOfTheSameSockets) {
   ASSERT_EQ(placed.size(), 1u);
   EXPECT_EQ(placed[0].gres, (GresShares{{"gpu", "", 4, units("0-1,3-4"), {}}}));
   EXPECT_EQ(placed[0].cores, units("0,4"));
-  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:3", 2)), "n1:gpu:3(IDX:0-2)") << "one socket has them";
-  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:2", 6)), "") << "no socket has so many cores";
-  EXPECT_EQ(cluster.place_spec(SixGpus::bound("gres/gpu:4", 1))[0].cores, units("0,4")) << "a core beside the units of each socket";
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:3", 2)), "n1:gpu:3(IDX:0-2)")
+      << "one socket has them";
+  EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:2", 6)), "")
+      << "no socket has so many cores";
+  EXPECT_EQ(cluster.place_spec(SixGpus::bound("gres/gpu:4", 1))[0].cores, units("0,4"))
+      << "a core beside the units of each socket";
   EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:1", 5)), "");
   JobSpec two = SixGpus::bound("gres/gpu:4", 2);
   two.min_nodes = two.max_nodes = two.num_tasks = 2;
@@ -353,7 +365,8 @@ TEST(PlaceGres, GpusOfTasksAndNodesThatContradictEachOther) {
   spec.tres_per_task = "gres/gpu:1";
   spec.min_nodes = spec.max_nodes = 1;
   spec.num_tasks = 4;
-  EXPECT_EQ(needs_of(spec, cluster.partition, cluster.config).error().code, ErrorCode::kNodesNotAvailable);
+  EXPECT_EQ(needs_of(spec, cluster.partition, cluster.config).error().code,
+            ErrorCode::kNodesNotAvailable);
   spec.num_tasks = 2;
   EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a100:2(IDX:0-1)");
   spec.min_nodes = spec.max_nodes = 0;
@@ -378,7 +391,11 @@ struct LinkedCluster : GpuCluster {
   LinkedCluster() : GpuCluster(1) {
     std::vector<GresDevices> found;
     for (const char* links : {"-1,0,0,4", "0,-1,4,0", "0,4,-1,1", "4,0,1,-1"}) {
-      found.push_back({.name = "gpu", .type = "a100", .count = 1, .files = {std::to_string(found.size())}, .links = links});
+      found.push_back({.name = "gpu",
+                       .type = "a100",
+                       .count = 1,
+                       .files = {std::to_string(found.size())},
+                       .links = links});
     }
     nodes[0].gres = make_inventory("gpu:a100:4", found);
   }
@@ -402,12 +419,17 @@ TEST(PlaceGres, NearCoresComeBeforeLinks) {
   std::vector<GresDevices> found;
   for (const char* links : {"-1,0,0,4", "0,-1,2,0", "0,2,-1,0", "4,0,0,-1"}) {
     const bool first = found.size() < 2;
-    found.push_back({.name = "gpu", .type = "a100", .count = 1, .files = {std::to_string(found.size())},
-                     .cores = first ? "0-3" : "4-7", .links = links});
+    found.push_back({.name = "gpu",
+                     .type = "a100",
+                     .count = 1,
+                     .files = {std::to_string(found.size())},
+                     .cores = first ? "0-3" : "4-7",
+                     .links = links});
   }
   cluster.nodes[0].gres = make_inventory("gpu:a100:4", found);
   EXPECT_EQ(cluster.place_text(on_node("gres/gpu:2")), "n1:gpu:a100:2(IDX:0-1)");
-  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:3")), "n1:gpu:a100:3(IDX:0-1,3)");  // and what is connected with them
+  // and what is connected with them
+  EXPECT_EQ(cluster.place_text(on_node("gres/gpu:3")), "n1:gpu:a100:3(IDX:0-1,3)");
 }
 
 TEST(PlaceGres, WholeNodesHaveAllOfIt) {

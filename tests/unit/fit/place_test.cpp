@@ -54,20 +54,16 @@ struct Cluster {
     if (!needs) return tl::unexpected(needs.error());
     const Unit unit = rules_of(config).unit;
     std::vector<Room> rooms;
-    for (const auto& node : nodes)
-      rooms.push_back(room_now(node, unit));
+    for (const auto& node : nodes) rooms.push_back(room_now(node, unit));
     std::vector<const Room*> list;
-    for (const auto& room : rooms)
-      list.push_back(&room);
+    for (const auto& room : rooms) list.push_back(&room);
     auto placed = place(*needs, list, required.any() ? &required : nullptr, unit);
     if (!placed) return failure(ErrorCode::kNodesBusy);
     return std::move(*placed);
   }
 };
 
-JobSpec ask(uint32_t tasks,
-            uint32_t min_nodes = 0,
-            uint32_t max_nodes = 0,
+JobSpec ask(uint32_t tasks, uint32_t min_nodes = 0, uint32_t max_nodes = 0,
             uint32_t cpus_per_task = 0) {
   JobSpec spec;
   spec.num_tasks = tasks;
@@ -114,7 +110,8 @@ TEST(Place, DealsTasksAsSlurmDoes) {
   EXPECT_EQ(c.place_text(ask(2, 0, 0, 3)), "n2:6") << "one node that holds it whole comes first";
 }
 
-// The bug: what scontrol update NumCPUs= said was taken and had no effect when the tasks wanted more.
+// The bug: what scontrol update NumCPUs= said was taken and had no effect when the tasks wanted
+// more.
 TEST(Place, FewerCpusThanItsTasksWant) {
   Cluster c;
   JobSpec spec = ask(4);
@@ -282,7 +279,8 @@ TEST(Place, Features) {
   EXPECT_EQ(with("[(a&b)*1&b*1]", 2), "n3:1 n4:1");
   EXPECT_EQ(with("[(a|b)*3]", 3), "n2:1 n3:1 n4:1");
   EXPECT_EQ(with("[(a&b)*2]", 2), "");
-  for (const char* bad : {"a&", "(a", "(a&b)*", "(a&b)*0", "(a&b)*x", "[a&b]*2", "(a*1&b)", "((a*1)&b)", "[a&b]", "[a*1&b]", "[a,b]", "[[a|b]]", "[a|[b]]"}) {
+  for (const char* bad : {"a&", "(a", "(a&b)*", "(a&b)*0", "(a&b)*x", "[a&b]*2", "(a*1&b)",
+                          "((a*1)&b)", "[a&b]", "[a*1&b]", "[a,b]", "[[a|b]]", "[a|[b]]"}) {
     EXPECT_EQ(with(bad, 1), "error") << bad;
   }
 }
@@ -400,8 +398,8 @@ TEST(Place, WholeSockets) {
   EXPECT_EQ(c.detail(ask(1)), "n2:8/0-3/80");
 }
 
-// With one thread a core, as asked of Slurm 22.05: a task keeps to a socket that has room for it, and what no socket has
-// room for is spread evenly.
+// With one thread a core, as asked of Slurm 22.05: a task keeps to a socket that has room for it,
+// and what no socket has room for is spread evenly.
 TEST(Place, CoresOfLargeTasks) {
   Threaded c("CR_CORE_MEMORY");
   for (Node& node : c.nodes) {

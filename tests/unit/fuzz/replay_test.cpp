@@ -1,4 +1,5 @@
-// What the fuzzer kept is read again by every build: no input of the corpus ends the process, and each target has some.
+// What the fuzzer kept is read again by every build: no input of the corpus ends the process, and
+// each target has some.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -22,7 +23,8 @@ TEST(FuzzCorpus, IsReadWithoutHarm) {
       const std::string bytes{std::istreambuf_iterator<char>(file), {}};
       target.run(bytes);
       // whatever it is cut to is no worse
-      for (size_t length = 0; length < bytes.size(); length += 1 + bytes.size() / 16) target.run(std::string_view(bytes).substr(0, length));
+      for (size_t length = 0; length < bytes.size(); length += 1 + bytes.size() / 16)
+        target.run(std::string_view(bytes).substr(0, length));
       ++of_target;
     }
     EXPECT_GT(of_target, 0U) << folder;

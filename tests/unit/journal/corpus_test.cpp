@@ -38,10 +38,8 @@ SqliteOptions no_ballast() {
 void expect_within(const Json& wanted, const Json& is, const std::string& where) {
   if (wanted.is_object() && is.is_object()) {
     for (const auto& [key, value] : wanted.items()) {
-      if (is.contains(key))
-        expect_within(value, is[key], where + "." + key);
-      else
-        ADD_FAILURE() << where << "." << key << " is missing, it was " << value.dump();
+      if (is.contains(key)) expect_within(value, is[key], where + "." + key);
+      else ADD_FAILURE() << where << "." << key << " is missing, it was " << value.dump();
     }
   } else if (wanted.is_array() && is.is_array() && wanted.size() == is.size()) {
     for (size_t i = 0; i < wanted.size(); ++i) {
@@ -60,8 +58,7 @@ Json full_json(const state::ClusterState& state) {
 state::ClusterState without_later_facts(state::ClusterState state) {
   std::vector<NodeId> nodes;
   state.nodes.for_each([&](const Node& node) { nodes.push_back(node.id); });
-  for (const NodeId node : nodes)
-    state.nodes.edit(node).undrained = kNoTime;
+  for (const NodeId node : nodes) state.nodes.edit(node).undrained = kNoTime;
   std::vector<JobId> jobs;
   state.jobs.for_each([&](const Job& job) {
     if (job.array != nullptr && !job.array->cancelled.empty()) jobs.push_back(job.id);
@@ -81,18 +78,19 @@ void expect_replay_alone(JournalReader& reader, const state::ClusterState& wante
   const Status read = reader.read(1, [&](const Frame& frame) {
     const Result<state::Events> events = decode_frame(frame);
     EXPECT_TRUE(events) << events.error().text;
-    for (const state::Event& event : *events)
-      state::apply(state, event);
+    for (const state::Event& event : *events) state::apply(state, event);
     return true;
   });
   EXPECT_TRUE(read);
-  EXPECT_EQ(state::differences(without_later_facts(state), without_later_facts(wanted)), std::vector<std::string>());
+  EXPECT_EQ(state::differences(without_later_facts(state), without_later_facts(wanted)),
+            std::vector<std::string>());
 }
 
 TEST(Corpus, EveryFormatIsStillRead) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(kCorpus)) {
-    if (!entry.path().filename().string().starts_with("format-")) continue;  // others are not journals
+    // others are not journals
+    if (!entry.path().filename().string().starts_with("format-")) continue;
     SCOPED_TRACE(entry.path());
     names.insert(entry.path().filename().string());
     const test::TempFolder temp;
@@ -112,7 +110,8 @@ TEST(Corpus, EveryFormatIsStillRead) {
     }
   }
   for (uint32_t format = 1; format <= std::max(kEventFormat, kStoreFormat); ++format) {
-    EXPECT_TRUE(names.contains("format-" + std::to_string(format))) << format << " has no journal in tests/corpus";
+    EXPECT_TRUE(names.contains("format-" + std::to_string(format)))
+        << format << " has no journal in tests/corpus";
   }
 }
 
@@ -125,8 +124,7 @@ std::set<std::string> missing_kinds(uint64_t seed, Sequence frames) {
   (std::make_index_sequence<std::variant_size_v<state::AnyEvent>>());
   test::EventMaker maker(seed);
   for (Sequence i = 0; i < frames; ++i) {
-    for (const state::Event& event : maker.next())
-      kinds.erase(state::name_of(event));
+    for (const state::Event& event : maker.next()) kinds.erase(state::name_of(event));
   }
   return kinds;
 }
@@ -137,7 +135,8 @@ TEST(Corpus, TheMakerMakesEveryKindOfEvent) {
     const std::set<std::string> also = missing_kinds(seed, 400);
     std::erase_if(missing, [&](const std::string& kind) { return !also.contains(kind); });
   }
-  EXPECT_EQ(missing, std::set<std::string>()) << "no journal that is written for tests/corpus would hold it";
+  EXPECT_EQ(missing, std::set<std::string>())
+      << "no journal that is written for tests/corpus would hold it";
 }
 
 // A landed corpus is never written again: the first folder of the present format that is not there.
@@ -154,8 +153,7 @@ TEST(Corpus, DISABLED_Write) {
   constexpr Sequence kFrames = 400;
   constexpr uint64_t kSeeds = 1000;
   uint64_t seed = 1;
-  while (seed < kSeeds && !missing_kinds(seed, kFrames).empty())
-    ++seed;
+  while (seed < kSeeds && !missing_kinds(seed, kFrames).empty()) ++seed;
   ASSERT_EQ(missing_kinds(seed, kFrames), std::set<std::string>());
   test::EventMaker maker(seed);
   {
@@ -173,7 +171,8 @@ TEST(Corpus, DISABLED_Write) {
     }
   }
   std::ofstream(folder / "state.json") << full_json(maker.state()).dump() << "\n";
-  for (const char* part : {"lock", "journal.db-shm", "journal.db-wal"}) std::filesystem::remove(folder / part);
+  for (const char* part : {"lock", "journal.db-shm", "journal.db-wal"})
+    std::filesystem::remove(folder / part);
 }
 
 }  // namespace

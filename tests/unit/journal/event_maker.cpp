@@ -70,30 +70,18 @@ Events EventMaker::next() {
   if (state_.epoch == 0) start_cluster(events);
   while (events.empty()) {
     const size_t dice = pick(100);
-    if (dice < 25)
-      submit(events);
-    else if (dice < 30)
-      hold_or_release(events);
-    else if (dice < 35)
-      change_waiting(events);
-    else if (dice < 55)
-      start(events);
-    else if (dice < 64)
-      step(events);
-    else if (dice < 67)
-      suspend_or_resume(events);
-    else if (dice < 78)
-      complete(events);
-    else if (dice < 90)
-      clean(events);
-    else if (dice < 93)
-      cancel_pending(events);
-    else if (dice < 96)
-      change_node(events);
-    else if (dice < 98)
-      change_partition(events);
-    else
-      purge(events);
+    if (dice < 25) submit(events);
+    else if (dice < 30) hold_or_release(events);
+    else if (dice < 35) change_waiting(events);
+    else if (dice < 55) start(events);
+    else if (dice < 64) step(events);
+    else if (dice < 67) suspend_or_resume(events);
+    else if (dice < 78) complete(events);
+    else if (dice < 90) clean(events);
+    else if (dice < 93) cancel_pending(events);
+    else if (dice < 96) change_node(events);
+    else if (dice < 98) change_partition(events);
+    else purge(events);
   }
   return events;
 }
@@ -101,7 +89,8 @@ Events EventMaker::next() {
 void EventMaker::start_cluster(Events& events) {
   make(events, StateForgotten{now_});  // it would leave nothing to look at anywhere else
   for (const char key : {'a', 'b'}) {  // another credential.key than before
-    make(events, EpochStarted{"00000000-0000-4000-8000-000000000001", 1, now_, key == 'a' ? 5 : kNoJob, std::string(64, key)});
+    make(events, EpochStarted{"00000000-0000-4000-8000-000000000001", 1, now_,
+                              key == 'a' ? 5 : kNoJob, std::string(64, key)});
   }
   make(events, ConfigReplaced{make_config(), now_});
   for (NodeId id = 0; id < kNodes; ++id) {
@@ -109,8 +98,10 @@ void EventMaker::start_cluster(Events& events) {
     hardware->host_name = fmt::format("host{}", id + 1);
     hardware->cpus = hardware->cores_per_socket = kCores;
     hardware->boot_time = now_ - std::chrono::hours(1);
-    NodeRegistered registered{id, hardware, now_, pick(4) == 0 ? state_.next_job_id + 2 : kNoJob, {}};
-    if (id == 0) registered.strange_job = state_.next_job_id, registered.strange_round = 1;  // its ids began anew
+    NodeRegistered registered{
+        id, hardware, now_, pick(4) == 0 ? state_.next_job_id + 2 : kNoJob, {}};
+    // its ids began anew
+    if (id == 0) registered.strange_job = state_.next_job_id, registered.strange_round = 1;
     make(events, registered);
     NodeStateChanged up;
     up.node = id;
@@ -215,7 +206,8 @@ void EventMaker::start(Events& events) {
   const std::shared_ptr<const Allocation> allocation = allocate();
   if (pending.empty() || !allocation) return;
   const Job job = state_.jobs.at(pending[pick(pending.size())]);
-  if (job.hold != HoldKind::kNone || job.het != nullptr) return;  // components would have to start together
+  // components would have to start together
+  if (job.hold != HoldKind::kNone || job.het != nullptr) return;
   JobStarted started;
   started.record = job.id;
   started.partition = "main";
@@ -294,7 +286,8 @@ void EventMaker::suspend_or_resume(Events& events) {
   if (active.empty()) return;
   const Job job = state_.jobs.at(active[pick(active.size())]);
   if (is_completing(job) || !job.preparing.none()) return;
-  if (job.state == JobState::kSuspended) make(events, JobResumed{job.id, job.end + std::chrono::minutes(1), now_});
+  if (job.state == JobState::kSuspended)
+    make(events, JobResumed{job.id, job.end + std::chrono::minutes(1), now_});
   else if (job.state == JobState::kRunning) make(events, JobSuspended{job.id, now_});
 }
 
@@ -325,7 +318,8 @@ void EventMaker::complete(Events& events) {
     over.flags = pick(2) == 0 ? kJobRequeued : 0;
   }
   make(events, over);
-  if ((over.flags & kJobRequeued) != 0 && pick(4) == 0) make(events, JobRequeueCancelled{over.job, 1000});
+  if ((over.flags & kJobRequeued) != 0 && pick(4) == 0)
+    make(events, JobRequeueCancelled{over.job, 1000});
   if (pick(4) == 0) make(events, JobTerminateResent{over.job, now_});
 }
 

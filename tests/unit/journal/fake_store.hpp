@@ -45,7 +45,8 @@ class FakeStore final : public journal::JournalStore {
     arrived_.notify_all();
     ++entered_;
     open_.wait(lock, [&] { return !held_; });
-    if (!group.frames.empty() && group.frames.front().sequence != last_ + 1) return failure("a gap");
+    if (!group.frames.empty() && group.frames.front().sequence != last_ + 1)
+      return failure("a gap");
     if (error_ != ErrorCode::kOk) return failure(error_, "made to fail");
     transactions.push_back(group.frames.size());
     if (!group.frames.empty()) last_ = group.frames.back().sequence;

@@ -42,8 +42,7 @@ TEST(GroupCommit, CallsBackInOrderAndCoalescesWhatWaits) {
   };
   submit(1);
   store.wait_for_append();
-  for (Sequence s = 2; s <= 100; ++s)
-    submit(s);
+  for (Sequence s = 2; s <= 100; ++s) submit(s);
   EXPECT_EQ(journal.backlog(), 100U);
   store.release();
   journal.stop();
@@ -105,14 +104,16 @@ TEST(GroupCommit, ALockedJournalIsTriedAgain) {
   GroupCommit journal(store, options);
   EXPECT_EQ(journal.trouble(), ErrorCode::kOk);
   std::promise<bool> durable;
-  journal.submit(group_of(1), [&](const Result<Sequence>& done) { durable.set_value(done.has_value()); });
+  journal.submit(group_of(1),
+                 [&](const Result<Sequence>& done) { durable.set_value(done.has_value()); });
   EXPECT_TRUE(durable.get_future().get());
   journal.stop();
   EXPECT_EQ(journal.trouble(), ErrorCode::kOk);
   EXPECT_EQ(changes, (std::vector<bool>{true, false}));
 }
 
-// The bug: those behind the first one were tried without it, which is no error of a full disk, and the controller aborted.
+// The bug: those behind the first one were tried without it, which is no error of a full disk, and
+// the controller aborted.
 TEST(GroupCommit, StopWhileFullSaysThatTheGroupsAreNotDurable) {
   FakeStore store;
   store.fail_with(ErrorCode::kStorageFull, 0);

@@ -1,4 +1,5 @@
-// The start of a controller: a damaged journal stops it, and is set aside where all is to be forgotten anyway.
+// The start of a controller: a damaged journal stops it, and is set aside where all is to be
+// forgotten anyway.
 #include "ctld/journal/open_journal.hpp"
 
 #include <fstream>
@@ -82,12 +83,15 @@ TEST(OpenJournal, ADamagedFrameKeepsTheIdAndWhatWasBefore) {
   {
     const auto opened = open(temp.path(), true);
     ASSERT_TRUE(opened) << opened.error().text;
-    EXPECT_NE(opened->set_aside.find("frame 50 has a wrong checksum"), std::string::npos) << opened->set_aside;
-    EXPECT_NE(opened->set_aside.find(aside(temp.path(), 1).string()), std::string::npos) << opened->set_aside;
+    EXPECT_NE(opened->set_aside.find("frame 50 has a wrong checksum"), std::string::npos)
+        << opened->set_aside;
+    EXPECT_NE(opened->set_aside.find(aside(temp.path(), 1).string()), std::string::npos)
+        << opened->set_aside;
     EXPECT_EQ(opened->store->info().cluster_id, written.cluster_id);
     EXPECT_GT(opened->store->info().epoch, 1U);
     EXPECT_EQ(opened->recovered.last, 49U);
-    EXPECT_GT(opened->recovered.state.next_job_id, written.next_job_ids.back()) << "an id is given once";
+    EXPECT_GT(opened->recovered.state.next_job_id, written.next_job_ids.back())
+        << "an id is given once";
     FrameGroup more;
     more.frames.push_back(encode_frame(50, kNoTime, {}));
     const auto appended = opened->store->append(more);
@@ -103,7 +107,9 @@ TEST(OpenJournal, IdsGoOnBehindWhatCanBeRead) {
   const TempFolder temp;
   const Written written = write_journal(temp.path());
   // nothing of the state is known then
-  run_sql(temp.path(), "DELETE FROM frame WHERE sequence <= 30; UPDATE frame SET bytes = x'00' WHERE sequence IN (40, 41, 55)");
+  run_sql(
+      temp.path(),
+      "DELETE FROM frame WHERE sequence <= 30; UPDATE frame SET bytes = x'00' WHERE sequence IN (40, 41, 55)");
   {
     const auto opened = open(temp.path(), true);
     ASSERT_TRUE(opened) << opened.error().text;
@@ -124,11 +130,13 @@ TEST(OpenJournal, GarbageAndCutFilesAreSetAsideOneAfterTheOther) {
   {
     const auto opened = open(temp.path(), true);
     ASSERT_TRUE(opened) << opened.error().text;
-    EXPECT_NE(opened->set_aside.find("cluster id and job ids cannot be read"), std::string::npos) << opened->set_aside;
+    EXPECT_NE(opened->set_aside.find("cluster id and job ids cannot be read"), std::string::npos)
+        << opened->set_aside;
     EXPECT_NE(opened->store->info().cluster_id, written.cluster_id);
     EXPECT_EQ(opened->recovered.last, 0U);
     FrameGroup group;
-    for (Sequence s = 1; s <= 100; ++s) group.frames.push_back({s, 0, kNoTime, std::string(3000, 'c')});
+    for (Sequence s = 1; s <= 100; ++s)
+      group.frames.push_back({s, 0, kNoTime, std::string(3000, 'c')});
     ASSERT_TRUE(opened->store->append(group));
   }
   std::filesystem::resize_file(database_file(temp.path()), 150'000);

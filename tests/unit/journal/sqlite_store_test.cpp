@@ -39,14 +39,11 @@ Frame frame(Sequence sequence, std::string bytes = {}) {
 
 FrameGroup frames(Sequence first, Sequence last) {
   FrameGroup group;
-  for (Sequence s = first; s <= last; ++s)
-    group.frames.push_back(frame(s));
+  for (Sequence s = first; s <= last; ++s) group.frames.push_back(frame(s));
   return group;
 }
 
-Blob blob(const std::string& bytes) {
-  return {blob_key(bytes), bytes};
-}
+Blob blob(const std::string& bytes) { return {blob_key(bytes), bytes}; }
 
 std::vector<Frame> read_all(JournalReader& reader, Sequence from) {
   std::vector<Frame> found;
@@ -250,8 +247,7 @@ TEST(SqliteStore, DamageIsNamedWithTheFile) {
   {
     const auto store = open_store(temp / "cut");
     FrameGroup group;
-    for (Sequence s = 1; s <= 100; ++s)
-      group.frames.push_back(frame(s, std::string(3000, 'c')));
+    for (Sequence s = 1; s <= 100; ++s) group.frames.push_back(frame(s, std::string(3000, 'c')));
     ASSERT_TRUE(store->append(group));
   }
   std::filesystem::resize_file(temp / "cut" / "journal.db", 150'000);
@@ -276,7 +272,8 @@ TEST(SqliteStore, FlippedBitInAFrameIsNoticed) {
   ASSERT_FALSE(read);
   EXPECT_TRUE(contains(read.error().text, "frame 2 has a wrong checksum")) << read.error().text;
   // the bug: it said "not an error", and told to rebuild the file, which keeps what is wrong
-  EXPECT_TRUE(contains(read.error().text, "is damaged (database disk image is malformed)")) << read.error().text;
+  EXPECT_TRUE(contains(read.error().text, "is damaged (database disk image is malformed)"))
+      << read.error().text;
   EXPECT_TRUE(contains(read.error().text, "sluice restore FOLDER")) << read.error().text;
 }
 
@@ -293,12 +290,10 @@ TEST(SqliteStore, FullDiskFirstUsesTheBallastAndGoesOnWhenRoomIsBack) {
     if (done) last = *done;
     return done;
   };
-  while (!store->low_on_room())
-    ASSERT_TRUE(append());
+  while (!store->low_on_room()) ASSERT_TRUE(append());
   const Sequence when_low = last;
   Result<Sequence> done = append();
-  while (done)
-    done = append();
+  while (done) done = append();
   EXPECT_EQ(done.error().code, ErrorCode::kStorageFull);
   EXPECT_GE(last, when_low + 10) << "the ballast's room was used";
   store->regain_reserve();

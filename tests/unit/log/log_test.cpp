@@ -29,8 +29,7 @@ class Log : public ::testing::Test {
   static std::vector<std::string> lines(const std::string& file) {
     std::ifstream in(file);
     std::vector<std::string> all;
-    for (std::string line; std::getline(in, line);)
-      all.push_back(line);
+    for (std::string line; std::getline(in, line);) all.push_back(line);
     return all;
   }
   std::string path;
@@ -52,7 +51,9 @@ TEST_F(Log, ControlCharactersAreShown) {
   info("job {} of {}", "evil\n[2026-01-01T00:00:00.000] error: forged", "\x1b]0;title\x07");
   const auto written = lines(path);
   ASSERT_EQ(written.size(), 1u);
-  EXPECT_NE(written[0].find("job evil\\n[2026-01-01T00:00:00.000] error: forged of \\x1b]0;title\\x07"), std::string::npos);
+  EXPECT_NE(
+      written[0].find("job evil\\n[2026-01-01T00:00:00.000] error: forged of \\x1b]0;title\\x07"),
+      std::string::npos);
 }
 
 TEST_F(Log, LinesAreBounded) {

@@ -10,8 +10,9 @@ TEST(ConfigFile, NamesLeadOutOfNoFolder) {
   for (const char* good : {"slurm.conf", "gres.conf", "job_container.conf", "my-site.2.conf"}) {
     EXPECT_TRUE(is_config_file_name(good)) << good;
   }
-  for (const char* bad : {"", ".conf", "..", "../slurm.conf", "/etc/cron.d/x.conf", "a/b.conf", ".hidden.conf", "slurm.key", "slurm.conf ",
-                          "slurm.conf\n", "a\\b.conf", "sl urm.conf", "conf", "slurm.conf.new"}) {
+  for (const char* bad : {"", ".conf", "..", "../slurm.conf", "/etc/cron.d/x.conf", "a/b.conf",
+                          ".hidden.conf", "slurm.key", "slurm.conf ", "slurm.conf\n", "a\\b.conf",
+                          "sl urm.conf", "conf", "slurm.conf.new"}) {
     EXPECT_FALSE(is_config_file_name(bad)) << bad;
   }
   EXPECT_FALSE(is_config_file_name(std::string("slurm\0.conf", 11)));
@@ -30,14 +31,17 @@ TEST(ConfigFile, ASetIsCheckedAsAWhole) {
   EXPECT_EQ(why({}), "there is no slurm.conf among the configuration files");
   EXPECT_EQ(why({{"gres.conf", ""}}), "there is no slurm.conf among the configuration files");
   EXPECT_EQ(why({main, main}), "slurm.conf comes twice");
-  EXPECT_EQ(why({main, {"../../etc/passwd", "x"}}), "\"../../etc/passwd\" is no name for a configuration file");
+  EXPECT_EQ(why({main, {"../../etc/passwd", "x"}}),
+            "\"../../etc/passwd\" is no name for a configuration file");
   EXPECT_EQ(why({main, {"gres.conf", std::string(kMostConfigFileBytes, '#')}}), "");
-  EXPECT_EQ(why({main, {"gres.conf", std::string(kMostConfigFileBytes + 1, '#')}}), "gres.conf has 16777217 bytes, at most 16777216 are allowed");
+  EXPECT_EQ(why({main, {"gres.conf", std::string(kMostConfigFileBytes + 1, '#')}}),
+            "gres.conf has 16777217 bytes, at most 16777216 are allowed");
 }
 
 TEST(ConfigFile, ThereAreBoundsForAllTogether) {
   std::vector<ConfigFile> many{{"slurm.conf", ""}};
-  for (size_t i = 1; i < kMostConfigFiles; ++i) many.push_back({"f" + std::to_string(i) + ".conf", ""});
+  for (size_t i = 1; i < kMostConfigFiles; ++i)
+    many.push_back({"f" + std::to_string(i) + ".conf", ""});
   EXPECT_EQ(why(many), "");
   many.push_back({"last.conf", ""});
   EXPECT_EQ(why(many), "65 configuration files, at most 64 are allowed");

@@ -6,22 +6,25 @@
 namespace sluice {
 namespace {
 
-GresDevices devices(std::string name, std::string type, std::vector<std::string> files, std::string cores = "") {
+GresDevices devices(std::string name, std::string type, std::vector<std::string> files,
+                    std::string cores = "") {
   const uint64_t count = files.size();
-  return {.name = std::move(name), .type = std::move(type), .count = count, .files = std::move(files),
+  return {.name = std::move(name),
+          .type = std::move(type),
+          .count = count,
+          .files = std::move(files),
           .cores = std::move(cores)};
 }
 GresDevices counted(std::string name, uint64_t count) {
   return {.name = std::move(name), .count = count};
 }
-Bitmap units(std::string_view text) {
-  return Bitmap::from_text(text).value_or(Bitmap());
-}
+Bitmap units(std::string_view text) { return Bitmap::from_text(text).value_or(Bitmap()); }
 
 TEST(Gres, ItemsOfAText) {
   const auto items = gres_items("gres/gpu:a100:2(S:0,1),gres:fan,shard=4K, gpu:h100");
   ASSERT_TRUE(items);
-  const std::vector<GresItem> expected = {{"gpu", "a100", 2}, {"fan", {}, 1}, {"shard", {}, 4096}, {"gpu", "h100", 1}};
+  const std::vector<GresItem> expected = {
+      {"gpu", "a100", 2}, {"fan", {}, 1}, {"shard", {}, 4096}, {"gpu", "h100", 1}};
   EXPECT_EQ(*items, expected);
   EXPECT_TRUE(gres_items("none")->empty());
   EXPECT_FALSE(gres_items("gpu:x:y"));
@@ -30,8 +33,9 @@ TEST(Gres, ItemsOfAText) {
 }
 
 TEST(Gres, InventoryTakesTypesOfTheDevices) {
-  const auto inventory = make_inventory("gpu:3,fan:2", {devices("gpu", "t4", {"a", "b"}, "0-3"),
-                                                         devices("gpu", "v100", {"c", "d"}, "4-7"), counted("fan", 5)});
+  const auto inventory =
+      make_inventory("gpu:3,fan:2", {devices("gpu", "t4", {"a", "b"}, "0-3"),
+                                     devices("gpu", "v100", {"c", "d"}, "4-7"), counted("fan", 5)});
   ASSERT_NE(inventory, nullptr);
   ASSERT_EQ(inventory->kinds.size(), 3u);
   EXPECT_EQ(inventory->kinds[0].type, "t4");
@@ -58,8 +62,10 @@ TEST(Gres, SharesAddUpAndComeBack) {
   add_shares(sum, two);
   EXPECT_EQ(gres_text(sum, true), "gpu:a100:3(IDX:0-1,3),fan(CNT:2)");
   EXPECT_EQ(gres_text(sum, false), "gpu:a100:3,fan:2");
-  const auto inventory = make_inventory("gpu:a100:4,fan:3", {devices("gpu", "a100", {"a", "b", "c", "d"})});
-  EXPECT_TRUE(has_free(*inventory, sum, {{"gpu", "a100", 1, units("2"), {}}, {"fan", {}, 1, {}, {}}}));
+  const auto inventory =
+      make_inventory("gpu:a100:4,fan:3", {devices("gpu", "a100", {"a", "b", "c", "d"})});
+  EXPECT_TRUE(
+      has_free(*inventory, sum, {{"gpu", "a100", 1, units("2"), {}}, {"fan", {}, 1, {}, {}}}));
   EXPECT_FALSE(has_free(*inventory, sum, one));
   EXPECT_FALSE(has_free(*inventory, sum, {{"fan", {}, 2, {}, {}}}));
   EXPECT_FALSE(has_free(*inventory, {}, {{"gpu", "h100", 1, units("0"), {}}}));
@@ -70,7 +76,8 @@ TEST(Gres, SharesAddUpAndComeBack) {
 }
 
 TEST(Gres, ShardsArePartsOfGpus) {
-  const auto inventory = make_inventory("gpu:2,shard:8", {devices("gpu", "", {"a", "b"}), counted("shard", 8)});
+  const auto inventory =
+      make_inventory("gpu:2,shard:8", {devices("gpu", "", {"a", "b"}), counted("shard", 8)});
   ASSERT_EQ(inventory->kinds.size(), 2u);
   const GresKind& gpu = inventory->kinds[0];
   const GresKind& shard = inventory->kinds[1];
@@ -92,7 +99,8 @@ TEST(Gres, PartsOfOneUnitOrOfSeveral) {
   const auto one_unit = [](std::string_view name, std::vector<std::string> flags) {
     GresDevices parts = counted(std::string(name), 8);
     parts.flags = std::move(flags);
-    const auto inventory = make_inventory("gpu:2," + std::string(name) + ":8", {devices("gpu", "", {"a", "b"}), parts});
+    const auto inventory = make_inventory("gpu:2," + std::string(name) + ":8",
+                                          {devices("gpu", "", {"a", "b"}), parts});
     return inventory->kinds.at(1).one_unit;
   };
   EXPECT_TRUE(one_unit("mps", {}));

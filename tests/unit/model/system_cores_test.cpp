@@ -63,7 +63,9 @@ TEST(SystemCores, ValuesThatMakeNoSense) {
 }
 
 TEST(SystemCores, WhatAJobLeaves) {
-  const auto left = [](const NodeConfig& node, SystemShare share) { return system_cores(node, share).to_text(); };
+  const auto left = [](const NodeConfig& node, SystemShare share) {
+    return system_cores(node, share).to_text();
+  };
   const NodeConfig two = node_with(2);
   EXPECT_EQ(left(two, {}), "2,5") << "as the node has it";
   EXPECT_EQ(left(two, {.cores = 0}), "");

@@ -11,7 +11,8 @@ TEST(GrpcReply, PutsMessagesTogetherFromAnyParts) {
   const std::string body = grpc_frame("first") + grpc_frame("") + grpc_frame("third");
   for (size_t part = 1; part <= body.size(); ++part) {
     GrpcReply reply = fresh();
-    for (size_t at = 0; at < body.size(); at += part) reply.add_body(std::string_view(body).substr(at, part));
+    for (size_t at = 0; at < body.size(); at += part)
+      reply.add_body(std::string_view(body).substr(at, part));
     reply.add_header("grpc-status", "0");
     reply.close("no error");
     std::string message;

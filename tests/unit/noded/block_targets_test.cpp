@@ -12,7 +12,8 @@ namespace {
 std::vector<std::string> names(const Result<std::vector<net::FanoutTarget>>& targets) {
   std::vector<std::string> out;
   if (targets) {
-    for (const net::FanoutTarget& target : *targets) out.push_back(target.node + "@" + target.address);
+    for (const net::FanoutTarget& target : *targets)
+      out.push_back(target.node + "@" + target.address);
   }
   return out;
 }
@@ -24,8 +25,10 @@ TEST(BlockTargets, AreTheTicketsNodesOrThoseThatAreNamed) {
     nodes[i].host = "host" + std::to_string(i);
     nodes[i].port = 7;
   }
-  EXPECT_EQ(names(block_targets(nodes, {})), (std::vector<std::string>{"n0@host0:7", "n1@host1:7", "n2@host2:7"}));
-  EXPECT_EQ(names(block_targets(nodes, {"n2", "n0", "other"})), (std::vector<std::string>{"n0@host0:7", "n2@host2:7"}));
+  EXPECT_EQ(names(block_targets(nodes, {})),
+            (std::vector<std::string>{"n0@host0:7", "n1@host1:7", "n2@host2:7"}));
+  EXPECT_EQ(names(block_targets(nodes, {"n2", "n0", "other"})),
+            (std::vector<std::string>{"n0@host0:7", "n2@host2:7"}));
   // The bug: each node was sought in as many names as came, on the agent's only thread.
   const auto refused = block_targets(nodes, {"n0", "n0", "n0", "n0"});
   ASSERT_FALSE(refused);

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/os/clock.hpp"
-#include "common/protocol/noded.hpp"
+#include "common/protocol/node_reports.hpp"
 #include "noded/node/launch_age.hpp"
 
 namespace sluice::noded {

@@ -15,7 +15,8 @@ NodeConfig node(const std::string& name, const std::string& host) {
 
 TEST(FileHost, IsTheHostsShortName) {
   ClusterConfig config;
-  config.nodes = {node("cloud1", "ip-10-0-0-1.example.org"), node("cloud2", "ip-10-0-0-2.example.org")};
+  config.nodes = {node("cloud1", "ip-10-0-0-1.example.org"),
+                  node("cloud2", "ip-10-0-0-2.example.org")};
   EXPECT_EQ(host_in_file_names(config, config.nodes[1]), "ip-10-0-0-2");
 }
 

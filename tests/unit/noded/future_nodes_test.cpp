@@ -14,7 +14,8 @@ class FutureNodesTest : public ::testing::Test {
     host_.cores_per_socket = 4;
     host_.threads_per_core = 1;
   }
-  Node& add(const std::string& name, NodeBaseState base = NodeBaseState::kFuture, std::vector<std::string> features = {}) {
+  Node& add(const std::string& name, NodeBaseState base = NodeBaseState::kFuture,
+            std::vector<std::string> features = {}) {
     NodeConfig line;
     line.name = name;
     line.sockets = 2;

@@ -28,16 +28,19 @@ class GpuClocksTest : public testing::Test {
     return key;
   }
   [[nodiscard]] bool remembers_nothing() const {
-    return !std::filesystem::exists(here_ / "gpufreq") || std::filesystem::is_empty(here_ / "gpufreq");
+    return !std::filesystem::exists(here_ / "gpufreq") ||
+           std::filesystem::is_empty(here_ / "gpufreq");
   }
 
   std::filesystem::path here_;
-  const Result<NvmlClocks> nvml_ = NvmlClocks::open();  // while it is open the library keeps what was set
+  // while it is open the library keeps what was set
+  const Result<NvmlClocks> nvml_ = NvmlClocks::open();
 };
 
 TEST_F(GpuClocksTest, WhatCanBeSet) {
   ASSERT_TRUE(nvml_);
-  EXPECT_EQ(nvml_->offer(0), (GpuOffer{{405, {210}}, {810, {210, 510, 810}}, {1215, {210, 510, 810, 1110, 1410}}}));
+  EXPECT_EQ(nvml_->offer(0),
+            (GpuOffer{{405, {210}}, {810, {210, 510, 810}}, {1215, {210, 510, 810, 1110, 1410}}}));
   EXPECT_TRUE(nvml_->offer(4).empty());
   EXPECT_FALSE(nvml_->set(4, kFast));
   EXPECT_FALSE(nvml_->set(0, {405, 1410}));

@@ -29,7 +29,8 @@ class GresDevicesTest : public ::testing::Test {
     return out;
   }
   std::vector<GresDevices> find() {
-    return find_gres(config_, node_, [this](auto&) { return detected_; }, problems_);
+    return find_gres(
+        config_, node_, [this](auto&) { return detected_; }, problems_);
   }
 
   const test::TempFolder own_;
@@ -111,8 +112,13 @@ TEST_F(GresDevicesTest, DetectedGpusJoinTheLines) {
   detect.count = 1;
   detect.auto_detect = "nvml";
   config_.gres_lines = {detect, line({"gpu0"})};
-  detected_ = {{.name = "gpu", .type = "nvidia_a", .count = 1, .files = {folder_ + "/gpu0"}, .cores = "0-1"},
-               {.name = "gpu", .type = "nvidia_a", .count = 1, .files = {folder_ + "/gpu1"}, .cores = "2-3"}};
+  detected_ = {
+      {.name = "gpu", .type = "nvidia_a", .count = 1, .files = {folder_ + "/gpu0"}, .cores = "0-1"},
+      {.name = "gpu",
+       .type = "nvidia_a",
+       .count = 1,
+       .files = {folder_ + "/gpu1"},
+       .cores = "2-3"}};
   const auto found = find();
   EXPECT_EQ(count_devices(found, "gpu", "a"), 2u);
   EXPECT_EQ(found[0].cores, "0-1");  // what the line leaves open is filled in
@@ -134,11 +140,14 @@ TEST_F(GresDevicesTest, AreListedByUnit) {
   config_.gres_lines = {line({"gpu0"}), near, shards};
   const std::string gpu = folder_ + "/gpu";
   EXPECT_EQ(gres_lines(node_, find(), 4),
-            (std::vector<std::string>{"Gres Name=gpu Type=a Count=1 Index=0 ID=7696487 File=" + gpu + "0",
-                                      "Gres Name=shard Type=a Count=4 Index=0 ID=1918986455 File=" + gpu + "0",
-                                      "Gres Name=gpu Type=a Count=1 Index=1 ID=7696487 File=" + gpu + "1 Cores=2-3 CoreCnt=4 Links=0,-1",
-                                      "Gres Name=shard Type=a Count=4 Index=1 ID=1918986455 File=" + gpu + "1 Cores=2-3 CoreCnt=4",
-                                      "Gres Name=fan Type=(null) Count=3 ID=7233894"}));
+            (std::vector<std::string>{
+                "Gres Name=gpu Type=a Count=1 Index=0 ID=7696487 File=" + gpu + "0",
+                "Gres Name=shard Type=a Count=4 Index=0 ID=1918986455 File=" + gpu + "0",
+                "Gres Name=gpu Type=a Count=1 Index=1 ID=7696487 File=" + gpu +
+                    "1 Cores=2-3 CoreCnt=4 Links=0,-1",
+                "Gres Name=shard Type=a Count=4 Index=1 ID=1918986455 File=" + gpu +
+                    "1 Cores=2-3 CoreCnt=4",
+                "Gres Name=fan Type=(null) Count=3 ID=7233894"}));
   node_.gres.clear();
   config_.gres_lines.clear();
   EXPECT_TRUE(gres_lines(node_, find(), 4).empty());

@@ -42,7 +42,8 @@ TEST(Inventory, TmpFsIsWhereTemporarySpaceIsLookedFor) {
   EXPECT_EQ(discover_hardware("/nowhere", {}).tmp_disk_mib, 0U);
 }
 
-// hwloc makes up a host of 2 packages, each with 2 NUMA nodes of 2 level 3 caches with 3 cores of 2 threads.
+// hwloc makes up a host of 2 packages, each with 2 NUMA nodes of 2 level 3 caches with 3 cores of 2
+// threads.
 class MadeUpHost : public ::testing::Test {
  protected:
   MadeUpHost() { ::setenv("HWLOC_SYNTHETIC", "pack:2 numa:2 l3:2 core:3 pu:2", 1); }
@@ -50,7 +51,8 @@ class MadeUpHost : public ::testing::Test {
   static std::string found(const std::vector<std::string>& slurmd_parameters) {
     const NodeHardware hardware = discover_hardware("/tmp", slurmd_parameters);
     return std::to_string(hardware.cpus) + ":" + std::to_string(hardware.sockets) + ":" +
-           std::to_string(hardware.cores_per_socket) + ":" + std::to_string(hardware.threads_per_core);
+           std::to_string(hardware.cores_per_socket) + ":" +
+           std::to_string(hardware.threads_per_core);
   }
 };
 

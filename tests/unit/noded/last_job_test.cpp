@@ -18,7 +18,8 @@ TEST(LastJob, IsTheHighestThatWasToRun) {
   {
     LastJob last(folder.path().string());
     EXPECT_EQ(last.number(), JobNumber{});
-    for (const JobNumber number : {JobNumber{0, 7}, JobNumber{0, 1500}, JobNumber{0, 12}, JobNumber{0, kFirstOutsideJob + 3}}) {
+    for (const JobNumber number : {JobNumber{0, 7}, JobNumber{0, 1500}, JobNumber{0, 12},
+                                   JobNumber{0, kFirstOutsideJob + 3}}) {
       EXPECT_TRUE(last.note(number));
     }
     EXPECT_EQ(last.number(), (JobNumber{0, 1500}));

@@ -11,7 +11,8 @@ namespace {
 
 using std::chrono::seconds;
 
-// Whether launches that were signed until now are refused when the controller is heard after `silence`.
+// Whether launches that were signed until now are refused when the controller is heard after
+// `silence`.
 bool refuses_earlier(Duration slurmd_timeout, Duration silence) {
   ClusterConfig config;
   config.slurmd_timeout = slurmd_timeout;
@@ -29,7 +30,8 @@ bool refuses_earlier(Duration slurmd_timeout, Duration silence) {
 
 TEST(NodeState, LaunchesFromBeforeALongSilenceCountNoMore) {
   EXPECT_TRUE(refuses_earlier(seconds(300), seconds(301)));
-  EXPECT_TRUE(refuses_earlier(seconds(300), seconds(271))) << "the answer to the ping before may have been lost";
+  EXPECT_TRUE(refuses_earlier(seconds(300), seconds(271)))
+      << "the answer to the ping before may have been lost";
   EXPECT_FALSE(refuses_earlier(seconds(300), seconds(60)));
   EXPECT_TRUE(refuses_earlier(seconds(8), seconds(6)));
   EXPECT_FALSE(refuses_earlier(seconds(8), seconds(3)));

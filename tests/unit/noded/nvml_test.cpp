@@ -1,4 +1,5 @@
-// The GPUs that NVML tells of; tests/fake_nvml stands for the library, which is loaded at run time as the real one is.
+// The GPUs that NVML tells of; tests/fake_nvml stands for the library, which is loaded at run time
+// as the real one is.
 #include <cstdlib>
 
 #include <gtest/gtest.h>

@@ -27,7 +27,8 @@ pid_t start(uid_t uid, std::vector<std::string> environment) {
     const char* const words[] = {"/bin/sh", "-c", "echo; exec sleep 600", nullptr};
     ::dup2(ready[1], 1);
     if (::setresgid(uid, uid, uid) == 0 && ::setresuid(uid, uid, uid) == 0) {
-      ::execve(words[0], const_cast<char* const*>(words), pointers.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+      ::execve(words[0], const_cast<char* const*>(words), pointers.data());
     }
     ::_exit(127);
   }
@@ -46,7 +47,8 @@ TEST(Orphans, OfTheStepsUserAloneAreKilled) {
   const pid_t own = start(kUser, {mark, "OTHER=1", "PATH=/usr/bin:/bin"});
   const pid_t others = start(kUser + 1, {mark, "OTHER=1", "PATH=/usr/bin:/bin"});
   const pid_t unmarked = start(kUser, {"OTHER=1", "PATH=/usr/bin:/bin"});
-  const pid_t roots = start(0, {mark, "OTHER=1", "PATH=/usr/bin:/bin"});  // sudo kept its environment
+  // sudo kept its environment
+  const pid_t roots = start(0, {mark, "OTHER=1", "PATH=/usr/bin:/bin"});
   EXPECT_EQ(kill_marked({mark, "OTHER=1"}, kUser), 1u);
   int status = 0;
   EXPECT_EQ(::waitpid(own, &status, 0), own);

@@ -11,7 +11,8 @@ using protocol::FrameType;
 TEST(WaitingOrders, AttachesAreFew) {
   WaitingOrders waiting;
   size_t taken = 0;
-  for (int i = 0; i < 1000; ++i) taken += waiting.add(FrameType::kAgentAttach, std::to_string(i)) ? 1 : 0;
+  for (int i = 0; i < 1000; ++i)
+    taken += waiting.add(FrameType::kAgentAttach, std::to_string(i)) ? 1 : 0;
   EXPECT_EQ(taken, WaitingOrders::kMostAttaches);
   EXPECT_TRUE(waiting.add(FrameType::kAgentSignal, "USR1")) << "others have their room";
   EXPECT_EQ(waiting.take().size(), WaitingOrders::kMostAttaches + 1);
@@ -33,7 +34,8 @@ TEST(WaitingOrders, WhatUsersSendTakesLittleRoom) {
 // STOP, CONT, STOP leaves a step stopped.
 TEST(WaitingOrders, TheOrderOfSignalsStays) {
   WaitingOrders waiting;
-  for (const char* signal : {"stop", "stop", "cont", "stop"}) EXPECT_TRUE(waiting.add(FrameType::kAgentSignal, signal));
+  for (const char* signal : {"stop", "stop", "cont", "stop"})
+    EXPECT_TRUE(waiting.add(FrameType::kAgentSignal, signal));
   EXPECT_TRUE(waiting.contains(FrameType::kAgentSignal));
   EXPECT_FALSE(waiting.contains(FrameType::kAgentStat));
   const auto orders = waiting.take();

@@ -54,7 +54,8 @@ TEST_F(DaemonFile, OfAnotherUserIsRefused) {
   EXPECT_EQ(refusal(), "") << "root alone may put it there";
   ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
   EXPECT_EQ(refusal(), path().string() + ": the file is another user's");
-  ASSERT_EQ(::chown(folder.path().c_str(), kOther, kOther), 0);  // it is that user's folder: the daemon's own user, say
+  // it is that user's folder: the daemon's own user, say
+  ASSERT_EQ(::chown(folder.path().c_str(), kOther, kOther), 0);
   EXPECT_EQ(refusal(), "");
 }
 
@@ -80,7 +81,8 @@ TEST_F(DaemonFile, WithASecondNameIsRefused) {
 TEST_F(DaemonFile, DevicesAreWrittenAndNotGivenAway) {
   auto file = AppendFile::open("/dev/null");
   ASSERT_TRUE(file) << file.error().text;
-  EXPECT_TRUE(give_daemon_files({"/dev/null", ""}, ::geteuid() == 0 ? kOther : ::geteuid(), ::getegid()));
+  EXPECT_TRUE(
+      give_daemon_files({"/dev/null", ""}, ::geteuid() == 0 ? kOther : ::geteuid(), ::getegid()));
   struct stat device {};
   ASSERT_EQ(::stat("/dev/null", &device), 0);
   EXPECT_NE(device.st_uid, kOther);
@@ -94,7 +96,8 @@ TEST_F(DaemonFile, IsGivenToTheUserWhoWillOpenIt) {
   EXPECT_EQ(file.st_uid, kOther);
 }
 
-// /var/log is root's, and so is /run, where a daemon that is not root cannot remove its PID file: it has to start again all the same.
+// /var/log is root's, and so is /run, where a daemon that is not root cannot remove its PID file:
+// it has to start again all the same.
 TEST_F(DaemonFile, ThatAnEarlierStartGaveAwayIsGivenAgain) {
   if (::geteuid() != 0) GTEST_SKIP() << "gives files away";
   for (const mode_t mode : {0755, 0775, 0777}) {
@@ -103,7 +106,8 @@ TEST_F(DaemonFile, ThatAnEarlierStartGaveAwayIsGivenAgain) {
       const Status given = give_daemon_files({path()}, kOther, kOther);
       EXPECT_TRUE(given) << given.error().text;
     }
-    EXPECT_EQ(give_daemon_files({path()}, kOther + 1, kOther).has_value(), mode == 0755) << "to a third user";
+    EXPECT_EQ(give_daemon_files({path()}, kOther + 1, kOther).has_value(), mode == 0755)
+        << "to a third user";
     fs::remove(path());
   }
 }

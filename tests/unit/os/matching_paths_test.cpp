@@ -13,7 +13,8 @@ namespace {
 TEST(MatchingPaths, AreInTheOrderOfTheirNames) {
   std::string folder = ::testing::TempDir() + "matching_paths_XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  for (const char* name : {"b.conf", "B.conf", "a.conf", "other"}) std::ofstream(folder + "/" + name) << "x";
+  for (const char* name : {"b.conf", "B.conf", "a.conf", "other"})
+    std::ofstream(folder + "/" + name) << "x";
   const std::vector<std::string> all{folder + "/B.conf", folder + "/a.conf", folder + "/b.conf"};
   EXPECT_EQ(matching_paths(folder + "/*.conf"), all);
   EXPECT_EQ(matching_paths(folder + "/[ab].conf"), (std::vector<std::string>{all[1], all[2]}));

@@ -66,7 +66,7 @@ TEST(WaitStatus, WhichIsTheWorst) {
   struct Case {
     int a, b, of_tasks, of_reports;
   };
-  const Case cases[] = {{5 << 8, 9, 9, 5 << 8}, {200 << 8, 9, 9, 200 << 8},      {9, 15, 15, 15},
+  const Case cases[] = {{5 << 8, 9, 9, 5 << 8}, {200 << 8, 9, 9, 200 << 8},       {9, 15, 15, 15},
                         {0, 2, 2, 2},           {3 << 8, 7 << 8, 7 << 8, 7 << 8}, {0, 0, 0, 0}};
   for (const Case& c : cases) {
     for (const bool swapped : {false, true}) {

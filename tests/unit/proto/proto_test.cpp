@@ -92,8 +92,7 @@ TEST_F(Schemas, AreInStepWithTheStructs) {
 
 TEST_F(Schemas, HoldEveryStructOfTheProtocol) {
   std::string all;
-  for (const auto& [name, text] : schema_files())
-    all += text;
+  for (const auto& [name, text] : schema_files()) all += text;
   const std::regex opening("(?:^|\n)struct (\\w+) \\{");
   for (const auto& entry : std::filesystem::directory_iterator("src/common/protocol")) {
     const std::string text = read_file(entry.path());

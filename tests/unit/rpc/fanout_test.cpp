@@ -39,7 +39,8 @@ TEST(Tree, DepthGrowsWithTheLogarithm) {
   EXPECT_EQ(tree_depth(5, 1), 5u);
 }
 
-// A user's time for a block was multiplied by the levels of a tree whose width is his, too: days, or less than nothing.
+// A user's time for a block was multiplied by the levels of a tree whose width is his, too: days,
+// or less than nothing.
 TEST(Tree, TakesAnHourAtMost) {
   EXPECT_EQ(tree_timeout(std::chrono::seconds(10), 3), std::chrono::seconds(30));
   EXPECT_EQ(tree_timeout(std::chrono::minutes(10), 10000), std::chrono::hours(1));
@@ -92,8 +93,7 @@ void expect_only_dead_fail(size_t count, uint32_t width, const std::set<std::str
     EXPECT_EQ(result.reply, is_dead ? "" : "ok " + result.node);
   }
   EXPECT_EQ(world.handled_.size(), count - dead.size());
-  for (const auto& [node, times] : world.handled_)
-    EXPECT_EQ(times, 1) << node;
+  for (const auto& [node, times] : world.handled_) EXPECT_EQ(times, 1) << node;
 }
 
 TEST(FanoutRouting, ReachesAllAndGoesRoundTheDead) {
@@ -103,8 +103,7 @@ TEST(FanoutRouting, ReachesAllAndGoesRoundTheDead) {
   expect_only_dead_fail(100, 4, {"a0", "a1", "a2", "a25", "a26", "a99"});
   expect_only_dead_fail(7, 1, {"a3"});
   std::set<std::string> half;
-  for (int i = 0; i < 300; i += 2)
-    half.insert("a" + std::to_string(i));
+  for (int i = 0; i < 300; i += 2) half.insert("a" + std::to_string(i));
   expect_only_dead_fail(300, 16, half);
   World none({});
   EXPECT_TRUE(none.send(0, 16).results.empty());
@@ -127,8 +126,8 @@ TEST(FanoutOverTheNetwork, RunsTheMethodOnEachNode) {
       .method = "Echo", .payload = wire::encode(EchoRequest{.text = "to all"}), .tree_width = 2};
   for (int i = 0; i < 7; ++i) {
     const std::string name = "n" + std::to_string(i);
-    auto node = std::make_unique<RpcServer>(
-        ServerOptions{.addresses = {"127.0.0.1:0"}, .receiver = name, .auth = auth, .slurm_user = ::geteuid()});
+    auto node = std::make_unique<RpcServer>(ServerOptions{
+        .addresses = {"127.0.0.1:0"}, .receiver = name, .auth = auth, .slurm_user = ::geteuid()});
     node->handle<EchoRequest, EchoReply>(
         [name](const CallContext&, EchoRequest echo, Responder<EchoReply> responder) {
           responder.reply({.text = name + " " + echo.text});

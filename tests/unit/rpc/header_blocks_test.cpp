@@ -1,5 +1,6 @@
-// Endless headers: a peer that has proved nothing sent one header block in thousands of frames, which took 18 bytes of memory and
-// much CPU time for each of its own. Its connection is closed, and others are served.
+// Endless headers: a peer that has proved nothing sent one header block in thousands of frames,
+// which took 18 bytes of memory and much CPU time for each of its own. Its connection is closed,
+// and others are served.
 #include "common/rpc/header_blocks.hpp"
 
 #include <csignal>
@@ -19,7 +20,6 @@
 #include "unit/rpc/rpc_fixture.hpp"
 #include "unit/temp_folder.hpp"
 
-
 namespace sluice::net {
 namespace {
 
@@ -29,8 +29,8 @@ const std::string kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 std::string frame(uint8_t type, uint8_t flags, const std::string& payload) {
   const auto size = static_cast<uint32_t>(payload.size());
-  std::string out{static_cast<char>(size >> 16), static_cast<char>(size >> 8), static_cast<char>(size), static_cast<char>(type),
-                  static_cast<char>(flags)};
+  std::string out{static_cast<char>(size >> 16), static_cast<char>(size >> 8),
+                  static_cast<char>(size), static_cast<char>(type), static_cast<char>(flags)};
   out += std::string("\0\0\0\1", 4);
   return out + payload;
 }
@@ -47,7 +47,8 @@ TEST(HeaderBlocks, AreBoundedInBytesAndFrames) {
   EXPECT_FALSE(long_one.read(frame(kContinuation, 0, "x")));
   HeaderBlocks many;
   EXPECT_TRUE(many.read(kPreface + frame(kHeaders, 0, "")));
-  for (uint32_t i = 1; i < HeaderBlocks::kMostFrames; ++i) EXPECT_TRUE(many.read(frame(kContinuation, 0, "")));
+  for (uint32_t i = 1; i < HeaderBlocks::kMostFrames; ++i)
+    EXPECT_TRUE(many.read(frame(kContinuation, 0, "")));
   EXPECT_FALSE(many.read(frame(kContinuation, 0, "")));
   HeaderBlocks mixed;
   EXPECT_TRUE(mixed.read(kPreface + frame(kHeaders, 0, "")));
@@ -55,7 +56,8 @@ TEST(HeaderBlocks, AreBoundedInBytesAndFrames) {
 }
 
 TEST(HeaderBlocks, AreFollowedWhateverTheReadsAre) {
-  const std::string all = kPreface + frame(kHeaders, 0, std::string(60'000, 'x')) + frame(kContinuation, 0, std::string(6'000, 'x'));
+  const std::string all = kPreface + frame(kHeaders, 0, std::string(60'000, 'x')) +
+                          frame(kContinuation, 0, std::string(6'000, 'x'));
   for (const size_t step : {1, 2, 7, 9, 4096}) {
     HeaderBlocks blocks;
     size_t at = 0;
@@ -70,7 +72,8 @@ template <class Send>
 size_t taken_of_endless(const Send& send) {
   std::string many;
   while (many.size() < 16'000) many += std::string("\0\1x\0", 4);
-  if (!send(kPreface + frame(kSettings, 0, "") + frame(kHeaders, 0, std::string("\0\1x\1y", 5)))) return 0;
+  if (!send(kPreface + frame(kSettings, 0, "") + frame(kHeaders, 0, std::string("\0\1x\1y", 5))))
+    return 0;
   const std::string more = frame(kContinuation, 0, many);
   size_t taken = 0;
   while (taken < (size_t{200} << 20) && send(more)) taken += more.size();
@@ -82,7 +85,10 @@ class EndlessHeaders : public RpcFixture {
  protected:
   [[nodiscard]] int connect() const {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in there{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(server->port())), .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+    sockaddr_in there{.sin_family = AF_INET,
+                      .sin_port = htons(static_cast<uint16_t>(server->port())),
+                      .sin_addr = {htonl(INADDR_LOOPBACK)},
+                      .sin_zero = {}};
     EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&there), sizeof there), 0);
     return fd;
   }
@@ -104,7 +110,8 @@ TEST_F(EndlessHeaders, CloseTheConnection) {
   ::close(fd);
   EXPECT_LT(taken, kBuffered);
   RpcClient client(to_server());
-  for (int i = 0; i < 20; ++i) EXPECT_TRUE(client.call<EchoReply>(EchoRequest{std::string(100'000, 'x')}, kPatience));
+  for (int i = 0; i < 20; ++i)
+    EXPECT_TRUE(client.call<EchoReply>(EchoRequest{std::string(100'000, 'x')}, kPatience));
 }
 
 TEST_F(EndlessHeaders, CloseAnEncryptedConnection) {
@@ -112,7 +119,8 @@ TEST_F(EndlessHeaders, CloseAnEncryptedConnection) {
   const auto write = [&folder](const std::string& name, const std::string& text) {
     const auto path = folder.path() / name;
     std::ofstream(path) << text;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    std::filesystem::permissions(
+        path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     return path;
   };
   const Validity valid{now() - std::chrono::hours(1), now() + std::chrono::hours(24)};
@@ -120,10 +128,14 @@ TEST_F(EndlessHeaders, CloseAnEncryptedConnection) {
   ASSERT_TRUE(authority);
   const auto pair = certify(*authority, {"slurmctld"}, valid);
   ASSERT_TRUE(pair);
-  const TlsFiles files{write("ca.pem", authority->certificate), write("cert.pem", pair->certificate), write("key.pem", pair->key)};
+  const TlsFiles files{write("ca.pem", authority->certificate),
+                       write("cert.pem", pair->certificate), write("key.pem", pair->key)};
   const auto identity = TlsIdentity::open(files);
   ASSERT_TRUE(identity) << identity.error().text;
-  serve({.receiver = std::string(kController), .auth = test_auth(), .tls = *identity, .slurm_user = ::geteuid()});
+  serve({.receiver = std::string(kController),
+         .auth = test_auth(),
+         .tls = *identity,
+         .slurm_user = ::geteuid()});
   start();
   const int fd = connect();
   ::signal(SIGPIPE, SIG_IGN);  // SSL_write() knows no MSG_NOSIGNAL

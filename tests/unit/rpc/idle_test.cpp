@@ -1,5 +1,5 @@
-// What a server and a client cost that have nothing to do. Each test has a process of its own: what is looked at is all of its
-// threads, and the second is about a setting of the whole process.
+// What a server and a client cost that have nothing to do. Each test has a process of its own: what
+// is looked at is all of its threads, and the second is about a setting of the whole process.
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -40,7 +40,9 @@ class Idle : public RpcFixture {
   void serve_one_call() {
     serve();
     server->handle<HangRequest, EchoReply>(
-        [this](const CallContext&, HangRequest, Responder<EchoReply> responder) { unanswered = std::move(responder); });
+        [this](const CallContext&, HangRequest, Responder<EchoReply> responder) {
+          unanswered = std::move(responder);
+        });
     SLUICE_CHECK(server->start());
     client = std::make_unique<AsyncClient>(to_server());
     SLUICE_CHECK(call<EchoRequest>(kPatience));
@@ -48,7 +50,8 @@ class Idle : public RpcFixture {
   template <class Request>
   Result<EchoReply> call(Duration timeout) const {
     std::promise<Result<EchoReply>> answer;
-    client->call<EchoReply>(Request{}, timeout, [&](const Result<EchoReply>& reply) { answer.set_value(reply); });
+    client->call<EchoReply>(Request{}, timeout,
+                            [&](const Result<EchoReply>& reply) { answer.set_value(reply); });
     return answer.get_future().get();
   }
 
@@ -63,7 +66,8 @@ std::string first_line(const std::filesystem::path& path) {
   return line;
 }
 
-// How often each of this process' other threads (of that name, where one is given) has gone to sleep.
+// How often each of this process' other threads (of that name, where one is given) has gone to
+// sleep.
 std::map<std::string, std::string> sleeps(const std::string& name = {}) {
   std::map<std::string, std::string> out;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -116,8 +120,9 @@ TEST_F(Idle, NothingWakesWhereTimersRestAndDeadlinesAreExact) {
   EXPECT_EXIT(look(), ::testing::ExitedWithCode(0), "");
 }
 
-// The bug: a thread of timers that polled for a channel waited at a condition on its stack. It was taken for that of the timers: the
-// poll went on for as long as they rest, and a later call woke who was not there any more, which ended the process.
+// The bug: a thread of timers that polled for a channel waited at a condition on its stack. It was
+// taken for that of the timers: the poll went on for as long as they rest, and a later call woke
+// who was not there any more, which ended the process.
 TEST_F(Idle, OtherConditionsAreLeftAlone) {
   const auto look = [] {
     rest_when_idle();

@@ -1,4 +1,5 @@
-// A flood of connections: who has too many gets no more, others are served, and all is well when it is over.
+// A flood of connections: who has too many gets no more, others are served, and all is well when it
+// is over.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,8 +24,12 @@ class Flood {
   void add(int port, uint32_t from, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      sockaddr_in own{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(from)}, .sin_zero = {}};
-      sockaddr_in there{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port)), .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+      sockaddr_in own{
+          .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(from)}, .sin_zero = {}};
+      sockaddr_in there{.sin_family = AF_INET,
+                        .sin_port = htons(static_cast<uint16_t>(port)),
+                        .sin_addr = {htonl(INADDR_LOOPBACK)},
+                        .sin_zero = {}};
       ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
       ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&there), sizeof there), 0);
       sockets_.push_back(fd);

@@ -1,5 +1,5 @@
-// What a server lets a sender have: who is proved by the headers, how long requests may be, how many there may be, and that
-// slow ones do not hold up the others.
+// What a server lets a sender have: who is proved by the headers, how long requests may be, how
+// many there may be, and that slow ones do not hold up the others.
 #include <algorithm>
 #include <atomic>
 #include <fstream>
@@ -25,7 +25,9 @@ namespace {
 class AsUser final : public AuthProvider {
  public:
   [[nodiscard]] std::string_view name() const override { return "auth/slurm"; }
-  Result<std::string> create_token(const RequestDigest& digest) override { return maker_.make(4711, 4711, digest.bytes, now()); }
+  Result<std::string> create_token(const RequestDigest& digest) override {
+    return maker_.make(4711, 4711, digest.bytes, now());
+  }
   Result<Proof> open(std::string_view) override { return failure(ErrorCode::kAuthentication); }
 
  private:
@@ -35,7 +37,8 @@ class AsUser final : public AuthProvider {
 class Quota : public RpcFixture {
  protected:
   // As any gRPC client would: the status of /sluice/Echo with these headers.
-  Result<std::string> plain_call(const std::vector<std::pair<std::string, std::string>>& headers, const std::string& request,
+  Result<std::string> plain_call(const std::vector<std::pair<std::string, std::string>>& headers,
+                                 const std::string& request,
                                  grpc_compression_algorithm compression = GRPC_COMPRESS_NONE) {
     quiet_grpc();
     grpc::GenericStub stub(grpc::CreateChannel(address(), grpc::InsecureChannelCredentials()));
@@ -46,7 +49,8 @@ class Quota : public RpcFixture {
     const grpc::ByteBuffer sent = to_buffer(request);
     grpc::ByteBuffer reply;
     std::promise<grpc::Status> done;
-    stub.UnaryCall(&context, "/sluice/Echo", {}, &sent, &reply, [&](grpc::Status status) { done.set_value(std::move(status)); });
+    stub.UnaryCall(&context, "/sluice/Echo", {}, &sent, &reply,
+                   [&](grpc::Status status) { done.set_value(std::move(status)); });
     const grpc::Status status = done.get_future().get();
     if (!status.ok()) return tl::unexpected(to_error(from_grpc(status), true, address()));
     return std::string(ContiguousBytes(reply).view());
@@ -67,10 +71,14 @@ TEST_F(Quota, ABearerTokenProvesItsUser) {
   ASSERT_TRUE(reply) << reply.error().text;
   EXPECT_EQ(wire::decode<EchoReply>(*reply)->uid, 0U);
   EXPECT_EQ(wire::decode<EchoReply>(*reply)->text, "hello");
-  const auto forged = plain_call({{"authorization", "Bearer " + make_jwt("another key of many bytes", "root", now(), now() + std::chrono::minutes(1))}}, request);
+  const auto forged =
+      plain_call({{"authorization", "Bearer " + make_jwt("another key of many bytes", "root", now(),
+                                                         now() + std::chrono::minutes(1))}},
+                 request);
   ASSERT_FALSE(forged);
   EXPECT_EQ(forged.error().code, ErrorCode::kAuthentication);
-  EXPECT_EQ(plain_call({{"authorization", "Basic cm9vdDpyb290"}}, request).error().text, "the request carries no token");
+  EXPECT_EQ(plain_call({{"authorization", "Basic cm9vdDpyb290"}}, request).error().text,
+            "the request carries no token");
 }
 
 // A kilobyte that becomes a gigabyte was decompressed before anybody was asked for a token.
@@ -91,16 +99,20 @@ TEST_F(Quota, LongRequestsAreTakenWhereTheyMakeSense) {
   start();
   const EchoRequest request{.text = std::string(size_t{3} << 20, 'x')};
   RpcClient user(to_server(std::make_shared<AsUser>()));
-  EXPECT_EQ(user.call<EchoReply>("Long", request, kPatience)->text, std::to_string(request.text.size()));
+  EXPECT_EQ(user.call<EchoReply>("Long", request, kPatience)->text,
+            std::to_string(request.text.size()));
   const auto refused = user.call<EchoReply>(request, kPatience);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kBadRequest);
-  EXPECT_NE(refused.error().text.find("Echo takes at most 1048576"), std::string::npos) << refused.error().text;
+  EXPECT_NE(refused.error().text.find("Echo takes at most 1048576"), std::string::npos)
+      << refused.error().text;
 }
 
 TEST_F(Quota, WhoIsToldToBackOffAsksAgain) {
   std::atomic<int> asked = 0;
-  serve({.auth = test_auth(), .slurm_user = 4712, .admit = [&](std::string_view method, uint32_t uid) -> Status {
+  serve({.auth = test_auth(),
+         .slurm_user = 4712,
+         .admit = [&](std::string_view method, uint32_t uid) -> Status {
            EXPECT_EQ(method, "Echo");
            EXPECT_EQ(uid, 4711U);
            return ++asked == 1 ? Status(tl::unexpected(back_off())) : Status{};
@@ -118,9 +130,12 @@ class MakesAnOldOneFirst final : public AuthProvider {
   explicit MakesAnOldOneFirst(int old) : old_(old) {}
   [[nodiscard]] std::string_view name() const override { return "test"; }
   Result<std::string> create_token(const RequestDigest& digest) override {
-    return maker_.make(4711, 100, digest.bytes, ++made_ <= old_ ? now() - std::chrono::seconds(30) : now());
+    return maker_.make(4711, 100, digest.bytes,
+                       ++made_ <= old_ ? now() - std::chrono::seconds(30) : now());
   }
-  Result<Proof> open(std::string_view /*token*/) override { return failure(ErrorCode::kAuthentication, "takes none"); }
+  Result<Proof> open(std::string_view /*token*/) override {
+    return failure(ErrorCode::kAuthentication, "takes none");
+  }
   [[nodiscard]] int made() const { return made_; }
 
  private:
@@ -152,17 +167,21 @@ TEST_F(Quota, AClockThatIsBehindIsNamedInTheEnd) {
   RpcClient user(to_server(std::make_shared<MakesAnOldOneFirst>(1000)));
   const auto reply = user.call<EchoReply>(EchoRequest{.text = "never"}, kPatience);
   ASSERT_FALSE(reply);
-  EXPECT_NE(reply.error().text.find("the clock of n7 is behind by that much"), std::string::npos) << reply.error().text;
+  EXPECT_NE(reply.error().text.find("the clock of n7 is behind by that much"), std::string::npos)
+      << reply.error().text;
 }
 
 TEST_F(Quota, SlowOnesDoNotHoldUpTheOthers) {
   std::promise<void> go;
   const std::shared_future<void> gone = go.get_future().share();
   RpcServer& s = serve();
-  s.handle<EchoRequest, EchoReply>("Slow", [gone](const CallContext&, EchoRequest, Responder<EchoReply> responder) {
-    gone.wait();
-    responder.reply({"late", 0});
-  }, kSlow);
+  s.handle<EchoRequest, EchoReply>(
+      "Slow",
+      [gone](const CallContext&, EchoRequest, Responder<EchoReply> responder) {
+        gone.wait();
+        responder.reply({"late", 0});
+      },
+      kSlow);
   start();
   AsyncClient client(to_server());
   std::vector<std::future<Result<EchoReply>>> slow;
@@ -170,7 +189,8 @@ TEST_F(Quota, SlowOnesDoNotHoldUpTheOthers) {
   for (int i = 0; i < kMany; ++i) {
     auto done = std::make_shared<std::promise<Result<EchoReply>>>();
     slow.push_back(done->get_future());
-    client.call<EchoReply>("Slow", EchoRequest{}, kPatience, [done](Result<EchoReply> reply) { done->set_value(std::move(reply)); });
+    client.call<EchoReply>("Slow", EchoRequest{}, kPatience,
+                           [done](Result<EchoReply> reply) { done->set_value(std::move(reply)); });
   }
   RpcClient quick(to_server());
   EXPECT_EQ(quick.call<EchoReply>(EchoRequest{.text = "now"}, kPatience)->text, "now");
@@ -207,7 +227,8 @@ TEST(SlowWorkTest, UsersTakeTurns) {
   std::vector<uint32_t> order;  // by the one thread alone
   (void)work.post(9, [gone = go.get_future().share()] { gone.wait(); });
   for (int i = 0; i < 3; ++i) {
-    for (const uint32_t uid : {1U, 2U}) ASSERT_TRUE(work.post(uid, [&order, uid] { order.push_back(uid); }));
+    for (const uint32_t uid : {1U, 2U})
+      ASSERT_TRUE(work.post(uid, [&order, uid] { order.push_back(uid); }));
   }
   ASSERT_TRUE(work.post(1, [&] { end.set_value(); }));
   ASSERT_TRUE(work.post(1, [&order] { order.push_back(1); }));
@@ -237,7 +258,8 @@ TEST(AdmissionTest, RequestsWaitForTheirTurn) {
   std::vector<std::shared_ptr<CountedReader>> calls;
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(admission.open(7));
-    calls.push_back(std::make_shared<CountedReader>(i == 2));  // the third is cancelled while it waits
+    // the third is cancelled while it waits
+    calls.push_back(std::make_shared<CountedReader>(i == 2));
     admission.ask_to_read(7, calls.back());
   }
   EXPECT_EQ(admission.open(7).error().code, ErrorCode::kRetry);
@@ -252,7 +274,8 @@ TEST(AdmissionTest, RequestsWaitForTheirTurn) {
   EXPECT_EQ(calls[4]->started, 1);
 }
 
-// A user whose first requests never come whole could begin and cancel as many others as memory holds.
+// A user whose first requests never come whole could begin and cancel as many others as memory
+// holds.
 TEST(AdmissionTest, CancelledCallsThatWaitAreCounted) {
   Admission admission({.reads_of_user = 1, .calls_of_user = 3});
   ASSERT_TRUE(admission.open(7));

@@ -11,17 +11,21 @@ constexpr SteadyTime kStart{std::chrono::hours(1)};
 TEST(RefusalLog, NamesMethodUserAndHost) {
   RefusalLog log;
   const Error denied{ErrorCode::kAccessDenied, {}};
-  EXPECT_EQ(log.line({"SignalJob", 1001, "10.0.0.7:4242", denied}, kStart), "Security violation, SignalJob RPC from uid=1001 at 10.0.0.7:4242");
+  EXPECT_EQ(log.line({"SignalJob", 1001, "10.0.0.7:4242", denied}, kStart),
+            "Security violation, SignalJob RPC from uid=1001 at 10.0.0.7:4242");
   const Error forged{ErrorCode::kAuthentication, "auth/munge: the credential is invalid"};
-  EXPECT_EQ(log.line({"SubmitJob", std::nullopt, "10.0.0.7:4243", forged}, kStart),
-            "authentication of SubmitJob RPC from 10.0.0.7:4243 failed: auth/munge: the credential is invalid");
+  EXPECT_EQ(
+      log.line({"SubmitJob", std::nullopt, "10.0.0.7:4243", forged}, kStart),
+      "authentication of SubmitJob RPC from 10.0.0.7:4243 failed: auth/munge: the credential is invalid");
 }
 
 TEST(RefusalLog, OnlyDenialsAreWorthALine) {
-  for (const ErrorCode code : {ErrorCode::kAccessDenied, ErrorCode::kAuthentication, ErrorCode::kInvalidUser, ErrorCode::kWrongCluster}) {
+  for (const ErrorCode code : {ErrorCode::kAccessDenied, ErrorCode::kAuthentication,
+                               ErrorCode::kInvalidUser, ErrorCode::kWrongCluster}) {
     EXPECT_TRUE(is_denial(code));
   }
-  for (const ErrorCode code : {ErrorCode::kInvalidJobId, ErrorCode::kRetry, ErrorCode::kPartitionAccess, ErrorCode::kTimedOut}) {
+  for (const ErrorCode code : {ErrorCode::kInvalidJobId, ErrorCode::kRetry,
+                               ErrorCode::kPartitionAccess, ErrorCode::kTimedOut}) {
     EXPECT_FALSE(is_denial(code));
   }
 }
@@ -32,7 +36,8 @@ TEST(RefusalLog, NamesTheJob) {
   EXPECT_EQ(log.line({"Signal", 1001, "10.0.0.7:4242", denied, "JobId=17"}, kStart),
             "Security violation, Signal RPC from uid=1001 at 10.0.0.7:4242: JobId=17");
   const Error told{ErrorCode::kAccessDenied, "not yours"};
-  EXPECT_EQ(log.line({"Signal", 1001, "10.0.0.7:4242", told, "JobId=1\n7"}, kStart)->find('\n'), std::string::npos);
+  EXPECT_EQ(log.line({"Signal", 1001, "10.0.0.7:4242", told, "JobId=1\n7"}, kStart)->find('\n'),
+            std::string::npos);
 }
 
 TEST(RefusalLog, AMistypedUserIsNoViolationByAnAdministrator) {
@@ -41,7 +46,8 @@ TEST(RefusalLog, AMistypedUserIsNoViolationByAnAdministrator) {
   for (const uint32_t uid : {0U, 64030U}) {
     for (const ErrorCode code : {ErrorCode::kInvalidUser, ErrorCode::kAccessDenied}) {
       const Error mistyped{code, "Invalid user id"};
-      EXPECT_FALSE(log.line({"ChangeReservation", uid, "10.0.0.7:4242", mistyped, {}, true}, kStart));
+      EXPECT_FALSE(
+          log.line({"ChangeReservation", uid, "10.0.0.7:4242", mistyped, {}, true}, kStart));
     }
   }
   EXPECT_TRUE(log.line({"ChangeReservation", 1001, "10.0.0.7:4242", unknown}, kStart));

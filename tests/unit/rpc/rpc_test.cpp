@@ -18,7 +18,8 @@ class Rpc : public RpcFixture {};
 
 TEST_F(Rpc, AServerThatCannotProveWhoAsksServesOnlyWhatIsOpenToAnyone) {
   server = std::make_unique<RpcServer>(ServerOptions{.addresses = {"127.0.0.1:0"}});
-  const auto answer = [](const CallContext& context, EchoRequest request, Responder<EchoReply> responder) {
+  const auto answer = [](const CallContext& context, EchoRequest request,
+                         Responder<EchoReply> responder) {
     responder.reply({std::move(request.text), context.identity.uid});
   };
   server->handle<EchoRequest, EchoReply>("closed", answer);
@@ -50,10 +51,10 @@ TEST_F(Rpc, RepliesToCallbacksManyAtOnce) {
   std::promise<void> all;
   for (int i = 0; i < kCalls; ++i) {
     client.call<EchoReply>(EchoRequest{.text = std::to_string(i)}, kPatience,
-                                 [&, i](Result<EchoReply> reply) {
-                                   if (reply && reply->text == std::to_string(i)) ++good;
-                                   if (--left == 0) all.set_value();
-                                 });
+                           [&, i](Result<EchoReply> reply) {
+                             if (reply && reply->text == std::to_string(i)) ++good;
+                             if (--left == 0) all.set_value();
+                           });
   }
   all.get_future().wait();
   EXPECT_EQ(good, kCalls);
@@ -252,7 +253,8 @@ TEST_F(Rpc, SaysWhenAConnectionTakesTooLong) {
   const auto reply = alone.call<EchoReply>(EchoRequest{}, short_time);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kTimedOut) << reply.error().text;
-  const auto stream = RpcClient({.addresses = {mute}, .connect_timeout = short_time}).open<CountChunk>(CountRequest{});
+  const auto stream = RpcClient({.addresses = {mute}, .connect_timeout = short_time})
+                          .open<CountChunk>(CountRequest{});
   ASSERT_FALSE(stream);
   EXPECT_EQ(stream.error().code, ErrorCode::kUnreachable) << stream.error().text;
   // One of two: the other is asked, as nothing was sent.
@@ -269,7 +271,8 @@ Result<EchoReply> ask(RpcClient& client) {
 }
 Result<EchoReply> ask(AsyncClient& client) {
   std::promise<Result<EchoReply>> reply;
-  client.call<EchoReply>(EchoRequest{}, kPatience, [&](Result<EchoReply> got) { reply.set_value(std::move(got)); });
+  client.call<EchoReply>(EchoRequest{}, kPatience,
+                         [&](Result<EchoReply> got) { reply.set_value(std::move(got)); });
   return reply.get_future().get();
 }
 
@@ -288,7 +291,8 @@ TYPED_TEST(EitherClient, PassesOverDeadAddressesAndFindsARestartedServer) {
 
   this->server->shutdown();
   auto down = ask(client);
-  // a call that meets the end of its connection counts as sent, which is the safe side; the next one finds nobody
+  // a call that meets the end of its connection counts as sent, which is the safe side; the next
+  // one finds nobody
   if (!down && down.error().code == ErrorCode::kConnectionLost) down = ask(client);
   ASSERT_FALSE(down);
   EXPECT_EQ(down.error().code, ErrorCode::kUnreachable) << down.error().text;
@@ -369,7 +373,8 @@ TEST_F(Rpc, AnswersAreSignedForWhoAsksForIt) {
     ASSERT_TRUE(reply) << reply.error().text;
     EXPECT_EQ(reply->text.size(), size);
     std::promise<Result<EchoReply>> answer;
-    async.call<EchoReply>(request, kPatience, [&](Result<EchoReply> got) { answer.set_value(std::move(got)); });
+    async.call<EchoReply>(request, kPatience,
+                          [&](Result<EchoReply> got) { answer.set_value(std::move(got)); });
     const auto got = answer.get_future().get();
     ASSERT_TRUE(got) << got.error().text;
     EXPECT_EQ(got->text.size(), size);
@@ -389,7 +394,8 @@ TEST_F(Rpc, AnswersOfALiarAreRefused) {
   EXPECT_EQ(reply.error().code, ErrorCode::kAuthentication);
   EXPECT_TRUE(reply.error().text.starts_with(why)) << reply.error().text;
   std::promise<Result<EchoReply>> answer;
-  async.call<EchoReply>(EchoRequest{}, kPatience, [&](Result<EchoReply> got) { answer.set_value(std::move(got)); });
+  async.call<EchoReply>(EchoRequest{}, kPatience,
+                        [&](Result<EchoReply> got) { answer.set_value(std::move(got)); });
   const auto got = answer.get_future().get();
   ASSERT_FALSE(got);
   EXPECT_TRUE(got.error().text.starts_with(why)) << got.error().text;
@@ -422,8 +428,7 @@ TEST_F(Rpc, RandomBytesAreRefusedAndHarmNothing) {
   std::mt19937 random(7);
   for (int i = 0; i < 500; ++i) {
     std::string bytes(random() % 200, '\0');
-    for (char& c : bytes)
-      c = static_cast<char>(random());
+    for (char& c : bytes) c = static_cast<char>(random());
     (void)client.call_raw(i % 2 == 0 ? "Echo" : "Count", bytes, kPatience);
   }
   // and bytes that are no HTTP/2 at all
@@ -435,8 +440,7 @@ TEST_F(Rpc, RandomBytesAreRefusedAndHarmNothing) {
     const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
     ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&there), sizeof there), 0);
     std::string bytes = i % 2 == 0 ? "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" : "";
-    for (int j = 0; j < 300; ++j)
-      bytes.push_back(static_cast<char>(random()));
+    for (int j = 0; j < 300; ++j) bytes.push_back(static_cast<char>(random()));
     (void)::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     ::close(fd);
   }

@@ -19,8 +19,7 @@ TEST_F(Stream, DeliversAllChunksInOrder) {
   CountChunk chunk;
   uint32_t expected = 0;
   ReadState state;
-  while ((state = stream->read(chunk)) == ReadState::kChunk)
-    ASSERT_EQ(chunk.number, expected++);
+  while ((state = stream->read(chunk)) == ReadState::kChunk) ASSERT_EQ(chunk.number, expected++);
   EXPECT_EQ(state, ReadState::kEnd) << stream->error().text;
   EXPECT_EQ(expected, 2000u);
   EXPECT_EQ(stream->read(chunk), ReadState::kEnd);
@@ -96,9 +95,10 @@ class OpenStream : public Stream {
   }
   // Which of the client's connections a call comes by.
   void say_who_asks() {
-    server->handle<EchoRequest, EchoReply>("Peer", [](const CallContext& context, EchoRequest, Responder<EchoReply> responder) {
-      responder.reply({context.peer, 0});
-    });
+    server->handle<EchoRequest, EchoReply>(
+        "Peer", [](const CallContext& context, EchoRequest, Responder<EchoReply> responder) {
+          responder.reply({context.peer, 0});
+        });
   }
   std::string connection() {
     const auto reply = client->call<EchoReply>("Peer", EchoRequest{}, kPatience);
@@ -124,7 +124,8 @@ TEST_F(OpenStream, ServerLearnsThatTheReaderHasGone) {
   EXPECT_EQ(writer.write({.number = 3}), WriteState::kClosed);
 }
 
-// Who is told in the log where a denied reader comes from asks gRPC, whose part of the call may be gone by then.
+// Who is told in the log where a denied reader comes from asks gRPC, whose part of the call may be
+// gone by then.
 TEST_F(OpenStream, ADenialThatNobodyWaitsForIsNotLogged) {
   auto stream = client->open<CountChunk>("Watch", EchoRequest{});
   ASSERT_TRUE(stream);
@@ -168,7 +169,9 @@ TEST_F(OpenStream, CallsGoBesideItOnTheSameConnection) {
   }
   for (uint32_t number = 2; number <= 100; ++number) writer.write({.number = number});
   for (std::thread& asker : askers) asker.join();
-  EXPECT_EQ(client->call<EchoReply>(EchoRequest{std::string(8 << 20, 'x'), 1}, kPatience)->text.size(), size_t{8} << 20);
+  EXPECT_EQ(
+      client->call<EchoReply>(EchoRequest{std::string(8 << 20, 'x'), 1}, kPatience)->text.size(),
+      size_t{8} << 20);
   writer.finish();
   reader.join();
   EXPECT_EQ(newest, 100U);
@@ -232,8 +235,7 @@ TEST_F(Stream, AReaderThatIsFarTooSlowLosesItsStream) {
   EXPECT_EQ(last.get_future().get(), WriteState::kClosed);
   CountChunk chunk;
   ReadState state;
-  while ((state = stream->read(chunk)) == ReadState::kChunk) {
-  }
+  while ((state = stream->read(chunk)) == ReadState::kChunk) {}
   EXPECT_EQ(state, ReadState::kFailed);
 }
 

@@ -1,4 +1,5 @@
-// Encrypted connections between daemons and commands: who is believed, who is not and why, and certificates that are renewed meanwhile.
+// Encrypted connections between daemons and commands: who is believed, who is not and why, and
+// certificates that are renewed meanwhile.
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +25,9 @@ constexpr auto kDay = std::chrono::hours(24);
 
 Validity days(int from, int until) { return {now() + kDay * from, now() + kDay * until}; }
 
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool holds(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 class Tls : public RpcFixture {
  protected:
@@ -39,19 +42,26 @@ class Tls : public RpcFixture {
     const auto path = folder_ / name;
     std::filesystem::remove(path);
     std::ofstream(path) << text;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    std::filesystem::permissions(
+        path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   }
-  void certify_daemon(const std::vector<std::string>& names, const Validity& valid = days(-1, 5)) const {
+  void certify_daemon(const std::vector<std::string>& names,
+                      const Validity& valid = days(-1, 5)) const {
     const auto pair = certify(authority_, names, valid);
     ASSERT_TRUE(pair) << pair.error().text;
     write("key.pem", pair->key);
     write("cert.pem", pair->certificate);
   }
-  [[nodiscard]] TlsFiles files() const { return {folder_ / "ca.pem", folder_ / "cert.pem", folder_ / "key.pem"}; }
+  [[nodiscard]] TlsFiles files() const {
+    return {folder_ / "ca.pem", folder_ / "cert.pem", folder_ / "key.pem"};
+  }
   void serve_tls(std::string receiver = std::string(kController)) {
     auto identity = TlsIdentity::open(files());
     ASSERT_TRUE(identity) << identity.error().text;
-    serve({.receiver = std::move(receiver), .auth = test_auth(), .tls = *identity, .slurm_user = ::geteuid()});
+    serve({.receiver = std::move(receiver),
+           .auth = test_auth(),
+           .tls = *identity,
+           .slurm_user = ::geteuid()});
     start();
   }
   [[nodiscard]] ClientOptions to_controller(const std::string& ca = "ca.pem") const {
@@ -60,7 +70,9 @@ class Tls : public RpcFixture {
     if (!ca.empty()) options.tls = *TlsTrust::open(folder_ / ca);
     return options;
   }
-  static Result<EchoReply> ask(ClientOptions options) { return RpcClient(std::move(options)).call<EchoReply>(EchoRequest{"hello", 1}, kPatience); }
+  static Result<EchoReply> ask(ClientOptions options) {
+    return RpcClient(std::move(options)).call<EchoReply>(EchoRequest{"hello", 1}, kPatience);
+  }
   static bool answers(const ClientOptions& options) {
     const auto reply = ask(options);
     EXPECT_TRUE(reply) << reply.error().text;
@@ -71,7 +83,8 @@ class Tls : public RpcFixture {
   static Result<EchoReply> ask_as_daemon(ClientOptions options) {
     AsyncClient client(std::move(options));
     std::promise<Result<EchoReply>> done;
-    client.call<EchoReply>(EchoRequest{"hello", 1}, kPatience, [&](Result<EchoReply> reply) { done.set_value(std::move(reply)); });
+    client.call<EchoReply>(EchoRequest{"hello", 1}, kPatience,
+                           [&](Result<EchoReply> reply) { done.set_value(std::move(reply)); });
     return done.get_future().get();
   }
   // Both clients refuse, and say why; returns what the first one says.
@@ -82,9 +95,7 @@ class Tls : public RpcFixture {
     EXPECT_TRUE(holds(reply.error().text, why)) << reply.error().text;
     const auto other = ask_as_daemon(options);
     EXPECT_FALSE(other);
-    if (!other) {
-      EXPECT_TRUE(holds(other.error().text, why)) << other.error().text;
-    }
+    if (!other) { EXPECT_TRUE(holds(other.error().text, why)) << other.error().text; }
     return reply.error().text;
   }
   test::TempFolder folder_;
@@ -173,13 +184,15 @@ TEST_F(Tls, ADaemonSaysWhatIsWrongWithItsFiles) {
     return identity ? "" : identity.error().text;
   };
   certify_daemon({"slurmctld"}, days(-9, -3));
-  EXPECT_TRUE(holds(problem(), "cert.pem: TLS: the certificate has expired: it was valid until ")) << problem();
+  EXPECT_TRUE(holds(problem(), "cert.pem: TLS: the certificate has expired: it was valid until "))
+      << problem();
   certify_daemon({"slurmctld"}, days(3, 9));
   EXPECT_TRUE(holds(problem(), "is not valid yet")) << problem();
   certify_daemon({"slurmctld"});
   write("key.pem", make_authority("x", days(0, 1))->key);
   EXPECT_TRUE(holds(problem(), "key.pem: it is not the key of ")) << problem();
-  std::filesystem::permissions(folder_ / "key.pem", std::filesystem::perms::others_read, std::filesystem::perm_options::add);
+  std::filesystem::permissions(folder_ / "key.pem", std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::add);
   EXPECT_TRUE(holds(problem(), "only its owner may have access")) << problem();
   std::filesystem::remove(folder_ / "cert.pem");
   EXPECT_TRUE(holds(problem(), "cert.pem: No such file")) << problem();
@@ -190,7 +203,8 @@ TEST_F(Tls, ADaemonSaysWhatIsWrongWithItsFiles) {
 TEST_F(Tls, WhatHasExpiredIsNotBelieved) {
   const auto trust = TlsTrust::open(folder_ / "ca.pem");
   ASSERT_TRUE(trust);
-  const auto verdict = (*trust)->check_chain(certify(authority_, kHere, days(-9, -3))->certificate, kHere);
+  const auto verdict =
+      (*trust)->check_chain(certify(authority_, kHere, days(-9, -3))->certificate, kHere);
   ASSERT_FALSE(verdict);
   EXPECT_TRUE(holds(verdict.error().text, "has expired")) << verdict.error().text;
   EXPECT_TRUE((*trust)->check_chain(certify(authority_, kHere, days(-1, 3))->certificate, kHere));
@@ -218,7 +232,8 @@ TEST(TlsFiles, StandBesideSlurmConfUnlessTheyAreNamed) {
   EXPECT_EQ(controller_tls_files(config).certificate, "/etc/slurm/ctld_cert.pem");
   EXPECT_EQ(controller_tls_files(config).key, "/etc/slurm/ctld_cert_key.pem");
   EXPECT_EQ(controller_tls_files(config).ca, "/etc/slurm/ca_cert.pem");
-  config.values["TLSParameters"] = "ca_cert_file=/a,slurmd_cert_file=/c/%n.pem,slurmd_cert_key_file=/c/%n.key";
+  config.values["TLSParameters"] =
+      "ca_cert_file=/a,slurmd_cert_file=/c/%n.pem,slurmd_cert_key_file=/c/%n.key";
   NodeConfig node;
   node.name = "n7";
   EXPECT_EQ(agent_tls_files(config, node).certificate, "/c/n7.pem");
@@ -265,16 +280,19 @@ TEST_F(Tls, AHandshakeHasAnEndThoughBytesCome) {
   std::atomic<bool> over = false;
   int sent = 0;
   std::thread peer([&] {
-    const std::string record("\x16\x03\x03\x40\x00\x02\x00\x3f\xfc", 9);  // of 16 KiB: a ServerHello, it says
+    // of 16 KiB: a ServerHello, it says
+    const std::string record("\x16\x03\x03\x40\x00\x02\x00\x3f\xfc", 9);
     for (; sent < kMany && !over; ++sent) {
-      const char byte = static_cast<size_t>(sent) < record.size() ? record[static_cast<size_t>(sent)] : '\0';
+      const char byte =
+          static_cast<size_t>(sent) < record.size() ? record[static_cast<size_t>(sent)] : '\0';
       if (::send(ends[1], &byte, 1, MSG_NOSIGNAL) != 1) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   });
   const auto trust = *TlsTrust::open(folder_ / "ca.pem");
   SocketStream stream(ends[0]);
-  const Status done = stream.secure(trust, {"slurmctld"}, "ctl:6817", steady_now() + std::chrono::milliseconds(200));
+  const Status done = stream.secure(trust, {"slurmctld"}, "ctl:6817",
+                                    steady_now() + std::chrono::milliseconds(200));
   over = true;
   peer.join();
   ::close(ends[1]);

@@ -25,7 +25,8 @@ struct GuardedWorld : World {
   void change(const std::string& name, const std::function<void(PartitionConfig&)>& how) {
     PartitionConfig changed = *state::find_partition(state, name)->config;
     how(changed);
-    state::apply(state, state::PartitionChanged{.config = std::make_shared<PartitionConfig>(changed)});
+    state::apply(state,
+                 state::PartitionChanged{.config = std::make_shared<PartitionConfig>(changed)});
   }
 };
 
@@ -35,12 +36,16 @@ struct Guard {
   JobReason reason;
 };
 const std::vector<Guard> kGuards{
-    {"AllowGroups", [](PartitionConfig& p) { p.allow_groups = {"staff"}; }, JobReason::kPartitionConfig},
+    {"AllowGroups", [](PartitionConfig& p) { p.allow_groups = {"staff"}; },
+     JobReason::kPartitionConfig},
     {"RootOnly", [](PartitionConfig& p) { p.root_only = true; }, JobReason::kPartitionConfig},
-    {"AllowAccounts", [](PartitionConfig& p) { p.allow_accounts = {"good"}; }, JobReason::kAccountNotAllowed},
-    {"DenyAccounts", [](PartitionConfig& p) { p.deny_accounts = {"bad"}; }, JobReason::kAccountNotAllowed},
+    {"AllowAccounts", [](PartitionConfig& p) { p.allow_accounts = {"good"}; },
+     JobReason::kAccountNotAllowed},
+    {"DenyAccounts", [](PartitionConfig& p) { p.deny_accounts = {"bad"}; },
+     JobReason::kAccountNotAllowed},
     {"AllowQos", [](PartitionConfig& p) { p.allow_qos = {"high"}; }, JobReason::kQOSNotAllowed},
-    {"AllocNodes", [](PartitionConfig& p) { p.alloc_nodes = {"login"}; }, JobReason::kPartitionConfig},
+    {"AllocNodes", [](PartitionConfig& p) { p.alloc_nodes = {"login"}; },
+     JobReason::kPartitionConfig},
 };
 JobSpec refused_by_all(const std::string& partitions) {
   JobSpec made = GuardedWorld::in(partitions);
@@ -75,10 +80,12 @@ TEST(Access, APartitionThatIsClosedLaterStartsNothingThatWaits) {
     world.change("staff", guard.close);
     const auto reply = world.run(state::StartJobs{planned.starts});
     ASSERT_TRUE(reply);
-    EXPECT_EQ(std::get<state::StartedReply>(*reply).started, 0u) << guard.name << ": the plan is older";
+    EXPECT_EQ(std::get<state::StartedReply>(*reply).started, 0u)
+        << guard.name << ": the plan is older";
     EXPECT_EQ(world.pass(), "") << guard.name;
     EXPECT_EQ(world.reason(job), guard.reason) << guard.name;
-    world.change("staff", [](PartitionConfig& p) { p = PartitionConfig{.name = p.name, .nodes = p.nodes}; });
+    world.change("staff",
+                 [](PartitionConfig& p) { p = PartitionConfig{.name = p.name, .nodes = p.nodes}; });
     EXPECT_EQ(world.pass(), "1:n1") << guard.name;
   }
 }
@@ -104,7 +111,8 @@ TEST(Access, WithEnforcePartLimitsAllEachPartitionHasToLetHimIn) {
   world.config.enforce_part_limits = EnforcePartLimits::kAll;
   world.staff().allow_groups = {"staff"};
   world.up();
-  const auto reply = world.run(state::SubmitJob{{1001, 1001}, GuardedWorld::in("debug,staff"), {"users"}});
+  const auto reply =
+      world.run(state::SubmitJob{{1001, 1001}, GuardedWorld::in("debug,staff"), {"users"}});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kPartitionAccess);
   EXPECT_EQ(world.submit_as({"staff"}, GuardedWorld::in("debug,staff")), 1u);

@@ -106,8 +106,7 @@ class RandomQueue {
 
   void run() {
     for (int step = 0; step < 120; ++step) {
-      for (uint32_t n = pick(0, 2); n > 0; --n)
-        submit();
+      for (uint32_t n = pick(0, 2); n > 0; --n) submit();
       world_.pass();
       check_first();
       world_.now += std::chrono::minutes(pick(1, 5));
@@ -168,8 +167,7 @@ class RandomQueue {
       }
       if (job.end <= world_.now) over.push_back(id);
     });
-    for (const JobId id : over)
-      world_.finish(id);
+    for (const JobId id : over) world_.finish(id);
   }
 
   std::mt19937 random_;

@@ -17,8 +17,7 @@ bool says(const protocol::ExplainReply& reply, std::string_view text) {
 }
 std::string all_lines(const protocol::ExplainReply& reply) {
   std::string out;
-  for (const std::string& line : reply.lines)
-    out += line + '\n';
+  for (const std::string& line : reply.lines) out += line + '\n';
   return out;
 }
 
@@ -70,14 +69,17 @@ TEST_F(ExplainTest, MemoryThatThePartitionDoesNotGive) {
   w.pass();
   const auto reply = explained(id);
   EXPECT_TRUE(says(reply, "waits (MaxMemPerLimit)")) << all_lines(reply);
-  EXPECT_TRUE(says(reply, "Partition debug gives a job at most 500 MiB of a node's memory; the job asks for more."));
+  EXPECT_TRUE(says(
+      reply,
+      "Partition debug gives a job at most 500 MiB of a node's memory; the job asks for more."));
 }
 
 TEST_F(ExplainTest, AJobThatIsToRunAgain) {
   w.up();
   const JobId id = w.submit(World::spec(1, 60));
   w.pass();
-  ASSERT_TRUE(w.run(state::ChangeJob{{0, 0}, std::to_string(id), protocol::JobAction::kRequeue, false}));
+  ASSERT_TRUE(
+      w.run(state::ChangeJob{{0, 0}, std::to_string(id), protocol::JobAction::kRequeue, false}));
   EXPECT_TRUE(says(explained(id), "and waits again when its last run is gone from its nodes."));
 }
 
@@ -89,7 +91,8 @@ TEST_F(ExplainTest, CpusThatThePartitionKeepsBack) {
   const JobId id = w.submit(World::spec(1, 60));
   w.pass();
   const auto reply = explained(id);
-  EXPECT_TRUE(says(reply, "4 have too few free CPUs now: it wants 1 on one node (n[1-4]).")) << all_lines(reply);
+  EXPECT_TRUE(says(reply, "4 have too few free CPUs now: it wants 1 on one node (n[1-4])."))
+      << all_lines(reply);
 }
 
 TEST_F(ExplainTest, EachKindOfChange) {
@@ -198,7 +201,9 @@ TEST_F(ExplainTest, WhyAJobFailed) {
   report.failure = "Could not open stdout file /x/y: Permission denied";
   report.users_error = report.node_clean = true;
   ASSERT_TRUE(w.run(state::EndSteps{{report}}));
-  EXPECT_TRUE(says(explained(id), "Job 1 of ann does not wait: it is FAILED: Could not open stdout file /x/y: Permission denied."));
+  EXPECT_TRUE(says(
+      explained(id),
+      "Job 1 of ann does not wait: it is FAILED: Could not open stdout file /x/y: Permission denied."));
 }
 
 TEST_F(ExplainTest, ItsLimitsAreKeptAndSaid) {
@@ -222,7 +227,8 @@ TEST_F(ExplainTest, ItsLimitsAreKeptAndSaid) {
   limits.out_of_time = [] { return true; };
   reply = explain(w.state, w.soft.get(), std::to_string(id), w.now, limits);
   ASSERT_TRUE(reply);
-  EXPECT_TRUE(says(*reply, "Partition debug was not looked at: this took too long already.")) << all_lines(*reply);
+  EXPECT_TRUE(says(*reply, "Partition debug was not looked at: this took too long already."))
+      << all_lines(*reply);
 }
 
 TEST_F(ExplainTest, OthersJobsAreNotNamedToThoseWhoMayNotSeeThem) {
@@ -240,7 +246,8 @@ TEST_F(ExplainTest, OthersJobsAreNotNamedToThoseWhoMayNotSeeThem) {
   ASSERT_TRUE(reply);
   EXPECT_TRUE(says(*reply, "a job of another user on n[1-4] ends by")) << all_lines(*reply);
   EXPECT_FALSE(says(*reply, "ann")) << all_lines(*reply);
-  EXPECT_EQ(explain(w.state, w.soft.get(), "1", w.now, limits).error().code, ErrorCode::kInvalidJobId);
+  EXPECT_EQ(explain(w.state, w.soft.get(), "1", w.now, limits).error().code,
+            ErrorCode::kInvalidJobId);
 }
 
 // Random clusters and jobs: whatever change is named, made by its user or an administrator as said,
@@ -261,11 +268,9 @@ class RandomWorld {
     if (pick(0, 4) == 0) other.priority_tier = 5;
     world_.up();
     if (pick(0, 3) == 0) world_.set_node("n1", pick(0, 1) == 0 ? "drain" : "down");
-    for (uint32_t n = pick(1, 12); n > 0; --n)
-      submit();
+    for (uint32_t n = pick(1, 12); n > 0; --n) submit();
     world_.pass();
-    for (uint32_t n = pick(1, 6); n > 0; --n)
-      submit();
+    for (uint32_t n = pick(1, 6); n > 0; --n) submit();
     if (pick(0, 2) == 0) reserve();
     world_.pass();
   }
@@ -274,10 +279,12 @@ class RandomWorld {
     protocol::ReservationValues values;
     values.start = world_.now + std::chrono::minutes(pick(0, 40));
     values.duration = std::chrono::minutes(pick(1, 200));
-    values.nodes = pick(0, 1) == 0 ? "n1" : "n[1-" + std::to_string(world_.config.nodes.size()) + "]";
+    values.nodes =
+        pick(0, 1) == 0 ? "n1" : "n[1-" + std::to_string(world_.config.nodes.size()) + "]";
     values.add_flags = kReservationMaint | kReservationIgnoreJobs;
     values.users = protocol::NameList{"root"};
-    EXPECT_TRUE(world_.run(state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"root", {0}}}}));
+    EXPECT_TRUE(world_.run(state::ChangeReservation{
+        {0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"root", {0}}}}));
   }
 
   // "No change" is true of the change that helps beside a reservation.
@@ -288,7 +295,9 @@ class RandomWorld {
     const uint32_t uid = after.job(id).spec->uid;
     if (!after.run(state::UpdateJob{{uid, uid}, std::to_string(id), update})) return;
     const std::string started = " " + after.pass();
-    EXPECT_EQ(started.find(" " + std::to_string(id) + ":"), started.npos) << "timelimit=1 starts it\n" << all_lines(reply);
+    EXPECT_EQ(started.find(" " + std::to_string(id) + ":"), started.npos)
+        << "timelimit=1 starts it\n"
+        << all_lines(reply);
   }
 
   // How many jobs waited, and for how many of them a change was found.
@@ -371,7 +380,8 @@ TEST_F(ExplainTest, AShorterLimitBeforeAReservation) {
   values.nodes = "n[1-4]";
   values.add_flags = kReservationMaint;
   values.users = protocol::NameList{"root"};
-  ASSERT_TRUE(w.run(state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"root", {0}}}}));
+  ASSERT_TRUE(w.run(state::ChangeReservation{
+      {0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"root", {0}}}}));
   const JobId id = w.submit(World::spec(1, 60));
   EXPECT_EQ(w.pass(), "");
   const auto reply = explained(id);

@@ -16,7 +16,8 @@ struct Helped : World {
     up();
     for (const NodeConfig& node : config.nodes) report(node.name, "nps1");
   }
-  void report(const std::string& name, const std::string& active, const std::string& boot_id = "boot") {
+  void report(const std::string& name, const std::string& active,
+              const std::string& boot_id = "boot") {
     state::RegisterNode command;
     command.node.name = name;
     command.node.hardware.boot_id = boot_id;

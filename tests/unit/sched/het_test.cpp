@@ -30,7 +30,8 @@ TEST(HetPass, OneThatFindsNoRoomKeepsAllWaiting) {
   ASSERT_EQ(world.pass(), "1:n1");
   const JobId leader = world.submit_het({World::spec(6), World::spec(6)});
   const JobId small = world.submit(World::spec(8, 5));
-  // what the first component would have taken is free for the next job, which ends before both are to start
+  // what the first component would have taken is free for the next job, which ends before both are
+  // to start
   EXPECT_EQ(world.pass(), "4:n2");
   EXPECT_EQ(world.reason(leader), JobReason::kResources);
   EXPECT_EQ(world.reason(leader + 1), JobReason::kResources);
@@ -72,7 +73,8 @@ TEST(HetPass, ComponentsShareWhatTheirPartitionMayHaveOfANode) {
   world.up();
   world.submit(World::spec(1, 10));
   ASSERT_EQ(world.pass(), "1:n1");
-  const JobId leader = world.submit_het({World::spec(1), World::spec(2)});  // each of them would fit now
+  // each of them would fit now
+  const JobId leader = world.submit_het({World::spec(1), World::spec(2)});
   EXPECT_EQ(world.pass(), "");
   EXPECT_EQ(world.soft->find(leader)->expected_start, world.now + std::chrono::minutes(10));
   world.finish(1);
@@ -95,7 +97,8 @@ TEST(HetPass, AHeldComponentKeepsAllWaiting) {
   HetWorld world(2, 8);
   world.up();
   const JobId leader = world.submit_het({World::spec(1), World::spec(1)});
-  ASSERT_TRUE(world.run(state::ChangeJob{{0, 0}, std::to_string(leader + 1), protocol::JobAction::kHold, false}));
+  ASSERT_TRUE(world.run(
+      state::ChangeJob{{0, 0}, std::to_string(leader + 1), protocol::JobAction::kHold, false}));
   EXPECT_EQ(world.pass(), "");
   EXPECT_EQ(world.reason(leader), JobReason::kResources);
   EXPECT_EQ(world.reason(leader + 1), JobReason::kJobHeldAdmin);

@@ -137,7 +137,8 @@ TEST(Pass, ReasonsOfThePartition) {
   EXPECT_EQ(reason_in("down", World::spec(1)), "PartitionDown");
   wide.min_nodes = 1;
   wide.max_nodes = 4;
-  EXPECT_EQ(reason_in("limited", wide), "PartitionNodeLimit") << "the most that is asked for counts";
+  EXPECT_EQ(reason_in("limited", wide), "PartitionNodeLimit")
+      << "the most that is asked for counts";
   wide.min_nodes = wide.max_nodes = 2;
   EXPECT_EQ(reason_in("least", wide), "PartitionNodeLimit");
   wide.max_nodes = 0;
@@ -293,10 +294,8 @@ TEST(Pass, WhichNodes) {
     w.pass();
     const Job& job = w.job(id);
     const std::string nodes = job.allocation ? job.allocation->node_list : "";
-    if (job.state == JobState::kRunning)
-      w.finish(id);
-    else
-      w.run(state::SignalJob{{0, 0}, std::to_string(id), 0, protocol::kSignalCancel});
+    if (job.state == JobState::kRunning) w.finish(id);
+    else w.run(state::SignalJob{{0, 0}, std::to_string(id), 0, protocol::kSignalCancel});
     return nodes;
   };
   EXPECT_EQ(goes_to([](JobSpec& s) { s.required_nodes = "n3"; }), "n3");
@@ -394,7 +393,8 @@ TEST(Submission, RefusedWhenNoNodeCouldEverServe) {
               s.min_nodes = 2;
             }),
             ErrorCode::kNodesNotAvailable);
-  EXPECT_EQ(code([](JobSpec& s) { s.constraint = "fast&!fast"; }), ErrorCode::kInvalidFeature) << "there is no \"not\"";
+  EXPECT_EQ(code([](JobSpec& s) { s.constraint = "fast&!fast"; }), ErrorCode::kInvalidFeature)
+      << "there is no \"not\"";
   EXPECT_EQ(code([](JobSpec& s) { s.constraint = "fast fast"; }), ErrorCode::kInvalidFeature);
   EXPECT_EQ(code([](JobSpec& s) { s.cpus_per_task = 9; }), ErrorCode::kNodesNotAvailable);
   EXPECT_EQ(code([](JobSpec& s) {

@@ -232,7 +232,8 @@ TEST(Preemption, ThoseThatAreNoHelpStay) {
   EXPECT_EQ(world.running(), "1 2 ");
 }
 
-// The bug: only the first component counted as one that leaves, so that somebody else had to go for the next job.
+// The bug: only the first component counted as one that leaves, so that somebody else had to go for
+// the next job.
 TEST(Preemption, AllComponentsOfAHeterogeneousJobLeaveRoom) {
   PreemptingWorld world(3, 8);
   world.low().grace_time_s = 30;
@@ -249,7 +250,8 @@ TEST(Preemption, AllComponentsOfAHeterogeneousJobLeaveRoom) {
   EXPECT_EQ(world.leave, "3 for 4");
   EXPECT_EQ(world.soft->find(5)->expected_start, world.now + seconds(30));
   EXPECT_EQ(world.pass() + world.leave, "");
-  for (const JobId id : {4, 5}) EXPECT_EQ(world.soft->find(id)->expected_start, world.now + seconds(30));
+  for (const JobId id : {4, 5})
+    EXPECT_EQ(world.soft->find(id)->expected_start, world.now + seconds(30));
   EXPECT_EQ(world.running(), "1 2 3 ");
   world.pass_time(seconds(30));
   EXPECT_EQ(world.running(), "1 ");
@@ -291,7 +293,8 @@ TEST(Preemption, InStrictOrderNobodyOvertakesWhoHasRoomMade) {
   }
 }
 
-// --- guests of reservations ------------------------------------------------------------------------
+// --- guests of reservations
+// ------------------------------------------------------------------------
 
 struct GuestWorld : PreemptingWorld {
   using PreemptingWorld::PreemptingWorld;
@@ -302,7 +305,8 @@ struct GuestWorld : PreemptingWorld {
     values.nodes = "n1";
     values.max_start_delay = max_start_delay;
     values.users = protocol::NameList{"user"};
-    const auto reply = run(state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"user", {1001}}}});
+    const auto reply = run(state::ChangeReservation{
+        {0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"user", {1001}}}});
     EXPECT_TRUE(reply) << (reply ? "" : reply.error().text);
   }
   // A job of the reservation, of the same tier.
@@ -416,7 +420,8 @@ TEST(Preemption, NobodyMakesRoomForAJobThatItsPartitionRefuses) {
   PartitionConfig closed = *state::find_partition(world.state, "high")->config;
   closed.root_only = true;
   const state::PlannedPreemption planned{1, 0, high, "high", ""};
-  state::apply(world.state, state::PartitionChanged{.config = std::make_shared<PartitionConfig>(closed)});
+  state::apply(world.state,
+               state::PartitionChanged{.config = std::make_shared<PartitionConfig>(closed)});
   EXPECT_EQ(world.pass(), "");
   EXPECT_EQ(world.leave, "");
   ASSERT_TRUE(world.run(state::StartJobs{{}, {planned}}));

@@ -13,10 +13,8 @@ using std::chrono::hours;
 // 4 nodes of 8 CPUs: "debug" has all of them and the largest factor, "half" half of that factor.
 class Multifactor : public ::testing::Test {
  protected:
-  uint32_t priority(const std::function<void(ClusterConfig&)>& change,
-                    const JobSpec& spec,
-                    Duration waited = Duration::zero(),
-                    const std::string& partition = "debug") {
+  uint32_t priority(const std::function<void(ClusterConfig&)>& change, const JobSpec& spec,
+                    Duration waited = Duration::zero(), const std::string& partition = "debug") {
     World w(4, 8);
     w.config.priority_type = "priority/multifactor";
     w.partition("half").priority_job_factor = 50;

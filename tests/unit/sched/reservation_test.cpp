@@ -9,15 +9,16 @@ using std::chrono::minutes;
 struct ReservedWorld : World {
   using World::World;
   // For user 1001 unless said otherwise.
-  void reserve(const std::string& name, const std::string& nodes, Duration from, Duration length, ReservationFlags flags = 0,
-               uint32_t uid = 1001) {
+  void reserve(const std::string& name, const std::string& nodes, Duration from, Duration length,
+               ReservationFlags flags = 0, uint32_t uid = 1001) {
     protocol::ReservationValues values;
     values.start = now + from;
     values.duration = length;
     values.nodes = nodes;
     values.add_flags = flags;
     values.users = protocol::NameList{"user"};
-    const auto reply = run(state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kCreate, name, values}, {{"user", {uid}}}});
+    const auto reply = run(state::ChangeReservation{
+        {0, 0}, {protocol::ReservationAction::kCreate, name, values}, {{"user", {uid}}}});
     EXPECT_TRUE(reply) << (reply ? "" : reply.error().text);
   }
   static JobSpec in(const std::string& name, uint32_t tasks, Minutes limit) {
@@ -145,7 +146,8 @@ TEST(ReservedPass, AJobKeepsItsNodesHoweverManyEndsThereAre) {
     world.submit(World::spec(1, 60 * 24 * 200));
     const std::string started = world.pass();
     const JobId longer = het ? 643 : 642;
-    EXPECT_EQ(started.find(std::to_string(longer) + ":"), std::string::npos) << "past the one that waits: " << started;
+    EXPECT_EQ(started.find(std::to_string(longer) + ":"), std::string::npos)
+        << "past the one that waits: " << started;
   }
 }
 

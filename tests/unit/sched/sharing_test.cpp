@@ -31,8 +31,7 @@ TEST(Pass, SharedCores) {
   w.up();
   JobSpec force = World::spec(4);
   force.partitions = "force";
-  for (int i = 0; i < 3; ++i)
-    w.submit(force);
+  for (int i = 0; i < 3; ++i) w.submit(force);
   EXPECT_EQ(w.pass(), "1:n1 2:n1") << "two jobs a core";
   EXPECT_EQ(w.reason(3), JobReason::kResources);
   w.finish(1);
@@ -81,8 +80,7 @@ TEST(Pass, SocketsAndLoad) {
   }
   w.config.select_type_parameters = {"CR_SOCKET", "CR_LLN"};
   w.up();
-  for (int i = 0; i < 5; ++i)
-    w.submit(World::spec(1));
+  for (int i = 0; i < 5; ++i) w.submit(World::spec(1));
   EXPECT_EQ(w.pass(), "1:n1 2:n2 3:n1 4:n2") << "the emptiest node first, a socket a job";
 }
 
@@ -97,7 +95,8 @@ TEST(Pass, CpusOfAPartitionOnANode) {
   EXPECT_EQ(w.pass(), "1:n1 2:n1 3:n1 5:n1") << "its jobs together have no more";
   EXPECT_EQ(w.reason(4), JobReason::kResources);
   ASSERT_NE(w.soft->find(4), nullptr);
-  EXPECT_EQ(w.soft->find(4)->expected_start, w.now + std::chrono::minutes(60)) << "free cores are not enough";
+  EXPECT_EQ(w.soft->find(4)->expected_start, w.now + std::chrono::minutes(60))
+      << "free cores are not enough";
   w.finish(1);
   EXPECT_EQ(w.pass(), "4:n1");
   few.num_tasks = 4;
@@ -142,8 +141,8 @@ TEST(Pass, AJobThatLeavesLessToTheSystem) {
   EXPECT_EQ(w.job(2).spec->sharing, Sharing::kExclusive);
 }
 
-// A core for each task has more CPUs, and by them more memory, than the tasks ask for: the engine refused each of the
-// starts that were planned, once a second, though there was room elsewhere.
+// A core for each task has more CPUs, and by them more memory, than the tasks ask for: the engine
+// refused each of the starts that were planned, once a second, though there was room elsewhere.
 TEST(Pass, MemoryOfAllCpusThatComeWithTheCores) {
   World w(2, 4);
   for (NodeConfig& node : w.config.nodes) {

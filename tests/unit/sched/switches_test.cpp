@@ -9,7 +9,8 @@ namespace {
 
 World with_tree() {
   World w(4, 2);
-  w.config.switches = {{"s1", {"n1", "n2"}, {}, ""}, {"s2", {"n3", "n4"}, {}, ""}, {"top", {}, {"s1", "s2"}, ""}};
+  w.config.switches = {
+      {"s1", {"n1", "n2"}, {}, ""}, {"s2", {"n3", "n4"}, {}, ""}, {"top", {}, {"s1", "s2"}, ""}};
   w.up();
   return w;
 }
@@ -49,7 +50,8 @@ TEST(Switches, JobWaitsForFewAndNotForever) {
   EXPECT_EQ(w.pass(), "3:n[2,4]");
 }
 
-// What the first of them could not find is not what the second, whose patience is over, could not find.
+// What the first of them could not find is not what the second, whose patience is over, could not
+// find.
 TEST(Switches, TheMemoOfAPassKnowsPatience) {
   World w = with_tree();
   for (const char* node : {"n1", "n3"}) {
@@ -65,7 +67,8 @@ TEST(Switches, TheMemoOfAPassKnowsPatience) {
   near.priority = UINT32_MAX - 1;  // of the same demand, younger, and first
   ASSERT_TRUE(w.run(state::SubmitJob{{0, 0}, near, {}}));
   EXPECT_EQ(w.pass(), "");
-  EXPECT_EQ(plan_pass(w.state, make_policies(w.state), w.now).again, w.now + std::chrono::minutes(1));
+  EXPECT_EQ(plan_pass(w.state, make_policies(w.state), w.now).again,
+            w.now + std::chrono::minutes(1));
   w.pass_time(std::chrono::minutes(1));
   EXPECT_EQ(w.pass(), std::to_string(old) + ":n[2,4]");
   EXPECT_EQ(w.reason(old + 1), JobReason::kResources);

@@ -41,8 +41,7 @@ struct World {
   PartitionConfig& partition(const std::string& name) {
     PartitionConfig made;
     made.name = name;
-    for (const NodeConfig& node : config.nodes)
-      made.nodes.push_back(node.name);
+    for (const NodeConfig& node : config.nodes) made.nodes.push_back(node.name);
     config.partitions.push_back(std::move(made));
     return config.partitions.back();
   }
@@ -64,8 +63,7 @@ struct World {
   Result<state::Reply> run(const state::Command& command) {
     auto decision = state::decide(state, command, now);
     if (!decision) return tl::unexpected(decision.error());
-    for (const state::Event& event : decision->events)
-      state::apply(state, event);
+    for (const state::Event& event : decision->events) state::apply(state, event);
     return decision->reply;
   }
   static JobSpec spec(uint32_t tasks = 0, Minutes limit = 0) {
@@ -96,21 +94,21 @@ struct World {
     }
     leave.clear();
     for (const state::PlannedPreemption& one : plan.preemptions) {
-      leave += (leave.empty() ? "" : " ") + std::to_string(one.job) + " for " + std::to_string(one.preemptor);
+      leave += (leave.empty() ? "" : " ") + std::to_string(one.job) + " for " +
+               std::to_string(one.preemptor);
     }
     const size_t planned = plan.starts.size();
     const auto reply = run(state::StartJobs{std::move(plan.starts), std::move(plan.preemptions)});
     EXPECT_TRUE(reply);
-    if (reply) {
-      EXPECT_EQ(std::get<state::StartedReply>(*reply).started, planned);
-    }
+    if (reply) { EXPECT_EQ(std::get<state::StartedReply>(*reply).started, planned); }
     EXPECT_EQ(state::check_state(state), std::vector<std::string>{});
     return out;
   }
   // Its nodes are clean.
   void clean(JobId id) {
     const Job& ended = state.jobs.at(id);
-    EXPECT_TRUE(run(state::JobsCleaned{{{.job = id, .restart = ended.restart_count, .nodes = ended.allocation->node_list}}}));
+    EXPECT_TRUE(run(state::JobsCleaned{
+        {{.job = id, .restart = ended.restart_count, .nodes = ended.allocation->node_list}}}));
   }
   // The job ends and gives its nodes back.
   void finish(JobId id) {

@@ -19,7 +19,8 @@ class AdminTest : public CoreTest {
     now_ += time;
     run(Tick{});
   }
-  Result<Reply> reboot(const std::string& nodes, bool asap = false, AfterReboot after = AfterReboot::kAsBefore) {
+  Result<Reply> reboot(const std::string& nodes, bool asap = false,
+                       AfterReboot after = AfterReboot::kAsBefore) {
     return run(RebootNodes{kRoot, {nodes, asap, after, {}}});
   }
   void boot(const std::string& name, const std::string& boot_id) {
@@ -30,7 +31,8 @@ class AdminTest : public CoreTest {
     ASSERT_TRUE(run(command));
   }
   const Node& node(const std::string& name) { return *find_node(state_, name); }
-  Result<Reply> set_trigger(TriggerEvents events, JobId job = kNoJob, int64_t offset = 0, bool permanent = false) {
+  Result<Reply> set_trigger(TriggerEvents events, JobId job = kNoJob, int64_t offset = 0,
+                            bool permanent = false) {
     Trigger trigger;
     trigger.events = events;
     trigger.job = job;
@@ -196,7 +198,8 @@ TEST_F(AdminTest, OfOthersTheWishForARebootIsLeftOut) {
   spec.reboot = true;
   const JobId id = submit(spec);
   EXPECT_FALSE(job(id).spec->reboot);
-  EXPECT_EQ(error_of(RebootNodes{kAnn, {"n1", false, AfterReboot::kAsBefore, {}}}), ErrorCode::kAccessDenied);
+  EXPECT_EQ(error_of(RebootNodes{kAnn, {"n1", false, AfterReboot::kAsBefore, {}}}),
+            ErrorCode::kAccessDenied);
 }
 
 TEST_F(AdminTest, MailsBeforeTheTimeLimit) {
@@ -221,9 +224,7 @@ TEST_F(AdminTest, TriggersFireOnceUnlessPermanent) {
   ASSERT_TRUE(set_trigger(kTriggerDown));
   ASSERT_TRUE(set_trigger(kTriggerDown, kNoJob, 10, true));
   EXPECT_EQ(error_of(SetTrigger{kAnn, {}}), ErrorCode::kAccessDenied);
-  for (const char* name : {"n1", "n3"}) {
-    ASSERT_TRUE(run(node_update(name, "DOWN", "test")));
-  }
+  for (const char* name : {"n1", "n3"}) { ASSERT_TRUE(run(node_update(name, "DOWN", "test"))); }
   pass(std::chrono::seconds(1));
   ASSERT_EQ(effects<RunTrigger>().size(), 1U);
   EXPECT_EQ(effects<RunTrigger>()[0].resource, "n[1,3]");
@@ -251,7 +252,8 @@ TEST_F(AdminTest, UsersSetTriggersWhereTheyMay) {
   EXPECT_EQ(error_of(ClearTriggers{kBob, {{}, {}, kAnn.uid}}), ErrorCode::kAccessDenied);
   EXPECT_EQ(error_of(ClearTriggers{kAnn, {{}, {}, kAnn.uid}}), ErrorCode::kOk);
   configure([](ClusterConfig& config) { config.slurm_user_id = 64030; });
-  EXPECT_EQ(error_of(SetTrigger{kAnn, trigger}), ErrorCode::kAccessDenied) << "SlurmUser cannot run it as Ann";
+  EXPECT_EQ(error_of(SetTrigger{kAnn, trigger}), ErrorCode::kAccessDenied)
+      << "SlurmUser cannot run it as Ann";
 }
 
 TEST_F(AdminTest, AUserHasSoManyTriggersAndNoMore) {
@@ -323,7 +325,8 @@ TEST_F(AdminTest, TriggersGoWithTheRecordOfTheirJob) {
   EXPECT_EQ(state_.triggers->size(), 4U) << "the record is there: the job may be queued again";
   pass(std::chrono::seconds(60));
   ASSERT_EQ(state_.jobs.find(id), nullptr);
-  EXPECT_EQ(state_.triggers->size(), 2U) << "the node's, and the one that is still to tell of the end";
+  EXPECT_EQ(state_.triggers->size(), 2U)
+      << "the node's, and the one that is still to tell of the end";
   pass(std::chrono::seconds(60));
   EXPECT_EQ(effects<RunTrigger>().size(), 1U);
   ASSERT_EQ(state_.triggers->size(), 1U);

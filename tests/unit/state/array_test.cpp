@@ -1,5 +1,5 @@
-// Job arrays: many starts in one event, ended tasks in a compact form, tasks that wait for tasks, and
-// what is said of them.
+// Job arrays: many starts in one event, ended tasks in a compact form, tasks that wait for tasks,
+// and what is said of them.
 #include <malloc.h>
 
 #include "support/core_fixture.hpp"
@@ -96,14 +96,16 @@ TEST_F(ArrayTest, AHundredThousandTasksCostWhatOneJobCosts) {
   };
   const auto [job_bytes, job_image] = cost_of("");
   const auto [array_bytes, array_image] = cost_of("0-100000");
-  EXPECT_LE(array_bytes, job_bytes + static_cast<int64_t>(kTimes) * 1024) << "in memory";  // under a sanitizer both are 0
+  // under a sanitizer both are 0
+  EXPECT_LE(array_bytes, job_bytes + static_cast<int64_t>(kTimes) * 1024) << "in memory";
   EXPECT_LE(array_image, job_image + kTimes * 128U) << "in a checkpoint";
   EXPECT_EQ(state_.jobs.size(), 2 * (kTimes + 1));
   EXPECT_EQ(state_.job_count, (kTimes + 1) * 100'002U);
   const JobId array = submit_array("0-100000");
   EXPECT_EQ(job(array).array->pending.ranges().size(), 1U);
   start_tasks(array, 2);
-  EXPECT_EQ(state_.jobs.size(), 2 * (kTimes + 1) + 3) << "those that started have records of their own";
+  EXPECT_EQ(state_.jobs.size(), 2 * (kTimes + 1) + 3)
+      << "those that started have records of their own";
   EXPECT_EQ(job(array).array->pending.to_text(), "2-100000");
 }
 
@@ -125,9 +127,11 @@ TEST_F(ArrayTest, EndedTasksGiveUpTheirRecords) {
   EXPECT_FALSE(state_.jobs.contains(full.id));
   EXPECT_EQ(find_job(state_, full.id)->state, JobState::kFailed);
   EXPECT_EQ(state_.job_count, 10U);
-  EXPECT_EQ(live_blobs(state_).size(), state_.jobs.size() + 2U) << "the script is still needed: two models";
+  EXPECT_EQ(live_blobs(state_).size(), state_.jobs.size() + 2U)
+      << "the script is still needed: two models";
   // neither a checkpoint nor a repeated report changes it
-  const ClusterState restored = from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
+  const ClusterState restored =
+      from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
   EXPECT_EQ(differences(state_, restored), std::vector<std::string>{});
   EXPECT_EQ(check_state(restored), std::vector<std::string>{});
   protocol::StepEnded again;
@@ -212,12 +216,14 @@ TEST_F(ArrayTest, OutcomesAreGatheredByTask) {
   EXPECT_EQ(said(ChangeJob{kAnn, id, JobAction::kHold, false}),
             (std::vector<std::string>{id + "_0: Job has already finished", id + "_1-5: No error"}));
   EXPECT_EQ(said(ChangeJob{kAnn, id, JobAction::kRelease, false}).size(), 2U);
-  EXPECT_EQ(said(ChangeJob{kRoot, id, JobAction::kSuspend, false}),
-            (std::vector<std::string>{id + "_0: Job/step already completing or completed", id + "_1-2: No error",
-                                      id + "_3-5: Job is pending execution"}));
+  EXPECT_EQ(
+      said(ChangeJob{kRoot, id, JobAction::kSuspend, false}),
+      (std::vector<std::string>{id + "_0: Job/step already completing or completed",
+                                id + "_1-2: No error", id + "_3-5: Job is pending execution"}));
   EXPECT_EQ(said(ChangeJob{kAnn, id + "_[3-4]", JobAction::kRequeue, false}),
             std::vector<std::string>{id + "_3-4: Job is pending execution"});
-  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[1-2,5]", JobAction::kUserHold, false}), std::vector<std::string>{});
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[1-2,5]", JobAction::kUserHold, false}),
+            std::vector<std::string>{});
   EXPECT_EQ(said(ChangeJob{kAnn, id + "_[8-9]", JobAction::kUserHold, false}),
             std::vector<std::string>{"Invalid job id specified"});
 }
@@ -232,14 +238,20 @@ TEST_F(ArrayTest, TasksThatAreNotThereAreNamed) {
   EXPECT_EQ(said(ChangeJob{kAnn, id + "_[4,8-9]", JobAction::kUserHold, false}),
             (std::vector<std::string>{id + "_4: No error", id + "_8-9: Invalid job id specified"}));
   EXPECT_EQ(said(ChangeJob{kAnn, id + "_[0,3,7]", JobAction::kRelease, false}),
-            (std::vector<std::string>{id + "_0: Job has already finished", id + "_3: No error", id + "_7: Invalid job id specified"}));
+            (std::vector<std::string>{id + "_0: Job has already finished", id + "_3: No error",
+                                      id + "_7: Invalid job id specified"}));
   JobUpdate update;
   update.comment = "x";
-  EXPECT_EQ(said(UpdateJob{kAnn, id + "_[1,3-5,6]", update}),
-            (std::vector<std::string>{id + "_1,3-5: No error", id + "_6: Invalid job id specified"}));
-  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[1-5]", JobAction::kUserHold, false}), std::vector<std::string>{});
-  EXPECT_EQ(said(ChangeJob{kAnn, id + "_*", JobAction::kRelease, false}).size(), 2U) << "what is over, and what is not";
-  EXPECT_EQ(said(SignalJob{kAnn, id + "_[1,9]", 0, protocol::kSignalCancel}), std::vector<std::string>{}) << "scancel says nothing";
+  EXPECT_EQ(
+      said(UpdateJob{kAnn, id + "_[1,3-5,6]", update}),
+      (std::vector<std::string>{id + "_1,3-5: No error", id + "_6: Invalid job id specified"}));
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_[1-5]", JobAction::kUserHold, false}),
+            std::vector<std::string>{});
+  EXPECT_EQ(said(ChangeJob{kAnn, id + "_*", JobAction::kRelease, false}).size(), 2U)
+      << "what is over, and what is not";
+  EXPECT_EQ(said(SignalJob{kAnn, id + "_[1,9]", 0, protocol::kSignalCancel}),
+            std::vector<std::string>{})
+      << "scancel says nothing";
 }
 
 TEST_F(ArrayTest, TheLimitOfRunningTasksIsTheArrays) {
@@ -267,8 +279,8 @@ TEST_F(ArrayTest, WaitingForAnArrayAndForItsTasks) {
   EXPECT_EQ(job(all).dependency, "afterok:" + id + "_*(unfulfilled)");
   spec.dependency = "afterok:" + id + "_[1,3],afterany:" + id + "_2";
   const JobId some = submit(spec);
-  EXPECT_EQ(job(some).dependency, "afterok:" + id + "_1(unfulfilled),afterok:" + id + "_3(unfulfilled),afterany:" + id +
-                                      "_2(unfulfilled)");
+  EXPECT_EQ(job(some).dependency, "afterok:" + id + "_1(unfulfilled),afterok:" + id +
+                                      "_3(unfulfilled),afterany:" + id + "_2(unfulfilled)");
   start_tasks(array, 4);
   end_all(array, 1, 3);
   tick();  // they are folded
@@ -302,13 +314,15 @@ TEST_F(ArrayTest, TasksWaitForTheTaskOfTheSameNumber) {
   end_task(first, 0);
   end_task(first, 3);
   tick();
-  for (const uint32_t task : {0U, 3U}) EXPECT_TRUE(find_array_task(state_, then, task)->dependency.empty()) << task;
+  for (const uint32_t task : {0U, 3U})
+    EXPECT_TRUE(find_array_task(state_, then, task)->dependency.empty()) << task;
   EXPECT_EQ(find_array_task(state_, then, 4)->reason, JobReason::kDependencyNeverSatisfied)
       << "it has no partner and the array failed";
   EXPECT_EQ(job(single).reason, JobReason::kDependencyNeverSatisfied);
 }
 
-// The bug: tasks that were cancelled before they had records were forgotten, and what waits for all of the array ran.
+// The bug: tasks that were cancelled before they had records were forgotten, and what waits for all
+// of the array ran.
 TEST_F(ArrayTest, TasksCancelledWithoutRecordsAreKnownToThoseThatWait) {
   const JobId array = submit_array("1-3");
   const std::string id = id_of(array);
@@ -318,8 +332,10 @@ TEST_F(ArrayTest, TasksCancelledWithoutRecordsAreKnownToThoseThatWait) {
     spec.kill_on_invalid_dependency = kill;
     return submit(spec);
   };
-  const JobId good = wait_with("afterok:" + id), bad = wait_with("afternotok:" + id), any = wait_with("afterany:" + id);
-  const JobId killed = wait_with("afterok:" + id, Toggle::kYes), alone = wait_with("afterok:" + id + "_3");
+  const JobId good = wait_with("afterok:" + id), bad = wait_with("afternotok:" + id),
+              any = wait_with("afterany:" + id);
+  const JobId killed = wait_with("afterok:" + id, Toggle::kYes),
+              alone = wait_with("afterok:" + id + "_3");
   const JobId pairs = submit_array("1-4", "aftercorr:" + id);
   start_tasks(array, 1);
   end_task(array, 1);
@@ -328,10 +344,12 @@ TEST_F(ArrayTest, TasksCancelledWithoutRecordsAreKnownToThoseThatWait) {
   EXPECT_EQ(job(array).array->cancelled.to_text(), "3");
   tick();
   EXPECT_TRUE(job(alone).dependency.empty()) << "it waits for nothing that is there";
-  EXPECT_EQ(job(good).dependency, "afterok:" + id + "_*(unfulfilled)") << "others of the array wait";
+  EXPECT_EQ(job(good).dependency, "afterok:" + id + "_*(unfulfilled)")
+      << "others of the array wait";
   EXPECT_EQ(job(killed).state, JobState::kPending);
   EXPECT_EQ(job(pairs).array->pending.to_text(), "2-4");
-  const ClusterState restored = from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
+  const ClusterState restored =
+      from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
   EXPECT_EQ(differences(state_, restored), std::vector<std::string>{});
   EXPECT_EQ(restored.jobs.at(array).array->cancelled.to_text(), "3");
   start_tasks(array, 1);
@@ -341,9 +359,11 @@ TEST_F(ArrayTest, TasksCancelledWithoutRecordsAreKnownToThoseThatWait) {
   EXPECT_EQ(job(good).dependency, "afterok:" + id + "_*(failed)");
   EXPECT_EQ(job(killed).state, JobState::kCancelled);
   for (const JobId met : {bad, any}) EXPECT_TRUE(job(met).dependency.empty()) << met;
-  for (const uint32_t task : {1U, 2U}) EXPECT_TRUE(find_array_task(state_, pairs, task)->dependency.empty()) << task;
+  for (const uint32_t task : {1U, 2U})
+    EXPECT_TRUE(find_array_task(state_, pairs, task)->dependency.empty()) << task;
   for (const uint32_t task : {3U, 4U}) {
-    EXPECT_EQ(find_array_task(state_, pairs, task)->reason, JobReason::kDependencyNeverSatisfied) << task;
+    EXPECT_EQ(find_array_task(state_, pairs, task)->reason, JobReason::kDependencyNeverSatisfied)
+        << task;
   }
   tick(400);
   tick();
@@ -351,7 +371,8 @@ TEST_F(ArrayTest, TasksCancelledWithoutRecordsAreKnownToThoseThatWait) {
   EXPECT_EQ(job(good).reason, JobReason::kDependencyNeverSatisfied);
 }
 
-// The bug: it failed with the array's first task that did; in Slurm nothing is decided before all of the array is over.
+// The bug: it failed with the array's first task that did; in Slurm nothing is decided before all
+// of the array is over.
 TEST_F(ArrayTest, WhetherAnArrayIsGoodIsKnownAtItsEnd) {
   const JobId array = submit_array("0-2");
   const std::string id = id_of(array);
@@ -360,15 +381,19 @@ TEST_F(ArrayTest, WhetherAnArrayIsGoodIsKnownAtItsEnd) {
     spec.dependency = dependency;
     return submit(spec);
   };
-  const JobId good = wait_with("afterok:" + id), bad = wait_with("afternotok:" + id), any = wait_with("afterany:" + id);
-  const JobId first = wait_with("afterok:" + id + "_0"), either = wait_with("afterok:" + id + "?afternotok:" + id);
+  const JobId good = wait_with("afterok:" + id), bad = wait_with("afternotok:" + id),
+              any = wait_with("afterany:" + id);
+  const JobId first = wait_with("afterok:" + id + "_0"),
+              either = wait_with("afterok:" + id + "?afternotok:" + id);
   start_tasks(array, 3);
   end_task(array, 0, 1 << 8);
   tick();
   EXPECT_EQ(job(first).reason, JobReason::kDependencyNeverSatisfied) << "the task itself is over";
-  for (const JobId waits : {good, bad, any, either}) EXPECT_EQ(job(waits).reason, JobReason::kDependency) << waits;
+  for (const JobId waits : {good, bad, any, either})
+    EXPECT_EQ(job(waits).reason, JobReason::kDependency) << waits;
   EXPECT_EQ(job(good).dependency, "afterok:" + id + "_*(unfulfilled)");
-  EXPECT_EQ(job(either).dependency, "afterok:" + id + "_*(unfulfilled)?afternotok:" + id + "_*(unfulfilled)");
+  EXPECT_EQ(job(either).dependency,
+            "afterok:" + id + "_*(unfulfilled)?afternotok:" + id + "_*(unfulfilled)");
   end_all(array, 1, 2);
   tick();
   EXPECT_EQ(job(good).reason, JobReason::kDependencyNeverSatisfied);
@@ -376,11 +401,13 @@ TEST_F(ArrayTest, WhetherAnArrayIsGoodIsKnownAtItsEnd) {
   for (const JobId met : {bad, any, either}) EXPECT_TRUE(job(met).dependency.empty()) << met;
 }
 
-// The bug: FAIL was about the task that ended last, and nothing was said of another one that had failed.
+// The bug: FAIL was about the task that ended last, and nothing was said of another one that had
+// failed.
 TEST_F(ArrayTest, OneMailTellsThatAnyTaskFailed) {
-  for (const auto& [type, status, kind] : {std::tuple("FAIL", 1 << 8, MailKind::kFail), std::tuple("END,FAIL", 1 << 8, MailKind::kFail),
-                                           std::tuple("END", 1 << 8, MailKind::kEnd), std::tuple("END,FAIL", 0, MailKind::kEnd),
-                                           std::tuple("FAIL", 0, MailKind::kBegin)}) {
+  for (const auto& [type, status, kind] :
+       {std::tuple("FAIL", 1 << 8, MailKind::kFail),
+        std::tuple("END,FAIL", 1 << 8, MailKind::kFail), std::tuple("END", 1 << 8, MailKind::kEnd),
+        std::tuple("END,FAIL", 0, MailKind::kEnd), std::tuple("FAIL", 0, MailKind::kBegin)}) {
     JobSpec spec = batch_spec();
     spec.array = "1-2";
     spec.mail_type = type;
@@ -395,7 +422,8 @@ TEST_F(ArrayTest, OneMailTellsThatAnyTaskFailed) {
     if (mails.empty()) continue;
     EXPECT_EQ(mails[0].kind, kind) << type;
     EXPECT_TRUE(mails[0].whole_array);
-    EXPECT_EQ(mails[0].outcome, status == 0 ? "COMPLETED, ExitCode [0-0]" : "Mixed, ExitCode [0-1]");
+    EXPECT_EQ(mails[0].outcome,
+              status == 0 ? "COMPLETED, ExitCode [0-0]" : "Mixed, ExitCode [0-1]");
   }
 }
 
@@ -429,7 +457,8 @@ TEST_F(ArrayTest, MinutesAfterAnArrayCountFromItsLastStart) {
     return submit(spec);
   };
   EXPECT_TRUE(job(wait_with("after:" + id)).dependency.empty());
-  const JobId all = wait_with("after:" + id + "+1"), early = wait_with("after:" + id + "_1+1"), late = wait_with("after:" + id + "_0+1");
+  const JobId all = wait_with("after:" + id + "+1"), early = wait_with("after:" + id + "_1+1"),
+              late = wait_with("after:" + id + "_0+1");
   EXPECT_EQ(job(all).dependency, "after:" + id + "_*+1(unfulfilled)");
   state_ = from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
   now_ = begin + std::chrono::seconds(60);
@@ -448,7 +477,8 @@ TEST_F(ArrayTest, AllTasksWhoseTurnHasComeAreSplitOffAtOnce) {
   start_tasks(first, 24);
   end_all(first, 0, 23);
   tick();
-  for (uint32_t task = 0; task < 24; ++task) EXPECT_TRUE(find_array_task(state_, then, task)->dependency.empty()) << task;
+  for (uint32_t task = 0; task < 24; ++task)
+    EXPECT_TRUE(find_array_task(state_, then, task)->dependency.empty()) << task;
 }
 
 TEST_F(ArrayTest, TasksOfOneArrayAreNoSingletons) {
@@ -471,13 +501,16 @@ TEST_F(ArrayTest, NobodyWaitsForHimself) {
     changes.dependency = std::move(dependency);
     return said(UpdateJob{kAnn, id_of(job), changes});
   };
-  EXPECT_EQ(update(one, "afterok:" + id_of(three)), std::vector<std::string>{"Circular job dependency"});
-  EXPECT_EQ(update(one, "afterok:" + id_of(one)), std::vector<std::string>{"Job dependency problem"});
+  EXPECT_EQ(update(one, "afterok:" + id_of(three)),
+            std::vector<std::string>{"Circular job dependency"});
+  EXPECT_EQ(update(one, "afterok:" + id_of(one)),
+            std::vector<std::string>{"Job dependency problem"});
   EXPECT_EQ(update(one, "afterok:99999"), std::vector<std::string>{});
   EXPECT_EQ(update(three, "afterok:" + id_of(one)), std::vector<std::string>{});
   EXPECT_EQ(update(one, "singleton"), std::vector<std::string>{});
   const JobId array = submit_array("1-3");
-  EXPECT_EQ(update(array, "afterok:" + id_of(array) + "_1"), std::vector<std::string>{id_of(array) + "_1-3: Job dependency problem"});
+  EXPECT_EQ(update(array, "afterok:" + id_of(array) + "_1"),
+            std::vector<std::string>{id_of(array) + "_1-3: Job dependency problem"});
 }
 
 // DependencyParameters=max_depend_depth: how many jobs are looked at to find a circle.
@@ -494,7 +527,8 @@ TEST_F(ArrayTest, ALongCircleIsNotLookedFor) {
   JobUpdate changes;
   changes.dependency = "afterok:" + id_of(three);
   limit("max_depend_depth=3");
-  EXPECT_EQ(said(UpdateJob{kAnn, id_of(one), changes}), std::vector<std::string>{"Circular job dependency"});
+  EXPECT_EQ(said(UpdateJob{kAnn, id_of(one), changes}),
+            std::vector<std::string>{"Circular job dependency"});
   limit("max_depend_depth=2");
   EXPECT_EQ(said(UpdateJob{kAnn, id_of(one), changes}), std::vector<std::string>{});
 }
@@ -504,7 +538,8 @@ TEST_F(ArrayTest, ARunningJobGivesNodesBack) {
   ASSERT_TRUE(start_job(id, "n[1-4]", 2));
   JobUpdate update;
   update.min_nodes = update.max_nodes = 5;
-  EXPECT_EQ(error_of(UpdateJob{kAnn, id_of(id), update}), ErrorCode::kNotSupported) << "a job does not grow";
+  EXPECT_EQ(error_of(UpdateJob{kAnn, id_of(id), update}), ErrorCode::kNotSupported)
+      << "a job does not grow";
   update.min_nodes = update.max_nodes = 0;
   EXPECT_EQ(error_of(UpdateJob{kAnn, id_of(id), update}), ErrorCode::kTooManyNodes);
   update.min_nodes = update.max_nodes = 3;
@@ -516,7 +551,8 @@ TEST_F(ArrayTest, ARunningJobGivesNodesBack) {
   EXPECT_TRUE(effects<TerminateJob>()[0].nodes.test(3));
   JobUpdate list;
   list.required_nodes = "n[2-3]";
-  EXPECT_EQ(error_of(UpdateJob{kAnn, id_of(id), list}), ErrorCode::kInvalidNodeName) << "the script is on n1";
+  EXPECT_EQ(error_of(UpdateJob{kAnn, id_of(id), list}), ErrorCode::kInvalidNodeName)
+      << "the script is on n1";
   list.required_nodes = "n1,n3";
   ASSERT_TRUE(run(UpdateJob{kAnn, id_of(id), list}));
   EXPECT_EQ(job(id).allocation->node_list, "n[1,3]");

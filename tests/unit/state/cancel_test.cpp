@@ -36,10 +36,8 @@ class CancelTest : public CoreTest {
     EXPECT_TRUE(start_job(array, "n2", 1, 2));
     return array;
   }
-  Result<protocol::CancelJobsReply> ask(QueryJobsRequest filter,
-                                        Identity who = kAnn,
-                                        bool find_only = false,
-                                        uint32_t signal = 0) {
+  Result<protocol::CancelJobsReply> ask(QueryJobsRequest filter, Identity who = kAnn,
+                                        bool find_only = false, uint32_t signal = 0) {
     auto made = JobFilter::make(state_, std::move(filter), who.uid);
     if (!made) return tl::unexpected(made.error());
     const auto flags = signal == 0 ? protocol::kSignalCancel : protocol::kSignalStepsOnly;
@@ -49,18 +47,15 @@ class CancelTest : public CoreTest {
     return std::get<protocol::CancelJobsReply>(*reply);
   }
   // The names of what was done, each with its error if there was one.
-  std::vector<std::string> cancel(QueryJobsRequest filter,
-                                  Identity who = kAnn,
-                                  bool find_only = false,
-                                  uint32_t signal = 0) {
+  std::vector<std::string> cancel(QueryJobsRequest filter, Identity who = kAnn,
+                                  bool find_only = false, uint32_t signal = 0) {
     std::vector<std::string> names;
     const auto reply = ask(std::move(filter), who, find_only, signal);
     if (!reply) return {"error"};
     for (const auto& outcome : reply->outcomes) {
       names.push_back(outcome.target + (outcome.code == ErrorCode::kOk ? "" : " refused"));
     }
-    for (const std::string& name : reply->missing)
-      names.push_back(name + " missing");
+    for (const std::string& name : reply->missing) names.push_back(name + " missing");
     return names;
   }
   static QueryJobsRequest filter(const std::vector<std::string>& ids,
@@ -84,7 +79,8 @@ TEST_F(CancelTest, NothingIsFoundOnANodeThatIsNotThere) {
   const JobId job = submit(batch_spec());
   ASSERT_TRUE(start_job(job, "n1"));
   QueryJobsRequest request;
-  for (const auto& [nodes, found] : {std::pair{"nope", false}, std::pair{"nope,n1", true}, std::pair{"nope,n2", false}}) {
+  for (const auto& [nodes, found] :
+       {std::pair{"nope", false}, std::pair{"nope,n1", true}, std::pair{"nope,n2", false}}) {
     request.nodes = nodes;
     EXPECT_FALSE(JobFilter::make(state_, request, kAnn.uid)) << "as squeue is told";
     const auto filter = JobFilter::make(state_, request, kAnn.uid, UnknownNodes::kPassedOver);
@@ -94,17 +90,26 @@ TEST_F(CancelTest, NothingIsFoundOnANodeThatIsNotThere) {
 }
 
 TEST_F(CancelTest, PlainTargetsAreOneCommandAndEachHasItsOutcome) {
-  const JobId first = submit(batch_spec()), theirs = submit(batch_spec(), kBob), last = submit(batch_spec());
+  const JobId first = submit(batch_spec()), theirs = submit(batch_spec(), kBob),
+              last = submit(batch_spec());
   const JobId array = half_started(batch_spec());
   const std::string a = std::to_string(array);
-  const std::vector<std::string> targets{std::to_string(first), "99999",        std::to_string(theirs), std::to_string(first),
-                                         a + "_[2,5]",          "x",            a + ".0",               std::to_string(last)};
-  const auto reply = run(SignalJobs{kAnn, targets, 0, protocol::kSignalCancel, protocol::kSignalCancel});
+  const std::vector<std::string> targets{std::to_string(first),
+                                         "99999",
+                                         std::to_string(theirs),
+                                         std::to_string(first),
+                                         a + "_[2,5]",
+                                         "x",
+                                         a + ".0",
+                                         std::to_string(last)};
+  const auto reply =
+      run(SignalJobs{kAnn, targets, 0, protocol::kSignalCancel, protocol::kSignalCancel});
   ASSERT_TRUE(reply) << reply.error().text;
   const auto& outcomes = std::get<protocol::CancelJobsReply>(*reply).outcomes;
   ASSERT_EQ(outcomes.size(), targets.size());
   using enum ErrorCode;
-  const std::vector<ErrorCode> expected{kOk, kInvalidJobId, kAccessDenied, kAlreadyDone, kOk, kInvalidJobId, kJobPending, kOk};
+  const std::vector<ErrorCode> expected{kOk, kInvalidJobId, kAccessDenied, kAlreadyDone,
+                                        kOk, kInvalidJobId, kJobPending,   kOk};
   for (size_t i = 0; i < targets.size(); ++i) {
     EXPECT_EQ(outcomes[i].target, targets[i]);
     EXPECT_EQ(outcomes[i].code, expected[i]) << targets[i];
@@ -121,7 +126,12 @@ TEST_F(CancelTest, OfManyPlainTargetsACommandDoesSome) {
   size_t done = 0;
   int commands = 0;
   while (done < targets.size()) {
-    const auto reply = run(SignalJobs{kAnn, {targets.begin() + static_cast<ptrdiff_t>(done), targets.end()}, 0, protocol::kSignalCancel, 0});
+    const auto reply =
+        run(SignalJobs{kAnn,
+                       {targets.begin() + static_cast<ptrdiff_t>(done), targets.end()},
+                       0,
+                       protocol::kSignalCancel,
+                       0});
     ASSERT_TRUE(reply) << reply.error().text;
     const size_t now = std::get<protocol::CancelJobsReply>(*reply).outcomes.size();
     ASSERT_GT(now, 0U);
@@ -129,7 +139,8 @@ TEST_F(CancelTest, OfManyPlainTargetsACommandDoesSome) {
     ++commands;
   }
   EXPECT_GT(commands, 1);
-  for (const std::string& target : targets) EXPECT_TRUE(is_finished(job(static_cast<JobId>(std::stoul(target)))));
+  for (const std::string& target : targets)
+    EXPECT_TRUE(is_finished(job(static_cast<JobId>(std::stoul(target)))));
 }
 
 // The bug: `scancel -s USR1` of one step 90,000 times over sent as many orders to its nodes.
@@ -275,10 +286,8 @@ using Unit = std::pair<JobId, uint32_t>;
 using Units = std::set<Unit>;
 
 void add_units(const Job& job, const IndexSet* tasks, Units& out) {
-  if (job.array == nullptr)
-    out.emplace(job.id, kNoTask);
-  else if (job.array->task != kNoTask)
-    out.emplace(job.array->array_job, job.array->task);
+  if (job.array == nullptr) out.emplace(job.id, kNoTask);
+  else if (job.array->task != kNoTask) out.emplace(job.array->array_job, job.array->task);
   else
     (tasks == nullptr ? job.array->pending : *tasks).for_each([&](uint32_t task) {
       out.emplace(job.array->array_job, task);

@@ -26,7 +26,8 @@ class DynamicNodeTest : public CoreTest {
     EXPECT_TRUE(run(ReplaceConfig{config_}));
   }
 
-  static NodeConfig line(const std::string& name, ConfiguredNodeState state = ConfiguredNodeState::kCloud) {
+  static NodeConfig line(const std::string& name,
+                         ConfiguredNodeState state = ConfiguredNodeState::kCloud) {
     NodeConfig out;
     out.name = out.hostname = name;
     out.cpus = out.cores_per_socket = 4;
@@ -41,7 +42,9 @@ class DynamicNodeTest : public CoreTest {
     EXPECT_TRUE(reply);
     return reply ? std::get<protocol::CountReply>(*reply).errors : std::vector<std::string>{};
   }
-  std::string nodes_of(const std::string& partition) { return node_list(state_, find_partition(state_, partition)->nodes); }
+  std::string nodes_of(const std::string& partition) {
+    return node_list(state_, find_partition(state_, partition)->nodes);
+  }
 };
 
 TEST_F(DynamicNodeTest, ANodeIsCreatedRegistersAndRunsJobs) {
@@ -60,7 +63,8 @@ TEST_F(DynamicNodeTest, ANodeIsCreatedRegistersAndRunsJobs) {
   EXPECT_EQ(find_node(state_, "d1")->flags, kNodeCloud | kNodeDynamicNorm);
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "d1"));
-  EXPECT_EQ(refused("d1"), (std::vector<std::string>{"failed to delete nodes d1", "Requested nodes are busy"}));
+  EXPECT_EQ(refused("d1"),
+            (std::vector<std::string>{"failed to delete nodes d1", "Requested nodes are busy"}));
   ASSERT_TRUE(end_step(id, kBatchStep, "d1", 0, true));
   EXPECT_TRUE(refused("d1").empty());
   EXPECT_EQ(find_node(state_, "d1"), nullptr);
@@ -78,7 +82,8 @@ TEST_F(DynamicNodeTest, TheAgentsOfDeletedNodesEnd) {
   const NodeOrder end = told[0];
   EXPECT_EQ(nodes_of_order(state_, end), told[0].nodes);
   EXPECT_EQ(still_wanted(state_, end, {}), told[0].nodes);
-  EXPECT_TRUE(still_wanted(state_, end, config_->message_timeout).none()) << "where nobody answers, there may be nobody";
+  EXPECT_TRUE(still_wanted(state_, end, config_->message_timeout).none())
+      << "where nobody answers, there may be nobody";
   ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1")}}));
   EXPECT_TRUE(still_wanted(state_, end, {}).none()) << "it is another node";
   register_node("d1");
@@ -112,15 +117,19 @@ TEST_F(DynamicNodeTest, WhatIsRefused) {
   EXPECT_EQ(error_of(DeleteNodes{kAnn, "d1"}), ErrorCode::kInvalidUser);
   EXPECT_EQ(error_of(CreateNodes{kRoot, {line("d1"), line("n1")}}), ErrorCode::kInvalidNodeName);
   EXPECT_EQ(error_of(CreateNodes{kRoot, {line("d1"), line("d1")}}), ErrorCode::kInvalidNodeName);
-  EXPECT_EQ(error_of(CreateNodes{kRoot, {line("d1"), line("d2"), line("d3")}}), ErrorCode::kTooManyNodes);
+  EXPECT_EQ(error_of(CreateNodes{kRoot, {line("d1"), line("d2"), line("d3")}}),
+            ErrorCode::kTooManyNodes);
   EXPECT_EQ(find_node(state_, "d1"), nullptr) << "all or none";
   EXPECT_EQ(error_of(DeleteNodes{kRoot, ""}), ErrorCode::kInvalidNodeName);
-  EXPECT_EQ(refused("x1"), (std::vector<std::string>{"failed to delete nodes x1", "Invalid node name specified"}));
-  EXPECT_EQ(refused("n[1-2]"), (std::vector<std::string>{"failed to delete nodes n[1-2]", "Invalid node state specified"}))
+  EXPECT_EQ(refused("x1"),
+            (std::vector<std::string>{"failed to delete nodes x1", "Invalid node name specified"}));
+  EXPECT_EQ(refused("n[1-2]"), (std::vector<std::string>{"failed to delete nodes n[1-2]",
+                                                         "Invalid node state specified"}))
       << "slurm.conf has them";
   // what can go goes
   ASSERT_TRUE(run(CreateNodes{kRoot, {line("d1"), line("d2")}}));
-  EXPECT_EQ(refused("d1,x1"), (std::vector<std::string>{"failed to delete nodes x1", "Invalid node name specified"}));
+  EXPECT_EQ(refused("d1,x1"),
+            (std::vector<std::string>{"failed to delete nodes x1", "Invalid node name specified"}));
   EXPECT_EQ(nodes_of("debug"), "n[1-4],d2");
   EXPECT_EQ(refused("ALL").front(), "failed to delete nodes n[1-4]");
   EXPECT_EQ(nodes_of("debug"), "n[1-4]");
@@ -174,9 +183,12 @@ TEST_F(DynamicNodeTest, AReservationKeepsIt) {
   values.users = protocol::NameList{"ann"};
   values.nodes = "d1";
   const std::map<std::string, std::vector<uint32_t>> users{{"ann", {kAnn.uid}}};
-  ASSERT_TRUE(run(ChangeReservation{kRoot, {protocol::ReservationAction::kCreate, "kept", values}, users}));
-  EXPECT_EQ(refused("d[1-2]"), (std::vector<std::string>{"failed to delete nodes d1", "Requested nodes are busy"}));
-  ASSERT_TRUE(run(ChangeReservation{kRoot, {protocol::ReservationAction::kDelete, "kept", {}}, users}));
+  ASSERT_TRUE(
+      run(ChangeReservation{kRoot, {protocol::ReservationAction::kCreate, "kept", values}, users}));
+  EXPECT_EQ(refused("d[1-2]"),
+            (std::vector<std::string>{"failed to delete nodes d1", "Requested nodes are busy"}));
+  ASSERT_TRUE(
+      run(ChangeReservation{kRoot, {protocol::ReservationAction::kDelete, "kept", {}}, users}));
   EXPECT_TRUE(refused("d1").empty());
 }
 
@@ -206,7 +218,8 @@ TEST_F(DynamicNodeTest, AnAgentBringsItsLineAlong) {
   EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName);
   NodeConfig own = line("z1", ConfiguredNodeState::kUnknown);
   command.node.node_line = std::make_shared<NodeConfig>(own);
-  EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName) << "of scontrol's kind, not of an agent's";
+  EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName)
+      << "of scontrol's kind, not of an agent's";
   own.dynamic = DynamicNode::kRegistered;
   own.features = {"swift"};
   command.node.node_line = std::make_shared<NodeConfig>(own);

@@ -17,7 +17,9 @@ constexpr bool all_differ(std::index_sequence<I...>) {
   return std::ranges::adjacent_find(tags) == tags.end();
 }
 
-TEST(EventTags, NoTwoAreAlike) { EXPECT_TRUE(all_differ(std::make_index_sequence<std::variant_size_v<AnyEvent>>())); }
+TEST(EventTags, NoTwoAreAlike) {
+  EXPECT_TRUE(all_differ(std::make_index_sequence<std::variant_size_v<AnyEvent>>()));
+}
 
 }  // namespace
 }  // namespace sluice::state

@@ -24,11 +24,14 @@ class ExternTest : public CoreTest {
   std::vector<StepNumber> launched(const Effects& effects) {
     std::vector<StepNumber> steps;
     for (const Effect& effect : effects) {
-      if (const auto* launch = std::get_if<LaunchStep>(&effect)) steps.push_back(launch->key.id.step);
+      if (const auto* launch = std::get_if<LaunchStep>(&effect))
+        steps.push_back(launch->key.id.step);
     }
     return steps;
   }
-  size_t count(std::string_view name) { return static_cast<size_t>(std::ranges::count(names_, name)); }
+  size_t count(std::string_view name) {
+    return static_cast<size_t>(std::ranges::count(names_, name));
+  }
 };
 
 using Steps = std::vector<StepNumber>;
@@ -70,7 +73,8 @@ TEST_F(ExternTest, TheJobGoesOnWithoutIt) {
   JobSpec spec = batch_spec();
   spec.batch = false;
   const JobId id = started("n[1-2]", spec);
-  protocol::StepEnded report{.key = {{id, kExternStep}, 0}, .nodes = "n1", .failure = "no control groups"};
+  protocol::StepEnded report{
+      .key = {{id, kExternStep}, 0}, .nodes = "n1", .failure = "no control groups"};
   ASSERT_TRUE(run(EndSteps{{report}}));
   EXPECT_EQ(extern_of(id)->nodes_left.to_text(), "1");
   report.nodes = "n2";
@@ -136,7 +140,8 @@ TEST_F(ExternTest, WhereScriptsHaveAGroup) {
   spec.batch = false;
   const JobId id = started("n[1-3]", spec);
   EXPECT_TRUE(has_group_for_scripts(state_, job(id), Bitmap::first(3)));
-  const protocol::StepEnded report{.key = {{id, kExternStep}, 0}, .nodes = "n3", .failure = "no control groups"};
+  const protocol::StepEnded report{
+      .key = {{id, kExternStep}, 0}, .nodes = "n3", .failure = "no control groups"};
   ASSERT_TRUE(run(EndSteps{{report}}));
   EXPECT_FALSE(has_group_for_scripts(state_, job(id), Bitmap::first(3)));
   EXPECT_TRUE(has_group_for_scripts(state_, job(id), first_two));

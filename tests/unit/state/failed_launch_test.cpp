@@ -1,4 +1,5 @@
-// Batch jobs that could not be launched: queued again and held, or over where that is forbidden or no help.
+// Batch jobs that could not be launched: queued again and held, or over where that is forbidden or
+// no help.
 #include "support/core_fixture.hpp"
 
 namespace sluice::state {
@@ -44,7 +45,8 @@ class FailedLaunchTest : public CoreTest {
 TEST_F(FailedLaunchTest, AJobThatMayRunOnlyOnceIsOver) {
   const JobId once = running(Toggle::kNo);
   fail(once, "cannot make /var/spool/job00001: Read-only file system");
-  expect_failed(once, JobReason::kJobLaunchFailure, "cannot make /var/spool/job00001: Read-only file system");
+  expect_failed(once, JobReason::kJobLaunchFailure,
+                "cannot make /var/spool/job00001: Read-only file system");
   configure([](ClusterConfig& config) { config.job_requeue = false; });
   const JobId by_default = running();
   fail(by_default, "no");
@@ -55,7 +57,8 @@ TEST_F(FailedLaunchTest, AJobThatMayRunOnlyOnceIsOver) {
   EXPECT_EQ(job(again).state_description, "launch failed requeued held");
 }
 
-// The bug: a job whose output file could not be opened was queued again and held, and its user was not told why.
+// The bug: a job whose output file could not be opened was queued again and held, and its user was
+// not told why.
 TEST_F(FailedLaunchTest, WhatTheUserAskedForFailsTheJobWithItsReason) {
   const std::string why = "Could not open stdout file /x/y: No such file or directory";
   for (const Toggle requeue : {Toggle::kDefault, Toggle::kYes, Toggle::kNo}) {
@@ -119,9 +122,11 @@ TEST_F(FailedLaunchTest, AfterMaxBatchRequeueTheReasonSaysSo) {
   EXPECT_TRUE(job(id).state_description.empty());
 }
 
-// The bug: --no-requeue kept jobs from that. In Slurm it is about nodes that fail; the exit code is the job's own word.
+// The bug: --no-requeue kept jobs from that. In Slurm it is about nodes that fail; the exit code is
+// the job's own word.
 TEST_F(FailedLaunchTest, RequeueExitIsForAllBatchJobs) {
-  configure([](ClusterConfig& config) { config.requeue_exit = "6", config.requeue_exit_hold = "7"; });
+  configure(
+      [](ClusterConfig& config) { config.requeue_exit = "6", config.requeue_exit_hold = "7"; });
   for (const int32_t code : {6, 7}) {
     for (const Toggle requeue : {Toggle::kDefault, Toggle::kNo}) {
       const JobId id = running(requeue);
@@ -137,10 +142,12 @@ TEST_F(FailedLaunchTest, RequeueExitIsForAllBatchJobs) {
   EXPECT_TRUE(is_finished(job(other)));
 }
 
-// The bug: where one frame ended a run and queued the job again, nobody knew of the run: mails told of thousands of
-// days, EpilogSlurmctld was left out.
+// The bug: where one frame ended a run and queued the job again, nobody knew of the run: mails told
+// of thousands of days, EpilogSlurmctld was left out.
 TEST_F(FailedLaunchTest, ARunThatIsOverAndQueuedAgainAtOnceIsTold) {
-  configure([](ClusterConfig& config) { config.requeue_exit = "6", config.epilog_slurmctld = {"/bin/true"}; });
+  configure([](ClusterConfig& config) {
+    config.requeue_exit = "6", config.epilog_slurmctld = {"/bin/true"};
+  });
   JobSpec spec = batch_spec();
   spec.mail_type = "REQUEUE";
   const JobId id = submit(spec);
@@ -182,7 +189,8 @@ TEST_F(CoreTest, AnSrunThatCouldLaunchNothingHasFailed) {
   constexpr int32_t kInvalidCredential = 4201, kCpuBind = 4032;
   JobSpec spec = batch_spec();
   spec.batch = false;
-  for (const auto& [number, signal] : {std::pair(kInvalidCredential, 105), std::pair(kCpuBind, 64)}) {
+  for (const auto& [number, signal] :
+       {std::pair(kInvalidCredential, 105), std::pair(kCpuBind, 64)}) {
     const JobId srun = submit(spec);
     ASSERT_TRUE(start_job(srun, "n1"));
     ASSERT_TRUE(run(EndAllocation{kAnn, srun, number}));

@@ -33,7 +33,8 @@ class GresTest : public CoreTest {
     spec.batch = batch;
     spec.gres = gres;
     const JobId id = submit(spec);
-    const auto needs = fit::needs_of(*job(id).spec, *find_partition(state_, "debug")->config, *config_);
+    const auto needs =
+        fit::needs_of(*job(id).spec, *find_partition(state_, "debug")->config, *config_);
     auto allocation = std::make_shared<Allocation>(*free_cores(std::string(nodes), 2));
     for (NodeAllocation& part : allocation->nodes) {
       const fit::Room room = fit::room_now(state_.nodes.at(part.node), fit::Unit::kCore);
@@ -51,7 +52,8 @@ class GresTest : public CoreTest {
     const auto reply = run(CreateStep{kAnn, id, spec});
     if (!reply) return "error " + reply.error().text;
     std::string out;
-    for (const StepNode& node : find_step(job(id), std::get<StepCreatedReply>(*reply).id.step)->layout->nodes) {
+    for (const StepNode& node :
+         find_step(job(id), std::get<StepCreatedReply>(*reply).id.step)->layout->nodes) {
       out += (out.empty() ? "" : " ") + gres_text(node.gres, true);
     }
     return out;
@@ -126,7 +128,8 @@ TEST_F(GresTest, ScontrolLeavesOutDevicesOrTakesThemAsTheyAre) {
     return std::string(code == ErrorCode::kInvalidGres ? "refused" : "another error");
   };
   EXPECT_EQ(change("gpu:a:4,fan:9"), "gpu:a:4,fan:9");
-  for (const char* more_or_fewer : {"gpu", "gpu:2", "gpu:a:1", "gpu:a:5", "fan:1,gpu:a:3", "gpu:a", "gpu:a:x", "gpu:a:-1"}) {
+  for (const char* more_or_fewer :
+       {"gpu", "gpu:2", "gpu:a:1", "gpu:a:5", "fan:1,gpu:a:3", "gpu:a", "gpu:a:x", "gpu:a:-1"}) {
     EXPECT_EQ(change(more_or_fewer), "refused") << more_or_fewer;
   }
   EXPECT_EQ(change("gpu:4"), "gpu:a:4") << "of the type that they are of";
@@ -139,7 +142,8 @@ TEST_F(GresTest, ScontrolLeavesOutDevicesOrTakesThemAsTheyAre) {
   EXPECT_EQ(find_node(state_, "n1")->config->gres, "gpu:a:4,fan:3");
 }
 
-// As Slurm 22.05 does: only a valid registration puts it right, and until then one sees what is wrong.
+// As Slurm 22.05 does: only a valid registration puts it right, and until then one sees what is
+// wrong.
 TEST_F(GresTest, ANodeWithTooFewIsNotResumed) {
   report("n2", 3);
   EXPECT_EQ(error_of(node_update("n2", "undrain")), ErrorCode::kInvalidState);
@@ -169,7 +173,8 @@ TEST_F(GresTest, StepsAskForNoMoreThanTheJobHas) {
   ASSERT_NE(id, kNoJob);
   EXPECT_EQ(step_gres_text(id, step("gres/gpu:3")),
             "error Step requested gres_per_node=gpu:3 is more than the job's gres_per_node=gpu:2");
-  EXPECT_EQ(step_gres_text(id, step("gres/fan:1")), "error Step requested GRES (fan) not found in the job");
+  EXPECT_EQ(step_gres_text(id, step("gres/fan:1")),
+            "error Step requested GRES (fan) not found in the job");
   EXPECT_EQ(step_gres_text(id, step("none")), "");
   StepSpec dealt = step("");
   dealt.tres_per_step = "gres/gpu:3";
@@ -186,7 +191,8 @@ TEST_F(GresTest, StepsAskForNoMoreThanTheJobHas) {
   EXPECT_EQ(step_gres_text(id, tasks), "gpu:a:2(IDX:0-1) gpu:a:2(IDX:0-1)");
 }
 
-// As Slurm 22.05 does: how many sockets the job has is not said by a step, so it has all that is free.
+// As Slurm 22.05 does: how many sockets the job has is not said by a step, so it has all that is
+// free.
 TEST_F(GresTest, AStepBySocketHasAllThatIsFree) {
   const JobId id = start("gres/gpu:3", "n1", false);
   ASSERT_NE(id, kNoJob);

@@ -1,5 +1,5 @@
-// A user filled the controller's memory with jobs of megabytes of arguments: what long texts take is bounded for each user and
-// for all, and given back when a job is forgotten.
+// A user filled the controller's memory with jobs of megabytes of arguments: what long texts take
+// is bounded for each user and for all, and given back when a job is forgotten.
 #include "support/core_fixture.hpp"
 
 #include "common/names/errors.hpp"
@@ -47,7 +47,8 @@ TEST_F(HeavyTextsTest, OfOneUserAreBounded) {
   const auto refused = try_submit(long_job());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kTooManyJobs);
-  EXPECT_NE(refused.error().text.find("jobs of user 1001 hold"), std::string::npos) << refused.error().text;
+  EXPECT_NE(refused.error().text.find("jobs of user 1001 hold"), std::string::npos)
+      << refused.error().text;
   EXPECT_TRUE(try_submit(batch_spec())) << "short ones are taken";
   EXPECT_TRUE(try_submit(long_job(), kBob)) << "another user has his own";
   end_and_forget(first);
@@ -91,7 +92,9 @@ TEST_F(HeavyTextsTest, AnUpdateCountsAndMayBeRefused) {
     const UpdateJob command{kAnn, std::to_string(id), update};
     const auto reply = run(command);
     if (!reply) return error_text(reply.error());
-    return std::get<protocol::CountReply>(*reply).errors.empty() ? std::string() : std::get<protocol::CountReply>(*reply).errors[0];
+    return std::get<protocol::CountReply>(*reply).errors.empty()
+               ? std::string()
+               : std::get<protocol::CountReply>(*reply).errors[0];
   };
   std::string many;
   while (many.size() < (size_t{20} << 10)) many += "n1,";

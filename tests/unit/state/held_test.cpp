@@ -1,4 +1,5 @@
-// Jobs that are held: larger than what is there now, until they are released. And what jobs wait for that are queued again.
+// Jobs that are held: larger than what is there now, until they are released. And what jobs wait
+// for that are queued again.
 #include <csignal>
 
 #include "support/core_fixture.hpp"
@@ -35,7 +36,9 @@ class HeldTest : public CoreTest {
     spec.uid = kAnn.uid;
     return error_of(SubmitJob{kAnn, std::move(spec), {"users"}});
   }
-  ErrorCode released(JobId job) { return error_of(ChangeJob{kAnn, std::to_string(job), JobAction::kRelease, false}); }
+  ErrorCode released(JobId job) {
+    return error_of(ChangeJob{kAnn, std::to_string(job), JobAction::kRelease, false});
+  }
 };
 
 // The bug: the job ended while it was held, when nobody could have started it.
@@ -128,11 +131,13 @@ TEST_F(HeldTest, TasksOfAnArrayOneByOneOrAll) {
   spec.array = "1-3";
   const JobId array = submit(spec);
   const std::string id = std::to_string(array);
-  EXPECT_EQ(error_of(ChangeJob{kAnn, id + "_2", JobAction::kRelease, false}), ErrorCode::kPartitionNotNow);
+  EXPECT_EQ(error_of(ChangeJob{kAnn, id + "_2", JobAction::kRelease, false}),
+            ErrorCode::kPartitionNotNow);
   const auto reply = run(ChangeJob{kAnn, id, JobAction::kRelease, false});
   ASSERT_TRUE(reply);
-  EXPECT_EQ(std::get<protocol::CountReply>(*reply).errors,
-            std::vector<std::string>{id + "_1-3: Requested partition configuration not available now"});
+  EXPECT_EQ(
+      std::get<protocol::CountReply>(*reply).errors,
+      std::vector<std::string>{id + "_1-3: Requested partition configuration not available now"});
   EXPECT_EQ(job(array).hold, HoldKind::kUser);
 }
 
@@ -163,7 +168,8 @@ TEST_F(HeldTest, WhatIsLeftOfADelayGoesOn) {
   ASSERT_GT(then, now_);
   UpdateJob zero{kAnn, text, {}, {}};
   zero.update.priority = 0;
-  for (const Command& hold : {Command(ChangeJob{kAnn, text, JobAction::kHold, false}), Command(zero)}) {
+  for (const Command& hold :
+       {Command(ChangeJob{kAnn, text, JobAction::kHold, false}), Command(zero)}) {
     now_ += std::chrono::seconds(10);
     ASSERT_TRUE(run(hold));
     EXPECT_EQ(job(id).eligible, then);
@@ -239,9 +245,7 @@ TEST_F(HeldTest, AHoldOutlivesTheEndAndTheRequeue) {
   for (const bool by_admin : {false, true}) {
     const JobId id = submit(spec);
     const std::string text = std::to_string(id);
-    if (by_admin) {
-      ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kHold, false}));
-    }
+    if (by_admin) { ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kHold, false})); }
     ASSERT_TRUE(run(SignalJob{kAnn, text, 0, protocol::kSignalCancel}));
     ASSERT_EQ(job(id).state, JobState::kCancelled);
     ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeue, false}));

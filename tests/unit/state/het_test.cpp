@@ -16,7 +16,8 @@ using protocol::JobAction;
 class HetTest : public CoreTest {
  protected:
   // Three components; the id of the first.
-  JobId submit_het(JobSpec spec = batch_spec(), std::vector<JobSpec> others = {batch_spec(), batch_spec()}) {
+  JobId submit_het(JobSpec spec = batch_spec(),
+                   std::vector<JobSpec> others = {batch_spec(), batch_spec()}) {
     spec.uid = kAnn.uid;
     SubmitJob command{kAnn, std::move(spec), {"users"}};
     command.components = std::move(others);
@@ -27,7 +28,8 @@ class HetTest : public CoreTest {
   StartedReply start_all(JobId leader, std::vector<uint32_t> cpus = {1, 2, 3}) {
     StartJobs command;
     for (uint32_t i = 0; i < cpus.size(); ++i) {
-      command.starts.push_back({leader + i, kNoTask, "debug", free_cores("n" + std::to_string(i + 1), cpus[i])});
+      command.starts.push_back(
+          {leader + i, kNoTask, "debug", free_cores("n" + std::to_string(i + 1), cpus[i])});
     }
     return std::get<StartedReply>(run(command).value());
   }
@@ -40,7 +42,9 @@ class HetTest : public CoreTest {
   ErrorCode act(const std::string& target, JobAction action, Identity who = kRoot) {
     return error_of(ChangeJob{who, target, action, false});
   }
-  ErrorCode cancel(const std::string& target) { return error_of(SignalJob{kAnn, target, 0, protocol::kSignalCancel}); }
+  ErrorCode cancel(const std::string& target) {
+    return error_of(SignalJob{kAnn, target, 0, protocol::kSignalCancel});
+  }
   static std::string text(JobId id) { return std::to_string(id); }
   std::vector<JobState> states(JobId leader) {
     return {job(leader).state, job(leader + 1).state, job(leader + 2).state};
@@ -51,7 +55,8 @@ class HetTest : public CoreTest {
 TEST_F(HetTest, AllComponentsAreOneSubmission) {
   names_.clear();
   const JobId leader = submit_het();
-  EXPECT_EQ(names_, (std::vector<std::string>{"UserGroupsFound", "JobSubmitted", "JobSubmitted", "JobSubmitted"}));
+  EXPECT_EQ(names_, (std::vector<std::string>{"UserGroupsFound", "JobSubmitted", "JobSubmitted",
+                                              "JobSubmitted"}));
   for (uint32_t i = 0; i < 3; ++i) {
     ASSERT_NE(job(leader + i).het, nullptr);
     EXPECT_EQ(job(leader + i).het->leader, leader);
@@ -60,7 +65,8 @@ TEST_F(HetTest, AllComponentsAreOneSubmission) {
     EXPECT_TRUE(job(leader + i).spec->batch);
   }
   EXPECT_EQ(state_.next_job_id, leader + 3);
-  const ClusterState again = from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
+  const ClusterState again =
+      from_image(*wire::decode<StateImage>(wire::encode(make_image(state_))));
   EXPECT_EQ(differences(state_, again), std::vector<std::string>{});
 }
 
@@ -197,7 +203,8 @@ TEST_F(HetTest, CancelOfTheWholeAndOfAComponent) {
   leader = submit_het();
   ASSERT_EQ(start_all(leader).started, 3u);
   EXPECT_EQ(cancel(text(leader) + "+1"), ErrorCode::kOk);  // one that runs may go alone
-  EXPECT_EQ(states(leader), (std::vector{JobState::kRunning, JobState::kCancelled, JobState::kRunning}));
+  EXPECT_EQ(states(leader),
+            (std::vector{JobState::kRunning, JobState::kCancelled, JobState::kRunning}));
   EXPECT_EQ(cancel(text(leader) + "+0"), ErrorCode::kOk);
   EXPECT_EQ(states(leader), all(JobState::kCancelled));
 }
@@ -329,7 +336,8 @@ TEST_F(HetTest, AStepOverComponentsIsOneWorld) {
   const auto reply = run(command);
   ASSERT_TRUE(reply) << reply.error().text;
   // the number is free in both
-  EXPECT_EQ(std::get<HetStepCreatedReply>(*reply).parts, (std::vector<StepId>{{leader, 1}, {leader + 2, 1}}));
+  EXPECT_EQ(std::get<HetStepCreatedReply>(*reply).parts,
+            (std::vector<StepId>{{leader, 1}, {leader + 2, 1}}));
   EXPECT_EQ(effects<LaunchStep>().size(), 2u);
   const Step& second = *find_step(job(leader + 2), 1);
   EXPECT_EQ(second.layout->nodes[0].tasks, (std::vector<uint32_t>{1, 2, 3}));
@@ -367,7 +375,8 @@ TEST_F(HetTest, AStepOverComponentsIsMadeWhollyOrNot) {
   command.parts[1].step.request_id = 6;
   const auto first = run(command), again = run(command);
   ASSERT_TRUE(first && again);
-  EXPECT_EQ(std::get<HetStepCreatedReply>(*first).parts, std::get<HetStepCreatedReply>(*again).parts);
+  EXPECT_EQ(std::get<HetStepCreatedReply>(*first).parts,
+            std::get<HetStepCreatedReply>(*again).parts);
   EXPECT_EQ(job(leader + 1).steps.size(), 1u);
 }
 

@@ -1,6 +1,7 @@
-// Hostile input to every command of users: each text of each command is made large and awkward in many ways, each number
-// large, and the engine is held no longer than 10 ms and 20 us for each job that is changed. CPU time of this thread
-// counts, so that a loaded machine changes nothing; the bound is for an optimised build, others have more.
+// Hostile input to every command of users: each text of each command is made large and awkward in
+// many ways, each number large, and the engine is held no longer than 10 ms and 20 us for each job
+// that is changed. CPU time of this thread counts, so that a loaded machine changes nothing; the
+// bound is for an optimised build, others have more.
 #include <ctime>
 
 #include <set>
@@ -37,20 +38,74 @@ std::string many(std::string_view piece, size_t bytes = size_t{256} << 10) {
 }
 
 std::vector<std::string> texts() {
-  std::vector<std::string> out{"1_0-8388608:2,1-8388609:2", "0-4294967290:2", "0-8388608:2,1-8388609:2",
-                               "2_[0-4000000:2]", "2_[0-3999:2]", "n[0-65535],n[0-65535],n[0-65535],n[0-65535]",
-                               "1_*", "2_*", "1(x1048576),1(x1048576)", std::string(size_t{100} << 10, 'x') + "[0-65535]"};
-  for (const std::string_view piece : {"a&", "fast&", "fast|", "[fast&fast]", "(", "[", "((fast|fast)&", "(fast|slow)&", ",", "a,", "n[1-300],",
-                                       "n1,", "n1 ", "1,", "1:", "7", "debug,", "1-", "1-2,", "0-8:2,", "afterok:2,", "afterany:2_1:2_2,",
-                                       "singleton,", "after:2+1,", "aftercorr:2,", "afterok:2?", "gpu:1,", "gres/gpu:a:1,", "lic:1,",
-                                       "lic|", "=", "@", "%", "*", "&", "a=b,", "ann,", "+ann,", "1(x9),", "block:", "plane=1,", "\n",
-                                       "* * * * * x\n", "0-59/1,", "2_[0-3999:2],", "x", "gpu:1(S:0,", "-", ".", "1_"}) {
+  std::vector<std::string> out{"1_0-8388608:2,1-8388609:2",
+                               "0-4294967290:2",
+                               "0-8388608:2,1-8388609:2",
+                               "2_[0-4000000:2]",
+                               "2_[0-3999:2]",
+                               "n[0-65535],n[0-65535],n[0-65535],n[0-65535]",
+                               "1_*",
+                               "2_*",
+                               "1(x1048576),1(x1048576)",
+                               std::string(size_t{100} << 10, 'x') + "[0-65535]"};
+  for (const std::string_view piece : {"a&",
+                                       "fast&",
+                                       "fast|",
+                                       "[fast&fast]",
+                                       "(",
+                                       "[",
+                                       "((fast|fast)&",
+                                       "(fast|slow)&",
+                                       ",",
+                                       "a,",
+                                       "n[1-300],",
+                                       "n1,",
+                                       "n1 ",
+                                       "1,",
+                                       "1:",
+                                       "7",
+                                       "debug,",
+                                       "1-",
+                                       "1-2,",
+                                       "0-8:2,",
+                                       "afterok:2,",
+                                       "afterany:2_1:2_2,",
+                                       "singleton,",
+                                       "after:2+1,",
+                                       "aftercorr:2,",
+                                       "afterok:2?",
+                                       "gpu:1,",
+                                       "gres/gpu:a:1,",
+                                       "lic:1,",
+                                       "lic|",
+                                       "=",
+                                       "@",
+                                       "%",
+                                       "*",
+                                       "&",
+                                       "a=b,",
+                                       "ann,",
+                                       "+ann,",
+                                       "1(x9),",
+                                       "block:",
+                                       "plane=1,",
+                                       "\n",
+                                       "* * * * * x\n",
+                                       "0-59/1,",
+                                       "2_[0-3999:2],",
+                                       "x",
+                                       "gpu:1(S:0,",
+                                       "-",
+                                       ".",
+                                       "1_"}) {
     out.push_back(many(piece));
     out.push_back(many(piece, 1000));  // within the bounds of what is short
     out.back().pop_back();
   }
   std::string delays, tasks;
-  for (int i = 1; i < 9000; ++i) delays += "after:2+" + std::to_string(i) + ",", tasks += "afterok:2_" + std::to_string(i % 4000) + ",";
+  for (int i = 1; i < 9000; ++i)
+    delays += "after:2+" + std::to_string(i) + ",",
+        tasks += "afterok:2_" + std::to_string(i % 4000) + ",";
   delays.pop_back(), tasks.pop_back();
   out.push_back(delays);
   out.push_back(tasks);
@@ -62,7 +117,8 @@ struct IsList : std::false_type {};
 template <class T>
 struct IsList<std::vector<T>> : std::true_type {};
 
-// Every text and number within a described struct: `attempt` is called with each hostile value in its place.
+// Every text and number within a described struct: `attempt` is called with each hostile value in
+// its place.
 template <class T, class Attempt>
 void each_value(T& value, const std::string& name, const Attempt& attempt) {
   static const std::vector<std::string> hostile = texts();
@@ -75,7 +131,9 @@ void each_value(T& value, const std::string& name, const Attempt& attempt) {
     value = before;
   } else if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {
     const T before = value;
-    for (const auto number : {std::numeric_limits<T>::max(), static_cast<T>(std::numeric_limits<T>::max() - 1), T{1'000'000}, T{0}}) {
+    for (const auto number :
+         {std::numeric_limits<T>::max(), static_cast<T>(std::numeric_limits<T>::max() - 1),
+          T{1'000'000}, T{0}}) {
       value = number;
       attempt(name, std::to_string(number));
     }
@@ -90,7 +148,9 @@ void each_value(T& value, const std::string& name, const Attempt& attempt) {
     attempt(name, "many empty ones");
     value.clear();
   } else if constexpr (Described<T>) {
-    T::describe([&](uint32_t, const char* field, auto member) { each_value(value.*member, name + "." + field, attempt); });
+    T::describe([&](uint32_t, const char* field, auto member) {
+      each_value(value.*member, name + "." + field, attempt);
+    });
   }
 }
 
@@ -116,7 +176,8 @@ class HostileTest : public CoreTest {
     JobSpec array = plain;
     array.array = "0-9999";
     array_ = quick_submit(array);
-    quick(ChangeJob{kAnn, std::to_string(array_) + "_[0-3999]", protocol::JobAction::kHold, false});  // records of their own
+    // records of their own
+    quick(ChangeJob{kAnn, std::to_string(array_) + "_[0-3999]", protocol::JobAction::kHold, false});
     running_ = submit(plain);
     EXPECT_TRUE(start_job(running_, "n[1-2]", 2));
     for (int i = 0; i < 2000; ++i) quick_submit(plain);
@@ -152,7 +213,8 @@ class HostileTest : public CoreTest {
   void expect_quick(const Command& command, const std::string& what) {
     seen_.insert(command.index());
     microseconds took = microseconds::max(), allowed{};
-    for (int attempt = 0; attempt < 2; ++attempt) {  // memory may come from the system the first time
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      // memory may come from the system the first time
       const microseconds before = cpu_time();
       const auto decision = decide(state_, command, now_);
       took = std::min(took, cpu_time() - before);
@@ -160,15 +222,18 @@ class HostileTest : public CoreTest {
       allowed = kSlack * microseconds(10'000 + 20 * jobs);
       if (took <= allowed) return;
     }
-    ADD_FAILURE() << what << " held the engine for " << took.count() << " us, where " << allowed.count() << " are allowed";
+    ADD_FAILURE() << what << " held the engine for " << took.count() << " us, where "
+                  << allowed.count() << " are allowed";
   }
 
   // `part` is what of the command the user writes.
   template <class Made, class Part>
   void attack(Made command, Part part) {
-    each_value(part(command), name_of_type<Made>(), [&](const std::string& field, const std::string& value) {
-      expect_quick(command, field + " of " + std::to_string(value.size()) + " bytes, " + value.substr(0, 24));
-    });
+    each_value(part(command), name_of_type<Made>(),
+               [&](const std::string& field, const std::string& value) {
+                 expect_quick(command, field + " of " + std::to_string(value.size()) + " bytes, " +
+                                           value.substr(0, 24));
+               });
   }
   template <class Made>
   static std::string name_of_type() {
@@ -181,13 +246,15 @@ class HostileTest : public CoreTest {
   void attack_filters(Identity who) {
     const auto attempt = [&](protocol::QueryJobsRequest request, const std::string& what) {
       auto filter = JobFilter::make(state_, std::move(request), who.uid);
-      const auto shared = filter ? std::make_shared<const JobFilter>(std::move(*filter)) : std::make_shared<const JobFilter>();
+      const auto shared = filter ? std::make_shared<const JobFilter>(std::move(*filter))
+                                 : std::make_shared<const JobFilter>();
       for (const bool find_only : {true, false}) {
         expect_quick(CancelJobs{who, shared, 9, 0, true, find_only}, "CancelJobs of " + what);
       }
     };
     protocol::QueryJobsRequest request;
-    each_value(request, "CancelJobs", [&](const std::string& field, const std::string&) { attempt(request, field); });
+    each_value(request, "CancelJobs",
+               [&](const std::string& field, const std::string&) { attempt(request, field); });
     std::vector<std::string> lists[4];
     const std::string array = std::to_string(array_);
     for (int i = 0; i < 30'000; ++i) {
@@ -223,8 +290,10 @@ class HostileTest : public CoreTest {
       }
       for (const std::string& text : texts()) lists[3].push_back("1_" + text);
       for (const auto& list : lists) {
-        for (const protocol::SignalFlags flags : {protocol::kSignalCancel, protocol::kSignalStepsOnly}) {
-          expect_quick(SignalJobs{who, list, 9, flags, flags}, "SignalJobs of many targets such as " + list.front());
+        for (const protocol::SignalFlags flags :
+             {protocol::kSignalCancel, protocol::kSignalStepsOnly}) {
+          expect_quick(SignalJobs{who, list, 9, flags, flags},
+                       "SignalJobs of many targets such as " + list.front());
         }
       }
     }
@@ -250,18 +319,29 @@ class HostileTest : public CoreTest {
   // What only an administrator may do, by anybody.
   void attack_as_admin(Identity who) {
     UpdateNode node{who, {}};
-    attack(node, [](auto& c) -> auto& { return c.update; });
+    attack(
+        node, [](auto& c) -> auto& { return c.update; });
     node.update.nodes = "n[1-300]";
-    attack(node, [](auto& c) -> auto& { return c.update; });
-    attack(UpdatePartition{who, protocol::PartitionAction::kCreate, "x", {}}, [](auto& c) -> auto& { return c.config; });
-    UpdatePartition values{who, protocol::PartitionAction::kUpdate, "debug", *find_partition(state_, "debug")->config};
+    attack(
+        node, [](auto& c) -> auto& { return c.update; });
+    attack(
+        UpdatePartition{who, protocol::PartitionAction::kCreate, "x", {}},
+        [](auto& c) -> auto& { return c.config; });
+    UpdatePartition values{who, protocol::PartitionAction::kUpdate, "debug",
+                           *find_partition(state_, "debug")->config};
     for (const char* key : {"Nodes", "AllowGroups", "State", "MaxTime"}) {
-      attack(values, [key](auto& c) -> auto& { return c.values[key]; });
+      attack(
+          values, [key](auto& c) -> auto& { return c.values[key]; });
     }
-    attack(CreateNodes{who, {config_->nodes.front()}}, [](auto& c) -> auto& { return c.nodes.front(); });
-    attack(DeleteNodes{who, {}}, [](auto& c) -> auto& { return c.nodes; });
-    attack(RebootNodes{who, {}}, [](auto& c) -> auto& { return c.request; });
-    attack(ChangeReservation{who, {}, {}}, [](auto& c) -> auto& { return c.request; });
+    attack(
+        CreateNodes{who, {config_->nodes.front()}},
+        [](auto& c) -> auto& { return c.nodes.front(); });
+    attack(
+        DeleteNodes{who, {}}, [](auto& c) -> auto& { return c.nodes; });
+    attack(
+        RebootNodes{who, {}}, [](auto& c) -> auto& { return c.request; });
+    attack(
+        ChangeReservation{who, {}, {}}, [](auto& c) -> auto& { return c.request; });
   }
 
   JobId waiting_ = kNoJob, array_ = kNoJob, running_ = kNoJob;
@@ -272,33 +352,51 @@ TEST_F(HostileTest, NoCommandOfAUserHoldsTheEngine) {
   const Identity who = kAnn;
   SubmitJob submit{who, batch_spec(), {"users"}};
   submit.job.uid = who.uid;
-  attack(submit, [](auto& c) -> auto& { return c.job; });
+  attack(
+      submit, [](auto& c) -> auto& { return c.job; });
   UpdateJob update{who, std::to_string(waiting_), {}};
-  attack(update, [](auto& c) -> auto& { return c.update; });
-  attack(update, [](auto& c) -> auto& { return c.target; });
-  attack(SignalJob{who, "1", 9}, [](auto& c) -> auto& { return c.target; });
-  attack(SignalJobs{who, {}, 9}, [](auto& c) -> auto& { return c.targets; });
+  attack(
+      update, [](auto& c) -> auto& { return c.update; });
+  attack(
+      update, [](auto& c) -> auto& { return c.target; });
+  attack(
+      SignalJob{who, "1", 9}, [](auto& c) -> auto& { return c.target; });
+  attack(
+      SignalJobs{who, {}, 9}, [](auto& c) -> auto& { return c.targets; });
   attack_targets();
   attack_filters(who);
-  attack(ChangeJob{who, "1"}, [](auto& c) -> auto& { return c.target; });
-  attack(TopJob{who, "1", {}}, [](auto& c) -> auto& { return c.target; });
-  attack(NotifyJob{who, "1", "hello"}, [](auto& c) -> auto& { return c.target; });
-  attack(NotifyJob{who, std::to_string(running_), {}}, [](auto& c) -> auto& { return c.message; });
-  attack(EndAllocation{who, running_, 0}, [](auto& c) -> auto& { return c.job; });
-  attack(CreateStep{who, running_, {}}, [](auto& c) -> auto& { return c.step; });
+  attack(
+      ChangeJob{who, "1"}, [](auto& c) -> auto& { return c.target; });
+  attack(
+      TopJob{who, "1", {}}, [](auto& c) -> auto& { return c.target; });
+  attack(
+      NotifyJob{who, "1", "hello"}, [](auto& c) -> auto& { return c.target; });
+  attack(
+      NotifyJob{who, std::to_string(running_), {}}, [](auto& c) -> auto& { return c.message; });
+  attack(
+      EndAllocation{who, running_, 0}, [](auto& c) -> auto& { return c.job; });
+  attack(
+      CreateStep{who, running_, {}}, [](auto& c) -> auto& { return c.step; });
   CreateHetStep het{who, {{running_, {}}, {running_, {}}}};
-  attack(het, [](auto& c) -> auto& { return c.parts.front().step; });
-  attack(het, [](auto& c) -> auto& { return c.parts.back().step; });
+  attack(
+      het, [](auto& c) -> auto& { return c.parts.front().step; });
+  attack(
+      het, [](auto& c) -> auto& { return c.parts.back().step; });
   attack_with_parts(who);
-  attack(UpdateStep{who, {}}, [](auto& c) -> auto& { return c.request; });
+  attack(
+      UpdateStep{who, {}}, [](auto& c) -> auto& { return c.request; });
   SetTrigger trigger{who, {}};
   trigger.trigger.events = kTriggerDown;
   trigger.trigger.program = "/bin/true";
-  attack(trigger, [](auto& c) -> auto& { return c.trigger; });
-  attack(ClearTriggers{who, {}}, [](auto& c) -> auto& { return c.filter; });
+  attack(
+      trigger, [](auto& c) -> auto& { return c.trigger; });
+  attack(
+      ClearTriggers{who, {}}, [](auto& c) -> auto& { return c.filter; });
   ReplaceCrontab crontab{who, "x", {batch_spec()}, {"users"}};
-  attack(crontab, [](auto& c) -> auto& { return c.text; });
-  attack(crontab, [](auto& c) -> auto& { return c.jobs.front().cron; });
+  attack(
+      crontab, [](auto& c) -> auto& { return c.text; });
+  attack(
+      crontab, [](auto& c) -> auto& { return c.jobs.front().cron; });
   for (const Identity admin : {kAnn, kRoot}) attack_as_admin(admin);
   // what comes from agents and from the controller itself has no text of a user
   std::set<size_t> of_users;
@@ -314,13 +412,16 @@ TEST_F(HostileTest, ManyComponentsAndCrontabLinesAreJobsThatAreChanged) {
   submit.job.dependency = many("afterok:2,", 4000) + "afterok:2";
   submit.components.assign(127, submit.job);
   expect_quick(submit, "128 components");
-  for (JobSpec& part : submit.components) part.constraint = many("fast&", 1000) + "fast", part.prefer = {};
+  for (JobSpec& part : submit.components)
+    part.constraint = many("fast&", 1000) + "fast", part.prefer = {};
   expect_quick(submit, "128 components of many features that are one");
 }
 
 class HostileTickTest : public HostileTest {
  protected:
-  std::string of_array(const std::string& tasks) const { return std::to_string(array_) + "_" + tasks; }
+  std::string of_array(const std::string& tasks) const {
+    return std::to_string(array_) + "_" + tasks;
+  }
 };
 
 // The bug: each of them went through all jobs.
@@ -349,19 +450,24 @@ TEST_F(HostileTickTest, ManyLongDependenciesAreQuick) {
     ASSERT_EQ(state_.jobs.at(id).dependency, "afterany:" + of_array("[0-3999](unfulfilled)"));
   }
   expect_quick(Tick{}, "Tick with jobs that wait for tasks");
-  spec.dependency = "afterok:" + std::to_string(array_) + ",afterany:" + std::to_string(array_) + "?after:" + std::to_string(array_) + "+5";
+  spec.dependency = "afterok:" + std::to_string(array_) + ",afterany:" + std::to_string(array_) +
+                    "?after:" + std::to_string(array_) + "+5";
   for (int i = 0; i < 1000; ++i) quick_submit(spec);
   expect_quick(Tick{}, "Tick with jobs that wait for an array");
   std::string single;
-  for (int job = 0; job < 999; ++job) single += (job == 0 ? "afterany:" : ":") + std::to_string(running_ + 1 + job);
+  for (int job = 0; job < 999; ++job)
+    single += (job == 0 ? "afterany:" : ":") + std::to_string(running_ + 1 + job);
   spec.dependency = single;
   for (int i = 0; i < 300; ++i) quick_submit(spec);
-  for (uint64_t tick = 0; tick < 30; ++tick) expect_quick(Tick{tick}, "Tick with jobs that wait for many");
+  for (uint64_t tick = 0; tick < 30; ++tick)
+    expect_quick(Tick{tick}, "Tick with jobs that wait for many");
   JobUpdate update;
   update.dependency = single;
-  expect_quick(UpdateJob{kAnn, of_array("[0-3999]"), update}, "UpdateJob of many tasks with a long dependency");
+  expect_quick(UpdateJob{kAnn, of_array("[0-3999]"), update},
+               "UpdateJob of many tasks with a long dependency");
   update.dependency = "afterok:" + of_array("[4000-9999]");
-  expect_quick(UpdateJob{kAnn, of_array("[0-3999]"), update}, "UpdateJob of tasks that wait for others of their array");
+  expect_quick(UpdateJob{kAnn, of_array("[0-3999]"), update},
+               "UpdateJob of tasks that wait for others of their array");
 }
 
 // The bug: a trigger's list was written out for each node and each tick.

@@ -126,7 +126,8 @@ TEST_F(CoreTest, CancelByOwnerAndNobodyElse) {
 TEST_F(CoreTest, AWaitingJobIsNothingButItsScript) {
   const JobId waiting = submit(batch_spec());
   const std::string text = std::to_string(waiting);
-  EXPECT_EQ(error_of(SignalJob{kAnn, text, 10, protocol::kSignalBatchOnly}), ErrorCode::kJobPending);
+  EXPECT_EQ(error_of(SignalJob{kAnn, text, 10, protocol::kSignalBatchOnly}),
+            ErrorCode::kJobPending);
   EXPECT_EQ(error_of(SignalJob{kAnn, text, 9, protocol::kSignalBatchOnly}), ErrorCode::kOk);
   EXPECT_EQ(job(waiting).state, JobState::kCancelled);
 }
@@ -142,7 +143,8 @@ TEST_F(CoreTest, TimeLimit) {
   ASSERT_TRUE(run(Tick{}));
   ASSERT_EQ(effects<SignalSteps>().size(), 2u);
   EXPECT_EQ(effects<SignalSteps>()[0].request.signal, 10u);
-  EXPECT_EQ(effects<SignalSteps>()[1].request.signal, 18u) << "CONT: what is stopped hears of it, too";
+  EXPECT_EQ(effects<SignalSteps>()[1].request.signal, 18u)
+      << "CONT: what is stopped hears of it, too";
   ASSERT_TRUE(run(Tick{}));
   EXPECT_TRUE(effects<SignalSteps>().empty());
   now_ += std::chrono::seconds(30);
@@ -252,7 +254,8 @@ TEST_F(CoreTest, ARequeueIsCancelledWhileTheJobCompletes) {
   ASSERT_TRUE(start_job(id, "n1"));
   ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeue, false}));
   ASSERT_TRUE(run(SignalJob{kAnn, text, 0, protocol::kSignalCancel}));
-  ASSERT_TRUE(run(SignalJob{kAnn, text, 0, protocol::kSignalCancel})) << "again: nothing more to do";
+  ASSERT_TRUE(run(SignalJob{kAnn, text, 0, protocol::kSignalCancel}))
+      << "again: nothing more to do";
   ASSERT_TRUE(end_step(id, kBatchStep, "n1", 15, true));
   EXPECT_TRUE(is_finished(job(id)));
   EXPECT_EQ(job(id).state, JobState::kCancelled);
@@ -300,7 +303,8 @@ TEST_F(CoreTest, ClientsThatAreGone) {
   config->partitions.front().root_only = true;
   ASSERT_TRUE(run(ReplaceConfig{config}));
   ASSERT_TRUE(run(ClientGone{of_root}));
-  EXPECT_EQ(job(of_root).state, JobState::kRunning) << "the limit is ignored in partitions of root's alone";
+  EXPECT_EQ(job(of_root).state, JobState::kRunning)
+      << "the limit is ignored in partitions of root's alone";
 }
 
 // After a restart the clients of jobs that run are waited for; other jobs have none.
@@ -407,7 +411,8 @@ TEST_F(CoreTest, UpdateOfJobs) {
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_min = 6; }), ErrorCode::kInvalidTimeMin);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_min = 4; }), ErrorCode::kOk);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.time_limit = 3; }), ErrorCode::kInvalidTimeMin);
-  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.reservation = "r"; }), ErrorCode::kInvalidReservation);
+  EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.reservation = "r"; }),
+            ErrorCode::kInvalidReservation);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.licenses = "foo"; }), ErrorCode::kInvalidLicense);
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.gres = "gpu:1"; }), ErrorCode::kInvalidGres);
   ASSERT_TRUE(start_job(id, "n1"));
@@ -421,7 +426,8 @@ TEST_F(CoreTest, UpdateOfJobs) {
 // It worked out where the script runs when it was applied: another version might see another node.
 TEST_F(CoreTest, TheEventOfAStartSaysWhereTheScriptRuns) {
   const JobId id = submit(batch_spec());
-  const auto decision = decide(state_, StartJobs{{{id, kNoTask, "debug", free_cores("n[2-3]", 2)}}}, now_);
+  const auto decision =
+      decide(state_, StartJobs{{{id, kNoTask, "debug", free_cores("n[2-3]", 2)}}}, now_);
   ASSERT_TRUE(decision);
   JobStarted started;
   for (const Event& event : decision->events) {
@@ -436,7 +442,8 @@ TEST_F(CoreTest, TheEventOfAStartSaysWhereTheScriptRuns) {
   ClusterState before = state_;
   started.starts[0].batch = other;
   apply(state_, started);
-  EXPECT_EQ(find_step(job(id), kBatchStep)->layout->node_list, "n3") << "what the event says, and nothing else";
+  EXPECT_EQ(find_step(job(id), kBatchStep)->layout->node_list, "n3")
+      << "what the event says, and nothing else";
   started.starts[0].batch = nullptr;  // as earlier versions wrote it
   apply(before, started);
   EXPECT_EQ(find_step(before.jobs.at(id), kBatchStep)->layout->node_list, "n2");

@@ -1,7 +1,8 @@
-// What nodes tell a controller whose state was put back from a backup: job numbers and the key that they know.
+// What nodes tell a controller whose state was put back from a backup: job numbers and the key that
+// they know.
 #include "support/core_fixture.hpp"
 
-#include "common/protocol/noded.hpp"
+#include "common/protocol/node_reports.hpp"
 #include "ctld/state/core/invariants.hpp"
 
 namespace sluice::state {
@@ -25,7 +26,8 @@ class JobNumbers : public CoreTest {
   }
 };
 
-// The bug: of jobs that were over and acknowledged a node had no records, and their numbers were given again.
+// The bug: of jobs that were over and acknowledged a node had no records, and their numbers were
+// given again.
 TEST_F(JobNumbers, GoOnBehindTheHighestThatANodeKnows) {
   const JobId first = submit(batch_spec());
   EXPECT_EQ(strange(registration("n1", {0, first})), kNoJob) << "a number that this state gave";
@@ -113,7 +115,8 @@ TEST_F(JobNumbers, AJobThatANodeHadBeforeIsHeldWithTheReason) {
   ASSERT_TRUE(run(cleaned));
   EXPECT_EQ(job(id).state, JobState::kPending);
   EXPECT_EQ(job(id).hold, HoldKind::kUser);
-  EXPECT_EQ(job(id).state_description, "launch failed requeued held: a job of this id ran on the node before");
+  EXPECT_EQ(job(id).state_description,
+            "launch failed requeued held: a job of this id ran on the node before");
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ TEST_F(CoreTest, ANodeWhoseClockIsWrongIsDrained) {
   command.node.hardware.boot_id = "boot";
   command.node.clock_ahead = -std::chrono::seconds(39);
   ASSERT_TRUE(run(command));
-  EXPECT_EQ(state_.nodes.at(0).flags & (kNodeInvalidReg | kNodeDrain), kNodeInvalidReg | kNodeDrain);
+  EXPECT_EQ(state_.nodes.at(0).flags & (kNodeInvalidReg | kNodeDrain),
+            kNodeInvalidReg | kNodeDrain);
   EXPECT_EQ(state_.nodes.at(0).reason, "Clock 39 s behind the controller's");
   command.node.clock_ahead = std::chrono::seconds(31);
   ASSERT_TRUE(run(command));

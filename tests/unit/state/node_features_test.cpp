@@ -23,8 +23,8 @@ class NodeFeaturesTest : public CoreTest {
     run(ReplaceConfig{changed});
     for (const NodeConfig& node : changed->nodes) report(node.name, "nps1");
   }
-  void report(const std::string& name, const std::string& active, const std::string& boot_id = "boot",
-              Time features_changed = kNoTime) {
+  void report(const std::string& name, const std::string& active,
+              const std::string& boot_id = "boot", Time features_changed = kNoTime) {
     RegisterNode command;
     command.node.name = name;
     command.node.cluster_id = state_.cluster_id;
@@ -98,7 +98,8 @@ TEST_F(NodeFeaturesTest, JobWaitsForAChangeWithoutReboot) {
   EXPECT_NE(job(id).flags & kJobConfiguring, 0U);
   EXPECT_FALSE(is_schedulable(node("n1")));
   report("n1", "nps1");
-  ASSERT_EQ(effects<RebootNow>().size(), 1U) << "the order may be lost: it is repeated until it is answered";
+  ASSERT_EQ(effects<RebootNow>().size(), 1U)
+      << "the order may be lost: it is repeated until it is answered";
   EXPECT_EQ(effects<RebootNow>()[0].issued, orders[0].issued);
   const Effects again = resume(state_);
   EXPECT_TRUE(std::ranges::any_of(again, [](const Effect& effect) {
@@ -128,9 +129,12 @@ TEST_F(NodeFeaturesTest, JobWaitsForTheRebootOfNodesThatChange) {
   EXPECT_TRUE(is_schedulable(node("n1")));
 }
 
-// The bug: the site's program was run once more whenever the agent of a node that it was to reboot registered again.
+// The bug: the site's program was run once more whenever the agent of a node that it was to reboot
+// registered again.
 TEST_F(NodeFeaturesTest, AControllerThatRebootsByItselfIsToldOnce) {
-  configure([](ClusterConfig& config) { config.slurmctld_parameters.emplace_back("reboot_from_controller"); });
+  configure([](ClusterConfig& config) {
+    config.slurmctld_parameters.emplace_back("reboot_from_controller");
+  });
   const JobId id = submit_for("fast&nps4");
   ASSERT_TRUE(start_job(id, "n1"));
   ASSERT_EQ(effects<RebootNow>().size(), 1U);
@@ -238,7 +242,8 @@ TEST_F(NodeFeaturesTest, AdministratorsDownOfANodeThatRebootsForAJob) {
   EXPECT_TRUE(is_schedulable(node("n2")));
 }
 
-// The bug: a feature that no helper manages stayed inactive once scontrol had left it out, also when slurm.conf counted again.
+// The bug: a feature that no helper manages stayed inactive once scontrol had left it out, also
+// when slurm.conf counted again.
 TEST_F(NodeFeaturesTest, ReconfigureTakesThoseOfTheLineAgain) {
   for (const bool changed : {false, true}) {
     UpdateNode command{kRoot, {}};
@@ -260,7 +265,8 @@ TEST_F(NodeFeaturesTest, ReconfigureTakesThoseOfTheLineAgain) {
   }
 }
 
-// An agent that has not read of its helpers registers twice; the first time took the news of the reboot with it.
+// An agent that has not read of its helpers registers twice; the first time took the news of the
+// reboot with it.
 TEST_F(NodeFeaturesTest, RebootIsNoticedWhenTheNodeKnowsItsHelpers) {
   const JobId id = submit_for("nps4");
   ASSERT_TRUE(start_job(id, "n1"));
@@ -312,7 +318,8 @@ TEST_F(NodeFeaturesTest, NodesThatNoFileNamesHaveThem) {
 
 TEST_F(NodeFeaturesTest, WishesThatNoNodeCanHave) {
   EXPECT_EQ(refused("nps1&nps4"), ErrorCode::kInvalidFeature) << "they exclude each other";
-  EXPECT_EQ(refused("[nps1*1&mig*1]"), ErrorCode::kInvalidFeature) << "which node gets which is not said";
+  EXPECT_EQ(refused("[nps1*1&mig*1]"), ErrorCode::kInvalidFeature)
+      << "which node gets which is not said";
   EXPECT_EQ(refused("(nps1&mig)*1"), ErrorCode::kInvalidFeature);
   EXPECT_EQ(refused("[fast*1]"), ErrorCode::kOk);
   EXPECT_EQ(refused("nps1|nps4"), ErrorCode::kOk);

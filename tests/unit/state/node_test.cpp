@@ -91,7 +91,8 @@ TEST_F(CoreTest, RegistrationIsCheckedAgainstTheConfiguration) {
 
 TEST_F(CoreTest, NodesThatTheConfigurationKeepsDown) {
   auto changed = std::make_shared<ClusterConfig>(*config_);
-  changed->down_nodes = {{{"n2"}, ConfiguredNodeState::kDown, "disk broken"}, {{"n3"}, ConfiguredNodeState::kDrain, "fan"}};
+  changed->down_nodes = {{{"n2"}, ConfiguredNodeState::kDown, "disk broken"},
+                         {{"n3"}, ConfiguredNodeState::kDrain, "fan"}};
   config_ = changed;
   state_ = ClusterState();
   start();  // all register
@@ -113,7 +114,8 @@ TEST_F(CoreTest, NodesThatTheConfigurationKeepsDown) {
   ASSERT_TRUE(run(resume));
   ASSERT_TRUE(is_schedulable(state_.nodes.at(1)) && is_schedulable(state_.nodes.at(2)));
   ASSERT_TRUE(run(ReplaceConfig{std::make_shared<ClusterConfig>(*changed)}));
-  EXPECT_EQ(state_.nodes.at(1).base, NodeBaseState::kDown) << "at each reading of slurm.conf, also where it has not changed";
+  EXPECT_EQ(state_.nodes.at(1).base, NodeBaseState::kDown)
+      << "at each reading of slurm.conf, also where it has not changed";
   EXPECT_EQ(state_.nodes.at(1).reason, "disk broken");
   EXPECT_NE(state_.nodes.at(2).flags & kNodeDrain, 0u);
 }
@@ -137,7 +139,8 @@ TEST_F(CoreTest, TheConfigurationTakesNodesOutOfUse) {
   EXPECT_TRUE(std::ranges::any_of(ends, [&](const TerminateJob& end) {
     return end.job == lost && end.restart == 0 && end.nodes.test(0);
   })) << "else it runs twice at a time";
-  EXPECT_TRUE(std::ranges::none_of(ends, [&](const TerminateJob& end) { return end.job == stays; }));
+  EXPECT_TRUE(
+      std::ranges::none_of(ends, [&](const TerminateJob& end) { return end.job == stays; }));
   EXPECT_EQ(job(stays).state, JobState::kRunning);
   EXPECT_NE(find_node(state_, "n2")->flags & kNodeDrain, 0u);
   EXPECT_EQ(find_node(state_, "n3")->reason, "fan");
@@ -150,7 +153,9 @@ TEST_F(CoreTest, TheConfigurationTakesNodesOutOfUse) {
 
 TEST_F(CoreTest, FutureNodesAreNotTakenOutOfUse) {
   ASSERT_TRUE(run(node_update("n1", "FUTURE")));
-  configure([](ClusterConfig& config) { config.down_nodes = {{{"n1"}, ConfiguredNodeState::kDown, "disk"}}; });
+  configure([](ClusterConfig& config) {
+    config.down_nodes = {{{"n1"}, ConfiguredNodeState::kDown, "disk"}};
+  });
   EXPECT_EQ(find_node(state_, "n1")->base, NodeBaseState::kFuture);
 }
 
@@ -163,7 +168,8 @@ TEST_F(CoreTest, ALostLaunchIsOrderedAgainAtRegistration) {
   EXPECT_TRUE(effects<LaunchStep>().empty());
 }
 
-// BatchStartTimeout: a node that has lost its spool folder does not know whether it has begun a script.
+// BatchStartTimeout: a node that has lost its spool folder does not know whether it has begun a
+// script.
 TEST_F(CoreTest, AScriptThatAForgetfulNodeShouldRunIsMissing) {
   const auto forgetful = [&](std::vector<protocol::StepKey> running, Time boot_time = kNoTime) {
     RegisterNode command;
@@ -188,9 +194,11 @@ TEST_F(CoreTest, AScriptThatAForgetfulNodeShouldRunIsMissing) {
   EXPECT_EQ(effects<LaunchStep>().size(), 2u);
   now_ += std::chrono::seconds(1);
   register_node("n1");
-  EXPECT_EQ(effects<LaunchStep>().size(), 2u) << "a node that remembers has not begun what it does not know";
+  EXPECT_EQ(effects<LaunchStep>().size(), 2u)
+      << "a node that remembers has not begun what it does not know";
   EXPECT_TRUE(forgetful({}, now_).empty()) << "it has booted since";
-  EXPECT_TRUE(forgetful({{{requeued, kBatchStep}, 0}, {{failed, kBatchStep}, 0}}).empty()) << "they run";
+  EXPECT_TRUE(forgetful({{{requeued, kBatchStep}, 0}, {{failed, kBatchStep}, 0}}).empty())
+      << "they run";
   EXPECT_EQ(forgetful({}), (std::vector<JobId>{requeued, failed}));
   EXPECT_TRUE(effects<LaunchStep>().empty());
   EXPECT_FALSE(effects<TerminateJob>().empty());
@@ -291,7 +299,8 @@ TEST_F(CoreTest, NodesMoveToOtherAddresses) {
   EXPECT_EQ(move("n[1-2]", "10.0.0.1"), ErrorCode::kInvalidNodeName);
   EXPECT_EQ(move("ALL", "10.0.0.1"), ErrorCode::kInvalidNodeName) << "which is no name of a node";
   ASSERT_EQ(move("n2,n1", "10.0.0.[1-2]"), ErrorCode::kOk);
-  EXPECT_EQ(node_host_address(*find_node(state_, "n2")), "10.0.0.1") << "in the order that they were named in";
+  EXPECT_EQ(node_host_address(*find_node(state_, "n2")), "10.0.0.1")
+      << "in the order that they were named in";
   EXPECT_EQ(node_host_address(*find_node(state_, "n1")), "10.0.0.2");
   UpdateNode named{kRoot, {}};
   named.update.nodes = "n1";
@@ -365,7 +374,9 @@ TEST_F(CoreTest, ReasonsAreOfNodesThatAreNotFine) {
     command.update.reason = reason;
     return error_of(command);
   };
-  const auto reasons = [&] { return find_node(state_, "n1")->reason.str() + "|" + find_node(state_, "n2")->reason.str(); };
+  const auto reasons = [&] {
+    return find_node(state_, "n1")->reason.str() + "|" + find_node(state_, "n2")->reason.str();
+  };
   ASSERT_EQ(say("nothing"), ErrorCode::kOk);
   EXPECT_EQ(reasons(), "|");
   for (const char* wish : {"drain", "fail", "down"}) {
@@ -394,7 +405,8 @@ TEST_F(CoreTest, NodesFailOrDrain) {
     EXPECT_EQ(error_of(node_update("n1", wish, "disk")), ErrorCode::kInvalidState) << wish;
   }
   ASSERT_EQ(error_of(node_update("n1", "noresp")), ErrorCode::kOk);
-  EXPECT_EQ(error_of(node_update("n1", "resume")), ErrorCode::kInvalidState) << "that it does not answer is no drain";
+  EXPECT_EQ(error_of(node_update("n1", "resume")), ErrorCode::kInvalidState)
+      << "that it does not answer is no drain";
   ASSERT_TRUE(run(NodesResponding{{0}}));
   EXPECT_TRUE(is_schedulable(state_.nodes.at(0)));
 }
@@ -425,7 +437,8 @@ TEST_F(CoreTest, NodesComeAndGoWithTheConfiguration) {
   EXPECT_TRUE(names_.empty());
 }
 
-// The bug: nodes with files of their own were not told, and read these again when the next ping had them register.
+// The bug: nodes with files of their own were not told, and read these again when the next ping had
+// them register.
 TEST_F(CoreTest, AgentsAreToldToReconfigureThoughTheFileIsTheSame) {
   const ReplaceConfig ordered{.config = config_, .ordered = true};
   ASSERT_TRUE(run(ordered));
@@ -436,7 +449,8 @@ TEST_F(CoreTest, AgentsAreToldToReconfigureThoughTheFileIsTheSame) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].nodes.to_text(), "0-3");
   ASSERT_TRUE(run(ReplaceConfig{config_}));
-  EXPECT_TRUE(effects<ReconfigureNodes>().empty()) << "a start of the controller has them register anyway";
+  EXPECT_TRUE(effects<ReconfigureNodes>().empty())
+      << "a start of the controller has them register anyway";
 }
 
 // The bug: its agent was refused and ran a job on that was requeued, so that it ran twice.
@@ -456,7 +470,8 @@ TEST_F(CoreTest, ANodeThatWentIsToldToEndWhatItRuns) {
   names_.clear();
   const auto ended = [&] {
     const auto reply = run(command);
-    return reply && std::get<RegisteredReply>(*reply).removed ? std::get<RegisteredReply>(*reply) : RegisteredReply{};
+    return reply && std::get<RegisteredReply>(*reply).removed ? std::get<RegisteredReply>(*reply)
+                                                              : RegisteredReply{};
   };
   ASSERT_EQ(ended().forget.size(), 1u) << "what runs outside of jobs is let be";
   EXPECT_EQ(ended().forget[0].id.job, id);

@@ -229,7 +229,8 @@ TEST_F(PowerTest, ControllerThatComesBackGoesOn) {
   now_ += std::chrono::seconds(30);
   run(StartEpoch{"cluster", 2});
   size_t orders = 0;
-  for (const Effect& effect : resume(state_)) orders += std::holds_alternative<PowerNodes>(effect) ? 1 : 0;
+  for (const Effect& effect : resume(state_))
+    orders += std::holds_alternative<PowerNodes>(effect) ? 1 : 0;
   EXPECT_EQ(orders, 2U);
   pass(std::chrono::seconds(59));
   EXPECT_TRUE(has("n2", kNodePoweredDown));
@@ -247,10 +248,12 @@ TEST_F(PowerTest, IdleNodesArePutDown) {
   tick();
   EXPECT_EQ(ran(PowerProgram::kSuspend), "") << "they are idle since they are there";
   pass(std::chrono::seconds(300));
-  EXPECT_EQ(ran(PowerProgram::kSuspend), "n4") << "n1 is excepted, n3 the one idle node that is kept of n2 and n3";
+  EXPECT_EQ(ran(PowerProgram::kSuspend), "n4")
+      << "n1 is excepted, n3 the one idle node that is kept of n2 and n3";
   ASSERT_TRUE(end_step(id, kBatchStep, "n2", 0, true));
   tick();
-  EXPECT_EQ(ran(PowerProgram::kSuspend), "") << "n2 is kept now, and n3 to go down, but one a minute does";
+  EXPECT_EQ(ran(PowerProgram::kSuspend), "")
+      << "n2 is kept now, and n3 to go down, but one a minute does";
   pass(std::chrono::seconds(60));
   EXPECT_EQ(ran(PowerProgram::kSuspend), "n3");
   pass(std::chrono::hours(1));

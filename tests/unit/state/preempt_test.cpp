@@ -1,4 +1,5 @@
-// What decide() makes of a plan that jobs make room: which ones, how they are told, and what becomes of them.
+// What decide() makes of a plan that jobs make room: which ones, how they are told, and what
+// becomes of them.
 #include "support/core_fixture.hpp"
 
 #include <csignal>
@@ -87,12 +88,14 @@ TEST_F(PreemptTest, GraceTimeBeginsWithContAndTerm) {
   ASSERT_EQ(orders.size(), 2U);
   EXPECT_EQ(orders[0].request.signal, static_cast<uint32_t>(SIGCONT));
   EXPECT_EQ(orders[1].request.signal, static_cast<uint32_t>(SIGTERM));
-  for (const SignalSteps& order : orders) EXPECT_TRUE(order.request.all_steps && order.request.not_batch);
+  for (const SignalSteps& order : orders)
+    EXPECT_TRUE(order.request.all_steps && order.request.not_batch);
   EXPECT_EQ(job(id).grace_end, now_ + seconds(20));
   names_.clear();
   now_ += seconds(19);
   ASSERT_TRUE(run(Tick{}));
-  EXPECT_EQ(names_, Names{}) << "neither the job's own --signal nor a mail: it is not its limit that comes";
+  EXPECT_EQ(names_, Names{})
+      << "neither the job's own --signal nor a mail: it is not its limit that comes";
   preempt(id, waiting());
   EXPECT_EQ(names_, Names{}) << "it makes room already";
   now_ += seconds(1);
@@ -135,7 +138,8 @@ TEST_F(PreemptTest, ItsOwnSignalWhereTheSiteWantsThat) {
   for (const bool in_parameters : {true, false}) {
     configure([&](ClusterConfig& config) {
       config.partitions.front().grace_time_s = in_parameters ? 20 : 0;
-      config.preempt_parameters = in_parameters ? std::vector<std::string>{"send_user_signal"} : std::vector<std::string>{};
+      config.preempt_parameters =
+          in_parameters ? std::vector<std::string>{"send_user_signal"} : std::vector<std::string>{};
       if (!in_parameters) config.slurmctld_parameters = {"preempt_send_user_signal"};
     });
     const JobId id = running(spec);
@@ -147,9 +151,7 @@ TEST_F(PreemptTest, ItsOwnSignalWhereTheSiteWantsThat) {
     EXPECT_TRUE(orders[0].request.batch_shell_only);
     EXPECT_TRUE(job(id).signal_sent);
     EXPECT_EQ(effects<TerminateJob>().size(), in_parameters ? 0U : 1U);
-    if (in_parameters) {
-      ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
-    }
+    if (in_parameters) { ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true)); }
   }
 }
 
@@ -186,7 +188,8 @@ TEST_F(PreemptTest, ComponentsOfAHeterogeneousJobGoTogether) {
   SubmitJob command{kAnn, spec, {"users"}};
   command.components = {second};
   const JobId leader = std::get<JobSubmittedReply>(run(command).value()).job;
-  ASSERT_TRUE(run(StartJobs{{{leader, kNoTask, "debug", free_cores("n1", 8)}, {leader + 1, kNoTask, "debug", free_cores("n2", 8)}}}));
+  ASSERT_TRUE(run(StartJobs{{{leader, kNoTask, "debug", free_cores("n1", 8)},
+                             {leader + 1, kNoTask, "debug", free_cores("n2", 8)}}}));
   preempt(leader + 1, waiting());
   EXPECT_EQ(job(leader).state, JobState::kPreempted);
   EXPECT_EQ(job(leader + 1).state, JobState::kPreempted);

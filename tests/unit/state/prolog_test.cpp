@@ -127,7 +127,8 @@ TEST_F(PrologTest, AFailureAfterTheJobsEndDrainsToo) {
   EXPECT_EQ(job(id).state, JobState::kCancelled);
 }
 
-// The bug: a report that came again, as its acknowledgement was lost, drained what an administrator had resumed meanwhile.
+// The bug: a report that came again, as its acknowledgement was lost, drained what an administrator
+// had resumed meanwhile.
 TEST_F(PrologTest, WhatDrainsANodeCountsOnce) {
   protocol::StepEnded step;
   step.key = {{7, kBatchStep}, 0};
@@ -150,12 +151,16 @@ TEST_F(PrologTest, WhatDrainsANodeCountsOnce) {
   EXPECT_TRUE(drained(0)) << "it failed again";
 }
 
-// What was gathered in the tree is told at once, of several jobs; a step is launched once for all that.
+// What was gathered in the tree is told at once, of several jobs; a step is launched once for all
+// that.
 TEST_F(PrologTest, ManyReportsAtOnce) {
   flags({"Alloc", "DeferBatch"});
   const JobId well = started(batch_spec(), "n[1-3]");
   const JobId failed = started(batch_spec(), "n[1-2]");
-  ASSERT_TRUE(run(PrologsDone{{{well, 0, "n[1-2]", 0}, {failed, 0, "n1", 0}, {failed, 0, "n2", 1 << 8}, {well, 0, "n3", 0}}}));
+  ASSERT_TRUE(run(PrologsDone{{{well, 0, "n[1-2]", 0},
+                               {failed, 0, "n1", 0},
+                               {failed, 0, "n2", 1 << 8},
+                               {well, 0, "n3", 0}}}));
   ASSERT_EQ(effects<LaunchStep>().size(), 1U);
   EXPECT_EQ(effects<LaunchStep>()[0].key.id.job, well);
   EXPECT_EQ(job(well).flags & kJobConfiguring, 0U);
@@ -167,10 +172,13 @@ TEST_F(PrologTest, ManyReportsAtOnce) {
 // A node tells by its own clock when something happened.
 TEST_F(PrologTest, TheClocksOfNodesDiffer) {
   const Duration second = std::chrono::seconds(1);
-  EXPECT_EQ(protocol::by_own_clock(now_ - 50 * second, now_ - 40 * second, now_), now_ - 10 * second);
+  EXPECT_EQ(protocol::by_own_clock(now_ - 50 * second, now_ - 40 * second, now_),
+            now_ - 10 * second);
   EXPECT_EQ(protocol::by_own_clock(kNoTime, now_ - 40 * second, now_), kNoTime);
-  EXPECT_EQ(protocol::by_own_clock(now_ + second, now_, now_), now_) << "nothing happens after it is told";
-  EXPECT_LT(protocol::by_own_clock(Time::min() + second, Time::max(), now_), now_) << "a liar's times";
+  EXPECT_EQ(protocol::by_own_clock(now_ + second, now_, now_), now_)
+      << "nothing happens after it is told";
+  EXPECT_LT(protocol::by_own_clock(Time::min() + second, Time::max(), now_), now_)
+      << "a liar's times";
   EXPECT_EQ(protocol::by_own_clock(Time::max(), Time::min() + second, now_), now_);
 }
 
@@ -201,8 +209,10 @@ TEST_F(PrologTest, AnAgentThatComesBackIsToldAgain) {
   EXPECT_TRUE(effects<LaunchProlog>().empty());
   EXPECT_EQ(effects<LaunchStep>().size(), 1u);
   const Effects again = resume(state_);
-  const auto prologs = std::ranges::count_if(again, [](const Effect& e) { return std::holds_alternative<LaunchProlog>(e); });
-  const auto launches = std::ranges::count_if(again, [](const Effect& e) { return std::holds_alternative<LaunchStep>(e); });
+  const auto prologs = std::ranges::count_if(
+      again, [](const Effect& e) { return std::holds_alternative<LaunchProlog>(e); });
+  const auto launches = std::ranges::count_if(
+      again, [](const Effect& e) { return std::holds_alternative<LaunchStep>(e); });
   EXPECT_EQ(prologs, 1);
   EXPECT_EQ(launches, 1);
 }

@@ -26,8 +26,12 @@ class ReservationTest : public CoreTest {
     out.add_flags = flags;
     return out;
   }
-  Result<Reply> change(ReservationAction action, const std::string& name, const ReservationValues& of, Identity who = kRoot) {
-    return run(ChangeReservation{who, {action, name, of}, {{"ann", {kAnn.uid}}, {"bob", {kBob.uid}}, {"both", {kAnn.uid, kBob.uid}}}});
+  Result<Reply> change(ReservationAction action, const std::string& name,
+                       const ReservationValues& of, Identity who = kRoot) {
+    return run(ChangeReservation{
+        who,
+        {action, name, of},
+        {{"ann", {kAnn.uid}}, {"bob", {kBob.uid}}, {"both", {kAnn.uid, kBob.uid}}}});
   }
   ErrorCode make(const std::string& name, const ReservationValues& of) {
     const auto reply = change(ReservationAction::kCreate, name, of);
@@ -52,15 +56,22 @@ class ReservationTest : public CoreTest {
     return spec;
   }
   const Reservation* found(const std::string& name) { return find_reservation(state_, name); }
-  std::string nodes(const std::string& name) { return node_list(state_, nodes_of(state_, *found(name))); }
+  std::string nodes(const std::string& name) {
+    return node_list(state_, nodes_of(state_, *found(name)));
+  }
   // Whether the engine would take such a start.
   bool starts(JobId id, const std::string& node, const std::string& reservation) {
     BeginningJobs beginning(state_, now_);
-    return beginning.may_begin(state_.jobs.at(id), reservation, allocation_on(node), now_ + minutes(10));
+    return beginning.may_begin(state_.jobs.at(id), reservation, allocation_on(node),
+                               now_ + minutes(10));
   }
   // The job, which may run for ten hours, starts on one core there.
   void begin(JobId id, const std::string& node, const std::string& reservation) {
-    JobStarted event{.record = id, .partition = "debug", .time_limit = 600, .time = now_, .end = now_ + hours(10)};
+    JobStarted event{.record = id,
+                     .partition = "debug",
+                     .time_limit = 600,
+                     .time = now_,
+                     .end = now_ + hours(10)};
     auto allocation = std::make_shared<Allocation>(allocation_on(node));
     allocation->nodes[0].cores = Bitmap::first(1);
     allocation->nodes[0].cpus = allocation->cpus = 1;
@@ -319,7 +330,8 @@ TEST_F(ReservationTest, JobsAreCheckedAgainstIt) {
 TEST_F(ReservationTest, WhatNeverFitsIsRefusedOnceItHasBegun) {
   ASSERT_EQ(make("a", values("n[1-2]")), ErrorCode::kOk);
   JobSpec many = spec_in("a");
-  many.num_tasks = 2 * find_node(state_, "n1")->config->cpus + 1;  // there are more nodes than these
+  // there are more nodes than these
+  many.num_tasks = 2 * find_node(state_, "n1")->config->cpus + 1;
   JobSpec without = spec_in("a");
   without.excluded_nodes = "n[1-2]";
   EXPECT_EQ(error_of(SubmitJob{kAnn, many, {}}), ErrorCode::kNodesNotAvailable);
@@ -330,7 +342,8 @@ TEST_F(ReservationTest, WhatNeverFitsIsRefusedOnceItHasBegun) {
   later.start = now_ + hours(2);
   ASSERT_EQ(make("b", later), ErrorCode::kOk);
   many.reservation = "b";
-  EXPECT_EQ(error_of(SubmitJob{kAnn, many, {}}), ErrorCode::kOk) << "it may get more nodes before it begins";
+  EXPECT_EQ(error_of(SubmitJob{kAnn, many, {}}), ErrorCode::kOk)
+      << "it may get more nodes before it begins";
   many.reservation = "a,b";
   EXPECT_EQ(error_of(SubmitJob{kAnn, many, {}}), ErrorCode::kOk);
 }
@@ -356,7 +369,8 @@ TEST_F(ReservationTest, TheEndEndsItsJobsAndHoldsThoseThatWait) {
   EXPECT_EQ(state_.jobs.at(waits).hold, HoldKind::kUser);
   EXPECT_EQ(state_.jobs.at(waits).reason, JobReason::kReservationDeleted);
   EXPECT_EQ(state_.jobs.at(waits).state_description, "Reservation a was deleted");
-  EXPECT_TRUE(state_.jobs.at(waits).spec->reservation.empty()) << "released, it would wait for what never comes";
+  EXPECT_TRUE(state_.jobs.at(waits).spec->reservation.empty())
+      << "released, it would wait for what never comes";
 }
 
 TEST_F(ReservationTest, NothingOfADeletedOneIsShownOfAJobThatWasReleased) {
@@ -392,12 +406,15 @@ TEST_F(ReservationTest, TimesThatAreNoneAreRefused) {
 
 // No day is a Wednesday a week later and of a weekend: whoever looks for it would never come back.
 TEST_F(ReservationTest, ComesAgainInOneWay) {
-  EXPECT_EQ(make("a", values("n1", kReservationWeekly | kReservationWeekend)), ErrorCode::kInvalidTime);
-  EXPECT_EQ(make("a", values("n1", kReservationDaily | kReservationTimeFloat)), ErrorCode::kNotSupported);
+  EXPECT_EQ(make("a", values("n1", kReservationWeekly | kReservationWeekend)),
+            ErrorCode::kInvalidTime);
+  EXPECT_EQ(make("a", values("n1", kReservationDaily | kReservationTimeFloat)),
+            ErrorCode::kNotSupported);
   ASSERT_EQ(make("a", values("n1", kReservationTimeFloat)), ErrorCode::kOk);
   ReservationValues daily;
   daily.add_flags = kReservationDaily;
-  EXPECT_EQ(update("a", daily), ErrorCode::kNotSupported) << "one that is always so far away has no days";
+  EXPECT_EQ(update("a", daily), ErrorCode::kNotSupported)
+      << "one that is always so far away has no days";
   ASSERT_EQ(make("b", values("n2", kReservationDaily)), ErrorCode::kOk);
   ReservationValues weekly;
   weekly.add_flags = kReservationWeekly;
@@ -485,7 +502,8 @@ TEST_F(ReservationTest, ItsUsersMayDeleteItWhenAllowed) {
   ASSERT_EQ(make("b", values("n2", kReservationUserDelete)), ErrorCode::kOk);
   EXPECT_EQ(remove("a", kAnn), ErrorCode::kInvalidUser);
   EXPECT_EQ(remove("b", kBob), ErrorCode::kInvalidUser);
-  EXPECT_EQ(remove("nosuch", kBob), ErrorCode::kInvalidUser) << "what there is not is not told apart";
+  EXPECT_EQ(remove("nosuch", kBob), ErrorCode::kInvalidUser)
+      << "what there is not is not told apart";
   EXPECT_EQ(remove("b", kAnn), ErrorCode::kOk);
 }
 

@@ -38,7 +38,8 @@ TEST_F(SiteLimits, JobsBeyondAPartitionAreRefusedOrWait) {
   EXPECT_EQ(outcomes(), (std::vector{ok, ok, ok}));
 }
 
-// AllowAccounts, DenyAccounts, AllowQos and DenyQos of a partition: what a job without an account or a QOS may, too.
+// AllowAccounts, DenyAccounts, AllowQos and DenyQos of a partition: what a job without an account
+// or a QOS may, too.
 TEST_F(SiteLimits, AccountsAndQosOfAPartition) {
   const auto outcomes = [&](const std::function<void(PartitionConfig&)>& change) {
     configure([&](ClusterConfig& config) {
@@ -56,17 +57,25 @@ TEST_F(SiteLimits, AccountsAndQosOfAPartition) {
     }
     return out;
   };
-  const ErrorCode ok = ErrorCode::kOk, account = ErrorCode::kInvalidAccount, qos = ErrorCode::kInvalidQos;
+  const ErrorCode ok = ErrorCode::kOk, account = ErrorCode::kInvalidAccount,
+                  qos = ErrorCode::kInvalidQos;
   EXPECT_EQ(outcomes([](PartitionConfig&) {}), (std::vector{ok, ok, ok, ok, ok, ok}));
-  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.allow_accounts = {"one", "three"}; }),
+  EXPECT_EQ(outcomes([](PartitionConfig& debug) {
+              debug.allow_accounts = {"one", "three"};
+            }),
             (std::vector{account, account, ok, account, account, account}));
-  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.deny_accounts = {"one", "three"}; }),
+  EXPECT_EQ(outcomes([](PartitionConfig& debug) {
+              debug.deny_accounts = {"one", "three"};
+            }),
             (std::vector{ok, ok, account, ok, ok, ok}));
-  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.allow_qos = {"one"}; }), (std::vector{ok, ok, ok, ok, ok, qos}));
-  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.deny_qos = {"one"}; }), (std::vector{ok, ok, ok, qos, ok, ok}));
+  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.allow_qos = {"one"}; }),
+            (std::vector{ok, ok, ok, ok, ok, qos}));
+  EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.deny_qos = {"one"}; }),
+            (std::vector{ok, ok, ok, qos, ok, ok}));
 }
 
-// DependencyParameters and SchedulerParameters=kill_invalid_depend; --kill-on-invalid-dep goes before.
+// DependencyParameters and SchedulerParameters=kill_invalid_depend; --kill-on-invalid-dep goes
+// before.
 TEST_F(SiteLimits, JobsWhoseDependencyFailedMayEnd) {
   const auto outcome = [&](Toggle own) {
     const JobId first = submit(batch_spec());
@@ -131,11 +140,13 @@ TEST_F(SiteLimits, RunningJobsMayHaveToKeepTheirNodes) {
   EXPECT_EQ(job(id).allocation->nodes.size(), 3u);
 }
 
-// The bug: of two changes made at once, each from the partition as it was, the later one undid the other.
+// The bug: of two changes made at once, each from the partition as it was, the later one undid the
+// other.
 TEST_F(CoreTest, ChangesOfAPartitionAddUp) {
   const PartitionConfig before = *find_partition(state_, "debug")->config;
   const auto change = [&](const std::string& key, const std::string& value) {
-    return error_of(UpdatePartition{kRoot, protocol::PartitionAction::kUpdate, "debug", before, {{key, value}}});
+    return error_of(UpdatePartition{
+        kRoot, protocol::PartitionAction::kUpdate, "debug", before, {{key, value}}});
   };
   EXPECT_EQ(change("MaxTime", "10"), ErrorCode::kOk);
   EXPECT_EQ(change("Nodes", "n[1-2]"), ErrorCode::kOk);

@@ -89,7 +89,8 @@ TEST_F(StepTest, PartsOfAStepShareTheNodesOfItsJob) {
   EXPECT_EQ(effects<TerminateStep>().size(), 2u);
 }
 
-// The bug: 40,000 parts of one job were all looked at for each of them, and the engine stood still for seconds.
+// The bug: 40,000 parts of one job were all looked at for each of them, and the engine stood still
+// for seconds.
 TEST_F(StepTest, TooManyPartsAreRefusedBeforeTheyAreLookedAt) {
   CreateHetStep command{kAnn, {}};
   command.parts.assign(129, {job_, tasks(1)});
@@ -105,11 +106,14 @@ TEST_F(StepTest, PartsOfAStepNeedNodesOfTheirOwn) {
   CreateHetStep command{kAnn, {{job_, tasks(2, 2)}, {job_, tasks(2, 2)}}};
   const auto failed = run(command);
   ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().text, "Allocation failure of 2 nodes: job size of 3, already allocated 2 nodes to previous components.");
+  EXPECT_EQ(
+      failed.error().text,
+      "Allocation failure of 2 nodes: job size of 3, already allocated 2 nodes to previous components.");
   EXPECT_EQ(job(job_).steps.size(), 0u);
   command.parts[1].step = tasks(1, 1);
   command.parts[1].step.node_list = "n2";
-  EXPECT_EQ(run(command).error().text, "Requested nodelist n2 overlaps with excluded n2.\nJob not submitted.");
+  EXPECT_EQ(run(command).error().text,
+            "Requested nodelist n2 overlaps with excluded n2.\nJob not submitted.");
   command.parts[1].step.node_list = "n3";
   EXPECT_TRUE(run(command));
 }
@@ -125,7 +129,8 @@ TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
   }
 }
 
-// The bug: an srun in a batch script got TERM when its job was cancelled, and had its tasks killed before KillWait.
+// The bug: an srun in a batch script got TERM when its job was cancelled, and had its tasks killed
+// before KillWait.
 TEST_F(StepTest, NobodyEndsAStepWhileItsJobGivesItTime) {
   const auto step = create(tasks(1));
   ASSERT_TRUE(step);
@@ -133,7 +138,9 @@ TEST_F(StepTest, NobodyEndsAStepWhileItsJobGivesItTime) {
   ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(job_), 0, protocol::kSignalCancel}));
   ASSERT_TRUE(is_completing(job(job_)));
   for (const uint32_t signal : {0, 9, 15}) {
-    EXPECT_EQ(error_of(SignalJob{kAnn, name, signal, protocol::kSignalCancel}), ErrorCode::kInvalidJobId) << signal;
+    EXPECT_EQ(error_of(SignalJob{kAnn, name, signal, protocol::kSignalCancel}),
+              ErrorCode::kInvalidJobId)
+        << signal;
   }
   ASSERT_TRUE(run(SignalJob{kAnn, name, 9, 0})) << "who sends a signal means it";
   EXPECT_EQ(effects<SignalSteps>().size(), 1u);
@@ -144,7 +151,8 @@ TEST_F(StepTest, WhoIsOverTheLimitIsToldSo) {
   StepSpec spec = tasks(1);
   const auto cancelled = create(spec);
   ASSERT_TRUE(cancelled);
-  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(job_) + "." + std::to_string(cancelled->step), 0, protocol::kSignalCancel}));
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(job_) + "." + std::to_string(cancelled->step), 0,
+                            protocol::kSignalCancel}));
   ASSERT_EQ(effects<TerminateStep>().size(), 1u);
   EXPECT_EQ(make_terminate_step(state_, effects<TerminateStep>()[0]).message, "");
   EXPECT_TRUE(make_terminate_step(state_, effects<TerminateStep>()[0]).at_once);
@@ -154,7 +162,8 @@ TEST_F(StepTest, WhoIsOverTheLimitIsToldSo) {
   now_ += std::chrono::minutes(1);
   ASSERT_TRUE(run(Tick{}));
   ASSERT_EQ(effects<TerminateStep>().size(), 1u);
-  EXPECT_EQ(make_terminate_step(state_, effects<TerminateStep>()[0]).message, "CANCELLED DUE TO TIME LIMIT");
+  EXPECT_EQ(make_terminate_step(state_, effects<TerminateStep>()[0]).message,
+            "CANCELLED DUE TO TIME LIMIT");
 }
 
 // The bug: the job of an srun that was killed stayed until its client was given up.
@@ -193,15 +202,18 @@ TEST_F(StepTest, TextsHaveBounds) {
     change(spec);
     return refused(spec);
   };
-  const std::string bound(1024, 'x'), longer(1025, 'x'), path(4097, 'x'), word((128U << 10) + 1, 'x');
+  const std::string bound(1024, 'x'), longer(1025, 'x'), path(4097, 'x'),
+      word((128U << 10) + 1, 'x');
   EXPECT_EQ(error([&](StepSpec& spec) { spec.name = spec.network = bound; }), ErrorCode::kOk);
   EXPECT_EQ(error([&](StepSpec& spec) { spec.std_out = longer; }), ErrorCode::kOk);
-  EXPECT_EQ(error([&](StepSpec& spec) { spec.submit_line = spec.multi_prog = word; }), ErrorCode::kOk);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.submit_line = spec.multi_prog = word; }),
+            ErrorCode::kOk);
   EXPECT_EQ(error([&](StepSpec& spec) { spec.name = longer; }), ErrorCode::kError);
   EXPECT_EQ(error([&](StepSpec& spec) { spec.work_dir = path; }), ErrorCode::kError);
   EXPECT_EQ(error([&](StepSpec& spec) { spec.std_err = path; }), ErrorCode::kError);
   EXPECT_EQ(error([&](StepSpec& spec) { spec.task_prolog = word; }), ErrorCode::kError);
-  EXPECT_EQ(error([&](StepSpec& spec) { spec.multi_prog = std::string((4U << 20) + 1, 'x'); }), ErrorCode::kError);
+  EXPECT_EQ(error([&](StepSpec& spec) { spec.multi_prog = std::string((4U << 20) + 1, 'x'); }),
+            ErrorCode::kError);
   EXPECT_EQ(error([&](StepSpec& spec) { spec.arguments.assign(20, word); }), ErrorCode::kError);
   EXPECT_EQ(error([&](StepSpec& spec) { spec.io.host = longer; }), ErrorCode::kError);
 }
@@ -217,8 +229,10 @@ TEST_F(StepTest, EndsSayWhatTheStepUsed) {
     ended.usage = usage;
     return ended;
   };
-  const protocol::StepUsage small{Duration(1), Duration(2), 3, 4, 5, 6}, large{Duration(10), Duration(20), 30, 40, 50, 60};
-  const auto decision = decide(state_, EndSteps{{report("n1", small), report("n2", {}), report("n3", large)}}, now_);
+  const protocol::StepUsage small{Duration(1), Duration(2), 3, 4, 5, 6},
+      large{Duration(10), Duration(20), 30, 40, 50, 60};
+  const auto decision =
+      decide(state_, EndSteps{{report("n1", small), report("n2", {}), report("n3", large)}}, now_);
   ASSERT_TRUE(decision);
   const auto frame = wire::decode<EventFrame>(wire::encode(EventFrame{decision->events}));
   ASSERT_TRUE(frame);
@@ -260,7 +274,8 @@ TEST_F(StepTest, TasksAreSpreadInBlocks) {
   EXPECT_EQ(layout(*step).node_list, "n[1-3]");
 }
 
-// Pack and NoPack, and what the site packs unless it is told not to; of other orders than blocks neither says anything.
+// Pack and NoPack, and what the site packs unless it is told not to; of other orders than blocks
+// neither says anything.
 TEST_F(StepTest, BlocksMayFillANodeBeforeTheNext) {
   const auto counts = [&](std::string_view distribution) {
     StepSpec spec = tasks(7, 3);
@@ -277,7 +292,9 @@ TEST_F(StepTest, BlocksMayFillANodeBeforeTheNext) {
   EXPECT_EQ(counts("block,NoPack"), spread);
   EXPECT_EQ(counts("block:cyclic,Pack"), packed);
   EXPECT_EQ(counts("cyclic,Pack"), spread);
-  configure([](ClusterConfig& config) { config.select_type_parameters = {"CR_CORE_MEMORY", "CR_PACK_NODES"}; });
+  configure([](ClusterConfig& config) {
+    config.select_type_parameters = {"CR_CORE_MEMORY", "CR_PACK_NODES"};
+  });
   EXPECT_EQ(counts(""), packed);
   EXPECT_EQ(counts("block,NoPack"), spread);
   EXPECT_EQ(counts("cyclic"), spread);
@@ -374,7 +391,8 @@ TEST_F(StepTest, ExitCodesOfNodesAndStepsCountMoreThanSignals) {
     const auto next = create(tasks(1));
     ASSERT_TRUE(next);
     ASSERT_TRUE(end_step(job_, next->step, layout(*next).node_list, status));
-    EXPECT_EQ(job(job_).derived_exit_status, status == 7 << 8 || status == 11 ? 7 << 8 : 5 << 8) << status;
+    EXPECT_EQ(job(job_).derived_exit_status, status == 7 << 8 || status == 11 ? 7 << 8 : 5 << 8)
+        << status;
   }
 }
 
@@ -389,9 +407,11 @@ TEST_F(StepTest, StepsAreCancelledAlone) {
   EXPECT_EQ(effects<SignalSteps>().size(), 1u);
   EXPECT_EQ(error_of(SignalJob{kAnn, std::to_string(job_) + ".7", 0, protocol::kSignalCancel}),
             ErrorCode::kInvalidStepId);
-  EXPECT_EQ(error_of(SignalJob{kAnn, std::to_string(job_ + 7) + ".0", 0, protocol::kSignalCancel}), ErrorCode::kInvalidJobId);
+  EXPECT_EQ(error_of(SignalJob{kAnn, std::to_string(job_ + 7) + ".0", 0, protocol::kSignalCancel}),
+            ErrorCode::kInvalidJobId);
   const JobId waiting = submit(batch_spec());
-  EXPECT_EQ(error_of(SignalJob{kAnn, std::to_string(waiting) + ".0", 0, protocol::kSignalCancel}), ErrorCode::kJobPending);
+  EXPECT_EQ(error_of(SignalJob{kAnn, std::to_string(waiting) + ".0", 0, protocol::kSignalCancel}),
+            ErrorCode::kJobPending);
   ASSERT_TRUE(step);
 }
 
@@ -418,7 +438,8 @@ TEST_F(StepTest, ARepeatedRequestOfAStepThatIsOverMakesNoOther) {
   ASSERT_TRUE(image);
   state_ = from_image(*image);
   spec.request_id = 5;
-  EXPECT_EQ(refused(spec), ErrorCode::kInvalidStepId) << "the controller was started again meanwhile";
+  EXPECT_EQ(refused(spec), ErrorCode::kInvalidStepId)
+      << "the controller was started again meanwhile";
   ASSERT_TRUE(run(EndAllocation{kAnn, job_, 0}));
   EXPECT_TRUE(job(job_).ended_requests.empty()) << "nobody asks any more";
 }

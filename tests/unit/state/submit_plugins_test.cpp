@@ -6,7 +6,8 @@ namespace {
 
 class SubmitPlugins : public CoreTest {
  protected:
-  // Beside debug (n1-4, at most an hour): root's own, one without time limit, and one that is closed.
+  // Beside debug (n1-4, at most an hour): root's own, one without time limit, and one that is
+  // closed.
   void use(std::vector<std::string> plugins) {
     auto changed = std::make_shared<ClusterConfig>(*config_);
     changed->job_submit_plugins = std::move(plugins);

@@ -4,7 +4,8 @@
 namespace sluice::state {
 namespace {
 
-// The bug: a job that the agents could not start was accepted, and held after its launch had failed.
+// The bug: a job that the agents could not start was accepted, and held after its launch had
+// failed.
 TEST_F(CoreTest, AgentsThatAreNotRootsRunJobsOfTheirUser) {
   configure([](ClusterConfig& config) { config.slurm_user_id = kAnn.uid; });
   JobSpec spec = batch_spec();

@@ -17,7 +17,9 @@ class SuspendTest : public CoreTest {
     EXPECT_TRUE(start_job(id, nodes, cpus));
     return id;
   }
-  Result<Reply> change(JobId id, JobAction action) { return run(ChangeJob{kRoot, std::to_string(id), action, false}); }
+  Result<Reply> change(JobId id, JobAction action) {
+    return run(ChangeJob{kRoot, std::to_string(id), action, false});
+  }
 };
 
 TEST_F(SuspendTest, ProcessesStopAndCpusAreFree) {
@@ -84,7 +86,8 @@ TEST_F(SuspendTest, ACancelledOneGoesOnToItsEnd) {
 
 TEST_F(SuspendTest, Refusals) {
   const JobId waiting = submit(batch_spec());
-  EXPECT_EQ(error_of(ChangeJob{kRoot, std::to_string(waiting), JobAction::kSuspend, false}), ErrorCode::kJobPending);
+  EXPECT_EQ(error_of(ChangeJob{kRoot, std::to_string(waiting), JobAction::kSuspend, false}),
+            ErrorCode::kJobPending);
   const JobId id = running("n1", 1);
   const std::string text = std::to_string(id);
   EXPECT_EQ(error_of(ChangeJob{kAnn, text, JobAction::kSuspend, false}), ErrorCode::kAccessDenied);

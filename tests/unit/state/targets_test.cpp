@@ -1,4 +1,5 @@
-// Verbs that are meant for tasks of an array: who may not change them gives them no records, and scontrol top puts them in order.
+// Verbs that are meant for tasks of an array: who may not change them gives them no records, and
+// scontrol top puts them in order.
 #include <gtest/gtest.h>
 
 #include "common/names/errors.hpp"
@@ -15,7 +16,8 @@ class TargetsTest : public CoreTest {
     return submit(std::move(spec));
   }
   static std::vector<std::string> errors_of(const Result<Reply>& reply) {
-    return reply ? std::get<protocol::CountReply>(*reply).errors : std::vector<std::string>{reply.error().text};
+    return reply ? std::get<protocol::CountReply>(*reply).errors
+                 : std::vector<std::string>{reply.error().text};
   }
 };
 
@@ -35,17 +37,21 @@ TEST_F(TargetsTest, AStrangerSplitsNobodysArray) {
   for (const Command& command : commands) {
     names_.clear();
     const auto reply = run(command);
-    EXPECT_EQ(errors_of(reply), std::vector<std::string>{id + "_2-4,7: " + error_text(Error{ErrorCode::kAccessDenied, {}})})
+    EXPECT_EQ(
+        errors_of(reply),
+        std::vector<std::string>{id + "_2-4,7: " + error_text(Error{ErrorCode::kAccessDenied, {}})})
         << command.index();
     EXPECT_TRUE(names_.empty()) << command.index();
     EXPECT_EQ(state_.next_job_id, next);
     EXPECT_EQ(state_.jobs.size(), 1U);
   }
-  EXPECT_EQ(error_of(ChangeJob{kBob, id + "_3", protocol::JobAction::kHold}), ErrorCode::kAccessDenied);
+  EXPECT_EQ(error_of(ChangeJob{kBob, id + "_3", protocol::JobAction::kHold}),
+            ErrorCode::kAccessDenied);
   ASSERT_TRUE(run(ChangeJob{kAnn, id + "_[2-3]", protocol::JobAction::kHold}));
   EXPECT_EQ(state_.jobs.size(), 3U);
   const auto mixed = run(ChangeJob{kBob, id + "_[2-5]", protocol::JobAction::kRelease});
-  EXPECT_EQ(errors_of(mixed), std::vector<std::string>{id + "_2-5: " + error_text(Error{ErrorCode::kAccessDenied, {}})});
+  EXPECT_EQ(errors_of(mixed), std::vector<std::string>{
+                                  id + "_2-5: " + error_text(Error{ErrorCode::kAccessDenied, {}})});
   EXPECT_EQ(state_.jobs.size(), 3U);
 }
 
@@ -54,18 +60,23 @@ TEST_F(TargetsTest, WhatIsRefusedToTheOwnerGivesNoRecordsEither) {
   const std::string tasks = std::to_string(array) + "_[2-4]";
   const JobId next = state_.next_job_id;
   const auto reply = run(ChangeJob{kAnn, tasks, protocol::JobAction::kRequeue});
-  EXPECT_EQ(errors_of(reply), std::vector<std::string>{std::to_string(array) + "_2-4: " + error_text(Error{ErrorCode::kJobPending, {}})});
+  EXPECT_EQ(errors_of(reply),
+            std::vector<std::string>{std::to_string(array) +
+                                     "_2-4: " + error_text(Error{ErrorCode::kJobPending, {}})});
   EXPECT_EQ(state_.next_job_id, next);
   EXPECT_EQ(state_.jobs.size(), 1U);
 }
 
 TEST_F(TargetsTest, TasksGoToTheTopInTheirOrder) {
   configure([](ClusterConfig& config) { config.scheduler_parameters = {"enable_user_top"}; });
-  const JobId first = submit(batch_spec()), array = submit_array("0-3"), last = submit(batch_spec());
+  const JobId first = submit(batch_spec()), array = submit_array("0-3"),
+              last = submit(batch_spec());
   const JobId of_bob = submit(batch_spec(), kBob);
-  const TopJob top{kAnn, std::to_string(array) + "_[1-2]", {{first, 90}, {array, 50}, {last, 10}, {of_bob, 70}}};
+  const TopJob top{
+      kAnn, std::to_string(array) + "_[1-2]", {{first, 90}, {array, 50}, {last, 10}, {of_bob, 70}}};
   ASSERT_EQ(error_of(top), ErrorCode::kOk);
-  const JobId one = find_array_task(state_, array, 1)->id, two = find_array_task(state_, array, 2)->id;
+  const JobId one = find_array_task(state_, array, 1)->id,
+              two = find_array_task(state_, array, 2)->id;
   // what the scheduler made of them with the nice values before: 90, 50, 50, 50 and 10 go round
   const auto now_at = [&](JobId id, int32_t before) { return before - job(id).spec->nice; };
   EXPECT_EQ(now_at(one, 50), 90);

@@ -27,8 +27,10 @@ class UpdateJobTest : public CoreTest {
   ErrorCode limit(Identity who, JobId id, Minutes to) {
     return update(who, id, [to](JobUpdate& u) { u.time_limit = to; });
   }
-  ErrorCode move(Identity who, JobId id, const char* to, std::vector<std::string> groups = {"users"}) {
-    return update(who, id, [to](JobUpdate& u) { u.partitions = to; }, std::move(groups));
+  ErrorCode move(Identity who, JobId id, const char* to,
+                 std::vector<std::string> groups = {"users"}) {
+    return update(
+        who, id, [to](JobUpdate& u) { u.partitions = to; }, std::move(groups));
   }
   JobId running(Minutes limit) {
     JobSpec spec = batch_spec();
@@ -39,12 +41,15 @@ class UpdateJobTest : public CoreTest {
   }
 };
 
-// The bug: a deadline in the past ended the job, and EndTime of a waiting job went by without effect.
+// The bug: a deadline in the past ended the job, and EndTime of a waiting job went by without
+// effect.
 TEST_F(UpdateJobTest, AWaitingJobIsNotUpdatedToItsEnd) {
   const JobId id = submit(batch_spec());
-  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ - minutes(1); }), ErrorCode::kInvalidTime);
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ - minutes(1); }),
+            ErrorCode::kInvalidTime);
   EXPECT_EQ(update(kRoot, id, [this](JobUpdate& u) { u.end = now_; }), ErrorCode::kJobNotRunning);
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = u.max_nodes = 0; }), ErrorCode::kTooManyNodes);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = u.max_nodes = 0; }),
+            ErrorCode::kTooManyNodes);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.num_tasks = 0; }), ErrorCode::kInvalidTaskCount);
   const auto tomorrow = [this](JobUpdate& u) { u.deadline = now_ + minutes(60 * 24); };
   EXPECT_EQ(update(kAnn, id, tomorrow), ErrorCode::kAccessDenied) << "as in Slurm";
@@ -56,7 +61,8 @@ TEST_F(UpdateJobTest, AUserGivesHisRunningJobNoMoreTime) {
   const JobId id = running(10);
   EXPECT_EQ(limit(kAnn, id, 11), ErrorCode::kAccessDenied);
   EXPECT_EQ(limit(kAnn, id, kInfiniteMinutes), ErrorCode::kAccessDenied);
-  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ + minutes(11); }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ + minutes(11); }),
+            ErrorCode::kAccessDenied);
   EXPECT_EQ(job(id).end, now_ + minutes(10));
   EXPECT_EQ(limit(kAnn, id, 10), ErrorCode::kOk);
   EXPECT_EQ(limit(kAnn, id, 9), ErrorCode::kOk);
@@ -97,7 +103,8 @@ TEST_F(UpdateJobTest, WhatSaysNothingOfARunningJob) {
   const JobId id = submit(spec);
   ASSERT_TRUE(start_job(id, "n1"));
   for (const Minutes least : {0U, 5U, 99U}) {
-    EXPECT_EQ(update(kAnn, id, [least](JobUpdate& u) { u.time_min = least; }), ErrorCode::kOk) << least;
+    EXPECT_EQ(update(kAnn, id, [least](JobUpdate& u) { u.time_min = least; }), ErrorCode::kOk)
+        << least;
   }
   EXPECT_EQ(job(id).spec->time_min, 2U);
   EXPECT_EQ(limit(kAnn, id, 1), ErrorCode::kInvalidTimeMin);
@@ -115,7 +122,9 @@ TEST_F(UpdateJobTest, SiteFactorsAreTheAdministrators) {
   const JobId id = submit(spec);
   EXPECT_EQ(job(id).spec->site_factor, 0);
   for (const int32_t factor : {5, 0, -5}) {
-    EXPECT_EQ(update(kAnn, id, [factor](JobUpdate& u) { u.site_factor = factor; }), ErrorCode::kAccessDenied) << factor;
+    EXPECT_EQ(update(kAnn, id, [factor](JobUpdate& u) { u.site_factor = factor; }),
+              ErrorCode::kAccessDenied)
+        << factor;
   }
   EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.site_factor = -5; }), ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->site_factor, -5);
@@ -127,10 +136,13 @@ TEST_F(UpdateJobTest, SiteFactorsAreTheAdministrators) {
 // As in a real Slurm 22.05: also while the job runs, for steps to come.
 TEST_F(UpdateJobTest, FrequenciesOfGpus) {
   const JobId id = submit(batch_spec());
-  const auto set = [&](const char* text) { return update(kAnn, id, [text](JobUpdate& u) { u.tres_freq = text; }); };
+  const auto set = [&](const char* text) {
+    return update(kAnn, id, [text](JobUpdate& u) { u.tres_freq = text; });
+  };
   EXPECT_EQ(set("gpu:memory=low,high"), ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->tres_freq, "gpu:memory=low,high");
-  for (const char* text : {"high", "gpu", "gpu:", "gpu:foo", "gpu:Low"}) EXPECT_EQ(set(text), ErrorCode::kInvalidTres) << text;
+  for (const char* text : {"high", "gpu", "gpu:", "gpu:foo", "gpu:Low"})
+    EXPECT_EQ(set(text), ErrorCode::kInvalidTres) << text;
   EXPECT_EQ(job(id).spec->tres_freq, "gpu:memory=low,high");
   EXPECT_EQ(set(""), ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->tres_freq, "");
@@ -143,7 +155,9 @@ TEST_F(UpdateJobTest, AWaitForSwitchesIsOfSwitches) {
   const JobId id = submit(batch_spec());
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.wait_for_switch_seconds = 60; }), ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->switches, "");
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.switches = "2", u.wait_for_switch_seconds = 60; }), ErrorCode::kOk);
+  EXPECT_EQ(
+      update(kAnn, id, [](JobUpdate& u) { u.switches = "2", u.wait_for_switch_seconds = 60; }),
+      ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->switches, "2@00:01:00");
 }
 
@@ -151,10 +165,14 @@ TEST_F(UpdateJobTest, AWaitForSwitchesIsOfSwitches) {
 TEST_F(UpdateJobTest, ARunningJobDoesNotEndInThePast) {
   const JobId id = running(10);
   now_ += minutes(3);
-  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ - minutes(1); }), ErrorCode::kInvalidTime);
-  EXPECT_EQ(update(kRoot, id, [this](JobUpdate& u) { u.end = now_ - std::chrono::seconds(2); }), ErrorCode::kInvalidTime);
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ - minutes(1); }),
+            ErrorCode::kInvalidTime);
+  EXPECT_EQ(update(kRoot, id, [this](JobUpdate& u) { u.end = now_ - std::chrono::seconds(2); }),
+            ErrorCode::kInvalidTime);
   EXPECT_EQ(job(id).end, now_ + minutes(7));
-  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ - std::chrono::seconds(1); }), ErrorCode::kOk) << "it was on its way";
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.end = now_ - std::chrono::seconds(1); }),
+            ErrorCode::kOk)
+      << "it was on its way";
   EXPECT_EQ(job(id).end, now_);
 }
 
@@ -166,8 +184,11 @@ TEST_F(UpdateJobTest, ARunningJobKeepsItsDeadline) {
   const JobId id = submit(spec);
   ASSERT_TRUE(start_job(id, "n1"));
   const Time before = job(id).spec->deadline;
-  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ + minutes(20), u.comment = "x"; }), ErrorCode::kOk);
-  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ - minutes(20); }), ErrorCode::kOk);
+  EXPECT_EQ(
+      update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ + minutes(20), u.comment = "x"; }),
+      ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [this](JobUpdate& u) { u.deadline = now_ - minutes(20); }),
+            ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->deadline, before);
   EXPECT_EQ(job(id).spec->comment.view(), "x");
 }
@@ -183,7 +204,8 @@ TEST_F(UpdateJobTest, AUserGivesHisWaitingJobNoMoreThanItsPartitionAllows) {
   EXPECT_EQ(limit(kAnn, id, 60), ErrorCode::kOk);
   EXPECT_EQ(limit(kAnn, id, 61), ErrorCode::kAccessDenied);
   EXPECT_EQ(limit(kAnn, id, kInfiniteMinutes), ErrorCode::kAccessDenied);
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.time_limit = 600, u.partitions = "long"; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.time_limit = 600, u.partitions = "long"; }),
+            ErrorCode::kOk);
   EXPECT_EQ(limit(kAnn, id, 601), ErrorCode::kAccessDenied);
   EXPECT_EQ(limit(kRoot, id, kInfiniteMinutes), ErrorCode::kOk);
   EXPECT_EQ(limit(kAnn, id, 601), ErrorCode::kOk) << "lower than what an administrator gave";
@@ -201,7 +223,8 @@ TEST_F(UpdateJobTest, ANewLimitLeavesOutTheTimeAJobWasSuspended) {
   ASSERT_EQ(job(id).end, start + minutes(70));
   EXPECT_EQ(limit(kAnn, id, 8), ErrorCode::kOk);
   EXPECT_EQ(job(id).end, start + minutes(68));
-  EXPECT_EQ(update(kAnn, id, [start](JobUpdate& u) { u.end = start + minutes(65); }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [start](JobUpdate& u) { u.end = start + minutes(65); }),
+            ErrorCode::kOk);
   EXPECT_EQ(job(id).time_limit, 5U);
   // and while it is stopped: its time goes on when it does
   ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kSuspend, false}));
@@ -220,11 +243,14 @@ TEST_F(UpdateJobTest, AUserRaisesNothingOfHisOwn) {
   const JobId id = submit(batch_spec());
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -1; }), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 10; }), ErrorCode::kOk);
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 0; }), ErrorCode::kOk) << "what he took himself, as in Slurm";
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 0; }), ErrorCode::kOk)
+      << "what he took himself, as in Slurm";
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.priority = 100; }), ErrorCode::kAccessDenied);
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.admin_comment = "x"; }), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.admin_comment = "x"; }),
+            ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.nice = -5, u.priority = 100; }), ErrorCode::kOk);
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -5; }), ErrorCode::kOk) << "it stays as it is";
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -5; }), ErrorCode::kOk)
+      << "it stays as it is";
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -3; }), ErrorCode::kAccessDenied);
 }
 
@@ -235,7 +261,8 @@ TEST_F(UpdateJobTest, PartitionsAreOpenToSome) {
     add_partition(config, "users").disable_root_jobs = true;
     add_partition(config, "login").alloc_nodes = {"login1"};
   });
-  const auto submits = [&](Identity who, const char* partition, std::vector<std::string> groups, const char* host = "") {
+  const auto submits = [&](Identity who, const char* partition, std::vector<std::string> groups,
+                           const char* host = "") {
     JobSpec spec = batch_spec();
     spec.uid = who.uid;
     spec.partitions = partition;
@@ -273,7 +300,8 @@ TEST_F(UpdateJobTest, AJobMovesWhereItsUserMayGo) {
   EXPECT_EQ(move(kRoot, id, "root"), ErrorCode::kOk);
 }
 
-// The bugs: DisableRootJobs refused every change of every user's job; so did a partition that was closed meanwhile.
+// The bugs: DisableRootJobs refused every change of every user's job; so did a partition that was
+// closed meanwhile.
 TEST_F(UpdateJobTest, AJobChangesWhereItWaits) {
   configure([this](ClusterConfig& config) {
     config.partitions[0].allow_groups = {"users"};
@@ -288,7 +316,8 @@ TEST_F(UpdateJobTest, AJobChangesWhereItWaits) {
     config.partitions[0].allow_groups = {"staff"};
   });
   EXPECT_EQ(update(kAnn, id, more_cpus), ErrorCode::kOk);
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.cpus_per_task = 99; }), ErrorCode::kNodesNotAvailable);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.cpus_per_task = 99; }),
+            ErrorCode::kNodesNotAvailable);
   EXPECT_EQ(move(kAnn, id, "other"), ErrorCode::kPartitionNotAvailable);
 }
 
@@ -324,19 +353,25 @@ TEST_F(UpdateJobTest, LicensesOfTasksFollowTheirNumber) {
   spec.tres_per_task = "license/solver=3";
   spec.licenses = "other:1,solver:6";
   const JobId id = submit(spec);
-  const auto tasks = [&](uint32_t number) { return update(kAnn, id, [number](JobUpdate& u) { u.num_tasks = number; }); };
+  const auto tasks = [&](uint32_t number) {
+    return update(kAnn, id, [number](JobUpdate& u) { u.num_tasks = number; });
+  };
   EXPECT_EQ(tasks(4), ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->licenses, "other:1,solver:12");
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.tres_per_task = "license/solver=1"; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.tres_per_task = "license/solver=1"; }),
+            ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->licenses, "other:1,solver:4");
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.tres_per_task = "license/solver=100"; }), ErrorCode::kInvalidLicense);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.tres_per_task = "license/solver=100"; }),
+            ErrorCode::kInvalidLicense);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.licenses = "solver:2"; }), ErrorCode::kOk);
   EXPECT_EQ(tasks(2), ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->licenses, "solver:2") << "what the user set instead stays";
 }
 
 TEST_F(UpdateJobTest, APartitionsDefaultTimeIsTheLimitOfJobsThatNameNone) {
-  configure([](ClusterConfig& config) { config.partitions[0].default_time = 30, config.partitions[0].max_time = 60; });
+  configure([](ClusterConfig& config) {
+    config.partitions[0].default_time = 30, config.partitions[0].max_time = 60;
+  });
   JobSpec spec = batch_spec();
   const JobId plain = submit(spec);
   EXPECT_EQ(job(plain).time_limit, 30U);
@@ -348,7 +383,8 @@ TEST_F(UpdateJobTest, APartitionsDefaultTimeIsTheLimitOfJobsThatNameNone) {
   EXPECT_EQ(job(submit(batch_spec())).time_limit, 60U);
 }
 
-// The bug: the 0 stayed the job's priority when the hold was gone, so that all others went before it.
+// The bug: the 0 stayed the job's priority when the hold was gone, so that all others went before
+// it.
 TEST_F(UpdateJobTest, PriorityZeroIsAHoldAndNoPriority) {
   const JobId id = submit(batch_spec());
   ASSERT_EQ(update(kAnn, id, [](JobUpdate& u) { u.priority = 0; }), ErrorCode::kOk);
@@ -368,7 +404,8 @@ TEST_F(UpdateJobTest, TheReasonFollowsTheDependency) {
   ASSERT_TRUE(start_job(failed, "n1"));
   ASSERT_TRUE(start_job(runs, "n2"));
   ASSERT_TRUE(end_step(failed, kBatchStep, "n1", 1 << 8, true));
-  const std::string never = "afterok:" + std::to_string(failed), later = "afterok:" + std::to_string(runs);
+  const std::string never = "afterok:" + std::to_string(failed),
+                    later = "afterok:" + std::to_string(runs);
   const JobId id = submit(batch_spec());
   const auto depend = [&](const std::string& on) {
     EXPECT_EQ(update(kAnn, id, [&](JobUpdate& u) { u.dependency = on; }), ErrorCode::kOk);
@@ -378,7 +415,8 @@ TEST_F(UpdateJobTest, TheReasonFollowsTheDependency) {
   EXPECT_EQ(depend(never), JobReason::kDependencyNeverSatisfied);
   EXPECT_EQ(depend(later), JobReason::kDependency);
   EXPECT_EQ(depend(never), JobReason::kDependencyNeverSatisfied);
-  for (const protocol::JobAction action : {protocol::JobAction::kUserHold, protocol::JobAction::kRelease}) {
+  for (const protocol::JobAction action :
+       {protocol::JobAction::kUserHold, protocol::JobAction::kRelease}) {
     ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(id), action}));
     ASSERT_TRUE(run(Tick{}));
   }
@@ -404,13 +442,14 @@ TEST_F(UpdateJobTest, OneMailTellsOfADependencyThatIsNeverSatisfied) {
   ASSERT_TRUE(run(Tick{}));
   EXPECT_TRUE(effects<SendMail>().empty());
   EXPECT_EQ(job(id).reason, JobReason::kDependencyNeverSatisfied);
-  EXPECT_EQ(job(id).dependency,
-            "afterany:" + std::to_string(other) + "(unfulfilled),afterok:" + std::to_string(failed) + "(failed)");
+  EXPECT_EQ(job(id).dependency, "afterany:" + std::to_string(other) +
+                                    "(unfulfilled),afterok:" + std::to_string(failed) + "(failed)");
 }
 
 TEST_F(UpdateJobTest, AnEndThatNoNumberOfMinutesReaches) {
   const JobId id = running(10);
-  ASSERT_EQ(update(kRoot, id, [](JobUpdate& u) { u.end = from_seconds(int64_t{1} << 40); }), ErrorCode::kOk);
+  ASSERT_EQ(update(kRoot, id, [](JobUpdate& u) { u.end = from_seconds(int64_t{1} << 40); }),
+            ErrorCode::kOk);
   EXPECT_EQ(job(id).time_limit, kInfiniteMinutes - 1);
 }
 
@@ -432,8 +471,12 @@ TEST_F(UpdateJobTest, TasksThatThereAreNoNumbersFor) {
   JobSpec spec = batch_spec();
   spec.array = "0-9";
   const JobId array = submit(spec);
-  EXPECT_EQ(error_of(ChangeJob{kAnn, std::to_string(array) + "_[0-5]", protocol::JobAction::kUserHold}), ErrorCode::kTooManyJobs);
-  EXPECT_EQ(error_of(ChangeJob{kAnn, std::to_string(array) + "_[0-2]", protocol::JobAction::kUserHold}), ErrorCode::kOk);
+  EXPECT_EQ(
+      error_of(ChangeJob{kAnn, std::to_string(array) + "_[0-5]", protocol::JobAction::kUserHold}),
+      ErrorCode::kTooManyJobs);
+  EXPECT_EQ(
+      error_of(ChangeJob{kAnn, std::to_string(array) + "_[0-2]", protocol::JobAction::kUserHold}),
+      ErrorCode::kOk);
 }
 
 // The bug: a queue of jobs with texts of some MB each was more than the controller's memory.
@@ -443,24 +486,30 @@ TEST_F(UpdateJobTest, TextsHaveBounds) {
     change(spec);
     return error_of(SubmitJob{kAnn, spec, {"users"}});
   };
-  const std::string bound(1024, 'x'), longer(1025, 'x'), path(4097, 'x'), word((128U << 10) + 1, 'x');
-  EXPECT_EQ(error([&](JobSpec& spec) { spec.name = spec.comment = spec.mail_user = bound; }), ErrorCode::kOk);
+  const std::string bound(1024, 'x'), longer(1025, 'x'), path(4097, 'x'),
+      word((128U << 10) + 1, 'x');
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.name = spec.comment = spec.mail_user = bound; }),
+            ErrorCode::kOk);
   EXPECT_EQ(error([&](JobSpec& spec) { spec.std_out = longer; }), ErrorCode::kOk);
   EXPECT_EQ(error([&](JobSpec& spec) { spec.submit_line = word; }), ErrorCode::kOk);
   EXPECT_EQ(error([&](JobSpec& spec) { spec.name = longer; }), ErrorCode::kError);
-  EXPECT_EQ(error([&](JobSpec& spec) { spec.constraint = longer; }), ErrorCode::kError) << "which is not looked for";
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.constraint = longer; }), ErrorCode::kError)
+      << "which is not looked for";
   EXPECT_EQ(error([&](JobSpec& spec) { spec.work_dir = path; }), ErrorCode::kError);
-  EXPECT_EQ(error([&](JobSpec& spec) { spec.partitions = longer; }), ErrorCode::kError) << "nor is this";
+  EXPECT_EQ(error([&](JobSpec& spec) { spec.partitions = longer; }), ErrorCode::kError)
+      << "nor is this";
   EXPECT_EQ(error([&](JobSpec& spec) { spec.burst_buffer = word; }), ErrorCode::kError);
   EXPECT_EQ(error([&](JobSpec& spec) { spec.arguments.assign(20, word); }), ErrorCode::kError);
   const JobId id = submit(batch_spec());
   EXPECT_EQ(update(kAnn, id, [&](JobUpdate& u) { u.comment = bound; }), ErrorCode::kOk);
   EXPECT_EQ(update(kAnn, id, [&](JobUpdate& u) { u.comment = longer; }), ErrorCode::kError);
-  EXPECT_EQ(update(kRoot, id, [&](JobUpdate& u) { u.admin_comment = longer; }), ErrorCode::kOk) << "as in Slurm";
+  EXPECT_EQ(update(kRoot, id, [&](JobUpdate& u) { u.admin_comment = longer; }), ErrorCode::kOk)
+      << "as in Slurm";
   EXPECT_EQ(job(id).spec->comment, bound);
 }
 
-TEST_F(UpdateJobTest, AnAdministratorsCommentIsNotTheUsers) {  // a request may have one, though sbatch has no option for it
+TEST_F(UpdateJobTest, AnAdministratorsCommentIsNotTheUsers) {
+  // a request may have one, though sbatch has no option for it
   JobSpec spec = batch_spec();
   spec.admin_comment = "checked by the operators";
   EXPECT_EQ(job(submit(spec)).spec->admin_comment, "");
@@ -484,11 +533,13 @@ TEST_F(UpdateJobTest, OneNumberOfNodesIsTheLeast) {
   EXPECT_EQ(job(id).spec->min_nodes, 1U);
   EXPECT_EQ(job(id).spec->max_nodes, 3U);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = 4; }), ErrorCode::kTooManyNodes);
-  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = 2, u.max_nodes = 4; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.min_nodes = 2, u.max_nodes = 4; }),
+            ErrorCode::kOk);
   EXPECT_EQ(job(id).spec->max_nodes, 4U);
 }
 
-// The bug: the event held all of the specification, for each task of an array: two commands of a user were more than a journal takes.
+// The bug: the event held all of the specification, for each task of an array: two commands of a
+// user were more than a journal takes.
 TEST_F(UpdateJobTest, TheEventHoldsWhatChangesAlone) {
   JobSpec spec = batch_spec();
   spec.submit_line = std::string(size_t{1} << 20, 'x');
@@ -551,7 +602,10 @@ TEST_F(UpdateJobTest, ManyLinesOfACrontabAreDisabledByOneEvent) {
   const SignalJobs cancel{kAnn, targets, SIGKILL, protocol::kSignalCancel, protocol::kSignalCancel};
   const auto decision = decide(state_, cancel, now_);
   ASSERT_TRUE(decision);
-  EXPECT_EQ(std::ranges::count_if(decision->events, [](const Event& event) { return std::holds_alternative<CrontabReplaced>(event); }), 1);
+  EXPECT_EQ(std::ranges::count_if(
+                decision->events,
+                [](const Event& event) { return std::holds_alternative<CrontabReplaced>(event); }),
+            1);
   ASSERT_TRUE(run(cancel));
   EXPECT_TRUE(state_.crontabs->at(kAnn.uid).jobs.empty());
   EXPECT_TRUE(state_.crontabs->at(kAnn.uid).text.ends_with("#DISABLED: 0 0 1 1 * true\n"));

@@ -42,7 +42,8 @@ TEST_F(CoreTest, SingletonsWaitForThoseBeforeThemAlsoWhenIdsWrap) {
   ASSERT_TRUE(run(Tick{}));
   JobSpec spec = batch_spec();
   spec.dependency = "singleton";
-  const JobId first = submit(spec), second = submit(spec), third = submit(spec), fourth = submit(spec);
+  const JobId first = submit(spec), second = submit(spec), third = submit(spec),
+              fourth = submit(spec);
   ASSERT_EQ((std::vector{first, second, third, fourth}), (std::vector<JobId>{11, 12, 1, 2}));
   EXPECT_TRUE(job(first).dependency.empty());
   ASSERT_TRUE(run(Tick{}));
@@ -132,16 +133,24 @@ TEST_F(CoreTest, WhatCanNeverRunIsRefused) {
               s.memory_mib = 5000;
             }),
             ErrorCode::kNodesNotAvailable);
-  EXPECT_EQ(refused([](JobSpec& s) { s.min_nodes = s.max_nodes = 4, s.ntasks_per_node = 9; }), ErrorCode::kOk)
+  EXPECT_EQ(refused([](JobSpec& s) { s.min_nodes = s.max_nodes = 4, s.ntasks_per_node = 9; }),
+            ErrorCode::kOk)
       << "more CPUs than the partition has: waits, as in Slurm";
-  EXPECT_EQ(refused([](JobSpec& s) { s.min_nodes = s.max_nodes = 2, s.ntasks_per_node = 9; }), ErrorCode::kNodesNotAvailable);
+  EXPECT_EQ(refused([](JobSpec& s) { s.min_nodes = s.max_nodes = 2, s.ntasks_per_node = 9; }),
+            ErrorCode::kNodesNotAvailable);
   EXPECT_EQ(refused([](JobSpec& s) { s.required_nodes = "nope"; }), ErrorCode::kInvalidNodeName);
-  EXPECT_EQ(refused([](JobSpec& s) { s.required_nodes = s.excluded_nodes = "n1"; }), ErrorCode::kInvalidNodeName);
-  EXPECT_EQ(refused([](JobSpec& s) { s.time_limit = 5, s.time_min = 10; }), ErrorCode::kInvalidTimeMin);
-  EXPECT_EQ(refused([&](JobSpec& s) { s.deadline = now_ - std::chrono::seconds(1); }), ErrorCode::kInvalidTimeLimit);
-  EXPECT_EQ(refused([&](JobSpec& s) { s.time_min = 2, s.deadline = now_ + std::chrono::seconds(90); }), ErrorCode::kInvalidTimeMin);
+  EXPECT_EQ(refused([](JobSpec& s) { s.required_nodes = s.excluded_nodes = "n1"; }),
+            ErrorCode::kInvalidNodeName);
+  EXPECT_EQ(refused([](JobSpec& s) { s.time_limit = 5, s.time_min = 10; }),
+            ErrorCode::kInvalidTimeMin);
+  EXPECT_EQ(refused([&](JobSpec& s) { s.deadline = now_ - std::chrono::seconds(1); }),
+            ErrorCode::kInvalidTimeLimit);
+  EXPECT_EQ(
+      refused([&](JobSpec& s) { s.time_min = 2, s.deadline = now_ + std::chrono::seconds(90); }),
+      ErrorCode::kInvalidTimeMin);
   EXPECT_EQ(refused([](JobSpec& s) { s.constraint = "slow"; }), ErrorCode::kInvalidFeature);
-  EXPECT_EQ(refused([](JobSpec& s) { s.constraint = "fast*0", s.hold = true; }), ErrorCode::kInvalidFeature);
+  EXPECT_EQ(refused([](JobSpec& s) { s.constraint = "fast*0", s.hold = true; }),
+            ErrorCode::kInvalidFeature);
   EXPECT_EQ(refused([](JobSpec& s) { s.constraint = "[fast*2]"; }), ErrorCode::kOk);
   EXPECT_EQ(refused([](JobSpec& s) { s.partitions = "debug,nope"; }), ErrorCode::kInvalidPartition);
   EXPECT_EQ(refused([](JobSpec& s) { s.array = "5-1"; }), ErrorCode::kInvalidArray);
@@ -171,7 +180,8 @@ TEST_F(CoreTest, PartitionsOfReservationsAndOfLittleMemory) {
   spec.memory_mib = 400;
   EXPECT_EQ(error_of(SubmitJob{kAnn, spec, {}}), ErrorCode::kOk);
   spec.memory_mib = 401;
-  EXPECT_EQ(error_of(SubmitJob{kAnn, spec, {}}), ErrorCode::kNodesNotAvailable) << "nine CPUs of eight";
+  EXPECT_EQ(error_of(SubmitJob{kAnn, spec, {}}), ErrorCode::kNodesNotAvailable)
+      << "nine CPUs of eight";
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ class WantedTest : public CoreTest {
     return run(command);
   }
   Result<Reply> signal(JobId id, uint32_t number, StepNumber step = UINT32_MAX) {
-    const std::string target = std::to_string(id) + (step == UINT32_MAX ? "" : "." + std::to_string(step));
+    const std::string target =
+        std::to_string(id) + (step == UINT32_MAX ? "" : "." + std::to_string(step));
     return run(SignalJob{kAnn, target, number, 0});
   }
 };
@@ -164,8 +165,10 @@ TEST_F(WantedTest, OrdersAboutTheSameAreJoined) {
 TEST_F(WantedTest, WhatTellsOrdersApart) {
   const protocol::StepKey key{{7, 0}, 0};
   EXPECT_NE(subject_of(LaunchStep{key}, 1), subject_of(TerminateStep{key, {}, false}, 1));
-  EXPECT_NE(subject_of(TerminateStep{key, {}, true}, 1), subject_of(TerminateStep{key, {}, false}, 1));
-  EXPECT_NE(subject_of(LaunchStep{key}, 1), subject_of(LaunchStep{{{7, 0}, 1}}, 1)) << "another run";
+  EXPECT_NE(subject_of(TerminateStep{key, {}, true}, 1),
+            subject_of(TerminateStep{key, {}, false}, 1));
+  EXPECT_NE(subject_of(LaunchStep{key}, 1), subject_of(LaunchStep{{{7, 0}, 1}}, 1))
+      << "another run";
   EXPECT_EQ(subject_of(LaunchStep{key}, 1), subject_of(LaunchStep{key}, 2));
   SignalSteps signal;
   signal.request.key = key;
@@ -186,7 +189,8 @@ TEST_F(WantedTest, RebootWhileItIsUnderWay) {
   EXPECT_EQ(wanted(reboot), "") << "another one";
   const NodeOrder other = only<RebootNow>();
   EXPECT_EQ(wanted(other), "n1");
-  EXPECT_NE(subject_of(reboot, 1), subject_of(other, 1)) << "it must not wait in place of the other";
+  EXPECT_NE(subject_of(reboot, 1), subject_of(other, 1))
+      << "it must not wait in place of the other";
 }
 
 TEST_F(WantedTest, ConfigurationWhereNoRegistrationBringsIt) {

@@ -24,11 +24,15 @@ class ChangedCpusTest : public testing::Test {
   }
   void make(const std::string& folder) const {
     std::filesystem::create_directories(here_ / folder);
-    for (const auto& [file, text] : {std::pair("scaling_governor", "schedutil"), {"scaling_min_freq", "1000000"},
-                                     {"scaling_max_freq", "3000000"}, {"scaling_setspeed", "<unsupported>"},
-                                     {"cpuinfo_min_freq", "900000"}, {"cpuinfo_max_freq", "3100000"},
-                                     {"scaling_available_frequencies", "3000000 2000000 1000000 "},
-                                     {"scaling_available_governors", "ondemand userspace schedutil "}}) {
+    for (const auto& [file, text] :
+         {std::pair("scaling_governor", "schedutil"),
+          {"scaling_min_freq", "1000000"},
+          {"scaling_max_freq", "3000000"},
+          {"scaling_setspeed", "<unsupported>"},
+          {"cpuinfo_min_freq", "900000"},
+          {"cpuinfo_max_freq", "3100000"},
+          {"scaling_available_frequencies", "3000000 2000000 1000000 "},
+          {"scaling_available_governors", "ondemand userspace schedutil "}}) {
       std::ofstream(here_ / folder / file) << text << '\n';
     }
   }
@@ -64,7 +68,8 @@ TEST(CpuWrites, InAnOrderThatTheKernelTakes) {
             (Writes{{"scaling_min_freq", "1000000"}, {"scaling_max_freq", "2000000"}}));
   EXPECT_EQ(cpu_writes(now, {"userspace", 0, 0, 1500000}),
             (Writes{{"scaling_governor", "userspace"}, {"scaling_setspeed", "1500000"}}));
-  EXPECT_EQ(cpu_writes(now, {"ondemand", 0, 0, 1500000}), (Writes{{"scaling_governor", "ondemand"}}));
+  EXPECT_EQ(cpu_writes(now, {"ondemand", 0, 0, 1500000}),
+            (Writes{{"scaling_governor", "ondemand"}}));
   EXPECT_EQ(cpu_writes(now, now), Writes{});
 }
 
@@ -85,7 +90,8 @@ TEST_F(ChangedCpusTest, TheLastOfTwoSteps) {
     ASSERT_TRUE(changed_.set(step(1), 0, {"userspace", 0, 0, 1000000}));
     EXPECT_EQ(values(0), "userspace 1000000 2000000");
     ASSERT_TRUE(changed_.give_back(step(first_ends_first ? 0 : 1)));
-    EXPECT_EQ(values(0), first_ends_first ? "userspace 1000000 3000000" : "ondemand 1000000 2000000");
+    EXPECT_EQ(values(0),
+              first_ends_first ? "userspace 1000000 3000000" : "ondemand 1000000 2000000");
     ASSERT_TRUE(changed_.give_back(step(first_ends_first ? 1 : 0)));
     EXPECT_EQ(values(0), usual_);
   }

@@ -11,7 +11,8 @@ TEST(MpiParts, LongDataGoesInFramesAndComesBackWhole) {
   protocol::MpiMessage message;
   message.kind = protocol::MpiMessageKind::kFence;
   message.name = "all";
-  for (const size_t size : {size_t{0}, size_t{5}, kMpiPartBytes, kMpiPartBytes + 1, 3 * kMpiPartBytes}) {
+  for (const size_t size :
+       {size_t{0}, size_t{5}, kMpiPartBytes, kMpiPartBytes + 1, 3 * kMpiPartBytes}) {
     message.data.assign(size, 'x');
     message.data += "end";
     MpiAssembler assembler;

@@ -26,10 +26,12 @@ class SecureFrames : public ::testing::Test {
     std::string heard;
     bool closed = false;
   };
-  static void begin(End& end, stream_protocol::socket socket, SecureStream::Side side, const std::string& key) {
+  static void begin(End& end, stream_protocol::socket socket, SecureStream::Side side,
+                    const std::string& key) {
     end.link = FrameConnection::make(std::move(socket));
     if (!key.empty()) end.link->secure(side, key);
-    end.link->start({[&end](const Frame& frame) { end.heard += frame.body; }, [&end] { end.closed = true; }, nullptr});
+    end.link->start({[&end](const Frame& frame) { end.heard += frame.body; },
+                     [&end] { end.closed = true; }, nullptr});
   }
   void run_both(const std::string& key, const std::string& other_key) {
     begin(daemon_, std::move(one_), SecureStream::Side::kConnected, key);
@@ -45,7 +47,8 @@ TEST_F(SecureFrames, CarryBothWays) {
   run_both(kKey, kKey);
   const std::string big(900000, 'x');
   srun_.link->send(FrameType::kStdin, 0, big);
-  while (daemon_.heard.size() < big.size() || srun_.heard.empty()) ASSERT_GT(io_.run_one_for(std::chrono::seconds(20)), 0U);
+  while (daemon_.heard.size() < big.size() || srun_.heard.empty())
+    ASSERT_GT(io_.run_one_for(std::chrono::seconds(20)), 0U);
   EXPECT_EQ(srun_.heard, "output");
   EXPECT_EQ(daemon_.heard, big);
   daemon_.link->send(FrameType::kStdout, 0, ", the last");
@@ -96,9 +99,12 @@ TEST_F(SecureFrames, AreNotReadableOnTheWay) {
   daemon_.link->send(FrameType::kStdout, 0, "output of the job");
   std::string seen;
   std::array<char, 4096> room{};
-  other_.async_read_some(boost::asio::buffer(room), [&](const boost::system::error_code&, size_t bytes) { seen.assign(room.data(), bytes); });
+  other_.async_read_some(
+      boost::asio::buffer(room),
+      [&](const boost::system::error_code&, size_t bytes) { seen.assign(room.data(), bytes); });
   while (seen.empty()) ASSERT_GT(io_.run_one_for(std::chrono::seconds(20)), 0U);
-  EXPECT_EQ(seen[0], '\x16');  // the beginning of a handshake, and nothing else before hands are shaken
+  // the beginning of a handshake, and nothing else before hands are shaken
+  EXPECT_EQ(seen[0], '\x16');
   EXPECT_EQ(seen.find("output"), std::string::npos);
   daemon_.link->close();
   io_.run();

@@ -13,7 +13,8 @@ std::string setup_message(bool big, std::string_view cookie) {
     return big ? high + low : low + high;
   };
   return (big ? "B" : "l") + "\0"s + word(11) + word(0) + word(18) + word(cookie.size()) + "\0\0"s +
-         std::string(kX11CookieName) + "\0\0"s + std::string(cookie) + std::string((4 - cookie.size() % 4) % 4, '\0');
+         std::string(kX11CookieName) + "\0\0"s + std::string(cookie) +
+         std::string((4 - cookie.size() % 4) % 4, '\0');
 }
 
 TEST(X11Setup, CookieIsReadAndReplaced) {
@@ -47,11 +48,15 @@ TEST(X11Setup, File) {
   const std::string others = "\1\0\0\4n1.x\0\2\x31\x31\0\1A\0\2cc"s + xauthority_file(5, "efgh");
   const std::string whole = with_xauthority(others, "n1.x", 10, "abcd");
   EXPECT_EQ(whole, "\1\0\0\4n1.x\0\2\x31\x30\0\x12MIT-MAGIC-COOKIE-1\0\4abcd"s + others);
-  EXPECT_EQ(with_xauthority(whole, "n1.x", 10, "ijkl"), with_xauthority(others, "n1.x", 10, "ijkl")) << "in the old one's place";
+  EXPECT_EQ(with_xauthority(whole, "n1.x", 10, "ijkl"), with_xauthority(others, "n1.x", 10, "ijkl"))
+      << "in the old one's place";
   EXPECT_EQ(without_xauthority(whole, "n1.x", 10), others);
-  EXPECT_EQ(without_xauthority(whole, "n2.x", 10), whole) << "another host's display of the same number";
-  EXPECT_EQ(without_xauthority(whole + "\1", "n1.x", 10), others + "\1") << "what cannot be read stays";
-  EXPECT_EQ(xauthority_file(10, "abcd"), "\xff\xff\0\0\0\2\x31\x30\0\x12MIT-MAGIC-COOKIE-1\0\4abcd"s);
+  EXPECT_EQ(without_xauthority(whole, "n2.x", 10), whole)
+      << "another host's display of the same number";
+  EXPECT_EQ(without_xauthority(whole + "\1", "n1.x", 10), others + "\1")
+      << "what cannot be read stays";
+  EXPECT_EQ(xauthority_file(10, "abcd"),
+            "\xff\xff\0\0\0\2\x31\x30\0\x12MIT-MAGIC-COOKIE-1\0\4abcd"s);
 }
 
 TEST(X11Display, Names) {

@@ -7,11 +7,10 @@
 namespace sluice::stepd {
 namespace {
 
-Bitmap set(std::string_view text) {
-  return Bitmap::from_text(text).value_or(Bitmap());
-}
+Bitmap set(std::string_view text) { return Bitmap::from_text(text).value_or(Bitmap()); }
 std::string chosen(std::string_view bind, uint32_t task, std::string_view cores = "") {
-  const std::vector<StepGpu> gpus = {{0, set("0-3")}, {1, set("0-3")}, {2, set("4-7")}, {3, set("4-7")}};
+  const std::vector<StepGpu> gpus = {
+      {0, set("0-3")}, {1, set("0-3")}, {2, set("4-7")}, {3, set("4-7")}};
   return gpus_of_task(gpus, bind, task, set(cores)).units.to_text();
 }
 
@@ -34,14 +33,17 @@ TEST(GpuBind, AUnitOfOthersIsRefused) {
   const std::vector<StepGpu> gpus = {{2, {}}, {3, {}}};
   const GpuBinding binding = gpus_of_task(gpus, "map_gpu:0", 0, {});
   EXPECT_EQ(binding.units, set("2"));
-  EXPECT_EQ(binding.complaint,
-            "Bind request gpu:map_gpu:0 does not specify any devices within the allocation for task 0. Binding to the "
-            "first device in the allocation instead.");
+  EXPECT_EQ(
+      binding.complaint,
+      "Bind request gpu:map_gpu:0 does not specify any devices within the allocation for task 0. Binding to the "
+      "first device in the allocation instead.");
 }
 
 TEST(GpuBind, VerboseTellsWhatATaskMayUse) {
   const std::vector<StepGpu> gpus = {{0, {}}, {1, {}}, {2, {}}, {3, {}}};
-  EXPECT_EQ(gpu_report(gpus, set("2-3")), "gpu-bind: usable_gres=0xC; bit_alloc=0xF; local_inx=0; global_list=2,3; local_list=2,3\n");
+  EXPECT_EQ(
+      gpu_report(gpus, set("2-3")),
+      "gpu-bind: usable_gres=0xC; bit_alloc=0xF; local_inx=0; global_list=2,3; local_list=2,3\n");
   EXPECT_TRUE(wants_gpu_report("verbose,single:1"));
   EXPECT_FALSE(wants_gpu_report("single:1"));
   EXPECT_FALSE(wants_gpu_report("verbose,none"));

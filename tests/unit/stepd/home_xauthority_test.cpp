@@ -16,7 +16,8 @@ namespace {
 class HomeXauthority : public ::testing::Test {
  protected:
   [[nodiscard]] Status append(const std::string& text) const {
-    return change_xauthority(path, [&](std::string_view before) { return std::string(before) + text; });
+    return change_xauthority(path,
+                             [&](std::string_view before) { return std::string(before) + text; });
   }
   const test::TempFolder folder;
   const std::filesystem::path path = folder / ".Xauthority";

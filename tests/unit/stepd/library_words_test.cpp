@@ -17,7 +17,8 @@ TEST(LibraryWords, AreTakenLineByLine) {
   const int before = ::dup(STDERR_FILENO);
   boost::asio::io_context io;
   std::vector<std::string> lines;
-  const auto words = LibraryWords::start(io, [&](std::string_view line) { lines.emplace_back(line); });
+  const auto words =
+      LibraryWords::start(io, [&](std::string_view line) { lines.emplace_back(line); });
   ASSERT_TRUE(words);
   say("one\n\ntwo\nth");
   io.run_one();

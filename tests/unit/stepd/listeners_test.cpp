@@ -42,23 +42,28 @@ class ListenersTest : public ::testing::Test {
       if (error) return;
       auto peer = std::make_shared<Peer>();
       peer->connection = FrameConnection::make(std::move(socket));
-      peer->connection->start({[peer](Frame frame) { peer->frames.push_back(std::move(frame)); }, [peer] { peer->closed = true; }, nullptr});
+      peer->connection->start({[peer](Frame frame) { peer->frames.push_back(std::move(frame)); },
+                               [peer] { peer->closed = true; }, nullptr});
       peers.push_back(peer);
       accept();
     });
   }
-  [[nodiscard]] IoEndpoint endpoint() const { return {"127.0.0.1", acceptor.local_endpoint().port(), kKey}; }
+  [[nodiscard]] IoEndpoint endpoint() const {
+    return {"127.0.0.1", acceptor.local_endpoint().port(), kKey};
+  }
   void answer(Peer& peer, const std::string& key) {
     ASSERT_TRUE(until([&] { return !peer.frames.empty(); }));
     ASSERT_EQ(peer.frames[0].type, FrameType::kHello);
     const std::string nonce = make_io_nonce();
     peer.connection->send(FrameType::kChallenge, kNoTask,
-                          wire::encode(protocol::IoChallenge{nonce, io_proof(IoSide::kSrun, key, peer.frames[0].body, nonce)}));
+                          wire::encode(protocol::IoChallenge{
+                              nonce, io_proof(IoSide::kSrun, key, peer.frames[0].body, nonce)}));
   }
   template <class Condition>
   bool until(Condition condition) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (!condition() && std::chrono::steady_clock::now() < end) io.run_one_for(std::chrono::milliseconds(100));
+    while (!condition() && std::chrono::steady_clock::now() < end)
+      io.run_one_for(std::chrono::milliseconds(100));
     return condition();
   }
 
@@ -70,7 +75,8 @@ class ListenersTest : public ::testing::Test {
   std::vector<FrameType> heard;
   Listeners listeners{io,
                       {{StepId{7, 0}, 0}, "n1", 0, {}},
-                      {[this](const Frame& frame) { heard.push_back(frame.type); }, [this] { ++settled; }, [this](bool) { ++lost; }, [] {},
+                      {[this](const Frame& frame) { heard.push_back(frame.type); },
+                       [this] { ++settled; }, [this](bool) { ++lost; }, [] {},
                        [this](const std::string& text) { strangers.push_back(text); }}};
 };
 
@@ -83,7 +89,8 @@ TEST_F(ListenersTest, OutputGoesToWhoProvesThatHeKnowsTheKey) {
   ASSERT_TRUE(until([&] { return srun.frames.size() == 3; }));
   EXPECT_EQ(srun.frames[0].body.find(kKey), std::string::npos);
   EXPECT_EQ(srun.frames[1].type, FrameType::kProof);
-  EXPECT_EQ(srun.frames[2].body, "secret of the user") << "with the proof: it waits for no further answer";
+  EXPECT_EQ(srun.frames[2].body, "secret of the user")
+      << "with the proof: it waits for no further answer";
   EXPECT_EQ(settled, 1);
   srun.connection->send(FrameType::kStdin, 0, "input");
   EXPECT_TRUE(until([&] { return heard.size() == 1; }));
@@ -103,7 +110,8 @@ TEST_F(ListenersTest, WhoTookADeadSrunsPortGetsNothing) {
   EXPECT_FALSE(listeners.has_owner());
 }
 
-// The key is what the user's command says it is: none must not end the daemon, and the step with it.
+// The key is what the user's command says it is: none must not end the daemon, and the step with
+// it.
 TEST_F(ListenersTest, WhoNamesNoKeyIsNotConnectedTo) {
   IoEndpoint without = endpoint();
   without.key.clear();

@@ -27,13 +27,15 @@ TEST(MemoryBounds, AreThoseOfTheStepElseOfTheJob) {
   EXPECT_EQ(memory_bounds(start_with(true, 0), launch_with(400, 50)).vsize_kib, 0U);
   EXPECT_EQ(memory_bounds(start_with(true, 101), launch_with(500, 0)).vsize_kib, 505U * 1024);
   EXPECT_EQ(memory_bounds(start_with(true, 101), launch_with(0, 0)).rss_kib, 0U);
-  EXPECT_EQ(memory_bounds(start_with(false, 101), launch_with(400, 50)).rss_kib, 0U) << "without OverMemoryKill";
+  EXPECT_EQ(memory_bounds(start_with(false, 101), launch_with(400, 50)).rss_kib, 0U)
+      << "without OverMemoryKill";
 }
 
 TEST(MemoryBounds, AreExceededByMoreThanThat) {
   EXPECT_EQ(memory_excess({1024, 9000}, {1024, 0}), "");
   EXPECT_EQ(memory_excess({1025, 9000}, {1024, 0}), "exceeded memory limit (1049600 > 1048576)");
-  EXPECT_EQ(memory_excess({1024, 9000}, {1024, 8999}), "exceeded virtual memory limit (9216000 > 9214976)");
+  EXPECT_EQ(memory_excess({1024, 9000}, {1024, 8999}),
+            "exceeded virtual memory limit (9216000 > 9214976)");
   EXPECT_EQ(memory_excess({UINT64_MAX, 9000}, {0, 0}), "") << "no limit";
 }
 

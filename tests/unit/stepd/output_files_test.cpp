@@ -26,8 +26,11 @@ TEST_F(Files, ThisProcessIsNotLookedInto) {
   const std::string link = folder_ / "link";
   ASSERT_EQ(::symlink("/proc/self/maps", link.c_str()), 0);
   const std::string own = "/proc/" + std::to_string(::getpid());
-  for (const std::string& path : {std::string("/proc/self/maps"), std::string("/proc/thread-self/maps"), std::string("/proc/../proc/self/status"),
-                                  own + "/environ", own + "/task/" + std::to_string(::getpid()) + "/auxv", own + "/root" + own + "/maps", link}) {
+  for (const std::string& path :
+       {std::string("/proc/self/maps"), std::string("/proc/thread-self/maps"),
+        std::string("/proc/../proc/self/status"), own + "/environ",
+        own + "/task/" + std::to_string(::getpid()) + "/auxv", own + "/root" + own + "/maps",
+        link}) {
     const auto opened = files_.input(path);
     ASSERT_FALSE(opened) << path;
     EXPECT_EQ(opened.error().text, "Permission denied") << path;

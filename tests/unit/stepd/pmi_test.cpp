@@ -38,13 +38,15 @@ TEST(PmiWire, ReadsLinesOfPmi1) {
   ASSERT_EQ(got.size(), 3U);
   EXPECT_EQ(got[0].command, "init");
   EXPECT_EQ(got[0].get("pmi_version"), "1");
-  EXPECT_EQ(got[1].fields, (Fields{{"kvsname", "5.0"}, {"key", "P1-b"}, {"value", "mpi#0A$ x=y;z "}}));
+  EXPECT_EQ(got[1].fields,
+            (Fields{{"kvsname", "5.0"}, {"key", "P1-b"}, {"value", "mpi#0A$ x=y;z "}}));
   EXPECT_EQ(got[2].command, "barrier_in");
 }
 
 TEST(PmiWire, ReadsASpawnOfManyLinesAsOneRequest) {
-  const auto got = read_all("mcmd=spawn\nnprocs=2\nexecname=./a.out\narg1=two words\narg2=x=y\narg3=\nendcmd\ncmd=finalize\n",
-                            PmiVersion::kOne);
+  const auto got = read_all(
+      "mcmd=spawn\nnprocs=2\nexecname=./a.out\narg1=two words\narg2=x=y\narg3=\nendcmd\ncmd=finalize\n",
+      PmiVersion::kOne);
   ASSERT_EQ(got.size(), 2U);
   EXPECT_EQ(got[0].command, "spawn");
   EXPECT_EQ(got[0].get("execname"), "./a.out");
@@ -56,7 +58,8 @@ TEST(PmiWire, ReadsASpawnOfManyLinesAsOneRequest) {
 TEST(PmiWire, ReadsCountedTextsOfPmi2) {
   const auto got = read_all("    20cmd=kvs-get;key=ab", PmiVersion::kTwo);
   ASSERT_EQ(got.size(), 0U);  // the last byte is missing
-  const auto whole = read_all("    29cmd=kvs-put;key=a;value=1;;2;14    cmd=job-getid;", PmiVersion::kTwo);
+  const auto whole =
+      read_all("    29cmd=kvs-put;key=a;value=1;;2;14    cmd=job-getid;", PmiVersion::kTwo);
   ASSERT_EQ(whole.size(), 2U);
   EXPECT_EQ(whole[0].get("value"), "1;2");
   EXPECT_EQ(whole[1].command, "job-getid");
@@ -96,10 +99,13 @@ struct Tasks {
              {[this](uint32_t local, const std::string& bytes) { told[local] += bytes; },
               [this](const PmiPairs& pairs) { shared.push_back(pairs); },
               [this](uint32_t rank) { aborted.push_back(rank); },
-              [this](const std::string& question, protocol::MpiMessageKind kind, const protocol::PublishedName& what) {
-                asked.push_back(fmt::format("{}:{}:{}={}", question, static_cast<int>(kind), what.name, what.value));
+              [this](const std::string& question, protocol::MpiMessageKind kind,
+                     const protocol::PublishedName& what) {
+                asked.push_back(fmt::format("{}:{}:{}={}", question, static_cast<int>(kind),
+                                            what.name, what.value));
               },
-              [this](const std::string& question, uint32_t rank, const protocol::MpiSpawnRequest& request) {
+              [this](const std::string& question, uint32_t rank,
+                     const protocol::MpiSpawnRequest& request) {
                 asked.push_back(fmt::format("{} of {}", question, rank));
                 wanted = request;
               },
@@ -148,11 +154,13 @@ TEST(PmiNode, ABarrierWaitsForAllTasksAndThenForAllNodes) {
   ASSERT_EQ(here.shared.size(), 1U);
   ASSERT_EQ(there.shared.size(), 1U);
   // srun puts the encoded ones one after the other
-  const auto all = wire::decode<PmiPairs>(wire::encode(here.shared[0]) + wire::encode(there.shared[0]));
+  const auto all =
+      wire::decode<PmiPairs>(wire::encode(here.shared[0]) + wire::encode(there.shared[0]));
   ASSERT_TRUE(all);
   here.node.fence_done(true, *all);
   EXPECT_EQ(here.told[0], "cmd=barrier_out rc=0\n");
-  EXPECT_EQ(here.ask(1, "get", {{"kvsname", "5.0"}, {"key", "P2"}}), "cmd=get_result rc=0 msg=success value=b\n");
+  EXPECT_EQ(here.ask(1, "get", {{"kvsname", "5.0"}, {"key", "P2"}}),
+            "cmd=get_result rc=0 msg=success value=b\n");
   here.node.fence_done(true, *all);  // nobody is in a fence: not told again
   here.ask(0, "barrier_in");
   here.ask(1, "barrier_in");
@@ -171,23 +179,23 @@ TEST(PmiNode, AFenceFailsWhenOtherNodesAreOutOfReach) {
   EXPECT_EQ(tasks.ask(1, "barrier_in"), "cmd=barrier_out rc=-1\n");
 }
 
-std::string counted(const std::string& text) {
-  return fmt::format("{:6}{}", text.size(), text);
-}
+std::string counted(const std::string& text) { return fmt::format("{:6}{}", text.size(), text); }
 
 TEST(PmiNode, SpeaksPmi2) {
   Tasks tasks({2, 3});
   EXPECT_EQ(tasks.ask(0, "init", {{"pmi_version", "2"}}),
             "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");
   tasks.ask(1, "init", {{"pmi_version", "2"}});
-  EXPECT_EQ(tasks.ask(0, "fullinit", {{"pmirank", "2"}}),
-            counted("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=2;size=4;appnum=0;"
-                    "debugged=FALSE;pmiverbose=FALSE;"));
+  EXPECT_EQ(
+      tasks.ask(0, "fullinit", {{"pmirank", "2"}}),
+      counted("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=2;size=4;appnum=0;"
+              "debugged=FALSE;pmiverbose=FALSE;"));
   EXPECT_EQ(tasks.ask(0, "info-getjobattr", {{"key", "universeSize"}}),
             counted("cmd=info-getjobattr-response;rc=0;found=TRUE;value=4;"));
   EXPECT_EQ(tasks.ask(0, "info-getjobattr", {{"key", "no"}}),
             counted("cmd=info-getjobattr-response;rc=0;found=FALSE;"));
-  EXPECT_EQ(tasks.ask(0, "kvs-put", {{"key", "k"}, {"value", "v;w"}}), counted("cmd=kvs-put-response;rc=0;"));
+  EXPECT_EQ(tasks.ask(0, "kvs-put", {{"key", "k"}, {"value", "v;w"}}),
+            counted("cmd=kvs-put-response;rc=0;"));
   EXPECT_EQ(tasks.ask(0, "kvs-fence", {{"thrid", "7"}}), "");
   tasks.ask(1, "kvs-fence");
   ASSERT_EQ(tasks.shared.size(), 1U);
@@ -201,8 +209,7 @@ TEST(PmiNode, SpeaksPmi2) {
 
 TEST(PmiNode, ANodeAttributeIsWaitedFor) {
   Tasks tasks({0, 1});
-  for (const uint32_t local : {0U, 1U})
-    tasks.ask(local, "init", {{"pmi_version", "2"}});
+  for (const uint32_t local : {0U, 1U}) tasks.ask(local, "init", {{"pmi_version", "2"}});
   EXPECT_EQ(tasks.ask(0, "info-getnodeattr", {{"key", "shm"}, {"wait", "FALSE"}}),
             counted("cmd=info-getnodeattr-response;rc=0;found=FALSE;"));
   EXPECT_EQ(tasks.ask(0, "info-getnodeattr", {{"key", "shm"}, {"wait", "TRUE"}}), "");
@@ -226,8 +233,7 @@ TEST(PmiNode, TakesOnlySoMuch) {
     return tasks.ask(0, "put", {{"kvsname", "5.0"}, {"key", std::to_string(i)}, {"value", value}});
   };
   size_t taken = 0;
-  while (taken < 1000 && put(taken).find("rc=0") != std::string::npos)
-    ++taken;
+  while (taken < 1000 && put(taken).find("rc=0") != std::string::npos) ++taken;
   EXPECT_EQ(taken, kMaxPmiSpace / (value.size() + 3));
 }
 
@@ -245,7 +251,8 @@ TEST(ProcessMapping, FollowsTheRanks) {
   EXPECT_EQ(process_mapping(layout({{0, 1}, {2, 3}, {4, 5}})), "(vector,(0,3,2))");
   EXPECT_EQ(process_mapping(layout({{0, 1, 2}, {3, 4}, {5, 6}})), "(vector,(0,1,3),(1,2,2))");
   EXPECT_EQ(process_mapping(layout({{0, 2, 4}, {1, 3, 5}})), "(vector,(0,2,1))");  // cyclic
-  EXPECT_EQ(process_mapping(layout({{0, 2, 4}, {1, 3}})), "(vector,(0,2,1))");  // ends within a round
+  // ends within a round
+  EXPECT_EQ(process_mapping(layout({{0, 2, 4}, {1, 3}})), "(vector,(0,2,1))");
   EXPECT_EQ(process_mapping(layout({{0, 1, 4, 5, 8}, {2, 3, 6, 7}})), "(vector,(0,2,2))");
   EXPECT_EQ(process_mapping(layout({{0, 3}, {1, 2, 4, 5}})), "(vector,(0,1,1),(1,1,2))");
   EXPECT_EQ(process_mapping(layout({{1}, {0}})), "(vector,(1,1,1),(0,1,1))");
@@ -253,12 +260,10 @@ TEST(ProcessMapping, FollowsTheRanks) {
 
 TEST(ProcessMapping, IsNotToldWhenItWouldBeTooLong) {
   std::vector<std::vector<uint32_t>> ragged(200);  // blocks of one rank, nodes backwards
-  for (uint32_t i = 0; i < 200; ++i)
-    ragged[199 - i] = {i};
+  for (uint32_t i = 0; i < 200; ++i) ragged[199 - i] = {i};
   EXPECT_EQ(process_mapping(layout(ragged)), "");
   std::vector<std::vector<uint32_t>> cyclic(64);
-  for (uint32_t rank = 0; rank < 64 * 64; ++rank)
-    cyclic[rank % 64].push_back(rank);
+  for (uint32_t rank = 0; rank < 64 * 64; ++rank) cyclic[rank % 64].push_back(rank);
   EXPECT_EQ(process_mapping(layout(cyclic)), "(vector,(0,64,1))");
 }
 
@@ -266,7 +271,8 @@ TEST(ProcessMapping, NodesThatComponentsShareHaveANameForEach) {
   StepLayout world = layout({{0}, {1}, {2}, {3}, {4}});
   const char* names[] = {"n1", "n1_2", "n1", "n2", "n1"};
   for (size_t i = 0; i < 5; ++i) world.nodes[i].name = names[i];
-  EXPECT_EQ(distinct_node_names(world), (std::vector<std::string>{"n1", "n1_2", "n1_3", "n2", "n1_4"}));
+  EXPECT_EQ(distinct_node_names(world),
+            (std::vector<std::string>{"n1", "n1_2", "n1_3", "n2", "n1_4"}));
 }
 
 TEST(ProcessMapping, OfALargeWorldIsShort) {
@@ -298,10 +304,13 @@ TEST(PmiNode, PublishedNamesAreSrunsAffair) {
   EXPECT_EQ(tasks.ask(1, "name-lookup", {{"name", "ocean"}, {"thrid", "7"}}), "");
   EXPECT_EQ(tasks.asked.back(), "name.2:7:ocean=");
   tasks.node.name_answer("name.2", true, "tag#0$");
-  EXPECT_NE(tasks.told[1].find("cmd=name-lookup-response;thrid=7;rc=0;value=tag#0$;"), std::string::npos) << tasks.told[1];
+  EXPECT_NE(tasks.told[1].find("cmd=name-lookup-response;thrid=7;rc=0;value=tag#0$;"),
+            std::string::npos)
+      << tasks.told[1];
   tasks.ask(1, "name-unpublish", {{"name", "land"}});
   tasks.node.name_answer("name.3", false, {});
-  EXPECT_NE(tasks.told[1].find("cmd=name-unpublish-response;rc=14;errmsg="), std::string::npos) << tasks.told[1];
+  EXPECT_NE(tasks.told[1].find("cmd=name-unpublish-response;rc=14;errmsg="), std::string::npos)
+      << tasks.told[1];
   tasks.node.name_answer("name.3", true, {});  // was answered
   tasks.ask(0, "lookup_name", {{"service", "land"}});
   tasks.told[0].clear();
@@ -311,15 +320,28 @@ TEST(PmiNode, PublishedNamesAreSrunsAffair) {
   EXPECT_EQ(tasks.asked.size(), 4U);
 }
 
-const Fields kFirstCommand = {{"nprocs", "2"},          {"execname", "./worker"}, {"totspawns", "2"},
-                              {"spawnssofar", "1"},     {"arg1", "two words"},    {"arg2", ""},
-                              {"argcnt", "2"},          {"preput_num", "1"},      {"preput_key_0", "PARENT_ROOT_PORT_NAME"},
-                              {"preput_val_0", "tag#0$"}, {"info_num", "3"},      {"info_key_0", "wdir"},
-                              {"info_val_0", "/tmp"},   {"info_key_1", "host"},   {"info_val_1", "n1 n2"},
-                              {"info_key_2", "soft"},   {"info_val_2", "1:2"}};
-const Fields kSecondCommand = {{"nprocs", "1"},  {"execname", "b"},  {"totspawns", "2"},
-                               {"spawnssofar", "2"}, {"argcnt", "0"}, {"preput_num", "0"}, {"info_num", "0"}};
-const std::vector<protocol::MpiCommand> kCommands = {{{"./worker", "two words", ""}, 2, "/tmp", "n1,n2"}, {{"b"}, 1, "", ""}};
+const Fields kFirstCommand = {{"nprocs", "2"},
+                              {"execname", "./worker"},
+                              {"totspawns", "2"},
+                              {"spawnssofar", "1"},
+                              {"arg1", "two words"},
+                              {"arg2", ""},
+                              {"argcnt", "2"},
+                              {"preput_num", "1"},
+                              {"preput_key_0", "PARENT_ROOT_PORT_NAME"},
+                              {"preput_val_0", "tag#0$"},
+                              {"info_num", "3"},
+                              {"info_key_0", "wdir"},
+                              {"info_val_0", "/tmp"},
+                              {"info_key_1", "host"},
+                              {"info_val_1", "n1 n2"},
+                              {"info_key_2", "soft"},
+                              {"info_val_2", "1:2"}};
+const Fields kSecondCommand = {{"nprocs", "1"},      {"execname", "b"}, {"totspawns", "2"},
+                               {"spawnssofar", "2"}, {"argcnt", "0"},   {"preput_num", "0"},
+                               {"info_num", "0"}};
+const std::vector<protocol::MpiCommand> kCommands = {
+    {{"./worker", "two words", ""}, 2, "/tmp", "n1,n2"}, {{"b"}, 1, "", ""}};
 const std::vector<protocol::MpiPair> kPairs = {{"PARENT_ROOT_PORT_NAME", "tag#0$"}};
 
 TEST(PmiNode, ASpawnOfPmi1IsAnsweredWhenItsStepIsThere) {
@@ -349,9 +371,14 @@ TEST(PmiNode, ASpawnOfPmi1ThatMakesNoSenseIsAnsweredOnce) {
     return fields;
   };
   const std::string refused = "cmd=spawn_result rc=-1 msg=the_request_makes_no_sense\n";
-  for (const auto& [key, value] : Fields{{"nprocs", "0"}, {"nprocs", "9999999999"}, {"execname", ""}, {"argcnt", "1000"},
-                                         {"preput_num", "x"}, {"info_num", "-1"}}) {
-    EXPECT_EQ(tasks.ask(0, "spawn", with(kFirstCommand, key, value)), "");  // its client sends all before it reads
+  for (const auto& [key, value] : Fields{{"nprocs", "0"},
+                                         {"nprocs", "9999999999"},
+                                         {"execname", ""},
+                                         {"argcnt", "1000"},
+                                         {"preput_num", "x"},
+                                         {"info_num", "-1"}}) {
+    // its client sends all before it reads
+    EXPECT_EQ(tasks.ask(0, "spawn", with(kFirstCommand, key, value)), "");
     EXPECT_EQ(tasks.ask(0, "spawn", kSecondCommand), refused) << key;
   }
   EXPECT_EQ(tasks.ask(0, "spawn", kSecondCommand), refused);  // where is the first?
@@ -363,25 +390,33 @@ TEST(PmiNode, ASpawnOfPmi1ThatMakesNoSenseIsAnsweredOnce) {
   tasks.node.alone();
   EXPECT_EQ(tasks.told[0], "cmd=spawn_result rc=-1 msg=the_step_was_not_started\n");
   tasks.ask(0, "spawn", kFirstCommand);
-  EXPECT_EQ(tasks.ask(0, "spawn", kSecondCommand), "cmd=spawn_result rc=-1 msg=there_is_no_srun_to_start_a_step\n");
+  EXPECT_EQ(tasks.ask(0, "spawn", kSecondCommand),
+            "cmd=spawn_result rc=-1 msg=there_is_no_srun_to_start_a_step\n");
 }
 
 TEST(PmiNode, ASpawnOfPmi2IsAnsweredWhenItsStepIsThere) {
   Tasks tasks({0});
   tasks.ask(0, "init", {{"pmi_version", "2"}});
-  const Fields request = {{"thrid", "7"},        {"ncmds", "2"},       {"preputcount", "1"}, {"ppkey0", "PARENT_ROOT_PORT_NAME"},
-                          {"ppval0", "tag#0$"},  {"subcmd", "./worker"}, {"maxprocs", "2"},  {"argc", "2"},
-                          {"argv0", "two words"}, {"argv1", ""},       {"infokeycount", "2"}, {"infokey0", "wdir"},
-                          {"infoval0", "/tmp"},  {"infokey1", "host"}, {"infoval1", "n1 n2"}, {"subcmd", "b"},
-                          {"maxprocs", "1"},     {"argc", "0"},        {"infokeycount", "0"}};
+  const Fields request = {{"thrid", "7"},         {"ncmds", "2"},
+                          {"preputcount", "1"},   {"ppkey0", "PARENT_ROOT_PORT_NAME"},
+                          {"ppval0", "tag#0$"},   {"subcmd", "./worker"},
+                          {"maxprocs", "2"},      {"argc", "2"},
+                          {"argv0", "two words"}, {"argv1", ""},
+                          {"infokeycount", "2"},  {"infokey0", "wdir"},
+                          {"infoval0", "/tmp"},   {"infokey1", "host"},
+                          {"infoval1", "n1 n2"},  {"subcmd", "b"},
+                          {"maxprocs", "1"},      {"argc", "0"},
+                          {"infokeycount", "0"}};
   EXPECT_EQ(tasks.ask(0, "spawn", request), "");
   EXPECT_EQ(tasks.wanted.commands, kCommands);
   EXPECT_EQ(tasks.wanted.pairs, kPairs);
   EXPECT_TRUE(tasks.node.spawn_answer("spawn.1", true, "5.1"));
-  EXPECT_EQ(tasks.told[0], counted("cmd=spawn-response;thrid=7;rc=0;jobid=5.1;nerrs=3;errcodes=0,0,0;"));
+  EXPECT_EQ(tasks.told[0],
+            counted("cmd=spawn-response;thrid=7;rc=0;jobid=5.1;nerrs=3;errcodes=0,0,0;"));
   tasks.ask(0, "spawn", request);
   EXPECT_TRUE(tasks.node.spawn_answer("spawn.2", false, {}));
-  EXPECT_EQ(tasks.told[0], counted("cmd=spawn-response;thrid=7;rc=14;errmsg=the step was not started;"));
+  EXPECT_EQ(tasks.told[0],
+            counted("cmd=spawn-response;thrid=7;rc=14;errmsg=the step was not started;"));
   EXPECT_EQ(tasks.ask(0, "spawn", {{"ncmds", "2"}, {"subcmd", "b"}, {"maxprocs", "1"}}),
             counted("cmd=spawn-response;rc=14;errmsg=the request makes no sense;"));
 }
@@ -389,7 +424,9 @@ TEST(PmiNode, ASpawnOfPmi2IsAnsweredWhenItsStepIsThere) {
 TEST(PmiNode, ASpawnOfManyTasksGetsAnAnswerThatFitsIntoALine) {
   Tasks tasks({0});
   const auto spawn = [&](const std::string& tasks_wanted, const std::string& question) {
-    tasks.ask(0, "spawn", {{"nprocs", tasks_wanted}, {"execname", "b"}, {"totspawns", "1"}, {"spawnssofar", "1"}});
+    tasks.ask(
+        0, "spawn",
+        {{"nprocs", tasks_wanted}, {"execname", "b"}, {"totspawns", "1"}, {"spawnssofar", "1"}});
     static_cast<void>(tasks.node.spawn_answer(question, true, "5.1"));
     return tasks.told[0];
   };
@@ -408,10 +445,14 @@ TEST(PmiNode, SpawnedTasksFindTheirParent) {
   EXPECT_EQ(tasks.ask(0, "get_appnum"), "cmd=appnum rc=0 appnum=0\n");
   EXPECT_EQ(tasks.ask(0, "get", {{"kvsname", "5.0"}, {"key", "PARENT_ROOT_PORT_NAME"}}),
             "cmd=get_result rc=0 msg=success value=tag#0$\n");
-  EXPECT_EQ(tasks.ask(1, "fullinit"), counted("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=2;size=3;appnum=1;"
-                                              "debugged=FALSE;pmiverbose=FALSE;spawner-jobid=4.0;"));
+  EXPECT_EQ(
+      tasks.ask(1, "fullinit"),
+      counted("cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=2;size=3;appnum=1;"
+              "debugged=FALSE;pmiverbose=FALSE;spawner-jobid=4.0;"));
   for (const char* how : {"kvs-get", "info-getjobattr"})
-    EXPECT_NE(tasks.ask(1, how, {{"key", "PARENT_ROOT_PORT_NAME"}}).find("found=TRUE;value=tag#0$;"), std::string::npos);
+    EXPECT_NE(
+        tasks.ask(1, how, {{"key", "PARENT_ROOT_PORT_NAME"}}).find("found=TRUE;value=tag#0$;"),
+        std::string::npos);
 }
 
 // 64 nodes with 64 tasks each, in fences by way of what srun does with them.
@@ -423,9 +464,12 @@ TEST(PmiNode, AWorldOf4096RanksKnowsItself) {
   for (uint32_t node = 0; node < kNodes; ++node) {
     std::vector<uint32_t> ranks(kTasks);
     std::iota(ranks.begin(), ranks.end(), node * kTasks);
-    Tasks& tasks = *nodes.emplace_back(std::make_unique<Tasks>(ranks, "(vector,(0,64,64))", std::nullopt, kRanks));
+    Tasks& tasks = *nodes.emplace_back(
+        std::make_unique<Tasks>(ranks, "(vector,(0,64,64))", std::nullopt, kRanks));
     for (uint32_t local = 0; local < kTasks; ++local) {
-      tasks.ask(local, "put", {{"kvsname", "5.0"}, {"key", fmt::format("P{}", ranks[local])}, {"value", address}});
+      tasks.ask(
+          local, "put",
+          {{"kvsname", "5.0"}, {"key", fmt::format("P{}", ranks[local])}, {"value", address}});
       tasks.ask(local, "barrier_in");
     }
     ASSERT_EQ(tasks.shared.size(), 1U);
@@ -436,7 +480,8 @@ TEST(PmiNode, AWorldOf4096RanksKnowsItself) {
   for (auto& tasks : nodes) {
     tasks->node.fence_done(true, *pairs);
     for (uint32_t rank = 0; rank < kRanks; rank += 63) {
-      const std::string answer = tasks->ask(rank % kTasks, "get", {{"kvsname", "5.0"}, {"key", fmt::format("P{}", rank)}});
+      const std::string answer =
+          tasks->ask(rank % kTasks, "get", {{"kvsname", "5.0"}, {"key", fmt::format("P{}", rank)}});
       ASSERT_EQ(answer, "cmd=get_result rc=0 msg=success value=" + address + "\n");
       ASSERT_LE(answer.size(), 1024U);
     }
@@ -447,22 +492,26 @@ TEST(PmiNode, AWorldOf4096RanksKnowsItself) {
 // What a hostile task could have its node's daemon keep.
 TEST(PmiNode, KeepsNoMoreThanItsBounds) {
   size_t good = 0, refused = 0, asked = 0;
-  PmiNode node({"5.0", 1, {0}, {}, {}},
-               {[&](uint32_t, const std::string& bytes) {
-                  good += bytes.find("rc=0") != std::string::npos ? 1 : 0;
-                  refused += bytes.find("rc=0") == std::string::npos ? 1 : 0;
-                },
-                [](const PmiPairs&) {}, [](uint32_t) {},
-                [&](const std::string&, protocol::MpiMessageKind, const protocol::PublishedName&) { ++asked; }});
+  PmiNode node({"5.0", 1, {0}, {}, {}}, {[&](uint32_t, const std::string& bytes) {
+                                           good += bytes.find("rc=0") != std::string::npos ? 1 : 0;
+                                           refused +=
+                                               bytes.find("rc=0") == std::string::npos ? 1 : 0;
+                                         },
+                                         [](const PmiPairs&) {}, [](uint32_t) {},
+                                         [&](const std::string&, protocol::MpiMessageKind,
+                                             const protocol::PublishedName&) { ++asked; }});
   node.received(0, PmiMessage{"init", {}}.add("pmi_version", "1"));
   good = 0;
   for (int i = 0; i < 200000; ++i) {
-    node.received(0, PmiMessage{"put", {}}.add("kvsname", "5.0").add("key", std::to_string(i)).add("value", ""));
+    node.received(
+        0,
+        PmiMessage{"put", {}}.add("kvsname", "5.0").add("key", std::to_string(i)).add("value", ""));
   }
   EXPECT_LE(good * kPmiPairBytes, kMaxPmiSpace) << "pairs without a value cost memory, too";
   EXPECT_GT(refused, 0U);
   const std::string big(200U << 10, 'x');
-  for (int i = 0; i < 1000; ++i) node.received(0, PmiMessage{"lookup_name", {}}.add("service", big));
+  for (int i = 0; i < 1000; ++i)
+    node.received(0, PmiMessage{"lookup_name", {}}.add("service", big));
   EXPECT_GT(asked, 10U);
   EXPECT_LE(asked * big.size(), kMaxPmiWaiting);
 }

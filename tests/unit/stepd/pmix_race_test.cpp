@@ -8,12 +8,12 @@ namespace sluice::stepd {
 namespace {
 
 TEST(PmixRace, VersionsWithTheKnownRaceAreTold) {
-  for (const char* mended : {"OpenPMIx 4.2.6 (PMIx Standard: 4.2)", "OpenPMIx 4.2.10, repo rev: x", "OpenPMIx 5.0.1 (x)", "PMIx 6.0.0a1",
-                             "OpenPMIx 5.1.0"}) {
+  for (const char* mended : {"OpenPMIx 4.2.6 (PMIx Standard: 4.2)", "OpenPMIx 4.2.10, repo rev: x",
+                             "OpenPMIx 5.0.1 (x)", "PMIx 6.0.0a1", "OpenPMIx 5.1.0"}) {
     EXPECT_TRUE(is_mended_pmix(mended)) << mended;
   }
-  for (const char* open : {"OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, Stable ABI: 0.0)", "OpenPMIx 4.2.5", "OpenPMIx 5.0.0", "PMIx 3.2.5", "",
-                           "OpenPMIx"}) {
+  for (const char* open : {"OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, Stable ABI: 0.0)",
+                           "OpenPMIx 4.2.5", "OpenPMIx 5.0.0", "PMIx 3.2.5", "", "OpenPMIx"}) {
     EXPECT_FALSE(is_mended_pmix(open)) << open;
   }
 }

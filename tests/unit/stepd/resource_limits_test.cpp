@@ -12,10 +12,12 @@ using Limits = std::vector<uint64_t>;
 TEST(ResourceLimits, HardOnesOfTheSessionBoundWhatIsAskedFor) {
   const Limits bounds = {10, 20, 30, RLIM_INFINITY, 5, 7};
   EXPECT_EQ(limits_within({}, bounds), bounds) << "nothing is asked for";
-  EXPECT_EQ(limits_within({15, 18, 40, 50}, bounds), (Limits{15, 18, 40, 50, 5, 7})) << "a soft limit may be raised to the hard one";
+  EXPECT_EQ(limits_within({15, 18, 40, 50}, bounds), (Limits{15, 18, 40, 50, 5, 7}))
+      << "a soft limit may be raised to the hard one";
   EXPECT_EQ(limits_within({1, 0, RLIM_INFINITY, RLIM_INFINITY, 6, 100}, bounds),
             (Limits{10, 20, RLIM_INFINITY, RLIM_INFINITY, 6, 7}));
-  EXPECT_EQ(limits_within({25, 100, 1, 0, RLIM_INFINITY, RLIM_INFINITY}, bounds), (Limits{20, 20, 30, RLIM_INFINITY, 7, 7}));
+  EXPECT_EQ(limits_within({25, 100, 1, 0, RLIM_INFINITY, RLIM_INFINITY}, bounds),
+            (Limits{20, 20, 30, RLIM_INFINITY, 7, 7}));
 }
 
 TEST(ResourceLimits, OwnOnesAreAllThereAre) {

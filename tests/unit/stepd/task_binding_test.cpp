@@ -1,4 +1,5 @@
-// On a node of 2 sockets with 2 cores of 2 threads; tests/system/test_affinity.py compares with Slurm.
+// On a node of 2 sockets with 2 cores of 2 threads; tests/system/test_affinity.py compares with
+// Slurm.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -7,7 +8,8 @@
 namespace sluice::stepd {
 namespace {
 
-BindRequest request_of(uint32_t tasks, std::string_view bind, std::vector<uint32_t> cpus = {0, 1, 2, 3, 4, 5, 6, 7}) {
+BindRequest request_of(uint32_t tasks, std::string_view bind,
+                       std::vector<uint32_t> cpus = {0, 1, 2, 3, 4, 5, 6, 7}) {
   BindRequest request;
   request.bind = bind;
   request.shape = {2, 2};
@@ -40,7 +42,9 @@ TEST(TaskBinding, FollowsTheNumberOfTasks) {
 TEST(TaskBinding, SaysWhatWasAskedForWhereNothingBinds) {
   const auto asked = [](std::string_view bind) {
     const auto binding = asked_binding(bind);
-    return binding ? (binding->verbose ? "verbose|" : "quiet|") + std::string(binding->type) + "|" + binding->list : "";
+    return binding ? (binding->verbose ? "verbose|" : "quiet|") + std::string(binding->type) + "|" +
+                         binding->list
+                   : "";
   };
   EXPECT_EQ(asked("none"), "quiet|none|");
   EXPECT_EQ(asked("v,no"), "verbose|none|");
@@ -95,7 +99,8 @@ TEST(TaskBinding, ANumberBeyondAllCpusCostsNoMemory) {
   ASSERT_EQ(::getrusage(RUSAGE_SELF, &before), 0);
   const std::string refused = bound(request_of(1, "map_cpu:4294967295"));
   EXPECT_TRUE(refused.starts_with("CPU binding outside of job step allocation")) << refused;
-  const auto domains = bind_tasks(request_of(1, "map_ldom:4294967295"));  // counted round, as all are
+  // counted round, as all are
+  const auto domains = bind_tasks(request_of(1, "map_ldom:4294967295"));
   ASSERT_TRUE(domains);
   EXPECT_EQ(domains->masks.at(0), *Bitmap::from_text("4-7"));
   std::string long_list = "map_cpu:0";
@@ -125,11 +130,13 @@ TEST(TaskBinding, FollowsThreadsAndTasksPerPlace) {
 TEST(TaskBinding, TakesMapsAndMasksOfTheStep) {
   EXPECT_EQ(bound(request_of(2, "map_cpu:5,3,verbose")), "map_cpu:5,3");
   EXPECT_EQ(bound(request_of(4, "mask_cpu:0x3,0x30", kHalf)), "mask_cpu:3,30");
-  const std::string outside = "CPU binding outside of job step allocation, allocated CPUs are: 0x33.\n"
-                              "Unable to satisfy cpu bind request";
+  const std::string outside =
+      "CPU binding outside of job step allocation, allocated CPUs are: 0x33.\n"
+      "Unable to satisfy cpu bind request";
   EXPECT_EQ(bound(request_of(4, "map_cpu:2", kHalf)), outside);
   EXPECT_EQ(bound(request_of(4, "mask_cpu:0x7", kHalf)), outside);
-  EXPECT_EQ(bound(request_of(1, "map_cpu:9")).substr(0, 62), "CPU binding outside of job step allocation, allocated CPUs are");
+  EXPECT_EQ(bound(request_of(1, "map_cpu:9")).substr(0, 62),
+            "CPU binding outside of job step allocation, allocated CPUs are");
   EXPECT_EQ(bound(request_of(3, "map_cpu:1*2,3")), "map_cpu:1,1,3");
   const auto binding = bind_tasks(request_of(3, "v,mask_cpu:0x1*2,0x6"));
   ASSERT_TRUE(binding);
@@ -140,7 +147,8 @@ TEST(TaskBinding, TakesMapsAndMasksOfTheStep) {
 
 TEST(TaskBinding, WantsTheNodeForRanksAndDomains) {
   for (const std::string kind : {"rank", "rank_ldom", "map_ldom:1,0", "mask_ldom:0x2,0x3"}) {
-    EXPECT_EQ(bound(request_of(2, kind, kHalf)), "Entire node must be allocated for " + kind.substr(0, kind.find(':')) +
+    EXPECT_EQ(bound(request_of(2, kind, kHalf)), "Entire node must be allocated for " +
+                                                     kind.substr(0, kind.find(':')) +
                                                      "\nUnable to satisfy cpu bind request");
   }
   EXPECT_EQ(bound(request_of(2, "rank")), "rank");

@@ -26,8 +26,9 @@ rusage used(int64_t cpu_s, long rss_kib) {
 TEST(Process, IsReadFromProc) {
   const long ticks = ::sysconf(_SC_CLK_TCK);
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
-  const std::string stat = "42 (a) b (c) S 7 42 42 0 -1 4194304 100 200 3 4 " + std::to_string(2 * ticks) + " " +
-                           std::to_string(ticks) + " " + std::to_string(3 * ticks) +
+  const std::string stat = "42 (a) b (c) S 7 42 42 0 -1 4194304 100 200 3 4 " +
+                           std::to_string(2 * ticks) + " " + std::to_string(ticks) + " " +
+                           std::to_string(3 * ticks) +
                            " 0 20 0 1 0 12345 8192000 250 18446744073709551615 1 1 0\n";
   const auto usage = parse_process(stat, "rchar: 11\nwchar: 22\nread_bytes: 4096\n");
   ASSERT_TRUE(usage);
@@ -45,7 +46,10 @@ TEST(Process, IsReadFromProc) {
 }
 
 TEST(Process, MemoryIsCountedAsJobAcctGatherParamsSays) {
-  EXPECT_EQ(proportional_kib("00400000-7ffd  ---p 00000000 00:00 0   [rollup]\nRss:   900 kB\nPss:    345 kB\nSwapPss:  7 kB\n"), 345U);
+  EXPECT_EQ(
+      proportional_kib(
+          "00400000-7ffd  ---p 00000000 00:00 0   [rollup]\nRss:   900 kB\nPss:    345 kB\nSwapPss:  7 kB\n"),
+      345U);
   EXPECT_FALSE(proportional_kib(""));
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
   EXPECT_EQ(unshared_kib("1000 300 120 5 0 80 0\n"), 180 * page);

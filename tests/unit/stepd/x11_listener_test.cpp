@@ -38,9 +38,11 @@ tcp::endpoint place_of(const X11Listener& listener) {
 // The connection was offered again and again, and the step daemon did nothing else.
 TEST(X11Listener, WithoutAFreeDescriptorItTriesLater) {
   boost::asio::io_context io;
-  X11Listener listener(io, {[](uint32_t) {}, [](uint32_t, std::string_view) {}, [] { return false; }});
+  X11Listener listener(io,
+                       {[](uint32_t) {}, [](uint32_t, std::string_view) {}, [] { return false; }});
   ASSERT_TRUE(listener.start(this_user(), "", "5.1", ""));
-  boost::asio::steady_timer timer(io, std::chrono::milliseconds(1));  // a sanitizer that looks at an object for the first time opens a pipe
+  // a sanitizer that looks at an object for the first time opens a pipe
+  boost::asio::steady_timer timer(io, std::chrono::milliseconds(1));
   timer.async_wait([](const auto&) {});
   io.run_one();
   tcp::socket socket(io, tcp::v4());
@@ -61,12 +63,14 @@ TEST(X11Listener, WithoutAFreeDescriptorItTriesLater) {
   EXPECT_FALSE(error);
 }
 
-// 256 connections of any user of the host, who said nothing, kept the step's own programs from their display.
+// 256 connections of any user of the host, who said nothing, kept the step's own programs from
+// their display.
 TEST(X11Listener, StrangersDoNotKeepTheUserOut) {
   constexpr int kStrangers = 300;
   boost::asio::io_context io;
   int opened = 0;
-  X11Listener listener(io, {[&](uint32_t) { ++opened; }, [](uint32_t, std::string_view) {}, [] { return false; }});
+  X11Listener listener(
+      io, {[&](uint32_t) { ++opened; }, [](uint32_t, std::string_view) {}, [] { return false; }});
   ASSERT_TRUE(listener.start(this_user(), "", "5.0", ""));
   Environment variables;
   listener.set_variables(variables);
@@ -76,7 +80,8 @@ TEST(X11Listener, StrangersDoNotKeepTheUserOut) {
   ASSERT_TRUE(file);
   const std::string cookie = file->substr(file->size() - 16);
 
-  const tcp::endpoint place(boost::asio::ip::address_v4::loopback(), static_cast<uint16_t>(display->port));
+  const tcp::endpoint place(boost::asio::ip::address_v4::loopback(),
+                            static_cast<uint16_t>(display->port));
   std::vector<tcp::socket> sockets;
   for (int i = 0; i <= kStrangers; ++i) {
     sockets.emplace_back(io).connect(place);
@@ -87,8 +92,7 @@ TEST(X11Listener, StrangersDoNotKeepTheUserOut) {
   setup.append(2, '\0');
   setup += cookie;
   boost::asio::write(sockets.back(), boost::asio::buffer(setup));
-  for (int i = 0; i < 20 && opened == 0; ++i)
-    io.run_one_for(std::chrono::seconds(1));
+  for (int i = 0; i < 20 && opened == 0; ++i) io.run_one_for(std::chrono::seconds(1));
   EXPECT_EQ(opened, 1);
 }
 

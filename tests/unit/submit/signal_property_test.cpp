@@ -16,7 +16,8 @@ TEST(SignalProperty, IsReadBack) {
     const bool batch = random() % 3 == 0, reservation = !batch && random() % 3 == 0;
     std::string text = batch ? "B:" : reservation ? "R:" : "";
     const std::string name(signal_name(number));
-    text += name.empty() || random() % 2 == 0 ? std::to_string(number) : (random() % 2 == 0 ? "SIG" : "") + name;
+    text += name.empty() || random() % 2 == 0 ? std::to_string(number)
+                                              : (random() % 2 == 0 ? "SIG" : "") + name;
     const bool with_time = random() % 2 == 0;
     if (with_time) text += '@' + std::to_string(seconds);
     const auto option = parse_signal_option(text);
@@ -33,18 +34,22 @@ TEST(SignalProperty, NonsenseIsRefused) {
   constexpr std::string_view kAlphabet = "0123BR:@USIGx ";
   for (int round = 0; round < 30'000; ++round) {
     std::string text;
-    for (auto left = random() % 12; left > 0; --left) text += kAlphabet[random() % kAlphabet.size()];
+    for (auto left = random() % 12; left > 0; --left)
+      text += kAlphabet[random() % kAlphabet.size()];
     const auto option = parse_signal_option(text);
     if (!option) continue;
     ASSERT_LE(option->seconds, 65'535U) << text;
   }
-  for (const char* text : {"", "@60", "B:", "B:R:USR1@60", "FOO@1", "USR1@70000", "X:1@2", "0", "B:0@5"}) {
+  for (const char* text :
+       {"", "@60", "B:", "B:R:USR1@60", "FOO@1", "USR1@70000", "X:1@2", "0", "B:0@5"}) {
     EXPECT_FALSE(parse_signal_option(text)) << text;
   }
-  for (const char* text : {"USR1@", "BR:USR1@60", "usr1@5"}) EXPECT_TRUE(parse_signal_option(text)) << text;
+  for (const char* text : {"USR1@", "BR:USR1@60", "usr1@5"})
+    EXPECT_TRUE(parse_signal_option(text)) << text;
 }
 
-// As the C library describes them, real-time signals too (their numbers are what is left of those of the library).
+// As the C library describes them, real-time signals too (their numbers are what is left of those
+// of the library).
 TEST(SignalDescription, NamesWhatEndedAProcess) {
   EXPECT_EQ(signal_description(3), "Quit");
   EXPECT_EQ(signal_description(15), "Terminated");

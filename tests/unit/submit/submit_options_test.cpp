@@ -76,13 +76,14 @@ std::string fingerprint(const Submission& s) {
   for (const bool flag :
        {t.quiet, t.test_only, t.parsable, t.export_given, t.wait_for_end, t.wrap.has_value(),
         t.ignore_pbs, t.bell.value_or(false), t.bell.has_value(), t.no_shell,
-        t.kill_signal.has_value(), t.disable_status, t.quit_on_interrupt,
-        t.multi_prog, t.debugger_test, t.no_allocate, t.exclusive_step, t.propagate.has_value()}) {
+        t.kill_signal.has_value(), t.disable_status, t.quit_on_interrupt, t.multi_prog,
+        t.debugger_test, t.no_allocate, t.exclusive_step, t.propagate.has_value()}) {
     text += flag ? '1' : '0';
   }
   return text + std::to_string(t.verbose) + std::to_string(t.job_id) + t.prolog + t.epilog +
-         t.node_file + t.export_file + t.user + t.group + t.broadcast.value_or("") + t.broadcast_exclude.value_or("") +
-         t.compress.value_or("") + std::to_string(t.send_libraries.value_or(false)) +
+         t.node_file + t.export_file + t.user + t.group + t.broadcast.value_or("") +
+         t.broadcast_exclude.value_or("") + t.compress.value_or("") +
+         std::to_string(t.send_libraries.value_or(false)) +
          std::to_string(t.ignored_signals.size()) + std::to_string(t.message_seconds) +
          t.het_groups.to_text();
 }
@@ -95,12 +96,14 @@ TEST(SubmitOptionsTest, LicensesAndDevicesOfTasks) {
   ASSERT_TRUE(apply(s, "tres-per-task", "cpu=2,gres/gpu=1,license/matlab:7", kSbatch));
   std::vector<std::string> warnings;
   ASSERT_TRUE(finish_submission(s, kSbatch, warnings));
-  EXPECT_EQ(s.job.tres_per_task, "gres/gpu=1,license/matlab:7") << "as it was given: tasks are told so";
+  EXPECT_EQ(s.job.tres_per_task, "gres/gpu=1,license/matlab:7")
+      << "as it was given: tasks are told so";
   EXPECT_EQ(s.job.licenses, "other:1,matlab:21");
   EXPECT_EQ(s.job.cpus_per_task, 2u);
   EXPECT_EQ(fault("tres-per-task", "license/"), "Invalid --tres-per-task specification");
   EXPECT_EQ(fault("tres-per-task", "gres/"), "Invalid --tres-per-task specification");
-  EXPECT_EQ(fault("tres-bind", "gres/gpu:map_gpu:z"), "Invalid --tres-bind argument: gres/gpu:map_gpu:z");
+  EXPECT_EQ(fault("tres-bind", "gres/gpu:map_gpu:z"),
+            "Invalid --tres-bind argument: gres/gpu:map_gpu:z");
   s = {};
   s.job.num_tasks = 1;
   s.job.tres_freq = "gpu:low";
@@ -196,7 +199,8 @@ TEST(SubmitOptionsTest, FaultsAreSaidAsSlurmSaysThem) {
   EXPECT_EQ(fault("gres", "gpu:a:b"), "Invalid generic resource (gres) specification");
   EXPECT_EQ(fault("extra-node-info", "x"), "Invalid numeric value \"x\" for first arg of -B.");
   EXPECT_EQ(fault("hint", "foo"), "unrecognized --hint argument \"foo\", see --hint=help");
-  EXPECT_EQ(fault("hint", "nomultithread,foo"), "unrecognized --hint argument \"foo\", see --hint=help");
+  EXPECT_EQ(fault("hint", "nomultithread,foo"),
+            "unrecognized --hint argument \"foo\", see --hint=help");
   EXPECT_EQ(fault("hint", "nomultithread,"), "unrecognized --hint argument \"\", see --hint=help");
   EXPECT_EQ(fault("hint", "Compute_Bound,nomultithread"), "");
   EXPECT_EQ(fault("propagate", "STACK,foo"), "--propagate=STACK,foo is not valid.");
@@ -209,27 +213,35 @@ TEST(SubmitOptionsTest, FaultsAreSaidAsSlurmSaysThem) {
   EXPECT_EQ(fault("profile", "foo"), "invalid --profile=foo option");
   EXPECT_EQ(fault("mem-bind", "foo"), "unrecognized --mem-bind argument \"foo\"");
   EXPECT_EQ(fault("gpu-bind", "foo"), "Invalid --gpu-bind argument: gpu:foo");
-  EXPECT_EQ(fault("gpu-bind", "verbose,map_gpu:0,x"), "Invalid --gpu-bind argument: gpu:verbose,map_gpu:0,x");
+  EXPECT_EQ(fault("gpu-bind", "verbose,map_gpu:0,x"),
+            "Invalid --gpu-bind argument: gpu:verbose,map_gpu:0,x");
   EXPECT_EQ(fault("msg-timeout", "0", kSrun), "Invalid numeric value \"0\" for --msg-timeout.");
   EXPECT_EQ(fault("accel-bind", "x", kSrun), "Invalid --accel-bind specification");
   EXPECT_EQ(fault("accel-bind", "gx", kSrun), "");
 }
 
 TEST(SubmitOptionsTest, NumbersInListsOfBindingsAreChecked) {
-  for (const char* good : {"map_mem:0,1", "map_mem:0*2", "mask_mem:0x1*2,3", "v,map_mem:0,,1", "mask_mem:1,ff", "map_mem:0,v"}) {
+  for (const char* good : {"map_mem:0,1", "map_mem:0*2", "mask_mem:0x1*2,3", "v,map_mem:0,,1",
+                           "mask_mem:1,ff", "map_mem:0,v"}) {
     EXPECT_EQ(fault("mem-bind", good), "") << good;
   }
   EXPECT_EQ(fault("mem-bind", "map_mem"), "missing list for \"--mem-bind=map_mem:<list>\"");
   EXPECT_EQ(fault("mem-bind", "mask_mem:"), "missing list for \"--mem-bind=mask_mem:<list>\"");
-  EXPECT_EQ(fault("mem-bind", "map_mem:0x1"), "Failed to validate number: 0x1, the offending character is x");
-  EXPECT_EQ(fault("mem-bind", "map_mem:-1"), "Failed to validate number: -1, the offending character is -");
-  EXPECT_EQ(fault("mem-bind", "map_mem:0*x"), "Failed to validate number: *x, the offending character is x");
-  EXPECT_EQ(fault("mem-bind", "mask_mem:0xg"), "Failed to validate number: g, the offending character is g");
+  EXPECT_EQ(fault("mem-bind", "map_mem:0x1"),
+            "Failed to validate number: 0x1, the offending character is x");
+  EXPECT_EQ(fault("mem-bind", "map_mem:-1"),
+            "Failed to validate number: -1, the offending character is -");
+  EXPECT_EQ(fault("mem-bind", "map_mem:0*x"),
+            "Failed to validate number: *x, the offending character is x");
+  EXPECT_EQ(fault("mem-bind", "mask_mem:0xg"),
+            "Failed to validate number: g, the offending character is g");
   EXPECT_EQ(fault("mem-bind", "map_mem:0,foo"), "unrecognized --mem-bind argument \"foo\"");
-  for (const char* good : {"map_cpu:0,1,v", "mask_cpu:0xFF,f", "quiet,mask_cpu:0x03", "MAP_CPU:1", "map_ldom:1*2"}) {
+  for (const char* good :
+       {"map_cpu:0,1,v", "mask_cpu:0xFF,f", "quiet,mask_cpu:0x03", "MAP_CPU:1", "map_ldom:1*2"}) {
     EXPECT_EQ(fault("cpu-bind", good, kSrun), "") << good;
   }
-  for (const char* bad : {"foo", "", "map_cpu", "map_cpu:", "map_cpu:x", "map_cpu:0x1", "mask_cpu:zz", "map_cpu:0,foo"}) {
+  for (const char* bad : {"foo", "", "map_cpu", "map_cpu:", "map_cpu:x", "map_cpu:0x1",
+                          "mask_cpu:zz", "map_cpu:0,foo"}) {
     EXPECT_EQ(fault("cpu-bind", bad, kSrun), "fatal: Failed to parse --cpu-bind= values.") << bad;
   }
 }
@@ -239,7 +251,8 @@ TEST(SubmitOptionsTest, HintsAreTakenTogether) {
     Submission s;
     std::vector<std::string> said;
     EXPECT_TRUE(apply(s, "hint", hints, kSrun) && finish_submission(s, kSrun, said)) << hints;
-    return std::to_string(s.job.threads_per_core) + std::to_string(s.job.ntasks_per_socket) + std::string(s.step.cpu_bind.view());
+    return std::to_string(s.job.threads_per_core) + std::to_string(s.job.ntasks_per_socket) +
+           std::string(s.step.cpu_bind.view());
   };
   EXPECT_EQ(follows("compute_bound,nomultithread"), "10cores");
   EXPECT_EQ(follows("nomultithread,Memory_Bound"), "11cores");
@@ -248,11 +261,13 @@ TEST(SubmitOptionsTest, HintsAreTakenTogether) {
 }
 
 TEST(SubmitOptionsTest, MapsAndMasksOfGpusAreNumbers) {
-  for (const char* good : {"map_gpu:0,1", "map_gpu:0*2,0x1", "mask_gpu:0x3*2,f", "mask_gpu:0x", "v,map:3", "single:x", "closest"}) {
+  for (const char* good : {"map_gpu:0,1", "map_gpu:0*2,0x1", "mask_gpu:0x3*2,f", "mask_gpu:0x",
+                           "v,map:3", "single:x", "closest"}) {
     EXPECT_EQ(bad_gpu_number(good), "") << good;
   }
   EXPECT_EQ(bad_gpu_number("map_gpu:0,x"), "Failed to validate x, offending character is x");
-  EXPECT_EQ(bad_gpu_number("verbose,map_gpu:-1"), "Failed to validate -1, offending character is -");
+  EXPECT_EQ(bad_gpu_number("verbose,map_gpu:-1"),
+            "Failed to validate -1, offending character is -");
   EXPECT_EQ(bad_gpu_number("mask_gpu:zz"), "Failed to validate zz, offending character is z");
   EXPECT_EQ(bad_gpu_number("map_gpu:1*y"), "Failed to validate 1*y, offending character is y");
 }
@@ -265,8 +280,10 @@ TEST(SubmitOptionsTest, TheLaterOfTwoWaysToSayItCounts) {
       for (const auto& [name, value] : options) EXPECT_TRUE(apply(s, name, value, command)) << name;
       return s;
     };
-    EXPECT_EQ(made({{"exclusive", nullptr}, {"oversubscribe", nullptr}}).job.sharing, Sharing::kOversubscribe);
-    EXPECT_EQ(made({{"oversubscribe", nullptr}, {"exclusive", "user"}}).job.sharing, Sharing::kUser);
+    EXPECT_EQ(made({{"exclusive", nullptr}, {"oversubscribe", nullptr}}).job.sharing,
+              Sharing::kOversubscribe);
+    EXPECT_EQ(made({{"oversubscribe", nullptr}, {"exclusive", "user"}}).job.sharing,
+              Sharing::kUser);
     const Submission list = made({{"nodefile", "hosts"}, {"nodelist", "n3"}});
     EXPECT_EQ(list.job.required_nodes, "n3");
     EXPECT_EQ(list.settings.node_file, "");
@@ -280,7 +297,8 @@ TEST(SubmitOptionsTest, TheLaterOfTwoWaysToSayItCounts) {
 }
 
 TEST(SubmitOptionsTest, TheShapeOfNodesCountsTasks) {
-  const auto tasks = [](CommandSet command, const char* shape, std::vector<std::pair<const char*, const char*>> others = {}) {
+  const auto tasks = [](CommandSet command, const char* shape,
+                        std::vector<std::pair<const char*, const char*>> others = {}) {
     Submission s;
     EXPECT_TRUE(apply(s, "extra-node-info", shape, command));
     for (const auto& [name, value] : others) EXPECT_TRUE(apply(s, name, value, command));
@@ -313,11 +331,17 @@ TEST(SubmitOptionsTest, PartsOfTheShapeCountTasksWhereNodesAreAskedFor) {
   };
   EXPECT_EQ(tasks({{"nodes", "2"}, {"cores-per-socket", "2"}}), 4U);
   EXPECT_EQ(tasks({{"nodelist", "n1,n2"}, {"cores-per-socket", "2"}}), 4U);
-  EXPECT_EQ(tasks({{"nodes", "2"}, {"sockets-per-node", "1"}, {"cores-per-socket", "3"}, {"threads-per-core", "1"}}), 6U);
+  EXPECT_EQ(tasks({{"nodes", "2"},
+                   {"sockets-per-node", "1"},
+                   {"cores-per-socket", "3"},
+                   {"threads-per-core", "1"}}),
+            6U);
   EXPECT_EQ(tasks({{"nodes", "2"}, {"cores-per-socket", "2"}, {"ntasks", "3"}}), 3U);
-  EXPECT_EQ(tasks({{"nodes", "1-2"}, {"cores-per-socket", "2"}}), 0U) << "how many nodes is not known";
+  EXPECT_EQ(tasks({{"nodes", "1-2"}, {"cores-per-socket", "2"}}), 0U)
+      << "how many nodes is not known";
   EXPECT_EQ(tasks({{"cores-per-socket", "2"}}), 0U);
-  EXPECT_EQ(tasks({{"nodes", "2"}, {"threads-per-core", "1"}}), 0U) << "a task on each node, as without it";
+  EXPECT_EQ(tasks({{"nodes", "2"}, {"threads-per-core", "1"}}), 0U)
+      << "a task on each node, as without it";
 }
 
 TEST(SubmitOptionsTest, WishesOfGpusThatCannotBeMeant) {
@@ -326,19 +350,27 @@ TEST(SubmitOptionsTest, WishesOfGpusThatCannotBeMeant) {
     for (const auto& [name, value] : options) EXPECT_TRUE(apply(s, name, value, kSbatch)) << name;
     std::vector<std::string> said;
     const OptionResult fits = finish_submission(s, kSbatch, said);
-    return fits ? "" : fmt::format("{}|{}", fits.error().errors.front(), fits.error().errors.size());
+    return fits ? ""
+                : fmt::format("{}|{}", fits.error().errors.front(), fits.error().errors.size());
   };
-  EXPECT_EQ(refused({{"ntasks-per-gpu", "2"}, {"ntasks-per-node", "2"}, {"gpus", "2"}}),
-            "fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU|1");
+  EXPECT_EQ(
+      refused({{"ntasks-per-gpu", "2"}, {"ntasks-per-node", "2"}, {"gpus", "2"}}),
+      "fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU|1");
   EXPECT_EQ(refused({{"cpus-per-gpu", "1"}, {"cpus-per-task", "1"}, {"gpus", "1"}}),
             "--cpus-per-gpu is mutually exclusive with --cpus-per-task|2");
   EXPECT_EQ(refused({{"mem-per-gpu", "1G"}, {"gres", "fan:1"}}),
             "Requested mem_per_tres=gres/gpu:1024 but did not request any GPU.|2");
   for (const char* gpus : {"gres", "gpus", "gpus-per-node", "gpus-per-task", "ntasks-per-gpu"}) {
-    EXPECT_EQ(refused({{"mem-per-gpu", "1G"}, {"ntasks", "2"}, {gpus, std::string_view(gpus) == "gres" ? "gpu:2" : "2"}}), "") << gpus;
+    EXPECT_EQ(refused({{"mem-per-gpu", "1G"},
+                       {"ntasks", "2"},
+                       {gpus, std::string_view(gpus) == "gres" ? "gpu:2" : "2"}}),
+              "")
+        << gpus;
   }
-  EXPECT_EQ(refused({{"gres", "shard:3,gpu:1"}}), "Invalid generic resource (gres) specification|1");
-  EXPECT_EQ(refused({{"gres", "mps:3"}, {"gpus", "1"}}), "Invalid generic resource (gres) specification|1");
+  EXPECT_EQ(refused({{"gres", "shard:3,gpu:1"}}),
+            "Invalid generic resource (gres) specification|1");
+  EXPECT_EQ(refused({{"gres", "mps:3"}, {"gpus", "1"}}),
+            "Invalid generic resource (gres) specification|1");
   EXPECT_EQ(refused({{"gres", "shard:3,fan:1"}}), "");
 }
 
@@ -383,9 +415,10 @@ TEST(SubmitOptionsTest, ANodeListIsCutToTasksAndNodes) {
   const Request few = {.tasks = 4, .least = 1, .most = 2, .nodes = "n4,n3,n2"};
   EXPECT_EQ(finished(few, kSbatch), "invalid number of nodes (-N 3-2)");
   EXPECT_EQ(finished(few, kSalloc), "invalid number of nodes (-N 3-2)");
-  EXPECT_EQ(finished(few, kSrun),
-            "n[3-4]|2|error: Required nodelist includes more nodes than permitted by max-node count "
-            "(3 > 2). Eliminating nodes from the nodelist.");
+  EXPECT_EQ(
+      finished(few, kSrun),
+      "n[3-4]|2|error: Required nodelist includes more nodes than permitted by max-node count "
+      "(3 > 2). Eliminating nodes from the nodelist.");
 }
 
 TEST(SubmitOptionsTest, AListOfNodesIsTheLeastThatIsTaken) {
@@ -408,7 +441,8 @@ TEST(SubmitOptionsTest, ADeadlineIsNotBeforeTheBegin) {
       std::vector<std::string> said;
       return finish_submission(s, command, said);
     };
-    for (const auto& [begin, deadline] : {std::pair{0, 5000}, {5000, 0}, {5000, 5000}, {4000, 5000}}) {
+    for (const auto& [begin, deadline] :
+         {std::pair{0, 5000}, {5000, 0}, {5000, 5000}, {4000, 5000}}) {
       EXPECT_TRUE(finished(begin, deadline)) << begin;
     }
     const OptionResult late = finished(6000, 5000);
@@ -431,7 +465,8 @@ TEST(SubmitOptionsTest, TasksPerNodeThatDoNotMatchAreIgnored) {
   EXPECT_EQ(per_node(2, 2, 2), "|2|");
   EXPECT_EQ(per_node(4, 0, 1), "|0|");
   EXPECT_EQ(per_node(3, 2, 1), "|2|") << "nearly: the controller refuses it";
-  for (const auto& [tasks, kept] : {std::pair{2U, 0U}, {0U, 2U}}) {  // too few are no reason to warn
+  for (const auto& [tasks, kept] : {std::pair{2U, 0U}, {0U, 2U}}) {
+    // too few are no reason to warn
     Submission s;
     s.job.num_tasks = tasks;
     s.job.min_nodes = s.job.max_nodes = 2;
@@ -479,7 +514,8 @@ TEST(SubmitOptionsTest, WhatTheConfigurationSays) {
     EXPECT_EQ(s.job.delay_boot_seconds, UINT32_MAX) << longer;
   }
   EXPECT_EQ(s.job.core_spec, UINT32_MAX);
-  const std::string ignored = "error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)";
+  const std::string ignored =
+      "error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)";
   EXPECT_EQ(said, std::vector<std::string>{ignored});
   config.allow_spec_resources_usage = true;
   ASSERT_TRUE(apply(s, "core-spec", "1", kSbatch));
@@ -488,7 +524,8 @@ TEST(SubmitOptionsTest, WhatTheConfigurationSays) {
 }
 
 TEST(SubmitOptionsTest, ExclusiveIsOfTheAllocationAloneWhereTheSiteSaysSo) {
-  const auto step_of = [](std::vector<std::pair<const char*, const char*>> options, uint32_t job_id) {
+  const auto step_of = [](std::vector<std::pair<const char*, const char*>> options,
+                          uint32_t job_id) {
     ClusterConfig config;
     config.launch_parameters = {"srun_exclusive_allocation"};
     Submission s;
@@ -501,9 +538,13 @@ TEST(SubmitOptionsTest, ExclusiveIsOfTheAllocationAloneWhereTheSiteSaysSo) {
     EXPECT_EQ(s.job.sharing, Sharing::kExclusive);
     return std::pair(s.step.exact, s.step.overlap);
   };
-  EXPECT_EQ(step_of({{"ntasks", "1"}, {"exclusive", nullptr}}, 0), std::pair(false, OverlapKind::kDefault));
-  EXPECT_EQ(step_of({{"ntasks", "1"}, {"exclusive", nullptr}}, 7), std::pair(true, OverlapKind::kExclusive)) << "in a job";
-  EXPECT_TRUE(step_of({{"ntasks", "1"}, {"exclusive", nullptr}, {"exact", nullptr}}, 0).first) << "asked for by itself";
+  EXPECT_EQ(step_of({{"ntasks", "1"}, {"exclusive", nullptr}}, 0),
+            std::pair(false, OverlapKind::kDefault));
+  EXPECT_EQ(step_of({{"ntasks", "1"}, {"exclusive", nullptr}}, 7),
+            std::pair(true, OverlapKind::kExclusive))
+      << "in a job";
+  EXPECT_TRUE(step_of({{"ntasks", "1"}, {"exclusive", nullptr}, {"exact", nullptr}}, 0).first)
+      << "asked for by itself";
 }
 
 TEST(SubmitOptionsTest, GresAreOfKnownTypes) {
@@ -531,35 +572,46 @@ std::string gpu_fault(const Options& options, CommandSet command, JobId job_id =
 
 TEST(SubmitOptionsTest, GpusThatDoNotGoTogether) {
   const std::string failed = "Failed to validate job spec";
-  const std::string order = "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket";
+  const std::string order =
+      "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket";
   const std::pair<Options, std::string> refused[] = {
-      {{{"gpus-per-socket", "1"}}, "--gpus-per-socket option requires --sockets-per-node specification"},
+      {{{"gpus-per-socket", "1"}},
+       "--gpus-per-socket option requires --sockets-per-node specification"},
       {{{"gpus", "1"}, {"gpus-per-node", "2"}}, order},
       {{{"gpus", "1"}, {"gpus-per-task", "2"}, {"ntasks", "1"}}, order},
-      {{{"gpus-per-node", "1"}, {"gpus-per-socket", "2"}, {"sockets-per-node", "1"}}, "Failed to ensure --gpus >= --gpus-per-task"},
-      {{{"gpus", "3"}, {"gpus-per-node", "2"}}, failed + ", --gpus is not multiple of --gres=gpu/--gpus-per-node"},
+      {{{"gpus-per-node", "1"}, {"gpus-per-socket", "2"}, {"sockets-per-node", "1"}},
+       "Failed to ensure --gpus >= --gpus-per-task"},
+      {{{"gpus", "3"}, {"gpus-per-node", "2"}},
+       failed + ", --gpus is not multiple of --gres=gpu/--gpus-per-node"},
       {{{"gpus", "4"}, {"gpus-per-node", "2"}, {"nodes", "3"}},
-       failed + ". Based on --gpu and --gres=gpu/--gpus-per-node required nodes (2) doesn't fall between min_nodes (3) and "
-                "max_nodes (3) boundaries."},
+       failed +
+           ". Based on --gpu and --gres=gpu/--gpus-per-node required nodes (2) doesn't fall between min_nodes (3) and "
+           "max_nodes (3) boundaries."},
       {{{"gpus-per-node", "3"}, {"gpus-per-socket", "2"}, {"sockets-per-node", "1"}},
        failed + ", --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket."},
       {{{"gpus-per-node", "2"}, {"gpus-per-socket", "1"}, {"sockets-per-node", "1"}},
-       failed + ". Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required number of sockets differ from "
-                "--sockets-per-node."},
-      {{{"gpus", "3"}, {"gpus-per-task", "2"}}, failed + ", --gpus not multiple of --gpus-per-task"},
+       failed +
+           ". Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required number of sockets differ from "
+           "--sockets-per-node."},
+      {{{"gpus", "3"}, {"gpus-per-task", "2"}},
+       failed + ", --gpus not multiple of --gpus-per-task"},
       {{{"gpus", "2"}, {"gpus-per-task", "1"}, {"ntasks", "1"}},
-       failed + ". Based on --gpus and --gpus-per-task number of requested tasks differ from -n/--ntasks."},
+       failed +
+           ". Based on --gpus and --gpus-per-task number of requested tasks differ from -n/--ntasks."},
       {{{"gpus-per-task", "1"}},
        failed + ". --gpus-per-task used without either --gpus or -n/--ntasks is not allowed."}};
   for (const auto& [options, why] : refused) {
-    for (const CommandSet command : {kSbatch, kSalloc, kSrun}) EXPECT_EQ(gpu_fault(options, command), why);
+    for (const CommandSet command : {kSbatch, kSalloc, kSrun})
+      EXPECT_EQ(gpu_fault(options, command), why);
     EXPECT_EQ(gpu_fault(options, kSrun, 7), "") << "in a job, it is the step's affair: " << why;
   }
-  const Options taken[] = {{{"gpus", "8"}, {"gpus-per-node", "2"}, {"gpus-per-socket", "1"}, {"sockets-per-node", "2"}},
-                           {{"nodes", "2"}, {"gpus-per-task", "1"}},
-                           {{"gpus", "a100:2,t4:1"}, {"gpus-per-node", "a100:2"}}};
+  const Options taken[] = {
+      {{"gpus", "8"}, {"gpus-per-node", "2"}, {"gpus-per-socket", "1"}, {"sockets-per-node", "2"}},
+      {{"nodes", "2"}, {"gpus-per-task", "1"}},
+      {{"gpus", "a100:2,t4:1"}, {"gpus-per-node", "a100:2"}}};
   for (const Options& options : taken) {
-    for (const CommandSet command : {kSbatch, kSalloc, kSrun}) EXPECT_EQ(gpu_fault(options, command), "");
+    for (const CommandSet command : {kSbatch, kSalloc, kSrun})
+      EXPECT_EQ(gpu_fault(options, command), "");
   }
 }
 

@@ -30,7 +30,8 @@ TEST(CronTimes, DaysOfWeekAndMonth) {
   EXPECT_EQ(next("0 9 * * mon", "2026-11-21T18:00:00"), "2026-11-23T09:00:00");
   EXPECT_EQ(next("0 9 * * 0", "2026-11-21T18:00:00"), "2026-11-22T09:00:00");
   EXPECT_EQ(next("0 9 * * 7", "2026-11-21T18:00:00"), "2026-11-22T09:00:00");
-  EXPECT_EQ(next("0 9 24 * mon", "2026-11-23T10:00:00"), "2026-11-24T09:00:00") << "one of the two is enough";
+  EXPECT_EQ(next("0 9 24 * mon", "2026-11-23T10:00:00"), "2026-11-24T09:00:00")
+      << "one of the two is enough";
   EXPECT_EQ(next("0 9 13 jan-mar *", "2026-11-21T18:00:00"), "2027-01-13T09:00:00");
 }
 
@@ -45,7 +46,8 @@ TEST(CronTimes, Nicknames) {
 }
 
 TEST(CronTimes, AStepThatLeadsOutOfTheField) {
-  EXPECT_EQ(next("5/4294967291 * * * *", "2026-11-21T18:10:00"), "2026-11-21T19:05:00");  // and not at 19:00
+  // and not at 19:00
+  EXPECT_EQ(next("5/4294967291 * * * *", "2026-11-21T18:10:00"), "2026-11-21T19:05:00");
 }
 
 TEST(CronTimes, WhatIsWrong) {

@@ -15,7 +15,8 @@ TEST(SubmitValuesTest, Values) {
   EXPECT_EQ(parse_gres("none"), "");
   EXPECT_EQ(parse_gpus("a100:1,v100:2"), "gres/gpu:a100:1,gres/gpu:v100:2");
   EXPECT_EQ(parse_gpus("a100,v100:2"), "gres/gpu:a100,gres/gpu:v100:2") << "one of a type alone";
-  for (const char* bad : {"gpu:1:2", "a100:", ":2", "a100:x", "2x", "-1"}) EXPECT_EQ(parse_gpus(bad), std::nullopt) << bad;
+  for (const char* bad : {"gpu:1:2", "a100:", ":2", "a100:x", "2x", "-1"})
+    EXPECT_EQ(parse_gpus(bad), std::nullopt) << bad;
   EXPECT_EQ(parse_signal("sigusr1"), 10U);
   EXPECT_EQ(parse_signal("foo"), std::nullopt);
   const auto nodes = parse_node_counts("1k-2k");
@@ -25,7 +26,8 @@ TEST(SubmitValuesTest, Values) {
   EXPECT_EQ(parse_node_counts("-3")->least, 1U);
   EXPECT_EQ(parse_node_counts("0")->list, kNoNodes);
   EXPECT_EQ(parse_node_counts("1,4-8:2")->most, 8U);
-  EXPECT_EQ(parse_node_counts("2-").error().text, "Maximum node count -1 is less than minimum node count 2");
+  EXPECT_EQ(parse_node_counts("2-").error().text,
+            "Maximum node count -1 is less than minimum node count 2");
   EXPECT_EQ(bad_cpu_bind("verbose,map_cpu:0,1,2"), std::nullopt);
   EXPECT_EQ(bad_cpu_bind("foo"), "foo");
   EXPECT_EQ(parse_mail_types("end,time_limit_80"), "END,TIME_LIMIT_80");

@@ -113,7 +113,8 @@ TEST(Codec, EmptyElementsAreBoundedByTheMessage) {
   const std::string hostile = empty(size_t{1} << 20, "\x0a");
   EXPECT_FALSE(wire::decode<Many>(hostile));
   EXPECT_TRUE(wire::decode<Many>(empty(100, "\x0a"))) << "a few are plausible";
-  EXPECT_EQ(wire::decode<Many>(empty(size_t{1} << 20, "\x12"))->texts.size(), size_t{1} << 20) << "a text is not large";
+  EXPECT_EQ(wire::decode<Many>(empty(size_t{1} << 20, "\x12"))->texts.size(), size_t{1} << 20)
+      << "a text is not large";
   EXPECT_EQ(wire::decode<Many>(empty(10'000, "\x0a"), wire::kAnyRoom)->jobs.size(), 10'000U);
   size_t room = wire::decode_room(hostile.size());
   const size_t before = room;
@@ -136,8 +137,7 @@ TEST(Codec, CutAndRandomBytesAreRefusedOrReadWithoutHarm) {
   std::mt19937 random(1);
   for (int round = 0; round < 20'000; ++round) {
     std::string broken = bytes;
-    for (int i = 0; i < 3; ++i)
-      broken[random() % broken.size()] = static_cast<char>(random());
+    for (int i = 0; i < 3; ++i) broken[random() % broken.size()] = static_cast<char>(random());
     static_cast<void>(wire::decode<Job>(broken));
   }
   EXPECT_FALSE(

@@ -14,30 +14,39 @@ namespace {
 
 using Class = IgnoredClass;
 
-constexpr std::string_view kNoAccounts = "there is no accounting here: a user may name any account and QOS, and is believed";
-constexpr std::string_view kNoLimits = "there is no accounting here: no account, limit or QOS is checked";
-constexpr std::string_view kNoRecords = "nothing is hidden by it here, since there is no accounting";
+constexpr std::string_view kNoAccounts =
+    "there is no accounting here: a user may name any account and QOS, and is believed";
+constexpr std::string_view kNoLimits =
+    "there is no accounting here: no account, limit or QOS is checked";
+constexpr std::string_view kNoRecords =
+    "nothing is hidden by it here, since there is no accounting";
 
 constexpr StoppingKey kStopping[] = {
     {"AccountingStorageEnforce", Class::kEnforcement, kNoLimits},
     {"AuthAltTypes", Class::kSecurity, "only auth/jwt can be used beside AuthType"},
-    {"CertmgrType", Class::kSecurity, "it gives no node a certificate and renews none: agents show those of their files"},
+    {"CertmgrType", Class::kSecurity,
+     "it gives no node a certificate and renews none: agents show those of their files"},
     {"CliFilterPlugins", Class::kEnforcement, "the commands run no filters"},
-    {"JobSubmitPlugins=lua", Class::kEnforcement, "no script looks at jobs when they are submitted"},
-    {"JobSubmitPlugins=throttle", Class::kEnforcement, "nobody's jobs are counted when they are submitted"},
+    {"JobSubmitPlugins=lua", Class::kEnforcement,
+     "no script looks at jobs when they are submitted"},
+    {"JobSubmitPlugins=throttle", Class::kEnforcement,
+     "nobody's jobs are counted when they are submitted"},
     {"MCSPlugin", Class::kSecurity, "jobs and nodes have no labels that keep users apart"},
     {"PartitionName.AllowAccounts", Class::kEnforcement, kNoAccounts},
     {"PartitionName.AllowQos", Class::kEnforcement, kNoAccounts},
     {"PartitionName.DenyAccounts", Class::kEnforcement, kNoAccounts},
     {"PartitionName.DenyQos", Class::kEnforcement, kNoAccounts},
     {"PartitionName.QOS", Class::kEnforcement, kNoLimits},
-    {"PlugStackConfig=required", Class::kEnforcement, "SPANK plugins are not loaded, those that are required neither"},
-    {"PrivateData=all", Class::kSecurity, "accounts, events, usage and users are not hidden here, since there is no accounting"},
+    {"PlugStackConfig=required", Class::kEnforcement,
+     "SPANK plugins are not loaded, those that are required neither"},
+    {"PrivateData=all", Class::kSecurity,
+     "accounts, events, usage and users are not hidden here, since there is no accounting"},
     {"PrivateData=accounts", Class::kSecurity, kNoRecords},
     {"PrivateData=events", Class::kSecurity, kNoRecords},
     {"PrivateData=usage", Class::kSecurity, kNoRecords},
     {"PrivateData=users", Class::kSecurity, kNoRecords},
-    {"SlurmctldParameters=disable_triggers", Class::kEnforcement, "triggers cannot be switched off"},
+    {"SlurmctldParameters=disable_triggers", Class::kEnforcement,
+     "triggers cannot be switched off"},
 };
 
 struct Group {
@@ -45,19 +54,25 @@ struct Group {
   std::string_view names;  // keys, or how they begin with a `*`; "A,B*,C"
 };
 constexpr Group kGroups[] = {
-    {Class::kAccounting, "Accounting*,AcctGather*,JobComp*,TrackWCKey,MaxDBDMsgs,FairShareDampeningFactor,PartitionName.TRESBillingWeights,"
-                         "NodeName.TRESWeights,JobAcctGather*"},
-    {Class::kScheduling, "Priority*,Preempt*,Scheduler*,SelectType*,Topology*,LicenseParameters,BurstBuffer*,FederationParameters,"
-                         "DependencyParameters,PartitionName.Alternate,PartitionName.Exclusive*,PartitionName.SelectTypeParameters,"
-                         "PartitionName.Topology,PartitionName.PreemptMode,NodeName.Topology,NodeName.RestrictedCoresPerGPU,ScronParameters"},
-    {Class::kPower, "PowerAction*,Power*,Resume*,Suspend*,PartitionName.PowerDownOnIdle,CpuFreq*,ReconfigFlags"},
-    {Class::kNodes, "NodeName*,gres.conf*,cgroup.conf*,Switch*,TaskPlugin*,SlurmdParameters,LaunchParameters,helpers.conf*,Feature*,"
-                    "DefRuntimePlugin,DebugFlags"},
-    {Class::kPlugins, "JobSubmitPlugins,PlugStackConfig,PrEp*,CliFilter*,ResvProlog,ResvEpilog,SlurmctldPrimary*,PluginDir,Serializer*,"
-                      "job_container.conf*,NodeFeaturesPlugins"},
+    {Class::kAccounting,
+     "Accounting*,AcctGather*,JobComp*,TrackWCKey,MaxDBDMsgs,FairShareDampeningFactor,PartitionName.TRESBillingWeights,"
+     "NodeName.TRESWeights,JobAcctGather*"},
+    {Class::kScheduling,
+     "Priority*,Preempt*,Scheduler*,SelectType*,Topology*,LicenseParameters,BurstBuffer*,FederationParameters,"
+     "DependencyParameters,PartitionName.Alternate,PartitionName.Exclusive*,PartitionName.SelectTypeParameters,"
+     "PartitionName.Topology,PartitionName.PreemptMode,NodeName.Topology,NodeName.RestrictedCoresPerGPU,ScronParameters"},
+    {Class::kPower,
+     "PowerAction*,Power*,Resume*,Suspend*,PartitionName.PowerDownOnIdle,CpuFreq*,ReconfigFlags"},
+    {Class::kNodes,
+     "NodeName*,gres.conf*,cgroup.conf*,Switch*,TaskPlugin*,SlurmdParameters,LaunchParameters,helpers.conf*,Feature*,"
+     "DefRuntimePlugin,DebugFlags"},
+    {Class::kPlugins,
+     "JobSubmitPlugins,PlugStackConfig,PrEp*,CliFilter*,ResvProlog,ResvEpilog,SlurmctldPrimary*,PluginDir,Serializer*,"
+     "job_container.conf*,NodeFeaturesPlugins"},
     {Class::kPlugins, "MCSParameters"},
-    {Class::kNetwork, "Auth*,Cert*,Communication*,CredType,HashPlugin,Http*,Url*,Metrics*,Slurmctld*,SlurmdHttp*,Slurmrestd*,Slurmstepd*,"
-                      "TLS*,EpilogMsgTime,DataParserParameters,X11Parameters,Bcast*"},
+    {Class::kNetwork,
+     "Auth*,Cert*,Communication*,CredType,HashPlugin,Http*,Url*,Metrics*,Slurmctld*,SlurmdHttp*,Slurmrestd*,Slurmstepd*,"
+     "TLS*,EpilogMsgTime,DataParserParameters,X11Parameters,Bcast*"},
     {Class::kMpi, "Mpi*,mpi.conf*"},
 };
 
@@ -77,7 +92,8 @@ std::string_view without_section(std::string_view name) {
 
 const StoppingKey* find_stopping(std::string_view name) {
   const auto same = [&](std::string_view what) {
-    return std::ranges::find_if(kStopping, [&](const StoppingKey& one) { return iequals(one.name, what); });
+    return std::ranges::find_if(kStopping,
+                                [&](const StoppingKey& one) { return iequals(one.name, what); });
   };
   if (const auto exact = same(name); exact != std::end(kStopping)) return exact;
   const auto key = same(without_option(name));
@@ -92,7 +108,8 @@ bool acts_by_name(std::string_view name) {
 
 bool is_accepted(const std::vector<std::string>& accepted, std::string_view name) {
   return std::ranges::any_of(accepted, [&](const std::string& one) {
-    return iequals(one, name) || iequals(one, without_option(name)) || iequals(one, without_section(name)) ||
+    return iequals(one, name) || iequals(one, without_option(name)) ||
+           iequals(one, without_section(name)) ||
            iequals(one, without_section(without_option(name)));
   });
 }
@@ -105,8 +122,9 @@ bool has_key(const Keys& keys, std::string_view name) {
 }  // namespace
 
 std::string_view class_text(IgnoredClass is) {
-  static constexpr std::string_view kTexts[] = {"security",          "enforcement", "accounting", "scheduling", "power saving",
-                                                "nodes and devices", "plugins",     "network",    "MPI",        "other"};
+  static constexpr std::string_view kTexts[] = {
+      "security",          "enforcement", "accounting", "scheduling", "power saving",
+      "nodes and devices", "plugins",     "network",    "MPI",        "other"};
   return kTexts[static_cast<size_t>(is)];
 }
 
@@ -130,7 +148,8 @@ std::vector<std::string> accepted_ignored(const ClusterConfig& config) {
   std::vector<std::string> accepted;
   bool in_list = false;
   for (const std::string& item : config.sluice_parameters) {
-    const bool begins = item.size() >= kName.size() && iequals(std::string_view(item).substr(0, kName.size()), kName);
+    const bool begins = item.size() >= kName.size() &&
+                        iequals(std::string_view(item).substr(0, kName.size()), kName);
     if (begins) in_list = true;
     else if (iequals(without_option(item), "log_format")) in_list = false;
     if (in_list) accepted.push_back(begins ? item.substr(kName.size()) : item);
@@ -140,19 +159,22 @@ std::vector<std::string> accepted_ignored(const ClusterConfig& config) {
 
 bool is_ignorable(std::string_view name) {
   const std::string_view key = without_section(without_option(name));
-  return find_stopping(name) != nullptr || has_key(global_keys(), key) || has_key(node_keys(), key) || has_key(partition_keys(), key) ||
-         has_key(cgroup_keys(), key) || has_key(gres_keys(), key) || has_key(mpi_keys(), key) || has_key(container_keys(), key) ||
-         has_key(helpers_keys(), key);
+  return find_stopping(name) != nullptr || has_key(global_keys(), key) ||
+         has_key(node_keys(), key) || has_key(partition_keys(), key) ||
+         has_key(cgroup_keys(), key) || has_key(gres_keys(), key) || has_key(mpi_keys(), key) ||
+         has_key(container_keys(), key) || has_key(helpers_keys(), key);
 }
 
-std::vector<std::string> refused_names(const std::vector<std::string>& names, const ClusterConfig& config) {
+std::vector<std::string> refused_names(const std::vector<std::string>& names,
+                                       const ClusterConfig& config) {
   const std::vector<std::string> accepted = accepted_ignored(config);
   std::vector<std::string> refused;
   for (const std::string& name : names) {
     const StoppingKey* stopping = find_stopping(name);
     if (stopping == nullptr || is_accepted(accepted, name)) continue;
-    refused.push_back(fmt::format("{} is set, but {}; take it out, or say SluiceParameters=accept_ignored={}", name, stopping->why,
-                                  without_section(without_option(name))));
+    refused.push_back(
+        fmt::format("{} is set, but {}; take it out, or say SluiceParameters=accept_ignored={}",
+                    name, stopping->why, without_section(without_option(name))));
   }
   return refused;
 }
@@ -162,7 +184,8 @@ Status check_ignored(const ClusterConfig& config) {
   if (refused.empty()) return {};
   const std::string where = config.config_path.empty() ? "slurm.conf" : config.config_path;
   std::string text;
-  for (const std::string& one : refused) text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", where, one);
+  for (const std::string& one : refused)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", where, one);
   return failure(ErrorCode::kInvalidConfig, text);
 }
 
@@ -174,9 +197,13 @@ std::string ignored_summary(const ClusterConfig& config) {
     names += (names.empty() ? "" : ", ") + name;
   }
   std::string out;
-  for (const auto& [is, names] : by_class) out += fmt::format("{} {}: {}", out.empty() ? "" : ";", class_text(is), names);
+  for (const auto& [is, names] : by_class)
+    out += fmt::format("{} {}: {}", out.empty() ? "" : ";", class_text(is), names);
   if (!out.empty()) out = "keys without effect:" + out;
-  if (!believed.empty()) out += fmt::format("{}keys that act by the account or QOS that a user names, which nobody checks: {}", out.empty() ? "" : "; ", believed);
+  if (!believed.empty())
+    out += fmt::format(
+        "{}keys that act by the account or QOS that a user names, which nobody checks: {}",
+        out.empty() ? "" : "; ", believed);
   return out;
 }
 

@@ -1,6 +1,6 @@
-// What a configuration asks for and nothing comes of: which class a key is of, which of them stop a start, and what the log
-// says of the others. ClusterConfig::without_effect has them by name: "MCSPlugin", "PrivateData=users",
-// "PartitionName.AllowQos", "cgroup.conf: CgroupSlice".
+// What a configuration asks for and nothing comes of: which class a key is of, which of them stop a
+// start, and what the log says of the others. ClusterConfig::without_effect has them by name:
+// "MCSPlugin", "PrivateData=users", "PartitionName.AllowQos", "cgroup.conf: CgroupSlice".
 #pragma once
 
 #include <string>
@@ -26,7 +26,9 @@ enum class IgnoredClass : uint8_t {
 };
 [[nodiscard]] std::string_view class_text(IgnoredClass is);  // "scheduling"
 [[nodiscard]] IgnoredClass ignored_class(std::string_view name);
-[[nodiscard]] constexpr bool stops_start(IgnoredClass is) { return is <= IgnoredClass::kEnforcement; }
+[[nodiscard]] constexpr bool stops_start(IgnoredClass is) {
+  return is <= IgnoredClass::kEnforcement;
+}
 
 // Every name that stops a start, each with why; for documentation.
 struct StoppingKey {
@@ -41,14 +43,17 @@ struct StoppingKey {
 // Whether accept_ignored= may name it: a key of any file, or one of `stopping_keys`.
 [[nodiscard]] bool is_ignorable(std::string_view name);
 
-// Those of `names` that stop a start and that the site has not accepted: an error a line, with what to write. kInvalidConfig.
-[[nodiscard]] std::vector<std::string> refused_names(const std::vector<std::string>& names, const ClusterConfig& config);
+// Those of `names` that stop a start and that the site has not accepted: an error a line, with what
+// to write. kInvalidConfig.
+[[nodiscard]] std::vector<std::string> refused_names(const std::vector<std::string>& names,
+                                                     const ClusterConfig& config);
 [[nodiscard]] Status check_ignored(const ClusterConfig& config);
 
 // "keys without effect: accounting: A, B; scheduling: C=d"; empty: there are none.
 [[nodiscard]] std::string ignored_summary(const ClusterConfig& config);
 
-// What `scontrol show config` puts behind the value of a key: "  # no effect", "  # no effect: bf_window,defer"; or nothing.
+// What `scontrol show config` puts behind the value of a key: "  # no effect", "  # no effect:
+// bf_window,defer"; or nothing.
 [[nodiscard]] std::string ignored_mark(const ClusterConfig& config, std::string_view key);
 
 }  // namespace sluice::tables

@@ -42,7 +42,8 @@ enum class ConfKind : uint8_t {
   kRuntime,    // no key: a line of `scontrol show config` that the running controller fills in
 };
 
-// kUnproved: it acts on what users say of themselves (their account, their QOS), which nothing here can check.
+// kUnproved: it acts on what users say of themselves (their account, their QOS), which nothing here
+// can check.
 enum class ConfEffect : uint8_t { kActs, kUnproved, kNotYet, kObsolete };
 
 // A value after its kind's rules were applied. Members that a kind does not use stay empty.
@@ -70,18 +71,12 @@ struct IsListMember<std::vector<T>> : std::true_type {};
 // The part of a value that a member of type T keeps.
 template <class T>
 T conf_value_as(const ConfValue& value) {
-  if constexpr (IsOptionalMember<T>::value)
-    return conf_value_as<typename T::value_type>(value);
-  else if constexpr (std::is_same_v<T, std::string>)
-    return value.text;
-  else if constexpr (IsListMember<T>::value)
-    return value.items;
-  else if constexpr (std::is_same_v<T, Duration>)
-    return value.span;
-  else if constexpr (std::is_same_v<T, double>)
-    return value.real;
-  else if constexpr (std::is_same_v<T, bool>)
-    return value.number != 0;
+  if constexpr (IsOptionalMember<T>::value) return conf_value_as<typename T::value_type>(value);
+  else if constexpr (std::is_same_v<T, std::string>) return value.text;
+  else if constexpr (IsListMember<T>::value) return value.items;
+  else if constexpr (std::is_same_v<T, Duration>) return value.span;
+  else if constexpr (std::is_same_v<T, double>) return value.real;
+  else if constexpr (std::is_same_v<T, bool>) return value.number != 0;
   else if constexpr (sizeof(T) == 4) {
     return static_cast<T>(value.number > UINT32_MAX ? UINT32_MAX : value.number);
   } else {
@@ -96,10 +91,11 @@ struct ConfKey {
 
   std::string_view name;
   ConfKind kind = ConfKind::kText;
-  std::string_view fallback;      // the default as text; empty: none
-  std::string_view allowed;       // names for kEnum, kFlags, kList and kOptions, "A,B,C"
-  std::string_view acting;        // of a key that acts, those of `allowed` that do; empty: all
-  std::string_view needless;      // those of `allowed` that bound what has no bound here: nobody misses them
+  std::string_view fallback;  // the default as text; empty: none
+  std::string_view allowed;   // names for kEnum, kFlags, kList and kOptions, "A,B,C"
+  std::string_view acting;    // of a key that acts, those of `allowed` that do; empty: all
+  // those of `allowed` that bound what has no bound here: nobody misses them
+  std::string_view needless;
   std::string_view allowed_text;  // what is allowed, in words, when the kind does not say it all
   uint64_t min = 0;
   uint64_t max = kMax32;

@@ -234,8 +234,6 @@ constexpr GlobalKey kRows[] = {
 
 }  // namespace
 
-std::span<const GlobalKey> global_keys_a_to_o() {
-  return kRows;
-}
+std::span<const GlobalKey> global_keys_a_to_o() { return kRows; }
 
 }  // namespace sluice::tables

@@ -16,12 +16,8 @@ template <class Owner>
 constexpr ConfKey<Owner> row(std::string_view name, ConfKind kind) {
   return ConfKey<Owner>{.name = name, .kind = kind};
 }
-constexpr auto node(std::string_view name, ConfKind kind) {
-  return row<N>(name, kind);
-}
-constexpr auto part(std::string_view name, ConfKind kind) {
-  return row<P>(name, kind);
-}
+constexpr auto node(std::string_view name, ConfKind kind) { return row<N>(name, kind); }
+constexpr auto part(std::string_view name, ConfKind kind) { return row<P>(name, kind); }
 constexpr auto ignored(std::string_view name, ConfKind kind) {
   return row<IgnoredLine>(name, kind);
 }
@@ -90,10 +86,8 @@ bool set_alloc_nodes(P& partition, const ConfValue& value) {
 
 template <ExclusiveMode Mode>
 bool set_exclusive(P& partition, const ConfValue& value) {
-  if (value.number != 0)
-    partition.exclusive = Mode;
-  else if (partition.exclusive == Mode)
-    partition.exclusive = ExclusiveMode::kNo;
+  if (value.number != 0) partition.exclusive = Mode;
+  else if (partition.exclusive == Mode) partition.exclusive = ExclusiveMode::kNo;
   return true;
 }
 
@@ -162,12 +156,16 @@ bool set_job_defaults(P& partition, const ConfValue& value) {
   partition.def_mem_per_gpu_mib = memory_mib;
   return true;
 }
-constexpr std::string_view kJobDefaultsWords = "DefCpuPerGPU=NUMBER and DefMemPerGPU=MEGABYTES, with a comma between them";
+constexpr std::string_view kJobDefaultsWords =
+    "DefCpuPerGPU=NUMBER and DefMemPerGPU=MEGABYTES, with a comma between them";
 
 constexpr ConfKey<P> kPartitionKeys[] = {
     part("PartitionName", K::kName).acts<&P::name>(),
     part("AllocNodes", K::kWords).acts_by(set_alloc_nodes, "ALL or a host list"),
-    part("AllowAccounts", K::kWords).acts_by(list_or_all<&P::allow_accounts>).usually("ALL").unproved(),
+    part("AllowAccounts", K::kWords)
+        .acts_by(list_or_all<&P::allow_accounts>)
+        .usually("ALL")
+        .unproved(),
     part("AllowGroups", K::kWords).acts_by(list_or_all<&P::allow_groups>),
     part("AllowQos", K::kWords).acts_by(list_or_all<&P::allow_qos>).usually("ALL").unproved(),
     part("Alternate", K::kName).keeps<&P::alternate>(),
@@ -268,23 +266,11 @@ constexpr ConfKey<IgnoredLine> kPowerActionKeys[] = {
 
 }  // namespace
 
-std::span<const ConfKey<NodeLine>> node_keys() {
-  return kNodeKeys;
-}
-std::span<const ConfKey<PartitionConfig>> partition_keys() {
-  return kPartitionKeys;
-}
-std::span<const ConfKey<NodeSetLine>> node_set_keys() {
-  return kNodeSetKeys;
-}
-std::span<const ConfKey<DownNodesLine>> down_nodes_keys() {
-  return kDownNodesKeys;
-}
-std::span<const ConfKey<IgnoredLine>> frontend_keys() {
-  return kFrontendKeys;
-}
-std::span<const ConfKey<IgnoredLine>> power_action_keys() {
-  return kPowerActionKeys;
-}
+std::span<const ConfKey<NodeLine>> node_keys() { return kNodeKeys; }
+std::span<const ConfKey<PartitionConfig>> partition_keys() { return kPartitionKeys; }
+std::span<const ConfKey<NodeSetLine>> node_set_keys() { return kNodeSetKeys; }
+std::span<const ConfKey<DownNodesLine>> down_nodes_keys() { return kDownNodesKeys; }
+std::span<const ConfKey<IgnoredLine>> frontend_keys() { return kFrontendKeys; }
+std::span<const ConfKey<IgnoredLine>> power_action_keys() { return kPowerActionKeys; }
 
 }  // namespace sluice::tables

@@ -61,7 +61,8 @@ constexpr ConfKey<G> kGresKeys[] = {
     key<G>("Flags", K::kFlags)
         .allow("CountOnly,explicit,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,"
                "intel_gpu_env,opencl_env,no_gpu_env")
-        .only("CountOnly,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,intel_gpu_env,opencl_env,no_gpu_env")
+        .only(
+            "CountOnly,one_sharing,all_sharing,nvidia_gpu_env,amd_gpu_env,intel_gpu_env,opencl_env,no_gpu_env")
         .acts<&G::flags>(),
     key<G>("Links", K::kText).acts<&G::links>(),
     key<G>("Link", K::kText).acts<&G::links>(),
@@ -117,25 +118,13 @@ constexpr ConfKey<HelperLine> kHelperLineKeys[] = {
 
 }  // namespace
 
-std::span<const ConfKey<CgroupConfig>> cgroup_keys() {
-  return kCgroupKeys;
-}
-std::span<const ConfKey<GresLine>> gres_keys() {
-  return kGresKeys;
-}
-std::span<const ConfKey<MpiConfig>> mpi_keys() {
-  return kMpiKeys;
-}
+std::span<const ConfKey<CgroupConfig>> cgroup_keys() { return kCgroupKeys; }
+std::span<const ConfKey<GresLine>> gres_keys() { return kGresKeys; }
+std::span<const ConfKey<MpiConfig>> mpi_keys() { return kMpiKeys; }
 
-std::span<const ConfKey<ContainerLine>> container_keys() {
-  return kContainerKeys;
-}
+std::span<const ConfKey<ContainerLine>> container_keys() { return kContainerKeys; }
 
-std::span<const ConfKey<HelpersConfig>> helpers_keys() {
-  return kHelpersKeys;
-}
-std::span<const ConfKey<HelperLine>> helper_line_keys() {
-  return kHelperLineKeys;
-}
+std::span<const ConfKey<HelpersConfig>> helpers_keys() { return kHelpersKeys; }
+std::span<const ConfKey<HelperLine>> helper_line_keys() { return kHelperLineKeys; }
 
 }  // namespace sluice::tables

@@ -278,8 +278,6 @@ constexpr GlobalKey kRows[] = {
 
 }  // namespace
 
-std::span<const GlobalKey> global_keys_p_to_z() {
-  return kRows;
-}
+std::span<const GlobalKey> global_keys_p_to_z() { return kRows; }
 
 }  // namespace sluice::tables

@@ -17,8 +17,7 @@ bool set_accounting_tres(ClusterConfig& config, const ConfValue& value) {
     const auto same = [&](const std::string& one) { return iequals(one, name); };
     if (std::none_of(tres.begin(), tres.end(), same)) tres.emplace_back(to_lower(name));
   };
-  for (const std::string& item : value.items)
-    add(item);
+  for (const std::string& item : value.items) add(item);
   // a GPU's memory and use are recorded wherever GPUs are
   if (std::find(tres.begin(), tres.end(), "gres/gpu") != tres.end()) {
     add("gres/gpumem");
@@ -48,7 +47,9 @@ bool set_eio_timeout(ClusterConfig& config, const ConfValue& value) {
 
 bool set_enforce_part_limits(ClusterConfig& config, const ConfValue& value) {
   using Mode = EnforcePartLimits;
-  static constexpr Mode kModes[] = {Mode::kNo, Mode::kAny, Mode::kAll, Mode::kAny, Mode::kNo, Mode::kAny};  // as the key's names
+  // as the key's names
+  static constexpr Mode kModes[] = {Mode::kNo,  Mode::kAny, Mode::kAll,
+                                    Mode::kAny, Mode::kNo,  Mode::kAny};
   config.enforce_part_limits = kModes[value.number];
   return true;
 }
@@ -86,7 +87,8 @@ namespace {
 
 // "head" and "10.0.0.1", or as many of both: "head[1-2]" and "10.0.0.[1-2]".
 bool add_controllers(ClusterConfig& config, std::string_view names, std::string_view addresses) {
-  if (names.empty() || names.find_first_of("() ") != names.npos || split_hosts(names).size() != 1) return false;
+  if (names.empty() || names.find_first_of("() ") != names.npos || split_hosts(names).size() != 1)
+    return false;
   const auto hosts = expand_hosts(names);
   const auto at = expand_hosts(addresses.empty() ? names : addresses);
   if (!hosts || !at || at->size() != hosts->size()) return false;

@@ -6,13 +6,15 @@
 namespace sluice::tables {
 
 bool set_accounting_tres(ClusterConfig& config, const ConfValue& value);
-// The options of SluiceParameters. What follows accept_ignored= without a "=" goes on with its list.
+// The options of SluiceParameters. What follows accept_ignored= without a "=" goes on with its
+// list.
 bool set_sluice_parameters(ClusterConfig& config, const ConfValue& value);
 bool set_eio_timeout(ClusterConfig& config, const ConfValue& value);
 bool set_enforce_part_limits(ClusterConfig& config, const ConfValue& value);
 // `all` is each kind of data, `none` says nothing more.
 bool set_private_data(ClusterConfig& config, const ConfValue& value);
-inline constexpr std::string_view kPrivateKinds = "accounts,cloud,events,jobs,nodes,partitions,reservations,usage,users";
+inline constexpr std::string_view kPrivateKinds =
+    "accounts,cloud,events,jobs,nodes,partitions,reservations,usage,users";
 bool set_preempt_mode(ClusterConfig& config, const ConfValue& value);
 bool set_controller_host(ClusterConfig& config, const ConfValue& value);
 bool set_controller_ports(ClusterConfig& config, const ConfValue& value);

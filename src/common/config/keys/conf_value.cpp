@@ -24,7 +24,8 @@ bool is_infinite(std::string_view text) {
 
 // "cgroup" where "task/cgroup" is allowed: Slurm takes the name of a plugin without its kind.
 bool is_name_of(std::string_view allowed, std::string_view text) {
-  return iequals(allowed, text) || (allowed.find('/') != allowed.npos && iequals(allowed.substr(allowed.find('/') + 1), text));
+  return iequals(allowed, text) || (allowed.find('/') != allowed.npos &&
+                                    iequals(allowed.substr(allowed.find('/') + 1), text));
 }
 
 // "1000", "+5", "0x3e8" and "01750", as C writes numbers.
@@ -55,7 +56,8 @@ std::optional<uint64_t> counted(std::string_view text) {
   return *number * factor;
 }
 
-// What INFINITE is where no member keeps "no limit": the largest number of so many bits. Nothing where a key has bounds of its own.
+// What INFINITE is where no member keeps "no limit": the largest number of so many bits. Nothing
+// where a key has bounds of its own.
 std::optional<uint64_t> largest_number(const ConfRule& rule) {
   if (rule.max == kMax16 || rule.max == kMax32 || rule.max == kMax64) return rule.max + 2;
   return std::nullopt;
@@ -159,21 +161,21 @@ Parsed names_value(const ConfRule& rule, std::string_view text) {
   }
   if (rule.kind == ConfKind::kFlags) std::sort(chosen.begin(), chosen.end());
   ConfValue value;
-  for (const size_t index : chosen)
-    value.items.push_back(names[index]);
+  for (const size_t index : chosen) value.items.push_back(names[index]);
   value.text = join(value.items, ",");
   return value;
 }
 
-Parsed options_value(const ConfRule& rule,
-                     std::string_view text,
+Parsed options_value(const ConfRule& rule, std::string_view text,
                      std::vector<std::string>* unknown) {
   ConfValue value;
   value.text = text;
   value.items = split_list(text);
   for (std::string& item : value.items) {  // job_submit/lua, of which the kind is needless
     const size_t slash = item.find('/');
-    if (slash < item.find_first_of("=:") && index_of(rule.allowed, std::string_view(item).substr(slash + 1))) item.erase(0, slash + 1);
+    if (slash < item.find_first_of("=:") &&
+        index_of(rule.allowed, std::string_view(item).substr(slash + 1)))
+      item.erase(0, slash + 1);
   }
   if (!unknown || rule.allowed.empty()) return value;
   for (const std::string& item : value.items) {
@@ -218,61 +220,33 @@ std::string number_words(const ConfRule& rule, std::string_view what) {
   return words;
 }
 
-std::string listed(std::string_view allowed) {
-  return join(split_list(allowed), ", ");
-}
+std::string listed(std::string_view allowed) { return join(split_list(allowed), ", "); }
 
 }  // namespace
 
-std::optional<ConfValue> parse_conf_value(const ConfRule& rule,
-                                          std::string_view text,
+std::optional<ConfValue> parse_conf_value(const ConfRule& rule, std::string_view text,
                                           std::vector<std::string>* unknown_options) {
   Parsed value;
   switch (rule.kind) {
-    case ConfKind::kNumber:
-      value = number_value(rule, text, Duration(0));
-      break;
-    case ConfKind::kSeconds:
-      value = number_value(rule, text, std::chrono::seconds(1));
-      break;
-    case ConfKind::kMinutes:
-      value = number_value(rule, text, std::chrono::minutes(1));
-      break;
+    case ConfKind::kNumber: value = number_value(rule, text, Duration(0)); break;
+    case ConfKind::kSeconds: value = number_value(rule, text, std::chrono::seconds(1)); break;
+    case ConfKind::kMinutes: value = number_value(rule, text, std::chrono::minutes(1)); break;
     case ConfKind::kMilliseconds:
       value = number_value(rule, text, std::chrono::milliseconds(1));
       break;
-    case ConfKind::kMicroseconds:
-      value = number_value(rule, text, Duration(1));
-      break;
-    case ConfKind::kMemory:
-      value = memory_value(rule, text);
-      break;
-    case ConfKind::kPercent:
-      value = percent_value(text);
-      break;
+    case ConfKind::kMicroseconds: value = number_value(rule, text, Duration(1)); break;
+    case ConfKind::kMemory: value = memory_value(rule, text); break;
+    case ConfKind::kPercent: value = percent_value(text); break;
     case ConfKind::kBool:
-    case ConfKind::kFlag:
-      value = bool_value(text);
-      break;
+    case ConfKind::kFlag: value = bool_value(text); break;
     case ConfKind::kTimeLimit:
-    case ConfKind::kTimeSpan:
-      value = time_value(rule, text);
-      break;
-    case ConfKind::kEnum:
-      value = enum_value(rule, text);
-      break;
+    case ConfKind::kTimeSpan: value = time_value(rule, text); break;
+    case ConfKind::kEnum: value = enum_value(rule, text); break;
     case ConfKind::kFlags:
-    case ConfKind::kList:
-      value = names_value(rule, text);
-      break;
-    case ConfKind::kOptions:
-      value = options_value(rule, text, unknown_options);
-      break;
-    case ConfKind::kPorts:
-      value = ports_value(text);
-      break;
-    default:
-      value = text_value(rule, text);
+    case ConfKind::kList: value = names_value(rule, text); break;
+    case ConfKind::kOptions: value = options_value(rule, text, unknown_options); break;
+    case ConfKind::kPorts: value = ports_value(text); break;
+    default: value = text_value(rule, text);
   }
   if (value && value->text.empty()) value->text = text;
   return value;
@@ -281,24 +255,16 @@ std::optional<ConfValue> parse_conf_value(const ConfRule& rule,
 std::string allowed_values(const ConfRule& rule) {
   if (!rule.allowed_text.empty()) return std::string(rule.allowed_text);
   switch (rule.kind) {
-    case ConfKind::kNumber:
-      return number_words(rule, "a number");
-    case ConfKind::kSeconds:
-      return number_words(rule, "a number of seconds");
-    case ConfKind::kMinutes:
-      return number_words(rule, "a number of minutes");
-    case ConfKind::kMilliseconds:
-      return number_words(rule, "a number of milliseconds");
-    case ConfKind::kMicroseconds:
-      return number_words(rule, "a number of microseconds");
+    case ConfKind::kNumber: return number_words(rule, "a number");
+    case ConfKind::kSeconds: return number_words(rule, "a number of seconds");
+    case ConfKind::kMinutes: return number_words(rule, "a number of minutes");
+    case ConfKind::kMilliseconds: return number_words(rule, "a number of milliseconds");
+    case ConfKind::kMicroseconds: return number_words(rule, "a number of microseconds");
     case ConfKind::kMemory:
       return "megabytes (4K are 4096 of them), a size with M, G or T, or UNLIMITED";
-    case ConfKind::kPercent:
-      return "a number of percent";
-    case ConfKind::kBool:
-      return "YES or NO";
-    case ConfKind::kFlag:
-      return "0 or 1";
+    case ConfKind::kPercent: return "a number of percent";
+    case ConfKind::kBool: return "YES or NO";
+    case ConfKind::kFlag: return "0 or 1";
     case ConfKind::kTimeLimit:
     case ConfKind::kTimeSpan: {
       std::string words =
@@ -310,18 +276,12 @@ std::string allowed_values(const ConfRule& rule) {
     case ConfKind::kEnum:
       return "one of " + listed(rule.allowed) + (rule.by_number ? ", or its number" : "");
     case ConfKind::kFlags:
-    case ConfKind::kList:
-      return "a comma-separated list of " + listed(rule.allowed);
-    case ConfKind::kHosts:
-      return "a host list such as n[1-8,10]";
-    case ConfKind::kPorts:
-      return "a port from 1 to 65535 or a range such as 6817-6820";
-    case ConfKind::kAbsolutePath:
-      return "a path that begins with /";
-    case ConfKind::kName:
-      return "letters, digits and _ - . +";
-    default:
-      return "any text";
+    case ConfKind::kList: return "a comma-separated list of " + listed(rule.allowed);
+    case ConfKind::kHosts: return "a host list such as n[1-8,10]";
+    case ConfKind::kPorts: return "a port from 1 to 65535 or a range such as 6817-6820";
+    case ConfKind::kAbsolutePath: return "a path that begins with /";
+    case ConfKind::kName: return "letters, digits and _ - . +";
+    default: return "any text";
   }
 }
 

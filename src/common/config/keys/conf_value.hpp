@@ -24,14 +24,14 @@ struct ConfRule {
 
 template <class Owner>
 [[nodiscard]] ConfRule rule_of(const ConfKey<Owner>& row) {
-  return {row.kind, row.allowed, row.allowed_text, row.min, row.max, row.unlimited, row.by_number, row.none};
+  return {row.kind, row.allowed,   row.allowed_text, row.min,
+          row.max,  row.unlimited, row.by_number,    row.none};
 }
 
 // The value, or nothing when it is not allowed. Names in `unknown_options` (may be null) are those
 // a kOptions row does not know.
 [[nodiscard]] std::optional<ConfValue> parse_conf_value(
-    const ConfRule& rule,
-    std::string_view text,
+    const ConfRule& rule, std::string_view text,
     std::vector<std::string>* unknown_options = nullptr);
 
 // "a number of seconds from 0 to 65533, or INFINITE": ends a message after "allowed: ".

@@ -40,7 +40,8 @@ class MultifactorPriority final : public PriorityPolicy {
     }
     if (c.priority_weight_job_size > 0) {
       const JobSpec& spec = *job.spec;
-      const uint32_t asked = spec.min_cpus != 0 ? spec.min_cpus : spec.num_tasks * std::max(1U, spec.cpus_per_task);
+      const uint32_t asked =
+          spec.min_cpus != 0 ? spec.min_cpus : spec.num_tasks * std::max(1U, spec.cpus_per_task);
       const double cpus = std::max(1U, asked);
       const double size =
           (cpus / total_cpus_ + static_cast<double>(std::max(1U, spec.min_nodes)) / total_nodes_) /

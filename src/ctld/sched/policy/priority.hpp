@@ -19,8 +19,7 @@ class PriorityPolicy {
   PriorityPolicy& operator=(const PriorityPolicy&) = delete;
   virtual ~PriorityPolicy() = default;
   // 1 … 2^32-2; larger goes first. `partition` is the one the job would start in.
-  [[nodiscard]] virtual uint32_t priority(const Job& job,
-                                          const PartitionConfig& partition,
+  [[nodiscard]] virtual uint32_t priority(const Job& job, const PartitionConfig& partition,
                                           Time now) const = 0;
 };
 

@@ -94,9 +94,12 @@ void remove_node(ClusterState& state, NodeId id) {
 
 // A node that went down by power saving is idle since it came up again.
 void note_power(Node& node, const NodeStateChanged& event) {
-  constexpr NodeFlags kPower = kNodePowerDown | kNodePoweringDown | kNodePoweredDown | kNodePoweringUp;
-  const bool awakes = is_asleep(node) && (event.flags & kPower) == 0 && node.reboot_issued != kNoTime;
-  if ((event.flags & kNodePoweredDown) != 0 && (node.flags & kNodePoweringDown) != 0) node.last_busy = kNoTime;
+  constexpr NodeFlags kPower =
+      kNodePowerDown | kNodePoweringDown | kNodePoweredDown | kNodePoweringUp;
+  const bool awakes =
+      is_asleep(node) && (event.flags & kPower) == 0 && node.reboot_issued != kNoTime;
+  if ((event.flags & kNodePoweredDown) != 0 && (node.flags & kNodePoweringDown) != 0)
+    node.last_busy = kNoTime;
   else if (awakes) node.last_busy = event.time;
 }
 
@@ -118,7 +121,8 @@ void apply_event(ClusterState& state, const EpochStarted& event) {
   state.epoch_start = event.time;
   if (event.next_job_id != kNoJob) state.next_job_id = event.next_job_id;
   if (event.credential_key.empty()) return;
-  if (!state.credential_key.empty() && event.credential_key != state.credential_key) state.credential_key_changed = true;
+  if (!state.credential_key.empty() && event.credential_key != state.credential_key)
+    state.credential_key_changed = true;
   state.credential_key = event.credential_key;
 }
 
@@ -158,7 +162,8 @@ void apply_event(ClusterState& state, const ConfigReplaced& event) {
 
 void apply_event(ClusterState& state, const NodeRegistered& event) {
   Node& node = state.nodes.edit(event.node);
-  if (node.hardware == nullptr && node.last_busy == kNoTime) node.last_busy = event.time;  // idle since it is there
+  // idle since it is there
+  if (node.hardware == nullptr && node.last_busy == kNoTime) node.last_busy = event.time;
   node.hardware = event.hardware;
   refresh_gres(node);
   if (event.strange_job == kNoJob) return;
@@ -167,13 +172,15 @@ void apply_event(ClusterState& state, const NodeRegistered& event) {
     state.job_id_round = round;
     state.next_job_id = event.strange_job;
   }
-  if (round == state.job_id_round && event.strange_job >= state.next_job_id) note_job_id(state, event.strange_job);
+  if (round == state.job_id_round && event.strange_job >= state.next_job_id)
+    note_job_id(state, event.strange_job);
 }
 
 void apply_event(ClusterState& state, const NodeStateChanged& event) {
   note_node_change(state, state.nodes.at(event.node), event);
   Node& node = state.nodes.edit(event.node);
-  if ((node.flags & kNodeDrain) != 0 && (event.flags & kNodeDrain) == 0) node.undrained = event.time;
+  if ((node.flags & kNodeDrain) != 0 && (event.flags & kNodeDrain) == 0)
+    node.undrained = event.time;
   note_power(node, event);
   node.base = event.base;
   node.flags = event.flags;
@@ -230,10 +237,13 @@ void apply_event(ClusterState& state, const NodesCreated& event) {
   const NodeNames known = all_names(state);
   for (const NodeConfig& node : event.nodes) {
     const auto at = known.find(node.name);
-    configure_node(state, node, at == known.end() ? nullptr : state.nodes.find(at->second), event.time);
+    configure_node(state, node, at == known.end() ? nullptr : state.nodes.find(at->second),
+                   event.time);
   }
   rebuild_node_names(state);
-  change_partitions(state, [&](PartitionConfig& partition) { add_to_partition(*config, event.nodes, partition); });
+  change_partitions(state, [&](PartitionConfig& partition) {
+    add_to_partition(*config, event.nodes, partition);
+  });
 }
 
 void apply_event(ClusterState& state, const NodesDeleted& event) {
@@ -245,7 +255,8 @@ void apply_event(ClusterState& state, const NodesDeleted& event) {
     if (const Node* node = find_node(state, name)) remove_node(state, node->id);
   }
   rebuild_node_names(state);
-  change_partitions(state, [&](PartitionConfig& partition) { forget_nodes(*config, names, partition); });
+  change_partitions(state,
+                    [&](PartitionConfig& partition) { forget_nodes(*config, names, partition); });
 }
 
 void apply_event(ClusterState& state, const PartitionDeleted& event) {

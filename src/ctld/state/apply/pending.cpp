@@ -8,7 +8,9 @@ namespace sluice::state {
 void apply_event(ClusterState& state, const JobUpdated& event) {
   const std::shared_ptr<const JobSpec> before = state.jobs.at(event.job).spec;
   change_job(state, event.job, [&](Job& job) {
-    if (event.spec != nullptr) job.spec = event.changed.empty() ? event.spec : with_change(*job.spec, {event.changed, event.spec});
+    if (event.spec != nullptr)
+      job.spec =
+          event.changed.empty() ? event.spec : with_change(*job.spec, {event.changed, event.spec});
     job.array = event.array;
     job.time_limit = event.time_limit;
     job.partition = event.partition;
@@ -37,7 +39,8 @@ void apply_event(ClusterState& state, const JobHeld& event) {
 void apply_event(ClusterState& state, const JobReleased& event) {
   change_job(state, event.job, [&](Job& job) {
     job.hold = HoldKind::kNone;
-    job.flags &= ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold | kJobReservationDeletedHold);
+    job.flags &=
+        ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold | kJobReservationDeletedHold);
     if (job.state != JobState::kPending) return;
     job.reason = JobReason::kNone;
     job.state_description = {};

@@ -52,7 +52,8 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     job.priority = event.priority;
     if (!job.spec->batch || is_het_follower(job)) return;
     // earlier versions left out of the event where the script runs
-    const auto batch = start.batch != nullptr ? start.batch : batch_part(state, *job.spec, *job.allocation);
+    const auto batch =
+        start.batch != nullptr ? start.batch : batch_part(state, *job.spec, *job.allocation);
     job.steps.push_back(make_batch_step(job, *batch));
   });
   occupy_nodes(state, state.jobs.at(start.job));
@@ -121,7 +122,8 @@ void apply_event(ClusterState& state, const JobEnded& event) {
       if (event.reason != JobReason::kNone) job.reason = event.reason;
       job.cancelled_by = event.cancelled_by;
       job.start = job.end = event.time;
-      job.flags &= ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold | kJobReservationDeletedHold);
+      job.flags &=
+          ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold | kJobReservationDeletedHold);
     }
     job.flags &= ~(kJobCompleting | kJobConfiguring);
     job.steps.clear();
@@ -236,7 +238,8 @@ void apply_event(ClusterState& state, const JobShrunk& event) {
 
 void apply_event(ClusterState& state, const JobSignaled& event) {
   const bool whole_job = event.step == UINT32_MAX && event.message.view().empty();
-  const bool stops = whole_job && event.signal == SIGSTOP, goes_on = whole_job && event.signal == SIGCONT;
+  const bool stops = whole_job && event.signal == SIGSTOP,
+             goes_on = whole_job && event.signal == SIGCONT;
   if (!event.warning && !stops && !goes_on) return;
   change_job(state, event.job, [&](Job& job) {
     if (event.warning) job.signal_sent = true;

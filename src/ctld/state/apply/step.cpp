@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kRequestsKept = 64;  // steps end faster than their sruns ask again only in theory
 
-// So that a request whose answer was lost does not make a second step. Of a job that is over nobody may ask for one.
+// So that a request whose answer was lost does not make a second step. Of a job that is over nobody
+// may ask for one.
 void keep_request(Job& job, const Step& step) {
   if (step.spec == nullptr || step.spec->request_id == 0 || is_completing(job)) return;
   std::vector<uint64_t>& kept = job.ended_requests;
@@ -36,7 +37,8 @@ void change_step(Job& job, StepNumber number, Change&& change) {
 
 void apply_event(ClusterState& state, const StepCreated& event) {
   Job& job = state.jobs.edit(event.step->id.job);
-  if (event.step->id.step <= kMaxNormalStep) job.next_step = number_of_step(event.step->id.step) + 1;
+  if (event.step->id.step <= kMaxNormalStep)
+    job.next_step = number_of_step(event.step->id.step) + 1;
   job.steps.push_back(event.step);
 }
 
@@ -57,7 +59,8 @@ void apply_event(ClusterState& state, const StepEnded& event) {
   });
   SLUICE_CHECK(gone == 1);
   // a job that was cancelled or ran out of time ends as its processes did
-  const bool counts = event.id.step == kBatchStep || (!job.spec->batch && event.id.step <= kMaxNormalStep);
+  const bool counts =
+      event.id.step == kBatchStep || (!job.spec->batch && event.id.step <= kMaxNormalStep);
   const bool stopped = is_completing(job) && job.state != JobState::kCompleted;
   if (counts && stopped && job.exit_status == 0) job.exit_status = event.exit_status;
   if (event.id.step == kBatchStep || event.id.step == kExternStep) return;

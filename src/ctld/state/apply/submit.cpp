@@ -7,7 +7,8 @@ namespace sluice::state {
 
 void note_job_id(ClusterState& state, JobId id) {
   const bool last = id >= state.config->max_job_id;
-  if (last || id < state.next_job_id) ++state.job_id_round;  // below: the search for a free one went round
+  // below: the search for a free one went round
+  if (last || id < state.next_job_id) ++state.job_id_round;
   state.next_job_id = last ? state.config->first_job_id : id + 1;
 }
 

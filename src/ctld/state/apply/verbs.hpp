@@ -56,6 +56,7 @@ void apply_event(ClusterState& state, const ReservationDeleted& event);
 // Notes that `id` is taken: the next id to try is the one after it.
 void note_job_id(ClusterState& state, JobId id);
 // Gives array tasks records of their own, made from the one that holds the pending ones.
-void split_tasks(ClusterState& state, JobId record, const std::vector<ArrayTasksSplit::Task>& tasks);
+void split_tasks(ClusterState& state, JobId record,
+                 const std::vector<ArrayTasksSplit::Task>& tasks);
 
 }  // namespace sluice::state

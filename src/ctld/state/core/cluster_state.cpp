@@ -20,8 +20,9 @@ bool is_up_without(const Node& node, NodeFlags unusable) {
 constexpr size_t kMostNamesOfNodes = 16'384;
 constexpr size_t kMostNamesOfEach = 4;
 
-constexpr NodeFlags kNeverUsable = kNodeDrain | kNodeMaint | kNodeReserved | kNodeFailing | kNodeRebootIssued |
-                                   kNodeInvalidReg | kNodePowerDown | kNodePoweringDown;
+constexpr NodeFlags kNeverUsable = kNodeDrain | kNodeMaint | kNodeReserved | kNodeFailing |
+                                   kNodeRebootIssued | kNodeInvalidReg | kNodePowerDown |
+                                   kNodePoweringDown;
 
 }  // namespace
 
@@ -48,7 +49,8 @@ Result<Bitmap> resolve_nodes(const ClusterState& state, std::string_view host_li
   const Result<size_t> count = count_hosts(host_list);
   if (!count) return tl::unexpected(count.error());
   // names may come many times over, but not for ever: making and looking up each takes time
-  if (*count > kMostNamesOfNodes + kMostNamesOfEach * state.node_names->size()) return failure(ErrorCode::kInvalidNodeName);
+  if (*count > kMostNamesOfNodes + kMostNamesOfEach * state.node_names->size())
+    return failure(ErrorCode::kInvalidNodeName);
   const Result<std::vector<std::string>> names = expand_hosts(host_list);
   if (!names) return tl::unexpected(names.error());
   Bitmap nodes;
@@ -67,9 +69,9 @@ std::string node_list(const ClusterState& state, const Bitmap& nodes) {
 }
 
 std::optional<size_t> allocation_position(const Allocation& allocation, NodeId node) {
-  const auto at = std::lower_bound(
-      allocation.nodes.begin(), allocation.nodes.end(), node,
-      [](const NodeAllocation& a, NodeId wanted) { return a.node < wanted; });
+  const auto at =
+      std::lower_bound(allocation.nodes.begin(), allocation.nodes.end(), node,
+                       [](const NodeAllocation& a, NodeId wanted) { return a.node < wanted; });
   if (at == allocation.nodes.end() || at->node != node) return std::nullopt;
   return static_cast<size_t>(at - allocation.nodes.begin());
 }
@@ -100,7 +102,10 @@ bool is_ready(const ClusterState& state, const Job& job) {
 
 const Job* find_component(const ClusterState& state, JobId leader, uint32_t offset) {
   const Job* job = state.jobs.find(leader + offset);
-  return job != nullptr && job->het != nullptr && job->het->leader == leader && job->het->offset == offset ? job : nullptr;
+  return job != nullptr && job->het != nullptr && job->het->leader == leader &&
+                 job->het->offset == offset
+             ? job
+             : nullptr;
 }
 
 FoundJob find_array_task(const ClusterState& state, JobId array_job, uint32_t task) {
@@ -159,13 +164,17 @@ NodeFlags shown_flags(const Node& node) {
 }
 
 bool expects_agent(const Node& node) {
-  return !node.removed && node.base != NodeBaseState::kFuture && !is_asleep(node) && (node.flags & kNodePoweringDown) == 0;
+  return !node.removed && node.base != NodeBaseState::kFuture && !is_asleep(node) &&
+         (node.flags & kNodePoweringDown) == 0;
 }
 
-bool is_asleep(const Node& node) { return (node.flags & (kNodePoweredDown | kNodePoweringUp)) != 0; }
+bool is_asleep(const Node& node) {
+  return (node.flags & (kNodePoweredDown | kNodePoweringUp)) != 0;
+}
 
 bool is_schedulable(const Node& node) {
-  return is_up_without(node, kNeverUsable | kNodeNoRespond | kNodePoweredDown | kNodePowerUp | kNodePoweringUp);
+  return is_up_without(
+      node, kNeverUsable | kNodeNoRespond | kNodePoweredDown | kNodePowerUp | kNodePoweringUp);
 }
 
 bool may_serve(const ClusterState& state, const Node& node) {

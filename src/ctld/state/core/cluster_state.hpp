@@ -1,6 +1,6 @@
 // ClusterState: all that the controller knows and must not forget. apply() is the only mutator, a
-// copy is a snapshot and costs microseconds. What is marked derived follows from the rest: it is kept
-// up to date by apply() and made again by rebuild_derived() after a checkpoint was read.
+// copy is a snapshot and costs microseconds. What is marked derived follows from the rest: it is
+// kept up to date by apply() and made again by rebuild_derived() after a checkpoint was read.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,15 @@ struct Partition {
   std::shared_ptr<const PartitionConfig> config;
   Bitmap nodes;  // NodeIds; removed nodes are not in it
   uint32_t total_cpus = 0;
-  uint32_t max_node_cpus = 0;        // of its largest node, usable by jobs
+  uint32_t max_node_cpus = 0;  // of its largest node, usable by jobs
   uint64_t max_node_memory_mib = 0;
 };
 using Partitions = std::vector<Partition>;  // in the order of their definition
 
 using NodeNames = std::unordered_map<std::string, NodeId>;
 using FeatureCounts = std::unordered_map<std::string, size_t>;  // how many nodes have a feature
-using TriggerNodes = std::map<uint32_t, Bitmap>;                // by trigger id, of those that name nodes
+// by trigger id, of those that name nodes
+using TriggerNodes = std::map<uint32_t, Bitmap>;
 
 // What folded tasks of an array have in common; only to save memory.
 struct FoldPool {
@@ -53,21 +54,21 @@ struct FoldPool {
 
 // The records of one array beside the one that holds its pending tasks.
 struct ArrayTasks {
-  IndexSet jobs;           // ids of every record of the array, also of the one with pending tasks
-  IndexSet folded;         // ids of ended tasks without a record (ClusterState::folded)
-  CowIdMap by_task;        // ids by task, of both; the one with pending tasks has the array's own
-  CowIdSet unfinished;     // of `jobs`, but for the array's own record
-  uint32_t running = 0;    // tasks that hold an allocation, completing ones included
-  uint32_t folded_bad = 0;  // of the folded ones: those that failed, or were cancelled
+  IndexSet jobs;             // ids of every record of the array, also of the one with pending tasks
+  IndexSet folded;           // ids of ended tasks without a record (ClusterState::folded)
+  CowIdMap by_task;          // ids by task, of both; the one with pending tasks has the array's own
+  CowIdSet unfinished;       // of `jobs`, but for the array's own record
+  uint32_t running = 0;      // tasks that hold an allocation, completing ones included
+  uint32_t folded_bad = 0;   // of the folded ones: those that failed, or were cancelled
   Time oldest_end = kNever;  // no folded one ended before
   Time latest_start = kNoTime;  // no folded one started after
   CowPtr<FoldPool> pool;
   uint32_t uid = 0;
-  size_t heavy_text = 0;   // bytes that all its records count in ClusterState::heavy_texts
+  size_t heavy_text = 0;  // bytes that all its records count in ClusterState::heavy_texts
 };
 
-// An array task that is over, kept for MinJobAge without a record of its own: what it does not share
-// with the others of its array. unfolded() makes the record again.
+// An array task that is over, kept for MinJobAge without a record of its own: what it does not
+// share with the others of its array. unfolded() makes the record again.
 struct FoldedTask {
   CowPtr<Job> model;  // the rest of the record; never changed
   std::shared_ptr<const Allocation> allocation;
@@ -89,37 +90,40 @@ struct RequestBucket {
 
 struct ClusterState {
   std::string cluster_id;
-  uint64_t epoch = 0;         // grows with each start of a controller
+  uint64_t epoch = 0;  // grows with each start of a controller
   Time epoch_start = kNoTime;
   std::shared_ptr<const ClusterConfig> config = std::make_shared<ClusterConfig>();
-  CowTable<Node> nodes;       // by NodeId; removed ones stay, marked
+  CowTable<Node> nodes;  // by NodeId; removed ones stay, marked
   NodeId next_node_id = 0;
   std::shared_ptr<const Partitions> partitions = std::make_shared<Partitions>();
   CowTable<Job> jobs;
   CowTable<FoldedTask> folded;  // ended array tasks, by their job ids; never also in `jobs`
-  JobId next_job_id = 1;      // the next to try; wraps round from MaxJobId to FirstJobId
-  uint32_t job_id_round = 0;  // how often it has
-  std::string credential_key;           // public, in hexadecimal digits, with which launches are signed; empty: not known
-  bool credential_key_changed = false;  // on purpose: nodes may know another one, which they are to forget
+  JobId next_job_id = 1;        // the next to try; wraps round from MaxJobId to FirstJobId
+  uint32_t job_id_round = 0;    // how often it has
+  // public, in hexadecimal digits, with which launches are signed; empty: not known
+  std::string credential_key;
+  // on purpose: nodes may know another one, which they are to forget
+  bool credential_key_changed = false;
   CowPtr<Triggers> triggers = CowPtr<Triggers>::make();  // by id
   uint32_t next_trigger_id = 1;
   std::shared_ptr<const Crontabs> crontabs = std::make_shared<Crontabs>();  // by uid
   std::shared_ptr<const Reservations> reservations = std::make_shared<Reservations>();
   uint32_t next_reservation_id = 1;
-  std::shared_ptr<const GroupsByUser> user_groups = std::make_shared<GroupsByUser>();  // of users who submitted jobs
+  // of users who submitted jobs
+  std::shared_ptr<const GroupsByUser> user_groups = std::make_shared<GroupsByUser>();
 
   // derived
   std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
   std::shared_ptr<const FeatureCounts> features = std::make_shared<FeatureCounts>();  // likewise
   std::shared_ptr<const TriggerNodes> trigger_nodes = std::make_shared<TriggerNodes>();
-  CowIdSet pending;    // records that wait to start (an array's pending tasks are one record)
-  CowIdSet waiting;    // pending ones that Tick looks at: not eligible yet, or with a deadline
-  CowIdSet active;     // records that hold nodes: running, suspended, completing
-  CowIdSet finished;   // records that ended for good, kept for MinJobAge
-  JobNames names;      // of those that are not among these
-  CowTable<ArrayTasks> arrays;         // by array job id
-  CowTable<RequestBucket> requests;    // by hash
-  uint64_t job_count = 0;  // against MaxJobCount: pending array tasks count one each
+  CowIdSet pending;   // records that wait to start (an array's pending tasks are one record)
+  CowIdSet waiting;   // pending ones that Tick looks at: not eligible yet, or with a deadline
+  CowIdSet active;    // records that hold nodes: running, suspended, completing
+  CowIdSet finished;  // records that ended for good, kept for MinJobAge
+  JobNames names;     // of those that are not among these
+  CowTable<ArrayTasks> arrays;       // by array job id
+  CowTable<RequestBucket> requests;  // by hash
+  uint64_t job_count = 0;            // against MaxJobCount: pending array tasks count one each
   std::shared_ptr<const HeavyTexts> heavy_texts = std::make_shared<HeavyTexts>();
 };
 using ClusterSnapshot = std::shared_ptr<const ClusterState>;
@@ -128,7 +132,8 @@ using ClusterSnapshot = std::shared_ptr<const ClusterState>;
 
 // Of an id that was given. Those from the next one on are of the round before.
 [[nodiscard]] inline uint32_t round_of_job(const ClusterState& state, JobId id) {
-  return id >= state.next_job_id && state.job_id_round > 0 ? state.job_id_round - 1 : state.job_id_round;
+  return id >= state.next_job_id && state.job_id_round > 0 ? state.job_id_round - 1
+                                                           : state.job_id_round;
 }
 
 [[nodiscard]] const Partition* find_partition(const ClusterState& state, std::string_view name);
@@ -141,13 +146,14 @@ using ClusterSnapshot = std::shared_ptr<const ClusterState>;
 [[nodiscard]] std::string node_list(const ClusterState& state, const Bitmap& nodes);
 // Positions in the job's allocation of these nodes; nodes that are not the job's are left out.
 [[nodiscard]] Bitmap allocation_positions(const Job& job, const Bitmap& nodes);
-// Position of a node in an allocation (whose nodes are in the order of their ids); nullopt: not there.
+// Position of a node in an allocation (whose nodes are in the order of their ids); nullopt: not
+// there.
 [[nodiscard]] std::optional<size_t> allocation_position(const Allocation& allocation, NodeId node);
 // Nodes of the job's allocation that it still holds.
 [[nodiscard]] Bitmap held_nodes(const Job& job);
 
-// Whether steps of the job may be made: its nodes have booted and prologs have ended, but for those of the nodes where
-// PrologFlags=NoHold leaves the waiting to them.
+// Whether steps of the job may be made: its nodes have booted and prologs have ended, but for those
+// of the nodes where PrologFlags=NoHold leaves the waiting to them.
 [[nodiscard]] bool is_ready(const ClusterState& state, const Job& job);
 
 // The record of an array task, split off or not; for kNoTask the job itself. Empty: there is none.
@@ -181,7 +187,8 @@ void for_components(const ClusterState& state, const HetInfo& het, Visit&& visit
 [[nodiscard]] NodeBaseState shown_base(const Node& node);
 // With the derived COMPLETING flag.
 [[nodiscard]] NodeFlags shown_flags(const Node& node);
-// Is an agent to be there: neither removed nor FUTURE nor powered down, nor on its way there or back?
+// Is an agent to be there: neither removed nor FUTURE nor powered down, nor on its way there or
+// back?
 [[nodiscard]] bool expects_agent(const Node& node);
 // Powered down, or on its way up again: jobs have to wait for its boot.
 [[nodiscard]] bool is_asleep(const Node& node);

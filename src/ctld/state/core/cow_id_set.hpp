@@ -1,5 +1,5 @@
-// CowIdSet: an ordered set of ids (job ids, mostly) whose copy shares everything, as CowTable's. 4,096
-// ids are 512 bytes, and a change after a snapshot copies those and a short list.
+// CowIdSet: an ordered set of ids (job ids, mostly) whose copy shares everything, as CowTable's.
+// 4,096 ids are 512 bytes, and a change after a snapshot copies those and a short list.
 #pragma once
 
 #include <array>

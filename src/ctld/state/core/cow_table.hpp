@@ -1,8 +1,8 @@
 // CowTable<Value>: records keyed by a dense uint32, whose copy (a snapshot) costs one reference and
 // shares everything. Records hang in chunks of 64, chunks in groups of 64, groups in one list; a
 // change after a snapshot copies the list, one group, one chunk (pointers) and the one record.
-// Emptied chunks are freed; the list forgets leading groups that are empty, so that ever-growing ids
-// cost nothing.
+// Emptied chunks are freed; the list forgets leading groups that are empty, so that ever-growing
+// ids cost nothing.
 //
 // Readers may hold copies in other threads; one thread owns a copy and changes it.
 #pragma once

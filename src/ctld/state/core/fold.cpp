@@ -51,8 +51,8 @@ CowPtr<Job> shared_model(FoldPool& pool, const Job& job) {
   return pool.models.emplace_back(CowPtr<Job>::make(std::move(model)));
 }
 
-std::shared_ptr<const Allocation> shared_allocation(FoldPool& pool,
-                                                    const std::shared_ptr<const Allocation>& wanted) {
+std::shared_ptr<const Allocation> shared_allocation(
+    FoldPool& pool, const std::shared_ptr<const Allocation>& wanted) {
   if (wanted == nullptr) return nullptr;
   const size_t hash = hash_of(*wanted);
   std::string path;
@@ -83,11 +83,13 @@ JobId array_of(const FoldedTask& task) { return task.model->array->array_job; }
 }  // namespace
 
 bool succeeded(const Job& job) {
-  return job.state == JobState::kCompleted && signal_of(job.exit_status) == 0 && code_of(job.exit_status) == 0;
+  return job.state == JobState::kCompleted && signal_of(job.exit_status) == 0 &&
+         code_of(job.exit_status) == 0;
 }
 
 bool may_fold(const Job& job) {
-  if (job.array == nullptr || job.array->task == kNoTask || job.array->array_job == job.id) return false;
+  if (job.array == nullptr || job.array->task == kNoTask || job.array->array_job == job.id)
+    return false;
   if (!is_finished(job) || (job.kill_sent != kNoTime && job.kill_sent != job.end)) return false;
   if (job.preempted_at != (job.state == JobState::kPreempted ? job.end : kNoTime)) return false;
   const size_t nodes = job.allocation == nullptr ? 0 : job.allocation->nodes.size();
@@ -168,12 +170,14 @@ void purge_folded(ClusterState& state, const IndexSet& jobs) {
 std::vector<FoldedImage> make_folded_images(const ClusterState& state) {
   std::vector<FoldedImage> images;
   std::unordered_map<const Job*, size_t> known;
-  std::unordered_map<const Allocation*, uint32_t> places;  // of the model's allocations: one array has one pool
+  // of the model's allocations: one array has one pool
+  std::unordered_map<const Allocation*, uint32_t> places;
   state.folded.for_each([&](const FoldedTask& task) {
     const auto [at, fresh] = known.try_emplace(task.model.get(), images.size());
     if (fresh) images.emplace_back().model = std::make_shared<const Job>(*task.model);
     FoldedImage& image = images[at->second];
-    FoldedImage::Entry entry{.job = task.id, .task = task.task, .start = task.start, .run = task.end - task.start};
+    FoldedImage::Entry entry{
+        .job = task.id, .task = task.task, .start = task.start, .run = task.end - task.start};
     if (task.allocation != nullptr) {
       uint32_t& place = places[task.allocation.get()];
       const bool here = place != 0 && place <= image.allocations.size() &&
@@ -194,8 +198,12 @@ void restore_folded(ClusterState& state, const std::vector<FoldedImage>& images)
     SLUICE_CHECK(image.model != nullptr && image.model->array != nullptr);
     const auto model = CowPtr<Job>::make(*image.model);
     for (const FoldedImage::Entry& entry : image.entries) {
-      FoldedTask task{.model = model, .allocation = {}, .id = entry.job, .task = entry.task,
-                      .start = entry.start, .end = entry.start + entry.run};
+      FoldedTask task{.model = model,
+                      .allocation = {},
+                      .id = entry.job,
+                      .task = entry.task,
+                      .start = entry.start,
+                      .end = entry.start + entry.run};
       SLUICE_CHECK(entry.allocation <= image.allocations.size());
       if (entry.allocation != 0) task.allocation = image.allocations[entry.allocation - 1];
       state.folded.insert(entry.job, std::move(task));

@@ -1,5 +1,6 @@
-// Array tasks that are over give up their records: an array of a hundred thousand ended tasks is kept
-// for MinJobAge, and most of each record is the same. A fold changes nothing that is to be seen.
+// Array tasks that are over give up their records: an array of a hundred thousand ended tasks is
+// kept for MinJobAge, and most of each record is the same. A fold changes nothing that is to be
+// seen.
 #pragma once
 
 #include "ctld/state/core/cluster_state.hpp"
@@ -14,10 +15,12 @@ namespace sluice::state {
 [[nodiscard]] Job unfolded(const FoldedTask& task);
 // A job of either kind; empty when there is none.
 [[nodiscard]] FoundJob find_job(const ClusterState& state, JobId id);
-// The lowest id of a job of either kind that is at least `from`; CowTable<Job>::kNone: there is none.
+// The lowest id of a job of either kind that is at least `from`; CowTable<Job>::kNone: there is
+// none.
 [[nodiscard]] JobId next_job(const ClusterState& state, JobId from);
 
-// For apply(): the record of such a task becomes a folded one (no-op where it may not), and back again.
+// For apply(): the record of such a task becomes a folded one (no-op where it may not), and back
+// again.
 void fold_job(ClusterState& state, JobId id);
 void unfold_job(ClusterState& state, JobId id);  // no-op unless it is folded
 void purge_folded(ClusterState& state, const IndexSet& jobs);

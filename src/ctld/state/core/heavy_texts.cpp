@@ -32,12 +32,15 @@ Status check_heavy_text(const ClusterState& state, const JobSpec& spec, const Jo
   const auto at = texts.of_user.find(spec.uid);
   const uint64_t held = at == texts.of_user.end() ? 0 : at->second;
   if (held + bytes > HeavyTexts::kMostOfUser) {
-    return failure(ErrorCode::kTooManyJobs, fmt::format("jobs of user {} hold {} MiB of long arguments and other texts already",
-                                                        spec.uid, held >> 20));
+    return failure(
+        ErrorCode::kTooManyJobs,
+        fmt::format("jobs of user {} hold {} MiB of long arguments and other texts already",
+                    spec.uid, held >> 20));
   }
   if (texts.all + bytes <= HeavyTexts::kMostOfAll) return {};
-  return failure(ErrorCode::kTooManyJobs,
-                 fmt::format("jobs hold {} MiB of long arguments and other texts already", texts.all >> 20));
+  return failure(
+      ErrorCode::kTooManyJobs,
+      fmt::format("jobs hold {} MiB of long arguments and other texts already", texts.all >> 20));
 }
 
 }  // namespace sluice::state

@@ -1,5 +1,6 @@
-// The memory that long texts of jobs take (arguments, command lines, lists of nodes): a job's stay until it is forgotten, so
-// one user's, and those of all, are bounded together. Jobs with short ones are bounded by MaxJobCount.
+// The memory that long texts of jobs take (arguments, command lines, lists of nodes): a job's stay
+// until it is forgotten, so one user's, and those of all, are bounded together. Jobs with short
+// ones are bounded by MaxJobCount.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,9 @@ struct HeavyTexts {
 // What the user's jobs hold changes from `before` bytes, which are counted, to `after`.
 void count_heavy_text(ClusterState& state, uint32_t uid, size_t before, size_t after);
 
-// kTooManyJobs: `spec` would take its user, or all users, beyond the bound. `before` is the job's as it is, null for a new one.
-[[nodiscard]] Status check_heavy_text(const ClusterState& state, const JobSpec& spec, const JobSpec* before = nullptr);
+// kTooManyJobs: `spec` would take its user, or all users, beyond the bound. `before` is the job's
+// as it is, null for a new one.
+[[nodiscard]] Status check_heavy_text(const ClusterState& state, const JobSpec& spec,
+                                      const JobSpec* before = nullptr);
 
 }  // namespace sluice::state

@@ -33,12 +33,14 @@ bool is_unfinished(JobPlace::Kind kind) { return kind != JobPlace::Kind::kFinish
 
 void note_unfinished(ClusterState& state, const Job& job) {
   state.names.insert(job.spec->uid, job.spec->name, job.id);
-  if (job.array != nullptr && job.array->array_job != job.id) state.arrays.edit(job.array->array_job).unfinished.insert(job.id);
+  if (job.array != nullptr && job.array->array_job != job.id)
+    state.arrays.edit(job.array->array_job).unfinished.insert(job.id);
 }
 
 void forget_unfinished(ClusterState& state, const Job& job) {
   state.names.erase(job.spec->uid, job.spec->name, job.id);
-  if (job.array != nullptr && job.array->array_job != job.id) state.arrays.edit(job.array->array_job).unfinished.erase(job.id);
+  if (job.array != nullptr && job.array->array_job != job.id)
+    state.arrays.edit(job.array->array_job).unfinished.erase(job.id);
 }
 
 // Cores that jobs other than `job` hold on the node.
@@ -60,7 +62,8 @@ void take_processors(Node& node, const NodeAllocation& part) {
   node.used_cpus += part.cpus;
 }
 
-void give_processors_back(const ClusterState& state, Node& node, const NodeAllocation& part, JobId job) {
+void give_processors_back(const ClusterState& state, Node& node, const NodeAllocation& part,
+                          JobId job) {
   if (node.shared_cores) {
     node.used_cores = cores_of_others(state, node, job);
   } else {
@@ -82,8 +85,7 @@ void change_used_gres(Node& node, const GresShares& shares, bool more) {
 
 JobPlace place_of(const Job& job) {
   JobPlace place;
-  if (is_completing(job) || job.state == JobState::kRunning ||
-      job.state == JobState::kSuspended) {
+  if (is_completing(job) || job.state == JobState::kRunning || job.state == JobState::kSuspended) {
     place.kind = JobPlace::Kind::kActive;
   } else if (job.state == JobState::kPending) {
     place.waiting = job.accrue == kNoTime || job.spec->deadline != kNoTime;
@@ -158,7 +160,8 @@ void unindex_job(ClusterState& state, const Job& job) {
   if (entries.empty()) state.requests.erase(bucket);
 }
 
-void recount_text(ClusterState& state, const Job& job, const JobSpec& before, const JobSpec& change) {
+void recount_text(ClusterState& state, const Job& job, const JobSpec& before,
+                  const JobSpec& change) {
   if (job.array == nullptr) {
     count_heavy_text(state, before.uid, heavy_text(before), 0);
     return count_heavy_text(state, job.spec->uid, 0, heavy_text(*job.spec));
@@ -171,7 +174,8 @@ void recount_text(ClusterState& state, const Job& job, const JobSpec& before, co
 
 void rename_job(ClusterState& state, const Job& job, const JobSpec& before) {
   const JobSpec& spec = *job.spec;
-  if (!is_unfinished(place_of(job).kind) || (spec.uid == before.uid && spec.name == before.name)) return;
+  if (!is_unfinished(place_of(job).kind) || (spec.uid == before.uid && spec.name == before.name))
+    return;
   state.names.erase(before.uid, before.name, job.id);
   state.names.insert(spec.uid, spec.name, job.id);
 }
@@ -220,7 +224,8 @@ void release_processors(ClusterState& state, const Job& job) {
 
 void refresh_gres(Node& node) {
   static const std::vector<GresDevices> nothing;
-  node.gres = make_inventory(node.config->gres, node.hardware == nullptr ? nothing : node.hardware->devices);
+  node.gres = make_inventory(node.config->gres,
+                             node.hardware == nullptr ? nothing : node.hardware->devices);
 }
 
 void occupy_nodes(ClusterState& state, const Job& job) {

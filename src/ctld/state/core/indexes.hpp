@@ -1,22 +1,25 @@
-// What of ClusterState is derived from jobs: which index a job is in, and what it takes of its nodes.
-// Used by apply() and rebuild_derived() only.
+// What of ClusterState is derived from jobs: which index a job is in, and what it takes of its
+// nodes. Used by apply() and rebuild_derived() only.
 #pragma once
 
 #include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::state {
 
-// Puts a new record into every index; takes one that is about to go out again. Neither touches nodes.
+// Puts a new record into every index; takes one that is about to go out again. Neither touches
+// nodes.
 void index_job(ClusterState& state, const Job& job);
 void unindex_job(ClusterState& state, const Job& job);
 
-// The records of an array: made with its first one, which tells what its texts count, and gone with the last.
+// The records of an array: made with its first one, which tells what its texts count, and gone with
+// the last.
 [[nodiscard]] ArrayTasks& tasks_of_array(ClusterState& state, JobId array, const JobSpec& spec);
 void forget_array_if_over(ClusterState& state, JobId array);
 
-// After an update that changed a specification to job.spec by the fields of `change`. An array keeps what it counted until it is
-// over: its other records hold the old texts.
-void recount_text(ClusterState& state, const Job& job, const JobSpec& before, const JobSpec& change);
+// After an update that changed a specification to job.spec by the fields of `change`. An array
+// keeps what it counted until it is over: its other records hold the old texts.
+void recount_text(ClusterState& state, const Job& job, const JobSpec& before,
+                  const JobSpec& change);
 
 // After a change of a specification: an unfinished job is found by its name.
 void rename_job(ClusterState& state, const Job& job, const JobSpec& before);
@@ -40,12 +43,14 @@ void change_job(ClusterState& state, JobId id, Change&& change) {
   move_job(state, job, before);
 }
 
-// Whether the job's CPUs are its own: those of a suspended job are free for others, its memory is not.
+// Whether the job's CPUs are its own: those of a suspended job are free for others, its memory is
+// not.
 [[nodiscard]] bool holds_processors(const Job& job);
 // The CPUs of the nodes that the job has not given back.
 void occupy_processors(ClusterState& state, const Job& job);
 void release_processors(ClusterState& state, const Job& job);
-// What jobs may use of the node's generic resources, after its configuration or registration changed.
+// What jobs may use of the node's generic resources, after its configuration or registration
+// changed.
 void refresh_gres(Node& node);
 // Takes what the job holds from its nodes, or gives the positions' part back. `time` is when, for
 // LastBusyTime (kNoTime: leave it).

@@ -40,7 +40,8 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
     if (!completing && job.start == kNoTime) wrong("runs without a start");
     for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
       const Node* node = state.nodes.find(job.allocation->nodes[at].node);
-      const bool listed = node != nullptr && std::count(node->jobs.begin(), node->jobs.end(), job.id) == 1;
+      const bool listed =
+          node != nullptr && std::count(node->jobs.begin(), node->jobs.end(), job.id) == 1;
       if (listed == job.released.test(at)) wrong("and its nodes disagree");
     }
   } else if (!job.steps.empty()) {
@@ -66,9 +67,12 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
     if (!found) wrong("is not found by its task");
     if (job.array->task == kNoTask && job.id != job.array->array_job)
       wrong("holds an array's waiting tasks and not its id");
-    if ((job.array->task == kNoTask) == job.array->pending.empty()) wrong("is task and array at once");
-    if (job.array->cancelled.intersects(job.array->pending)) wrong("waits with tasks that were cancelled");
-    if (!job.array->cancelled.empty() && job.id != job.array->array_job) wrong("knows cancelled tasks of its array");
+    if ((job.array->task == kNoTask) == job.array->pending.empty())
+      wrong("is task and array at once");
+    if (job.array->cancelled.intersects(job.array->pending))
+      wrong("waits with tasks that were cancelled");
+    if (!job.array->cancelled.empty() && job.id != job.array->array_job)
+      wrong("knows cancelled tasks of its array");
   }
 }
 
@@ -83,7 +87,8 @@ bool may_share_cores(const ClusterState& state, const Job& job) {
 bool gres_collide(const Node& node, const GresShares& held, const GresShares& more) {
   for (const GresShare& share : more) {
     for (const GresShare& other : held) {
-      if (other.name == share.name && share.parts.empty() && other.units.intersects(share.units)) return true;
+      if (other.name == share.name && share.parts.empty() && other.units.intersects(share.units))
+        return true;
     }
   }
   GresShares sum = held;
@@ -142,9 +147,7 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
     wrong("generic resources in use differ from those of its jobs");
   }
   if (!sharing && cpus > node.config->cpus) wrong("more CPUs allocated than there are");
-  if (memory > node.config->real_memory_mib) {
-    wrong("more memory allocated than there is");
-  }
+  if (memory > node.config->real_memory_mib) { wrong("more memory allocated than there is"); }
   if (completing != node.completing_jobs) wrong("wrong number of completing jobs");
   if (node.running_jobs != node.jobs.size()) wrong("wrong number of jobs");
   if (whole != node.exclusive) wrong("wrong exclusive mark");
@@ -154,20 +157,22 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
 // Calls look(job id) for each job that the event touches.
 template <class Look>
 void touched_jobs(const Event& event, Look&& look) {
-  std::visit([&](const auto& e) {
-    using E = std::decay_t<decltype(e)>;
-    if constexpr (std::is_same_v<E, JobSubmitted>) look(e.job.id);
-    else if constexpr (std::is_same_v<E, JobStarted>) {
-      look(e.record);
-      for (const auto& start : e.starts) look(start.job);
-    } else if constexpr (std::is_same_v<E, ArrayTasksSplit>) {
-      look(e.array_job);
-      for (const auto& task : e.tasks) look(task.job);
-    } else if constexpr (std::is_same_v<E, StepCreated>) look(e.step->id.job);
-    else if constexpr (requires { e.id.job; }) look(e.id.job);
-    else if constexpr (requires { e.array_job; }) look(e.array_job);
-    else if constexpr (requires { JobId{e.job}; }) look(e.job);
-  }, event);
+  std::visit(
+      [&](const auto& e) {
+        using E = std::decay_t<decltype(e)>;
+        if constexpr (std::is_same_v<E, JobSubmitted>) look(e.job.id);
+        else if constexpr (std::is_same_v<E, JobStarted>) {
+          look(e.record);
+          for (const auto& start : e.starts) look(start.job);
+        } else if constexpr (std::is_same_v<E, ArrayTasksSplit>) {
+          look(e.array_job);
+          for (const auto& task : e.tasks) look(task.job);
+        } else if constexpr (std::is_same_v<E, StepCreated>) look(e.step->id.job);
+        else if constexpr (requires { e.id.job; }) look(e.id.job);
+        else if constexpr (requires { e.array_job; }) look(e.array_job);
+        else if constexpr (requires { JobId{e.job}; }) look(e.job);
+      },
+      event);
 }
 
 template <class T>
@@ -176,7 +181,8 @@ void compare_tables(const char* what, const CowTable<T>& a, const CowTable<T>& b
   uint32_t at = a.next_id(0), bt = b.next_id(0);
   while (at != CowTable<T>::kNone || bt != CowTable<T>::kNone) {
     if (at != bt) {
-      problems.push_back(std::string(what) + " " + std::to_string(std::min(at, bt)) + ": only in one");
+      problems.push_back(std::string(what) + " " + std::to_string(std::min(at, bt)) +
+                         ": only in one");
       if (at < bt) at = a.next_id(at + 1);
       else bt = b.next_id(bt + 1);
       continue;
@@ -211,8 +217,7 @@ void check_folded(const ClusterState& state, const FoldedTask& task, Problems& p
   if (state.finished.contains(task.id)) wrong("is in an index of records");
   const ArrayTasks* tasks = state.arrays.find(job.array->array_job);
   if (tasks == nullptr || !tasks->folded.contains(task.id)) wrong("is missing in its array");
-  else if (tasks->by_task.find(task.task) != task.id)
-    wrong("is not found by its task");
+  else if (tasks->by_task.find(task.task) != task.id) wrong("is not found by its task");
   else if (tasks->oldest_end > task.end) wrong("ended before the oldest of its array");
   else if (tasks->latest_start < task.start) wrong("started after the latest of its array");
 }
@@ -237,10 +242,12 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
   same(*a.trigger_nodes == *b.trigger_nodes, "nodes of triggers");
   same(a.arrays.size() == b.arrays.size(), "number of arrays");
   a.arrays.for_each([&](const ArrayTasks& tasks) {
-    const FoundJob job = find_job(a, tasks.jobs.empty() ? tasks.folded.front() : tasks.jobs.front());
+    const FoundJob job =
+        find_job(a, tasks.jobs.empty() ? tasks.folded.front() : tasks.jobs.front());
     const ArrayTasks* other = b.arrays.find(job->array->array_job);
     same(other != nullptr && other->jobs == tasks.jobs && other->running == tasks.running &&
-             other->unfinished == tasks.unfinished && other->folded == tasks.folded && other->folded_bad == tasks.folded_bad,
+             other->unfinished == tasks.unfinished && other->folded == tasks.folded &&
+             other->folded_bad == tasks.folded_bad,
          "array");
   });
   same(a.partitions->size() == b.partitions->size(), "number of partitions");
@@ -256,8 +263,8 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
     std::sort(mine.begin(), mine.end());
     std::sort(theirs.begin(), theirs.end());
     same(mine == theirs && node.used_cpus == other->used_cpus &&
-             node.used_memory_mib == other->used_memory_mib &&
-             same_gres(node, *other) && node.used_cores == other->used_cores && node.exclusive == other->exclusive &&
+             node.used_memory_mib == other->used_memory_mib && same_gres(node, *other) &&
+             node.used_cores == other->used_cores && node.exclusive == other->exclusive &&
              node.running_jobs == other->running_jobs &&
              node.completing_jobs == other->completing_jobs,
          "use of a node");
@@ -269,19 +276,23 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
 std::vector<std::string> differences(const ClusterState& a, const ClusterState& b) {
   Problems problems;
   if (a.cluster_id != b.cluster_id || a.epoch != b.epoch || a.epoch_start != b.epoch_start ||
-      a.next_job_id != b.next_job_id || a.job_id_round != b.job_id_round || a.credential_key != b.credential_key ||
+      a.next_job_id != b.next_job_id || a.job_id_round != b.job_id_round ||
+      a.credential_key != b.credential_key ||
       a.credential_key_changed != b.credential_key_changed || a.next_node_id != b.next_node_id ||
       !(*a.config == *b.config)) {
     problems.emplace_back("the cluster's own values differ");
   }
   std::string path;
-  const bool triggers = a.next_trigger_id == b.next_trigger_id && deep_equal(*a.triggers, *b.triggers, path);
+  const bool triggers =
+      a.next_trigger_id == b.next_trigger_id && deep_equal(*a.triggers, *b.triggers, path);
   if (!triggers) problems.push_back("triggers: " + path + " differs");
-  const bool crontabs = std::ranges::equal(*a.crontabs, *b.crontabs, [&](const auto& x, const auto& y) {
-    return x.first == y.first && deep_equal(x.second, y.second, path);
-  });
+  const bool crontabs =
+      std::ranges::equal(*a.crontabs, *b.crontabs, [&](const auto& x, const auto& y) {
+        return x.first == y.first && deep_equal(x.second, y.second, path);
+      });
   if (!crontabs) problems.emplace_back("crontabs differ");
-  const bool reservations = a.next_reservation_id == b.next_reservation_id && deep_equal(*a.reservations, *b.reservations, path);
+  const bool reservations = a.next_reservation_id == b.next_reservation_id &&
+                            deep_equal(*a.reservations, *b.reservations, path);
   if (!reservations) problems.push_back("reservations: " + path + " differs");
   if (*a.user_groups != *b.user_groups) problems.emplace_back("groups of users differ");
   compare_tables("job", a.jobs, b.jobs, problems);
@@ -322,45 +333,53 @@ std::vector<std::string> check_transition(const ClusterState& before, const Even
     if (!legal) problems.push_back(std::string(name_of(event)) + ": " + what);
   };
   const auto place = [&](JobId id) { return place_of(*find_job(before, id)).kind; };
-  std::visit([&](const auto& e) {
-    using E = std::decay_t<decltype(e)>;
-    if constexpr (std::is_same_v<E, JobSubmitted>) {
-      must(!before.jobs.contains(e.job.id), "the id is taken");
-    } else if constexpr (std::is_same_v<E, JobStarted>) {
-      must(place(e.record) == JobPlace::Kind::kPending, "the job does not wait");
-      must(before.jobs.at(e.record).hold == HoldKind::kNone, "the job is held");
-    } else if constexpr (std::is_same_v<E, JobCompleting>) {
-      must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
-      must(!is_terminal(before.jobs.at(e.job).state), "the job is over already");
-    } else if constexpr (std::is_same_v<E, JobNodesReleased>) {
-      must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
-      must(!before.jobs.at(e.job).released.intersects(e.positions), "given back twice");
-    } else if constexpr (std::is_same_v<E, JobEnded>) {
-      must(place(e.job) != JobPlace::Kind::kFinished, "the job is over already");
-    } else if constexpr (std::is_same_v<E, JobRequeued>) {
-      must(place(e.job) != JobPlace::Kind::kPending, "the job waits already");
-      must(e.restart_count == find_job(before, e.job)->restart_count + 1, "wrong restart count");
-    } else if constexpr (std::is_same_v<E, JobRequeueCancelled>) {
-      must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
-      must((before.jobs.at(e.job).flags & kJobRequeued) != 0, "it was not to be requeued");
-    } else if constexpr (std::is_same_v<E, JobSuspended>) {
-      must(before.jobs.at(e.job).state == JobState::kRunning, "the job does not run");
-    } else if constexpr (std::is_same_v<E, JobResumed>) {
-      must(before.jobs.at(e.job).state == JobState::kSuspended, "the job is not suspended");
-    } else if constexpr (std::is_same_v<E, JobPreempted>) {
-      must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
-      must(!is_terminal(before.jobs.at(e.job).state), "the job is over already");
-      must(before.jobs.at(e.job).grace_end == kNoTime, "the job was told already");
-    } else if constexpr (std::is_same_v<E, JobsPurged>) {
-      for (const JobId id : e.jobs) must(place(id) == JobPlace::Kind::kFinished, "not over yet");
-      e.folded.for_each([&](uint32_t id) { must(before.folded.contains(id), "no folded task"); });
-    } else if constexpr (std::is_same_v<E, ArrayTasksFolded>) {
-      e.jobs.for_each([&](uint32_t id) { must(may_fold(before.jobs.at(id)), "may not be folded"); });
-    } else if constexpr (std::is_same_v<E, JobShrunk>) {
-      const JobState state = before.jobs.at(e.job).state;  // a suspended one loses a node that is DOWN
-      must(state == JobState::kRunning || state == JobState::kSuspended, "the job does not run");
-    }
-  }, event);
+  std::visit(
+      [&](const auto& e) {
+        using E = std::decay_t<decltype(e)>;
+        if constexpr (std::is_same_v<E, JobSubmitted>) {
+          must(!before.jobs.contains(e.job.id), "the id is taken");
+        } else if constexpr (std::is_same_v<E, JobStarted>) {
+          must(place(e.record) == JobPlace::Kind::kPending, "the job does not wait");
+          must(before.jobs.at(e.record).hold == HoldKind::kNone, "the job is held");
+        } else if constexpr (std::is_same_v<E, JobCompleting>) {
+          must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
+          must(!is_terminal(before.jobs.at(e.job).state), "the job is over already");
+        } else if constexpr (std::is_same_v<E, JobNodesReleased>) {
+          must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
+          must(!before.jobs.at(e.job).released.intersects(e.positions), "given back twice");
+        } else if constexpr (std::is_same_v<E, JobEnded>) {
+          must(place(e.job) != JobPlace::Kind::kFinished, "the job is over already");
+        } else if constexpr (std::is_same_v<E, JobRequeued>) {
+          must(place(e.job) != JobPlace::Kind::kPending, "the job waits already");
+          must(e.restart_count == find_job(before, e.job)->restart_count + 1,
+               "wrong restart count");
+        } else if constexpr (std::is_same_v<E, JobRequeueCancelled>) {
+          must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
+          must((before.jobs.at(e.job).flags & kJobRequeued) != 0, "it was not to be requeued");
+        } else if constexpr (std::is_same_v<E, JobSuspended>) {
+          must(before.jobs.at(e.job).state == JobState::kRunning, "the job does not run");
+        } else if constexpr (std::is_same_v<E, JobResumed>) {
+          must(before.jobs.at(e.job).state == JobState::kSuspended, "the job is not suspended");
+        } else if constexpr (std::is_same_v<E, JobPreempted>) {
+          must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
+          must(!is_terminal(before.jobs.at(e.job).state), "the job is over already");
+          must(before.jobs.at(e.job).grace_end == kNoTime, "the job was told already");
+        } else if constexpr (std::is_same_v<E, JobsPurged>) {
+          for (const JobId id : e.jobs)
+            must(place(id) == JobPlace::Kind::kFinished, "not over yet");
+          e.folded.for_each(
+              [&](uint32_t id) { must(before.folded.contains(id), "no folded task"); });
+        } else if constexpr (std::is_same_v<E, ArrayTasksFolded>) {
+          e.jobs.for_each(
+              [&](uint32_t id) { must(may_fold(before.jobs.at(id)), "may not be folded"); });
+        } else if constexpr (std::is_same_v<E, JobShrunk>) {
+          // a suspended one loses a node that is DOWN
+          const JobState state = before.jobs.at(e.job).state;
+          must(state == JobState::kRunning || state == JobState::kSuspended,
+               "the job does not run");
+        }
+      },
+      event);
   return problems;
 }
 

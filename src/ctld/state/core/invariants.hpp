@@ -1,5 +1,5 @@
-// What must always hold of the state. Used by tests and the simulation, and by the controller after a
-// replay.
+// What must always hold of the state. Used by tests and the simulation, and by the controller after
+// a replay.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace sluice::state {
 
-// Everything: nothing is allocated twice, the sums of the nodes are those of their jobs, the indexes
-// are those that rebuild_derived() makes, each record is consistent in itself. Empty: all is well.
+// Everything: nothing is allocated twice, the sums of the nodes are those of their jobs, the
+// indexes are those that rebuild_derived() makes, each record is consistent in itself. Empty: all
+// is well.
 [[nodiscard]] std::vector<std::string> check_state(const ClusterState& state);
 
 // What an event may have broken, looking only at what it changed. `state` is the state after the

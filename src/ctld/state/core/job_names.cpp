@@ -18,9 +18,9 @@ uint32_t bucket_of(uint32_t uid, std::string_view name) {
 // In a bucket there may be many: names that share one can be made up.
 template <class Entries>
 auto place_of_name(Entries& entries, uint32_t uid, std::string_view name) {
-  return std::ranges::lower_bound(entries, std::pair(uid, name), {}, [](const CowPtr<NamedJobs>& entry) {
-    return std::pair(entry->uid, entry->name.view());
-  });
+  return std::ranges::lower_bound(
+      entries, std::pair(uid, name), {},
+      [](const CowPtr<NamedJobs>& entry) { return std::pair(entry->uid, entry->name.view()); });
 }
 
 bool is_at(const CowPtr<NamedJobs>& entry, uint32_t uid, std::string_view name) {
@@ -58,7 +58,8 @@ void JobNames::insert(uint32_t uid, const SharedText& name, JobId id) {
   auto& entries = buckets_.edit_or_insert(bucket_of(uid, name)).entries;
   auto at = place_of_name(entries, uid, name);
   if (at == entries.end() || !is_at(*at, uid, name)) {
-    at = entries.insert(at, CowPtr<NamedJobs>::make(NamedJobs{.uid = uid, .name = name, .few = {}, .many = {}}));
+    at = entries.insert(
+        at, CowPtr<NamedJobs>::make(NamedJobs{.uid = uid, .name = name, .few = {}, .many = {}}));
   }
   at->edit().insert(id);
 }
@@ -83,10 +84,14 @@ const NamedJobs* JobNames::find(uint32_t uid, std::string_view name) const {
 
 bool operator==(const JobNames& a, const JobNames& b) {
   if (a.buckets_.size() != b.buckets_.size()) return false;
-  for (uint32_t at = a.buckets_.next_id(0); at != CowTable<JobNames::Bucket>::kNone; at = a.buckets_.next_id(at + 1)) {
+  for (uint32_t at = a.buckets_.next_id(0); at != CowTable<JobNames::Bucket>::kNone;
+       at = a.buckets_.next_id(at + 1)) {
     const JobNames::Bucket* other = b.buckets_.find(at);
-    const auto same = [](const CowPtr<NamedJobs>& x, const CowPtr<NamedJobs>& y) { return *x == *y; };
-    if (other == nullptr || !std::ranges::equal(a.buckets_.at(at).entries, other->entries, same)) return false;
+    const auto same = [](const CowPtr<NamedJobs>& x, const CowPtr<NamedJobs>& y) {
+      return *x == *y;
+    };
+    if (other == nullptr || !std::ranges::equal(a.buckets_.at(at).entries, other->entries, same))
+      return false;
   }
   return true;
 }

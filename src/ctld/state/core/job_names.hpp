@@ -1,5 +1,5 @@
-// Unfinished jobs by user and name, for --dependency=singleton: each job that waits for all others of its name looks at them
-// again and again.
+// Unfinished jobs by user and name, for --dependency=singleton: each job that waits for all others
+// of its name looks at them again and again.
 #pragma once
 
 #include <cstdint>

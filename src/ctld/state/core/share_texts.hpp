@@ -1,4 +1,5 @@
-// Job specs of neighbours hold mostly the same texts (user, folder, partition): one copy serves them.
+// Job specs of neighbours hold mostly the same texts (user, folder, partition): one copy serves
+// them.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,8 @@ SpecChange difference(const JobSpec& before, const JobSpec& after) {
 std::shared_ptr<const JobSpec> with_change(const JobSpec& before, const SpecChange& change) {
   auto after = std::make_shared<JobSpec>(before);
   JobSpec::describe([&](uint32_t number, const char*, auto member) {
-    if (std::binary_search(change.fields.begin(), change.fields.end(), number)) *after.*member = (*change.values).*member;
+    if (std::binary_search(change.fields.begin(), change.fields.end(), number))
+      *after.*member = (*change.values).*member;
   });
   return after;
 }

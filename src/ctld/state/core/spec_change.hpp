@@ -1,5 +1,5 @@
-// What of a job's specification an update changes: an event holds that alone, since a specification may be megabytes and an
-// update may name ten thousand tasks.
+// What of a job's specification an update changes: an event holds that alone, since a specification
+// may be megabytes and an update may name ten thousand tasks.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct SpecChange {
 [[nodiscard]] SpecChange difference(const JobSpec& before, const JobSpec& after);
 
 // `before` with the change: difference(before, after) makes `after` of it.
-[[nodiscard]] std::shared_ptr<const JobSpec> with_change(const JobSpec& before, const SpecChange& change);
+[[nodiscard]] std::shared_ptr<const JobSpec> with_change(const JobSpec& before,
+                                                         const SpecChange& change);
 
 }  // namespace sluice::state

@@ -1,4 +1,5 @@
-// How much of a described struct is texts: of a job's or a step's specification, nearly all of what it takes.
+// How much of a described struct is texts: of a job's or a step's specification, nearly all of what
+// it takes.
 #pragma once
 
 #include <cstdint>

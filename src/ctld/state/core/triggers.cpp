@@ -9,7 +9,9 @@
 namespace sluice::state {
 namespace {
 
-Time with_offset(Time time, const Trigger& trigger) { return time + std::chrono::seconds(trigger.offset_seconds); }
+Time with_offset(Time time, const Trigger& trigger) {
+  return time + std::chrono::seconds(trigger.offset_seconds);
+}
 
 // Null: every node.
 const Bitmap* watched_nodes(const ClusterState& state, const Trigger& trigger) {
@@ -35,18 +37,23 @@ bool holds_node(const ClusterState& state, JobId id, NodeId node) {
 
 // What a change of its state means to those who watch the node.
 TriggerEvents events_of(const Node& before, const NodeStateChanged& after) {
-  const auto came = [&](NodeFlags flag) { return (after.flags & flag) != 0 && (before.flags & flag) == 0; };
+  const auto came = [&](NodeFlags flag) {
+    return (after.flags & flag) != 0 && (before.flags & flag) == 0;
+  };
   const bool rebooting = (after.flags & kNodeRebootIssued) != 0;
   TriggerEvents events = 0;
-  if (after.base == NodeBaseState::kDown && before.base != NodeBaseState::kDown && !rebooting) events |= kTriggerDown;
-  if (before.base == NodeBaseState::kDown && after.base == NodeBaseState::kIdle) events |= kTriggerUp;
+  if (after.base == NodeBaseState::kDown && before.base != NodeBaseState::kDown && !rebooting)
+    events |= kTriggerDown;
+  if (before.base == NodeBaseState::kDown && after.base == NodeBaseState::kIdle)
+    events |= kTriggerUp;
   if (came(kNodeFailing)) events |= kTriggerFail;
   if (came(kNodePoweringUp)) events |= kTriggerResume;
   if (came(kNodeDrain)) events |= before.jobs.empty() ? kTriggerDrained : kTriggerDraining;
   return events;
 }
 
-bool hit(const ClusterState& state, const Trigger& trigger, TriggerEvents events, const Node& node) {
+bool hit(const ClusterState& state, const Trigger& trigger, TriggerEvents events,
+         const Node& node) {
   if ((trigger.events & events) == 0) return false;
   if (trigger.resource == TriggerResource::kJob) return holds_node(state, trigger.job, node.id);
   if (trigger.resource != TriggerResource::kNode) return false;
@@ -65,7 +72,8 @@ void note_events(ClusterState& state, const Node& node, TriggerEvents events, Ti
 }
 
 bool is_idle(const Node& node) {
-  return !node.removed && shown_base(node) == NodeBaseState::kIdle && node.jobs.empty() && is_schedulable(node);
+  return !node.removed && shown_base(node) == NodeBaseState::kIdle && node.jobs.empty() &&
+         is_schedulable(node);
 }
 
 struct IdleNode {
@@ -81,12 +89,15 @@ std::vector<IdleNode> all_idle_nodes(const ClusterState& state) {
   return idle;
 }
 
-// Those that have been idle for as long as the trigger says. A permanent one keeps those it has told of.
-Bitmap nodes_idle_for(const ClusterState& state, const std::vector<IdleNode>& nodes, const Trigger& trigger, Time now) {
+// Those that have been idle for as long as the trigger says. A permanent one keeps those it has
+// told of.
+Bitmap nodes_idle_for(const ClusterState& state, const std::vector<IdleNode>& nodes,
+                      const Trigger& trigger, Time now) {
   Bitmap idle;
   const Bitmap* watched = watched_nodes(state, trigger);
   for (const IdleNode& one : nodes) {
-    if (with_offset(one.since, trigger) <= now && (watched == nullptr || watched->test(one.node))) idle.set(one.node);
+    if (with_offset(one.since, trigger) <= now && (watched == nullptr || watched->test(one.node)))
+      idle.set(one.node);
   }
   return idle;
 }
@@ -100,7 +111,8 @@ std::string resource_of(const ClusterState& state, const Trigger& trigger) {
 bool limit_is_near(const ClusterState& state, const Trigger& trigger, Time now) {
   if ((trigger.events & kTriggerTime) == 0) return false;
   const Job* job = state.jobs.find(trigger.job);
-  return job != nullptr && job->state == JobState::kRunning && job->end != kNever && with_offset(job->end, trigger) <= now;
+  return job != nullptr && job->state == JobState::kRunning && job->end != kNever &&
+         with_offset(job->end, trigger) <= now;
 }
 
 }  // namespace
@@ -114,7 +126,8 @@ void note_drained(ClusterState& state, const Job& job, const Bitmap& positions, 
   if (state.triggers->empty()) return;
   positions.for_each([&](size_t at) {
     const Node& node = state.nodes.at(job.allocation->nodes[at].node);
-    if ((node.flags & kNodeDrain) != 0 && node.jobs.empty()) note_events(state, node, kTriggerDrained, time);
+    if ((node.flags & kNodeDrain) != 0 && node.jobs.empty())
+      note_events(state, node, kTriggerDrained, time);
   });
 }
 
@@ -132,7 +145,9 @@ void note_job_over(ClusterState& state, const Job& job, Time time) {
   for (size_t at = 0; at < state.triggers->size(); ++at) {
     const Trigger& trigger = (*state.triggers)[at];
     // it will come no nearer to its limit: its end is as good
-    if (trigger.job != job.id || trigger.due != kNoTime || (trigger.events & (kTriggerFini | kTriggerTime)) == 0) continue;
+    if (trigger.job != job.id || trigger.due != kNoTime ||
+        (trigger.events & (kTriggerFini | kTriggerTime)) == 0)
+      continue;
     Trigger& changed = state.triggers.edit()[at];
     changed.due = with_offset(time, changed);
   }
@@ -158,7 +173,8 @@ void rebuild_trigger_nodes(ClusterState& state) {
   NodeNames names;
   for (const Trigger& trigger : *state.triggers) {
     if (trigger.nodes.empty()) continue;
-    if (names.empty()) state.nodes.for_each([&](const Node& node) { names.emplace(node.name, node.id); });
+    if (names.empty())
+      state.nodes.for_each([&](const Node& node) { names.emplace(node.name, node.id); });
     nodes->emplace(trigger.id, nodes_in_list(names, trigger.nodes));
   }
   state.trigger_nodes = std::move(nodes);
@@ -187,7 +203,8 @@ std::vector<Firing> triggers_due(const ClusterState& state, Time now) {
       Firing firing{trigger, node_list(state, fresh)};
       firing.trigger.hit = idle;
       out.push_back(std::move(firing));
-    } else if ((trigger.due != kNoTime && trigger.due <= now) || limit_is_near(state, trigger, now)) {
+    } else if ((trigger.due != kNoTime && trigger.due <= now) ||
+               limit_is_near(state, trigger, now)) {
       out.push_back({trigger, resource_of(state, trigger)});
     }
   }
@@ -198,7 +215,8 @@ std::vector<uint32_t> triggers_without_job(const ClusterState& state) {
   std::vector<uint32_t> out;
   for (const Trigger& trigger : *state.triggers) {
     if (trigger.resource != TriggerResource::kJob || trigger.due != kNoTime) continue;
-    if (!state.jobs.contains(trigger.job) && !state.folded.contains(trigger.job)) out.push_back(trigger.id);
+    if (!state.jobs.contains(trigger.job) && !state.folded.contains(trigger.job))
+      out.push_back(trigger.id);
   }
   return out;
 }

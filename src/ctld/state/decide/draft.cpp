@@ -19,7 +19,8 @@ void Draft::emit(Event event) {
 
 Decision Draft::take(Reply reply) { return Decision{std::move(events_), std::move(reply), {}}; }
 
-// All of a user's crontab is in the event: of many lines that are disabled by one decision the last one counts.
+// All of a user's crontab is in the event: of many lines that are disabled by one decision the last
+// one counts.
 void Draft::drop_earlier_crontab() {
   const uint32_t uid = std::get<CrontabReplaced>(events_.back()).crontab.uid;
   const auto is_earlier = [uid](const Event& event) {

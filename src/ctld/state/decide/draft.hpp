@@ -1,5 +1,5 @@
-// Draft: a private copy of the state on which decide() tries out its events as it goes, so that each
-// step of a decision sees the ones before. The copy shares all that it does not change.
+// Draft: a private copy of the state on which decide() tries out its events as it goes, so that
+// each step of a decision sees the ones before. The copy shares all that it does not change.
 #pragma once
 
 #include "ctld/state/decide.hpp"
@@ -19,7 +19,8 @@ class Draft {
   [[nodiscard]] const Job& job(JobId id) const { return state_.jobs.at(id); }
   [[nodiscard]] const Node& node(NodeId id) const { return state_.nodes.at(id); }
 
-  // So that job() finds it; the state is the same by this, and the event that changes the job will do it, too.
+  // So that job() finds it; the state is the same by this, and the event that changes the job will
+  // do it, too.
   void unfold(JobId id) { unfold_job(state_, id); }
 
   void emit(Event event);

@@ -24,10 +24,12 @@ constexpr Duration kDefaultRequeueDelay = std::chrono::seconds(120);
 
 // "RaisedSignal:9(Killed)", as scontrol shows it.
 std::string raised(int32_t signal) {
-  return fmt::format("RaisedSignal:{}({})", signal, signal_description(static_cast<uint32_t>(signal)));
+  return fmt::format("RaisedSignal:{}({})", signal,
+                     signal_description(static_cast<uint32_t>(signal)));
 }
 
-// srun ends its job with the number of an error where it could launch nothing: no status of a process has both parts.
+// srun ends its job with the number of an error where it could launch nothing: no status of a
+// process has both parts.
 bool is_error_number(int32_t status) { return signal_of(status) != 0 && code_of(status) != 0; }
 
 bool lists_code(const std::string& list, int32_t status) {
@@ -40,17 +42,20 @@ bool lists_code(const std::string& list, int32_t status) {
 bool is_requeued(const Draft& draft, const Job& job) {
   if (!is_het_follower(job)) return (job.flags & kJobRequeued) != 0;
   const Job* leader = draft.state().jobs.find(job.het->leader);
-  return leader != nullptr && (leader->state == JobState::kPending || (leader->flags & kJobRequeued) != 0);
+  return leader != nullptr &&
+         (leader->state == JobState::kPending || (leader->flags & kJobRequeued) != 0);
 }
 
 // Its line is still in its user's crontab: it waits for its next time after each run.
 bool is_of_crontab(const ClusterState& state, const Job& job) {
   if (job.spec->cron.empty()) return false;
   const auto at = state.crontabs->find(job.spec->uid);
-  return at != state.crontabs->end() && std::ranges::find(at->second.jobs, job.id) != at->second.jobs.end();
+  return at != state.crontabs->end() &&
+         std::ranges::find(at->second.jobs, job.id) != at->second.jobs.end();
 }
 
-// What a job waits for that is queued again. No pass of the scheduler may come before it begins, to find it out.
+// What a job waits for that is queued again. No pass of the scheduler may come before it begins, to
+// find it out.
 JobReason reason_to_wait(const JobRequeued& event) {
   if (event.hold == HoldKind::kAdmin) return JobReason::kJobHeldAdmin;
   if (event.hold == HoldKind::kUser) return JobReason::kJobHeldUser;
@@ -59,8 +64,11 @@ JobReason reason_to_wait(const JobRequeued& event) {
 
 void wait_for_next_time(Draft& draft, const Job& job, Time now) {
   const auto times = parse_cron_times(job.spec->cron.view());
-  JobRequeued event{.job = job.id, .restart_count = job.restart_count + 1, .hold = job.hold,
-                    .begin = times ? next_cron_time(*times, now) : kNever, .time = now};
+  JobRequeued event{.job = job.id,
+                    .restart_count = job.restart_count + 1,
+                    .hold = job.hold,
+                    .begin = times ? next_cron_time(*times, now) : kNever,
+                    .time = now};
   event.reason = reason_to_wait(event);
   draft.emit(std::move(event));
 }
@@ -70,11 +78,15 @@ void finish(Draft& draft, JobId id, Time now) {
   if (is_of_crontab(draft.state(), job)) return wait_for_next_time(draft, job, now);
   if (!is_requeued(draft, job)) {
     if ((job.flags & kJobRequeued) != 0) {  // the first component will not run again
-      draft.emit(JobRequeueCancelled{.job = id, .cancelled_by = draft.state().config->slurm_user_id});
+      draft.emit(
+          JobRequeueCancelled{.job = id, .cancelled_by = draft.state().config->slurm_user_id});
       return finish(draft, id, now);
     }
-    draft.emit(JobEnded{.job = id, .state = job.state, .reason = job.reason,
-                        .cancelled_by = job.cancelled_by, .time = now});
+    draft.emit(JobEnded{.job = id,
+                        .state = job.state,
+                        .reason = job.reason,
+                        .cancelled_by = job.cancelled_by,
+                        .time = now});
     return;
   }
   JobRequeued event;
@@ -94,12 +106,12 @@ void finish(Draft& draft, JobId id, Time now) {
   event.reason = reason_to_wait(event);
   // of RequeueExitHold nothing more is said
   const bool by_exit = (job.flags & kJobSpecialExit) != 0 && job.state != JobState::kCancelled;
-  if ((job.flags & kJobRequeueHold) != 0 && !by_exit) {
-    event.description = kRequeuedHeld;
-  }
+  if ((job.flags & kJobRequeueHold) != 0 && !by_exit) { event.description = kRequeuedHeld; }
   if ((job.flags & kJobLaunchFailed) != 0) {
     event.description = "launch failed requeued held";
-    if (!job.state_description.empty()) event.description = fmt::format("{}: {}", event.description.view(), job.state_description.view());
+    if (!job.state_description.empty())
+      event.description =
+          fmt::format("{}: {}", event.description.view(), job.state_description.view());
     if (job.restart_count + 1 >= draft.state().config->max_batch_requeue) {
       event.reason = JobReason::kJobHoldMaxRequeue;
       event.description = {};
@@ -115,7 +127,8 @@ void finish(Draft& draft, JobId id, Time now) {
 
 // A running job that lost a node ends, or goes on without it (--no-kill).
 bool survives_loss(const ClusterState& state, const Job& job, size_t position) {
-  const bool batch_host = job.spec->batch && !is_het_follower(job) && position == batch_position(state, job);
+  const bool batch_host =
+      job.spec->batch && !is_het_follower(job) && position == batch_position(state, job);
   const size_t held = job.allocation->nodes.size() - job.released.count();
   return !job.spec->kill_on_node_fail && !batch_host && held > 1;
 }
@@ -167,7 +180,8 @@ bool is_running(const Job& job) {
 
 bool may_requeue(const ClusterConfig& config, const Job& job) {
   if (!job.spec->batch) return false;
-  return job.spec->requeue == Toggle::kYes || (job.spec->requeue == Toggle::kDefault && config.job_requeue);
+  return job.spec->requeue == Toggle::kYes ||
+         (job.spec->requeue == Toggle::kDefault && config.job_requeue);
 }
 
 Duration time_suspended(const Job& job) {
@@ -183,8 +197,10 @@ void resume_job(Draft& draft, JobId id, Time now) {
 
 void send_own_signal(Draft& draft, JobId id, Time now) {
   const std::shared_ptr<const JobSpec> spec = draft.job(id).spec;
-  const protocol::SignalFlags flags = spec->signal_batch ? protocol::kSignalBatchOnly : protocol::kSignalStepsOnly;
-  draft.emit(JobSignaled{.job = id, .signal = spec->signal, .flags = flags, .warning = true, .time = now});
+  const protocol::SignalFlags flags =
+      spec->signal_batch ? protocol::kSignalBatchOnly : protocol::kSignalStepsOnly;
+  draft.emit(
+      JobSignaled{.job = id, .signal = spec->signal, .flags = flags, .warning = true, .time = now});
   draft.emit(JobSignaled{.job = id, .signal = SIGCONT, .flags = flags, .time = now});
 }
 
@@ -204,12 +220,18 @@ std::vector<JobId> other_components(const Draft& draft, JobId id) {
 void complete_one(Draft& draft, JobId job, const Ending& ending, Time now) {
   // stopped processes cannot end
   if (draft.job(job).state == JobState::kSuspended) resume_job(draft, job, now);
-  JobCompleting event{.job = job, .state = ending.state, .reason = ending.reason,
-                      .description = ending.description, .exit_status = ending.exit_status,
-                      .cancelled_by = ending.by, .flags = ending.flags, .time = now,
+  JobCompleting event{.job = job,
+                      .state = ending.state,
+                      .reason = ending.reason,
+                      .description = ending.description,
+                      .exit_status = ending.exit_status,
+                      .cancelled_by = ending.by,
+                      .flags = ending.flags,
+                      .time = now,
                       .failed_node = ending.failed_node};
   const Job& run = draft.job(job);
-  if ((ending.flags & kJobRequeued) != 0 || run.het != nullptr || is_of_crontab(draft.state(), run)) {
+  if ((ending.flags & kJobRequeued) != 0 || run.het != nullptr ||
+      is_of_crontab(draft.state(), run)) {
     event.start = run.start;
     event.allocation = run.allocation;
   }
@@ -232,9 +254,12 @@ void complete_job(Draft& draft, JobId job, const Ending& ending, Time now) {
 
 void requeue_ended(Draft& draft, JobId id, JobFlags flags, Time now) {
   const Job& job = draft.job(id);
-  JobRequeued event{.job = id, .restart_count = job.restart_count + 1,
-                    .begin = now + requeue_delay(*draft.state().config), .time = now,
-                    .exit_status = job.exit_status, .derived_exit_status = job.derived_exit_status};
+  JobRequeued event{.job = id,
+                    .restart_count = job.restart_count + 1,
+                    .begin = now + requeue_delay(*draft.state().config),
+                    .time = now,
+                    .exit_status = job.exit_status,
+                    .derived_exit_status = job.derived_exit_status};
   event.hold = job.hold;  // nobody gets rid of it by ending the job and queueing it again
   if ((flags & kJobRequeueHold) != 0) {
     if (event.hold == HoldKind::kNone) event.hold = HoldKind::kUser;
@@ -253,12 +278,18 @@ JobId whole_job(const Draft& draft, JobId id) {
 }
 
 void end_pending_job(Draft& draft, JobId job, const Ending& ending, Time now) {
-  draft.emit(JobEnded{.job = job, .state = ending.state, .reason = ending.reason,
-                      .cancelled_by = ending.by, .time = now});
+  draft.emit(JobEnded{.job = job,
+                      .state = ending.state,
+                      .reason = ending.reason,
+                      .cancelled_by = ending.by,
+                      .time = now});
   for (const JobId other : other_components(draft, job)) {
     if (draft.job(other).state != JobState::kPending) continue;
-    draft.emit(JobEnded{.job = other, .state = ending.state, .reason = ending.reason,
-                        .cancelled_by = ending.by, .time = now});
+    draft.emit(JobEnded{.job = other,
+                        .state = ending.state,
+                        .reason = ending.reason,
+                        .cancelled_by = ending.by,
+                        .time = now});
   }
 }
 
@@ -308,12 +339,19 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) 
   const Bitmap positions = step->nodes_left & end.positions;
   if (positions.none()) return;
   if (positions.count() < step->nodes_left.count()) {
-    draft.emit(StepNodesEnded{.id = id, .positions = positions, .exit_status = end.exit_status,
-                              .out_of_memory = end.out_of_memory, .time = now, .usage = end.usage});
+    draft.emit(StepNodesEnded{.id = id,
+                              .positions = positions,
+                              .exit_status = end.exit_status,
+                              .out_of_memory = end.out_of_memory,
+                              .time = now,
+                              .usage = end.usage});
     return;
   }
-  StepEnded event{.id = id, .state = step->state,
-                  .exit_status = worse_of_reports(step->exit_status, end.exit_status), .time = now, .usage = end.usage};
+  StepEnded event{.id = id,
+                  .state = step->state,
+                  .exit_status = worse_of_reports(step->exit_status, end.exit_status),
+                  .time = now,
+                  .usage = end.usage};
   if (event.state == StepState::kRunning) {
     event.state = event.exit_status == 0 ? StepState::kCompleted : StepState::kFailed;
     if (end.out_of_memory) event.state = StepState::kOutOfMemory;
@@ -321,7 +359,8 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) 
   draft.emit(event);
 }
 
-void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss, const std::vector<protocol::StepKey>& ended) {
+void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss,
+               const std::vector<protocol::StepKey>& ended) {
   const std::vector<JobId> jobs = draft.node(node).jobs;
   for (const JobId id : jobs) {
     const Job& job = draft.job(id);
@@ -340,7 +379,8 @@ void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss, const std::ve
         keep_nodes(draft, id, keep, now);
         continue;
       } else {
-        const JobState state = loss == NodeLoss::kBootFailed && waits ? JobState::kBootFail : JobState::kNodeFail;
+        const JobState state =
+            loss == NodeLoss::kBootFailed && waits ? JobState::kBootFail : JobState::kNodeFail;
         Ending ending{.state = state, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
         ending.failed_node = draft.node(node).name;
         if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
@@ -354,9 +394,15 @@ void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss, const std::ve
 Time delay_of_held(const Job& job, Time now) { return job.eligible > now ? job.eligible : kNoTime; }
 
 JobUpdated present_job(const Job& job, Time now) {
-  return JobUpdated{.job = job.id, .array = job.array, .time_limit = job.time_limit,
-                    .partition = job.partition, .dependency = job.dependency, .eligible = job.eligible,
-                    .accrue = job.accrue, .end = job.end, .time = now};
+  return JobUpdated{.job = job.id,
+                    .array = job.array,
+                    .time_limit = job.time_limit,
+                    .partition = job.partition,
+                    .dependency = job.dependency,
+                    .eligible = job.eligible,
+                    .accrue = job.accrue,
+                    .end = job.end,
+                    .time = now};
 }
 
 JobUpdated with_spec(const Job& job, const JobSpec& spec, Time now) {
@@ -368,11 +414,17 @@ JobUpdated with_spec(const Job& job, const JobSpec& spec, Time now) {
 }
 
 NodeStateChanged present_state(const Node& node, Time now) {
-  return NodeStateChanged{.node = node.id, .base = node.base, .flags = node.flags,
-                          .reason = node.reason, .reason_time = node.reason_time,
-                          .reason_uid = node.reason_uid, .resume_after = node.resume_after,
-                          .time = now, .after_reboot = node.after_reboot,
-                          .reboot_issued = node.reboot_issued, .boot_features = node.boot_features,
+  return NodeStateChanged{.node = node.id,
+                          .base = node.base,
+                          .flags = node.flags,
+                          .reason = node.reason,
+                          .reason_time = node.reason_time,
+                          .reason_uid = node.reason_uid,
+                          .resume_after = node.resume_after,
+                          .time = now,
+                          .after_reboot = node.after_reboot,
+                          .reboot_issued = node.reboot_issued,
+                          .boot_features = node.boot_features,
                           .boot_if_needed = node.boot_if_needed};
 }
 
@@ -383,9 +435,14 @@ void clear_reason(NodeStateChanged& event) {
 }
 
 NodeUpdated present_values(const Node& node) {
-  return NodeUpdated{.node = node.id, .weight = node.weight, .active_features = node.active_features,
-                     .comment = node.comment, .extra = node.extra, .config = nullptr,
-                     .features_reported = node.features_reported, .features_chosen = node.features_chosen};
+  return NodeUpdated{.node = node.id,
+                     .weight = node.weight,
+                     .active_features = node.active_features,
+                     .comment = node.comment,
+                     .extra = node.extra,
+                     .config = nullptr,
+                     .features_reported = node.features_reported,
+                     .features_chosen = node.features_chosen};
 }
 
 void drain_node(Draft& draft, NodeId id, std::string_view reason, uint32_t uid, Time now) {

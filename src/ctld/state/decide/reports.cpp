@@ -1,5 +1,5 @@
-// Reports of the nodes about steps and jobs: ended, cleaned, prolog done, launch failed. Reports come
-// at least once and in any order; what is stale or known already changes nothing.
+// Reports of the nodes about steps and jobs: ended, cleaned, prolog done, launch failed. Reports
+// come at least once and in any order; what is stale or known already changes nothing.
 #include <csignal>
 
 #include "ctld/state/decide/ending.hpp"
@@ -19,7 +19,8 @@ Bitmap known_nodes(const ClusterState& state, std::string_view host_list) {
   return all ? *all : Bitmap();
 }
 
-// What a node is drained for. A report that is older than the end of the node's last drain is a repetition.
+// What a node is drained for. A report that is older than the end of the node's last drain is a
+// repetition.
 void blame(Draft& draft, const Bitmap& nodes, std::string_view reason, Time happened, Time now) {
   nodes.for_each([&](size_t at) {
     const auto id = static_cast<NodeId>(at);
@@ -44,14 +45,17 @@ const Job* live_job(const ClusterState& state, JobId id, uint32_t restart) {
 }
 
 Ending queued_again_held() {
-  return Ending{.state = JobState::kFailed, .reason = JobReason::kJobLaunchFailure,
+  return Ending{.state = JobState::kFailed,
+                .reason = JobReason::kJobLaunchFailure,
                 .flags = kJobRequeued | kJobRequeueHold | kJobLaunchFailed};
 }
 
-// The node could not start the job: it is queued again and held, unless it may run only once; then it failed for `reason`.
+// The node could not start the job: it is queued again and held, unless it may run only once; then
+// it failed for `reason`.
 Ending failed_launch(const ClusterState& state, const Job& job, JobReason reason) {
   if (!may_requeue(*state.config, job)) {
-    return Ending{.state = JobState::kFailed, .reason = reason, .exit_status = protocol::kLaunchFailedStatus};
+    return Ending{
+        .state = JobState::kFailed, .reason = reason, .exit_status = protocol::kLaunchFailedStatus};
   }
   return queued_again_held();
 }
@@ -63,7 +67,8 @@ Ending unlaunched(const ClusterState& state, const Job& job, const protocol::Ste
     ending.flags = 0;
     ending.exit_status = report.exit_status;
   }
-  if (ending.flags == 0 || report.failure == protocol::kUsedJobId) ending.description = report.failure;
+  if (ending.flags == 0 || report.failure == protocol::kUsedJobId)
+    ending.description = report.failure;
   return ending;
 }
 
@@ -81,24 +86,29 @@ void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) 
   }
   if (!report.failure.empty()) ending = unlaunched(draft.state(), job, report);
   if (daemon_died(report)) {
-    ending = Ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = report.exit_status};
+    ending = Ending{.state = JobState::kNodeFail,
+                    .reason = JobReason::kNodeDown,
+                    .exit_status = report.exit_status};
     ending.failed_node = report.nodes;
     if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
   }
   complete_job(draft, job.id, ending, now);
 }
 
-// The job that an srun has for its step alone ends with that srun, wherever it died without ending it.
+// The job that an srun has for its step alone ends with that srun, wherever it died without ending
+// it.
 void srun_over(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(whole_job(draft, id));
   if (!is_running(job) || job.spec->batch) return;
-  complete_job(draft, job.id, {.state = JobState::kCancelled, .by = draft.state().config->slurm_user_id}, now);
+  complete_job(draft, job.id,
+               {.state = JobState::kCancelled, .by = draft.state().config->slurm_user_id}, now);
 }
 
 void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
   const Bitmap nodes = known_nodes(draft.state(), report.nodes);
   if (report.drain_node) {
-    blame(draft, nodes, report.failure.empty() ? "Kill task failed" : report.failure, report.happened, now);
+    blame(draft, nodes, report.failure.empty() ? "Kill task failed" : report.failure,
+          report.happened, now);
   }
   const StepId id = report.key.id;
   const Job* job = live_job(draft.state(), id.job, report.key.restart);
@@ -110,7 +120,8 @@ void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
     StepPartsEnd end{step_positions(*step, nodes), status, report.out_of_memory, {}};
     if (report.usage != protocol::StepUsage{}) end.usage = report.usage;
     const bool ends_job = report.srun_ended && step->spec != nullptr && step->spec->own_job;
-    const bool spares_nodes = ends_job && step->spec->no_kill;  // one node's word may be about its own connection alone
+    // one node's word may be about its own connection alone
+    const bool spares_nodes = ends_job && step->spec->no_kill;
     end_step_parts(draft, id, end, now);
     const bool over = find_step(draft.job(id.job), id.step) == nullptr;
     if (over && id.step == kBatchStep) batch_step_over(draft, report, now);
@@ -127,30 +138,36 @@ void failed_prolog(Draft& draft, const PrologDone& report, Time now) {
   const JobId whole = whole_job(draft, report.job);
   const ClusterConfig& config = *draft.state().config;
   if (report.nodes.empty()) {  // no node is to blame for PrologSlurmctld: queued again, not held
-    Ending ending{.state = JobState::kCancelled, .reason = JobReason::kProlog, .by = config.slurm_user_id};
+    Ending ending{
+        .state = JobState::kCancelled, .reason = JobReason::kProlog, .by = config.slurm_user_id};
     if (may_requeue(config, draft.job(whole))) ending.flags = kJobRequeued;
     return complete_job(draft, whole, ending, now);
   }
   // a batch job is queued again, held like one that could not be launched unless the site says no
   const Job& failed = draft.job(whole);
   const bool forced = failed.spec->batch && has_option(config.prolog_flags, "ForceRequeueOnFail");
-  Ending ending = forced ? queued_again_held() : failed_launch(draft.state(), failed, JobReason::kProlog);
-  if (has_option(config.scheduler_parameters, "nohold_on_prolog_fail")) ending.flags &= kJobRequeued;
+  Ending ending =
+      forced ? queued_again_held() : failed_launch(draft.state(), failed, JobReason::kProlog);
+  if (has_option(config.scheduler_parameters, "nohold_on_prolog_fail"))
+    ending.flags &= kJobRequeued;
   complete_job(draft, whole, ending, now);
 }
 
 void prolog_report(Draft& draft, const PrologDone& report, Time now) {
   const Bitmap nodes = known_nodes(draft.state(), report.nodes);
-  if (report.status != 0) {  // whatever became of the job meanwhile: agents kill no prolog but one that takes too long
+  if (report.status != 0) {
+    // whatever became of the job meanwhile: agents kill no prolog but one that takes too long
     blame(draft, nodes, "Prolog error", report.happened, now);
   }
   const Job* job = live_job(draft.state(), report.job, report.restart);
   if (job == nullptr || !is_running(*job)) return;
   if (report.status != 0) return failed_prolog(draft, report, now);
   Bitmap positions = allocation_positions(*job, nodes) & job->preparing;
-  const bool controller = report.nodes.empty() && job->preparing.test(job->allocation->nodes.size());
+  const bool controller =
+      report.nodes.empty() && job->preparing.test(job->allocation->nodes.size());
   if (positions.none() && !controller) return;
-  draft.emit(JobPrepared{.job = report.job, .positions = std::move(positions), .controller = controller});
+  draft.emit(
+      JobPrepared{.job = report.job, .positions = std::move(positions), .controller = controller});
 }
 
 }  // namespace
@@ -166,7 +183,8 @@ Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command
   for (const protocol::JobCleaned& report : command.cleaned) {
     const Bitmap nodes = known_nodes(draft.state(), report.nodes);
     if (report.kill_failed || report.epilog_status != 0) {
-      blame(draft, nodes, report.kill_failed ? "Kill task failed" : "Epilog error", report.happened, now);
+      blame(draft, nodes, report.kill_failed ? "Kill task failed" : "Epilog error", report.happened,
+            now);
     }
     const Job* job = live_job(draft.state(), report.job, report.restart);
     if (job == nullptr || !is_completing(*job)) continue;

@@ -23,7 +23,8 @@ constexpr uint64_t kFoldedPurgedAtOnce = 50'000;
 constexpr Duration kRepeatAfter = std::chrono::seconds(60);
 
 // Tasks of an array that wait each for a task of another one get records when their turn comes.
-void split_decided(Draft& draft, JobId id, const Dependency& dependency, DependencyNotes& notes, std::vector<JobId>& waiting) {
+void split_decided(Draft& draft, JobId id, const Dependency& dependency, DependencyNotes& notes,
+                   std::vector<JobId>& waiting) {
   const Job& job = draft.job(id);
   if (job.array == nullptr || job.array->task != kNoTask) return;
   const IndexSet decided = tasks_decided(draft.state(), job, dependency, notes);
@@ -36,20 +37,24 @@ void split_decided(Draft& draft, JobId id, const Dependency& dependency, Depende
 }
 
 bool is_killed_when_invalid(const JobSpec& spec, const ClusterConfig& config) {
-  if (spec.kill_on_invalid_dependency != Toggle::kDefault) return spec.kill_on_invalid_dependency == Toggle::kYes;
+  if (spec.kill_on_invalid_dependency != Toggle::kDefault)
+    return spec.kill_on_invalid_dependency == Toggle::kYes;
   return has_option(config.dependency_parameters, "kill_invalid_depend") ||
          has_option(config.scheduler_parameters, "kill_invalid_depend");
 }
 
 // False when the job cannot wait any longer and has ended.
-bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, DependencyNotes& notes, Time now) {
+bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, DependencyNotes& notes,
+                      Time now) {
   const Job& job = draft.job(id);
   const DependencyResult result = evaluate_dependency(draft.state(), job, dependency, now, notes);
   const std::string left = result.satisfied() ? std::string() : format_dependency(result.left);
   if (result.never && is_killed_when_invalid(*job.spec, *draft.state().config)) {
-    end_pending_job(draft, id, {.state = JobState::kCancelled,
-                                .reason = JobReason::kDependencyNeverSatisfied,
-                                .by = draft.state().config->slurm_user_id}, now);
+    end_pending_job(draft, id,
+                    {.state = JobState::kCancelled,
+                     .reason = JobReason::kDependencyNeverSatisfied,
+                     .by = draft.state().config->slurm_user_id},
+                    now);
     return false;
   }
   JobReason reason = JobReason::kNone;
@@ -60,13 +65,15 @@ bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, Depe
   const bool as_told = job.hold != HoldKind::kNone || job.reason == reason;
   if (job.dependency == left && as_told) return true;
   // what becomes of the others changes nothing any more, and its user was told once
-  if (result.never && job.hold == HoldKind::kNone && job.reason == JobReason::kDependencyNeverSatisfied) return true;
+  if (result.never && job.hold == HoldKind::kNone &&
+      job.reason == JobReason::kDependencyNeverSatisfied)
+    return true;
   draft.emit(JobDependencyChanged{.job = id, .dependency = left, .reason = reason});
   return true;
 }
 
-// One tick looks at no more than so much of the dependencies, in pieces of text: each is about one item. What is more is
-// cut into as many parts as it takes, of which each tick has the next.
+// One tick looks at no more than so much of the dependencies, in pieces of text: each is about one
+// item. What is more is cut into as many parts as it takes, of which each tick has the next.
 class Turns {
  public:
   Turns(const ClusterState& state, uint64_t tick) {
@@ -88,7 +95,9 @@ class Turns {
 
  private:
   static constexpr uint64_t kMost = 20'000, kPiece = 16;
-  static uint64_t work_of(const Job& job) { return job.dependency.empty() ? 0 : 1 + job.dependency.size() / kPiece; }
+  static uint64_t work_of(const Job& job) {
+    return job.dependency.empty() ? 0 : 1 + job.dependency.size() / kPiece;
+  }
 
   uint64_t turn_ = 0, passed_ = 0, more_ = 0;
 };
@@ -105,11 +114,13 @@ void tick_waiting(Draft& draft, uint64_t tick, Time now) {
     if (draft.job(id).state != JobState::kPending) continue;  // it ended with another component
     // one that is held stays so until it is released, as in Slurm
     if (draft.job(id).hold == HoldKind::kNone && is_too_late(draft.job(id), now)) {
-      end_pending_job(draft, id, {.state = JobState::kDeadline, .reason = JobReason::kDeadLine}, now);
+      end_pending_job(draft, id, {.state = JobState::kDeadline, .reason = JobReason::kDeadLine},
+                      now);
       continue;
     }
     if (due && !draft.job(id).dependency.empty()) {
-      if (const auto dependency = parse_dependency(draft.job(id).dependency.view(), DependencyText::kKept)) {
+      if (const auto dependency =
+              parse_dependency(draft.job(id).dependency.view(), DependencyText::kKept)) {
         split_decided(draft, id, *dependency, notes, waiting);
         if (!check_dependency(draft, id, *dependency, notes, now)) continue;
       }
@@ -147,11 +158,13 @@ void tick_running(Draft& draft, JobId id, Time now) {
   if (job.grace_end != kNoTime && now >= job.grace_end) return end_preempted(draft, id, now);
   if (job.state == JobState::kSuspended) return;
   if (job.end != kNever && now >= job.end + over_time(draft.state(), job)) {
-    complete_job(draft, whole_job(draft, id), {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
+    complete_job(draft, whole_job(draft, id),
+                 {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
     return;
   }
   const bool warns = job.end != kNever && job.grace_end == kNoTime;  // who makes room was told to
-  if (warns && job.spec->signal != 0 && !job.signal_sent && now >= job.end - std::chrono::seconds(job.spec->signal_seconds)) {
+  if (warns && job.spec->signal != 0 && !job.signal_sent &&
+      now >= job.end - std::chrono::seconds(job.spec->signal_seconds)) {
     send_own_signal(draft, id, now);
   }
   if (warns) warn_of_limit(draft, id, now);
@@ -161,7 +174,8 @@ void tick_running(Draft& draft, JobId id, Time now) {
         step->spec->time_limit == kInfiniteMinutes) {
       continue;
     }
-    const Duration limit = std::chrono::minutes(step->spec->time_limit) + time_suspended(draft.job(id));
+    const Duration limit =
+        std::chrono::minutes(step->spec->time_limit) + time_suspended(draft.job(id));
     if (now >= step->start + limit) late.push_back(step->id);
   }
   for (const StepId step : late) draft.emit(StepEndOrdered{.id = step, .time = now});
@@ -182,8 +196,8 @@ void tick_active(Draft& draft, Time now) {
   }
 }
 
-// An array's own record stays until its other tasks are gone: users know the array by its number. The components of a
-// heterogeneous job go together.
+// An array's own record stays until its other tasks are gone: users know the array by its number.
+// The components of a heterogeneous job go together.
 bool is_still_needed(const ClusterState& state, const Job& job, Time ended_before) {
   bool needed = false;
   if (job.het != nullptr) {
@@ -202,14 +216,18 @@ bool is_array_due(const ClusterState& state, const ArrayTasks& tasks, Time ended
     const Job& job = state.jobs.at(id);
     due = due && is_finished(job) && job.end <= ended_before;
   });
-  if (due) tasks.folded.for_each([&](uint32_t id) { due = due && state.folded.at(id).end <= ended_before; });
+  if (due)
+    tasks.folded.for_each(
+        [&](uint32_t id) { due = due && state.folded.at(id).end <= ended_before; });
   return due;
 }
 
-// A task that went wrong stays until all of its array is due: who asks how the array went is to find out.
+// A task that went wrong stays until all of its array is due: who asks how the array went is to
+// find out.
 class Outcomes {
  public:
-  Outcomes(const ClusterState& state, Time ended_before) : state_(state), ended_before_(ended_before) {}
+  Outcomes(const ClusterState& state, Time ended_before)
+      : state_(state), ended_before_(ended_before) {}
   bool hold(const Job& job) {
     if (job.array == nullptr || succeeded(job)) return false;
     const auto [at, is_new] = due_.try_emplace(job.array->array_job, false);
@@ -249,7 +267,8 @@ void tick_finished(Draft& draft, Time now) {
   Outcomes outcomes(state, ended_before);
   state.finished.for_each([&](uint32_t id) {
     const Job& job = state.jobs.at(id);
-    if (purge && job.end <= ended_before && !is_still_needed(state, job, ended_before) && !outcomes.hold(job)) {
+    if (purge && job.end <= ended_before && !is_still_needed(state, job, ended_before) &&
+        !outcomes.hold(job)) {
       if (purged.jobs.size() < kPurgedAtOnce) purged.jobs.push_back(id);
     } else if (may_fold(job)) {
       folded.jobs.insert(id);
@@ -281,13 +300,15 @@ Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time 
   Draft draft(state);
   tick_active(draft, now);
   tick_reservations(draft, now);
-  tick_waiting(draft, command.number, now);  // before the purge: what a job waits for must still be there
+  // before the purge: what a job waits for must still be there
+  tick_waiting(draft, command.number, now);
   tick_finished(draft, now);
   tick_nodes(draft, now);
   issue_reboots(draft, now);
   tick_power(draft, now);
   for (Firing& firing : triggers_due(draft.state(), now)) {
-    draft.emit(TriggerFired{.trigger = std::move(firing.trigger), .resource = std::move(firing.resource)});
+    draft.emit(
+        TriggerFired{.trigger = std::move(firing.trigger), .resource = std::move(firing.resource)});
   }
   TriggersCleared orphans{.ids = triggers_without_job(draft.state())};
   if (!orphans.ids.empty()) draft.emit(std::move(orphans));

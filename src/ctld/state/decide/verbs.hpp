@@ -43,10 +43,10 @@ Result<Decision> decide_on(const ClusterState& state, const LaunchFailed& comman
 Result<Decision> decide_on(const ClusterState& state, const UsersGroups& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time now);
 
-
 // Marks the job's line as #DISABLED: it was cancelled (scancel --cron).
 void disable_cron_line(Draft& draft, const Job& job);
-// Brings nodes into the states of slurm.conf's DownNodes lines, where they are not in them; the orders end what runs there.
+// Brings nodes into the states of slurm.conf's DownNodes lines, where they are not in them; the
+// orders end what runs there.
 [[nodiscard]] Effects keep_down(Draft& draft, Time now);
 
 }  // namespace sluice::state

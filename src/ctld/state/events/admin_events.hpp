@@ -1,5 +1,6 @@
-// Events of what administrators and mails need: time limits that are near, changed steps, triggers, crontabs,
-// partitions, nodes that no file names, reservations. A part of events.hpp, and of the journal's format in the same way.
+// Events of what administrators and mails need: time limits that are near, changed steps, triggers,
+// crontabs, partitions, nodes that no file names, reservations. A part of events.hpp, and of the
+// journal's format in the same way.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@
 
 namespace sluice::state {
 
-// slurmctld -c: all that was known is forgotten, but for the cluster's id and which job ids were given.
+// slurmctld -c: all that was known is forgotten, but for the cluster's id and which job ids were
+// given.
 struct StateForgotten {
   static constexpr uint32_t kTag = 66;
   static constexpr const char* kName = "StateForgotten";
@@ -122,8 +124,8 @@ struct PartitionDeleted {
     field(1, "name", &PartitionDeleted::name);
   }
 };
-// Nodes that no file names (scontrol create, slurmd -Z). Partitions of ALL nodes, and node sets by their features, have
-// them too.
+// Nodes that no file names (scontrol create, slurmd -Z). Partitions of ALL nodes, and node sets by
+// their features, have them too.
 struct NodesCreated {
   static constexpr uint32_t kTag = 180;
   static constexpr const char* kName = "NodesCreated";

@@ -31,8 +31,9 @@ struct EpochStarted {
   std::string cluster_id;
   uint64_t epoch = 0;
   Time time = kNoTime;
-  JobId next_job_id = kNoJob;   // ids go on with it (--first-job-id); kNoJob: with the one that is due
-  std::string credential_key;   // the public key, in hexadecimal digits; empty: as before
+  // ids go on with it (--first-job-id); kNoJob: with the one that is due
+  JobId next_job_id = kNoJob;
+  std::string credential_key;  // the public key, in hexadecimal digits; empty: as before
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &EpochStarted::cluster_id);
@@ -71,7 +72,8 @@ struct JobUpdated {
   static constexpr uint32_t kTag = 4;
   static constexpr const char* kName = "JobUpdated";
   JobId job = kNoJob;
-  std::shared_ptr<const JobSpec> spec;  // null: it stays. With `changed`, of these fields alone (spec_change.hpp)
+  // null: it stays. With `changed`, of these fields alone (spec_change.hpp)
+  std::shared_ptr<const JobSpec> spec;
   std::shared_ptr<const ArrayInfo> array;
   Minutes time_limit = 0;
   SharedText partition;
@@ -80,7 +82,9 @@ struct JobUpdated {
   Time accrue = kNoTime;
   Time end = kNoTime;
   Time time = kNoTime;
-  std::vector<uint32_t> changed;  // numbers of the specification's fields, ascending; empty: all of it is in `spec`, as in older journals
+  // numbers of the specification's fields, ascending; empty: all of it is in `spec`, as in older
+  // journals
+  std::vector<uint32_t> changed;
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobUpdated::job);
@@ -183,8 +187,9 @@ struct JobStarted {
     JobId job = kNoJob;  // the record that runs: `record` itself, or a task's new id
     std::shared_ptr<const Allocation> allocation;
     Bitmap booting = {};  // positions of nodes that get features for it; as `reboot`, for these
-    std::shared_ptr<const StepNode> batch = {};  // where its script runs; null: it has none, or an earlier version
-                                                 // wrote this, which worked it out when it was applied
+    // where its script runs; null: it has none, or an earlier version
+    std::shared_ptr<const StepNode> batch = {};
+    // wrote this, which worked it out when it was applied
     template <class V>
     static void describe(V&& field) {
       field(1, "task", &Start::task);
@@ -198,12 +203,12 @@ struct JobStarted {
   SharedText partition;
   Minutes time_limit = 0;
   Time time = kNoTime;
-  Time end = kNoTime;     // start + limit; kNever without one
-  bool prolog = false;    // configuring until each node has reported its prolog's end
+  Time end = kNoTime;              // start + limit; kNever without one
+  bool prolog = false;             // configuring until each node has reported its prolog's end
   bool controller_prolog = false;  // configuring until PrologSlurmctld has ended
-  bool reboot = false;    // configuring until the nodes have been rebooted
+  bool reboot = false;             // configuring until the nodes have been rebooted
   std::vector<Start> starts;
-  SharedText reservation;  // whose nodes these are; empty: nobody's
+  SharedText reservation;     // whose nodes these are; empty: nobody's
   bool early_script = false;  // the script begins when the prolog of its own node has ended
   Duration preempt_exempt = kNotPreemptable;
   uint32_t priority = 0;
@@ -248,9 +253,10 @@ struct JobCompleting {
   SharedText description;
   int32_t exit_status = 0;
   uint32_t cancelled_by = UINT32_MAX;  // uid
-  JobFlags flags = 0;                  // kJobRequeued, kJobRequeueHold, kJobSpecialExit, kJobLaunchFailed
+  // kJobRequeued, kJobRequeueHold, kJobSpecialExit, kJobLaunchFailed
+  JobFlags flags = 0;
   Time time = kNoTime;
-  SharedText failed_node;              // whose loss is the reason
+  SharedText failed_node;  // whose loss is the reason
   // Of a job that is queued again, maybe in the same frame: when and where it ran.
   Time start = kNoTime;
   std::shared_ptr<const Allocation> allocation = nullptr;
@@ -310,7 +316,7 @@ struct JobRequeued {
   HoldKind hold = HoldKind::kNone;
   JobReason reason = JobReason::kNone;
   SharedText description;
-  JobFlags flags = 0;  // afterwards: kJobSpecialExit, kJobLaunchFailed
+  JobFlags flags = 0;    // afterwards: kJobSpecialExit, kJobLaunchFailed
   Time begin = kNoTime;  // not before
   Time time = kNoTime;
   int32_t exit_status = 0;          // of the run that is over: shown until the next one starts
@@ -429,8 +435,8 @@ struct JobSignaled {
   StepNumber step = UINT32_MAX;  // UINT32_MAX: as the flags say
   uint32_t signal = 0;
   protocol::SignalFlags flags = 0;
-  bool warning = false;          // the job's own --signal
-  SharedText message;            // scontrol notify
+  bool warning = false;  // the job's own --signal
+  SharedText message;    // scontrol notify
   Time time = kNoTime;
   template <class V>
   static void describe(V&& field) {
@@ -474,15 +480,18 @@ struct ArrayTasksCancelled {
 };
 
 using AnyEvent =
-    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased, JobBecameEligible,
-                 JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared, JobCompleting, JobNodesReleased,
-                 JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed, JobPreempted, JobsPurged, ArrayTasksFolded,
-                 JobShrunk, JobSignaled, JobTerminateResent, ArrayTasksCancelled, StepCreated, StepNodesEnded, StepEnded,
-                 StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated, PartitionChanged, PartitionDeleted,
-                 JobLimitNear, StepUpdated, TriggerSet, TriggersCleared, TriggerFired, CrontabReplaced,
-                 NodesCreated, NodesDeleted, ReservationChanged, ReservationDeleted, StateForgotten, UserGroupsFound>;
+    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
+                 JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
+                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled,
+                 JobSuspended, JobResumed, JobPreempted, JobsPurged, ArrayTasksFolded, JobShrunk,
+                 JobSignaled, JobTerminateResent, ArrayTasksCancelled, StepCreated, StepNodesEnded,
+                 StepEnded, StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated,
+                 PartitionChanged, PartitionDeleted, JobLimitNear, StepUpdated, TriggerSet,
+                 TriggersCleared, TriggerFired, CrontabReplaced, NodesCreated, NodesDeleted,
+                 ReservationChanged, ReservationDeleted, StateForgotten, UserGroupsFound>;
 
-// One event. Its special members are in events.cpp: as a plain variant they made up a quarter of each unit's compile time.
+// One event. Its special members are in events.cpp: as a plain variant they made up a quarter of
+// each unit's compile time.
 class Event : public AnyEvent {
  public:
   Event();
@@ -492,8 +501,8 @@ class Event : public AnyEvent {
   Event& operator=(Event&& other) noexcept;
   ~Event();
   template <AlternativeOf<AnyEvent> T>
-  Event(T&& value)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload): as a variant
-      : AnyEvent(std::in_place_type<std::remove_cvref_t<T>>, std::forward<T>(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload): as a variant
+  Event(T&& value) : AnyEvent(std::in_place_type<std::remove_cvref_t<T>>, std::forward<T>(value)) {}
 };
 using Events = std::vector<Event>;
 

@@ -12,7 +12,7 @@
 #include "common/model/node.hpp"
 #include "common/model/node_config.hpp"
 #include "common/model/step.hpp"
-#include "common/protocol/noded.hpp"
+#include "common/protocol/node_reports.hpp"
 
 namespace sluice::state {
 
@@ -27,7 +27,8 @@ struct StepCreated {
     field(1, "step", &StepCreated::step);
   }
 };
-// Some nodes of a step are done, others are not. What the whole step used is the sum of these and of StepEnded.
+// Some nodes of a step are done, others are not. What the whole step used is the sum of these and
+// of StepEnded.
 struct StepNodesEnded {
   static constexpr uint32_t kTag = 21;
   static constexpr const char* kName = "StepNodesEnded";
@@ -91,8 +92,10 @@ struct NodeRegistered {
   NodeId node = kNoNode;
   std::shared_ptr<const NodeHardware> hardware;
   Time time = kNoTime;
-  JobId strange_job = kNoJob;  // the highest id of jobs there that are not known here although they would be to come
-  std::optional<uint32_t> strange_round;  // its JobNumber::round; not set: the one that ids are given of
+  // the highest id of jobs there that are not known here although they would be to come
+  JobId strange_job = kNoJob;
+  // its JobNumber::round; not set: the one that ids are given of
+  std::optional<uint32_t> strange_round;
   template <class V>
   static void describe(V&& field) {
     field(1, "node", &NodeRegistered::node);

@@ -42,7 +42,8 @@ struct UpdateJob {
   Identity who;
   std::string target;  // 12, 12_3, 12_[1-4], 12+1
   JobUpdate update;
-  std::vector<std::string> owner_groups;  // names of the groups of the job's user, when it moves to another partition
+  // names of the groups of the job's user, when it moves to another partition
+  std::vector<std::string> owner_groups;
 };
 // Cancel (kSignalCancel) or signal a job, array tasks or a step (12.0, 12.batch).
 struct SignalJob {
@@ -83,7 +84,8 @@ struct JobRank {
 struct TopJob {  // scontrol top
   Identity who;
   std::string target;
-  std::vector<JobRank> ranks;  // of pending jobs, in no order; those of other users are not looked at
+  // of pending jobs, in no order; those of other users are not looked at
+  std::vector<JobRank> ranks;
 };
 struct NotifyJob {  // scontrol notify
   Identity who;
@@ -117,7 +119,8 @@ struct UpdateNode {
   Identity who;
   NodeUpdate update;
 };
-// The partition as it is to be: `config`, or with `values` what these make of it as it is when it is decided. Unset for kDelete.
+// The partition as it is to be: `config`, or with `values` what these make of it as it is when it
+// is decided. Unset for kDelete.
 struct UpdatePartition {
   Identity who;
   protocol::PartitionAction action = protocol::PartitionAction::kUpdate;
@@ -163,7 +166,8 @@ struct ReplaceCrontab {
 struct ChangeReservation {
   Identity who;
   protocol::ChangeReservationRequest request;
-  std::map<std::string, std::vector<uint32_t>> users;  // uids by the name of a user, members by that of a group; unknown: not there
+  // uids by the name of a user, members by that of a group; unknown: not there
+  std::map<std::string, std::vector<uint32_t>> users;
 };
 
 // --- from node agents ----------------------------------------------------------------------------
@@ -177,8 +181,8 @@ struct JobsCleaned {
 struct PrologDone {
   JobId job = kNoJob;
   uint32_t restart = 0;
-  std::string nodes;     // host list; empty: PrologSlurmctld
-  int32_t status = 0;    // as wait(2) gives it
+  std::string nodes;        // host list; empty: PrologSlurmctld
+  int32_t status = 0;       // as wait(2) gives it
   Time happened = kNoTime;  // as in protocol::StepEnded, by our clock
 };
 struct PrologsDone {
@@ -193,15 +197,17 @@ struct RegisterNode {
 struct StartEpoch {
   std::string cluster_id;
   uint64_t epoch = 0;
-  bool clean = false;  // slurmctld -c
-  JobId first_job_id = kNoJob;  // --first-job-id; kNoJob: ids go on with the one that is due
+  bool clean = false;               // slurmctld -c
+  JobId first_job_id = kNoJob;      // --first-job-id; kNoJob: ids go on with the one that is due
   std::string credential_key = {};  // public, in hexadecimal digits
   bool new_key = false;             // --new-credential-key: it may be another one than before
 };
 struct ReplaceConfig {
   std::shared_ptr<const ClusterConfig> config;
-  bool keep_partitions = false;  // slurmctld -R: an unchanged configuration leaves scontrol's changes of them alone
-  bool ordered = false;          // scontrol reconfigure: triggers fire, nodes are as their lines say
+  // slurmctld -R: an unchanged configuration leaves scontrol's changes of them alone
+  bool keep_partitions = false;
+  // scontrol reconfigure: triggers fire, nodes are as their lines say
+  bool ordered = false;
 };
 // The nodes have not answered for SlurmdTimeout: DOWN.
 struct NodesTimedOut {
@@ -217,21 +223,22 @@ struct NodesResponding {
 // The scheduler's plan; each start is checked again and dropped when it is no longer possible. One
 // entry is one job or one array task.
 struct PlannedStart {
-  JobId job = kNoJob;         // the record (of an array: the one with the pending tasks)
-  uint32_t task = kNoTask;    // of an array with pending tasks: which
+  JobId job = kNoJob;       // the record (of an array: the one with the pending tasks)
+  uint32_t task = kNoTask;  // of an array with pending tasks: which
   std::string partition;
   std::shared_ptr<const Allocation> allocation;
   std::string reservation;  // whose nodes these are; empty: nobody's
-  Minutes time_limit = 0;  // 0: as asked for; else less, down to --time-min, so that it fits before others
-  uint32_t priority = 0;   // that it had
+  // 0: as asked for; else less, down to --time-min, so that it fits before others
+  Minutes time_limit = 0;
+  uint32_t priority = 0;  // that it had
 };
 // A running job is to make room for one that waits; looked at again, too.
 struct PlannedPreemption {
   JobId job = kNoJob;
-  uint32_t restart = 0;       // this run of it
-  JobId preemptor = kNoJob;   // the record that waits
-  std::string partition;      // where that would run
-  std::string reservation;    // and in whose nodes; empty: nobody's
+  uint32_t restart = 0;      // this run of it
+  JobId preemptor = kNoJob;  // the record that waits
+  std::string partition;     // where that would run
+  std::string reservation;   // and in whose nodes; empty: nobody's
 };
 struct StartJobs {
   std::vector<PlannedStart> starts;
@@ -240,7 +247,7 @@ struct StartJobs {
 // The batch step could not be started on the node for `reason`: the job is requeued and held.
 struct LaunchFailed {
   protocol::StepKey key;
-  std::string nodes;        // host list
+  std::string nodes;  // host list
   std::string reason;
   bool drain_node = false;
 };
@@ -252,17 +259,19 @@ struct UsersGroups {
   };
   std::vector<User> users;
 };
-// Time has passed: limits, begin times, dependencies, purge. About once a second, and after RunTick.
+// Time has passed: limits, begin times, dependencies, purge. About once a second, and after
+// RunTick.
 struct Tick {
   uint64_t number = 0;  // one more each time: long dependencies are looked at by turns
 };
 
 using AnyCommand =
-    std::variant<SubmitJob, UpdateJob, SignalJob, CancelJobs, SignalJobs, ChangeJob, TopJob, NotifyJob, EndAllocation, ClientGone, CreateStep,
-                 CreateHetStep, UpdateNode, UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep,
-                 SetTrigger, ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned, PrologDone, PrologsDone,
-                 RegisterNode, StartEpoch, ReplaceConfig, NodesTimedOut, NodesNotResponding, NodesResponding,
-                 StartJobs, LaunchFailed, UsersGroups, Tick>;
+    std::variant<SubmitJob, UpdateJob, SignalJob, CancelJobs, SignalJobs, ChangeJob, TopJob,
+                 NotifyJob, EndAllocation, ClientGone, CreateStep, CreateHetStep, UpdateNode,
+                 UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep, SetTrigger,
+                 ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned,
+                 PrologDone, PrologsDone, RegisterNode, StartEpoch, ReplaceConfig, NodesTimedOut,
+                 NodesNotResponding, NodesResponding, StartJobs, LaunchFailed, UsersGroups, Tick>;
 
 // One command; its special members are in commands.cpp, as those of Event are in events.cpp.
 class Command : public AnyCommand {
@@ -274,7 +283,8 @@ class Command : public AnyCommand {
   Command& operator=(Command&& other) noexcept;
   ~Command();
   template <AlternativeOf<AnyCommand> T>
-  Command(T&& value)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload): as a variant
+  // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload): as a variant
+  Command(T&& value)
       : AnyCommand(std::in_place_type<std::remove_cvref_t<T>>, std::forward<T>(value)) {}
 };
 

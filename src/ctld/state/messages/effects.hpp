@@ -1,6 +1,6 @@
 // What the world must be told once events are durable. Effects are at-least-once and idempotent:
-// everything sent to nodes is keyed by job, step and restart count. The engine looks up what it needs
-// in the state of the frame they came from (launch_message.hpp puts messages together).
+// everything sent to nodes is keyed by job, step and restart count. The engine looks up what it
+// needs in the state of the frame they came from (launch_message.hpp puts messages together).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace sluice::state {
 
 // --- answers -------------------------------------------------------------------------------------
 
-struct Done {};  // accepted; nothing more to say
+struct Done {};      // accepted; nothing more to say
 struct DoneInPart {  // for some of what was named; of the others this is wrong
   Error error;
 };
@@ -38,9 +38,11 @@ struct HetStepCreatedReply {
 struct RegisteredReply {
   std::vector<protocol::StepKey> forget;  // unknown here and surely orphaned: kill
   std::vector<JobId> clean;               // jobs that are over: run epilog, report
-  std::vector<JobId> missing;             // their scripts should run there and do not: they are over
-  bool removed = false;                   // the cluster has the node no more
-  JobId strange_job = kNoJob;             // ids go on behind it: the node knows a job that this state does not
+  // their scripts should run there and do not: they are over
+  std::vector<JobId> missing;
+  bool removed = false;  // the cluster has the node no more
+  // ids go on behind it: the node knows a job that this state does not
+  JobId strange_job = kNoJob;
 };
 struct StartedReply {
   uint32_t started = 0;
@@ -54,12 +56,14 @@ struct CrontabReply {
 struct ReservationReply {
   std::string name;
 };
-using Reply = std::variant<Done, DoneInPart, JobSubmittedReply, CrontabReply, ReservationReply, StepCreatedReply, HetStepCreatedReply, protocol::CountReply, protocol::CancelJobsReply,
-                           RegisteredReply, StartedReply>;
+using Reply = std::variant<Done, DoneInPart, JobSubmittedReply, CrontabReply, ReservationReply,
+                           StepCreatedReply, HetStepCreatedReply, protocol::CountReply,
+                           protocol::CancelJobsReply, RegisteredReply, StartedReply>;
 
 // --- to the nodes --------------------------------------------------------------------------------
 
-// Start a step on its nodes. Only the nodes that are left of it matter; each starts it at most once.
+// Start a step on its nodes. Only the nodes that are left of it matter; each starts it at most
+// once.
 struct LaunchStep {
   protocol::StepKey key;
   Bitmap nodes = {};  // these of them only; empty: all
@@ -96,7 +100,8 @@ struct ReconfigureNodes {
 struct EndAgents {
   Bitmap nodes;
 };
-// Give these nodes the features, if any, and run RebootProgram there. Each knows by the time whether it has done so already.
+// Give these nodes the features, if any, and run RebootProgram there. Each knows by the time
+// whether it has done so already.
 struct RebootNow {
   Bitmap nodes;
   Time issued = kNoTime;
@@ -104,7 +109,8 @@ struct RebootNow {
   std::string features = {};
   bool if_needed = false;  // no reboot where the features can be had without
 };
-// Run the site's program for these nodes, in the controller: SuspendProgram, ResumeProgram or ResumeFailProgram.
+// Run the site's program for these nodes, in the controller: SuspendProgram, ResumeProgram or
+// ResumeFailProgram.
 enum class PowerProgram : uint8_t { kSuspend, kResume, kResumeFail };
 struct PowerNodes {
   PowerProgram program = PowerProgram::kSuspend;
@@ -126,7 +132,15 @@ struct JobRecordEnded {
   std::shared_ptr<const Job> job;  // as it was then
 };
 enum class MailKind : uint8_t {
-  kBegin, kEnd, kFail, kRequeue, kTimeLimit, kInvalidDependency, kTimeLimit50, kTimeLimit80, kTimeLimit90
+  kBegin,
+  kEnd,
+  kFail,
+  kRequeue,
+  kTimeLimit,
+  kInvalidDependency,
+  kTimeLimit50,
+  kTimeLimit80,
+  kTimeLimit90
 };
 struct SendMail {
   std::shared_ptr<const Job> job;
@@ -153,10 +167,10 @@ struct WakeScheduler {
 };
 struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
 
-using Effect =
-    std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
-                 ReconfigureNodes, EndAgents, RebootNow, PowerNodes, RunTrigger, JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
-                 RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
+using Effect = std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
+                            ReconfigureNodes, EndAgents, RebootNow, PowerNodes, RunTrigger,
+                            JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
+                            RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
 using Effects = std::vector<Effect>;
 
 }  // namespace sluice::state

@@ -43,9 +43,12 @@ bool is_first_start(const ClusterState& state, const Job& job) {
   return first;
 }
 
-bool is_failure(JobState state) { return state != JobState::kCompleted && state != JobState::kCancelled; }
+bool is_failure(JobState state) {
+  return state != JobState::kCompleted && state != JobState::kCancelled;
+}
 
-// What the array as a whole came to, into `mail`: whether a task of it failed. Nothing while tasks of it wait or run.
+// What the array as a whole came to, into `mail`: whether a task of it failed. Nothing while tasks
+// of it wait or run.
 std::optional<bool> add_outcome(const ClusterState& state, const Job& job, SendMail& mail) {
   int32_t least = code_of(job.exit_status), most = least, signal = signal_of(job.exit_status);
   size_t failed = job.state == JobState::kCompleted ? 0 : 1, all = 1;
@@ -66,7 +69,8 @@ std::optional<bool> add_outcome(const ClusterState& state, const Job& job, SendM
   if (!last) return std::nullopt;
   for_folded_tasks(state, job, count);
   const char* word = failed == 0 ? "COMPLETED" : failed == all ? "FAILED" : "Mixed";
-  mail.outcome = std::string(word) + ", ExitCode [" + std::to_string(least) + "-" + std::to_string(most) + "]";
+  mail.outcome =
+      std::string(word) + ", ExitCode [" + std::to_string(least) + "-" + std::to_string(most) + "]";
   mail.least_code = least;
   mail.most_code = most;
   mail.most_signal = signal;
@@ -87,7 +91,8 @@ void mail_end(const ClusterState& state, const std::shared_ptr<const Job>& recor
   const Job& job = *record;
   if (job.spec->mail_type.empty()) return;
   if (requeued) {
-    if (wants(job, "REQUEUE")) effects.emplace_back(SendMail{record, MailKind::kRequeue, false, {}});
+    if (wants(job, "REQUEUE"))
+      effects.emplace_back(SendMail{record, MailKind::kRequeue, false, {}});
     return;
   }
   if (job.state == JobState::kTimeout && wants(job, "TIME_LIMIT")) {
@@ -113,13 +118,15 @@ void mail_end(const ClusterState& state, const std::shared_ptr<const Job>& recor
 
 void mail_limit(const Job& job, uint32_t percent, Effects& effects) {
   for (const LimitMail& mail : kLimitMails) {
-    if (mail.percent == percent) effects.emplace_back(SendMail{std::make_shared<Job>(job), mail.kind, false, {}});
+    if (mail.percent == percent)
+      effects.emplace_back(SendMail{std::make_shared<Job>(job), mail.kind, false, {}});
   }
 }
 
 void mail_invalid_dependency(const Job& job, Effects& effects) {
   if (!wants(job, "INVALID_DEPEND")) return;
-  effects.emplace_back(SendMail{std::make_shared<Job>(job), MailKind::kInvalidDependency, false, {}});
+  effects.emplace_back(
+      SendMail{std::make_shared<Job>(job), MailKind::kInvalidDependency, false, {}});
 }
 
 }  // namespace sluice::state

@@ -77,7 +77,8 @@ void react_to(const ClusterState& state, const JobPrepared& event, Effects& effe
   }
   if (!is_ready(state, *job)) return;
   effects.emplace_back(JobChanged{event.job, {}});
-  if (is_het_follower(*job)) effects.emplace_back(JobChanged{job->het->leader, {}});  // who waits, waits for all
+  // who waits, waits for all
+  if (is_het_follower(*job)) effects.emplace_back(JobChanged{job->het->leader, {}});
 }
 void react_to(const ClusterState& state, const JobCompleting& event, Effects& effects) {
   const Job* job = state.jobs.find(event.job);
@@ -130,8 +131,11 @@ void react_to(const ClusterState& state, const JobShrunk& event, Effects& effect
     if (state.nodes.at(static_cast<NodeId>(id)).base != NodeBaseState::kDown) nodes.set(id);
   });
   if (const Job* job = nodes.any() ? state.jobs.find(event.job) : nullptr) {
-    effects.emplace_back(TerminateJob{
-        .job = event.job, .restart = job->restart_count, .nodes = std::move(nodes), .at_once = true, .message = {}});
+    effects.emplace_back(TerminateJob{.job = event.job,
+                                      .restart = job->restart_count,
+                                      .nodes = std::move(nodes),
+                                      .at_once = true,
+                                      .message = {}});
   }
   effects.emplace_back(JobChanged{event.job, {}});
   effects.emplace_back(WakeScheduler{});
@@ -203,13 +207,18 @@ void react_to(const ClusterState&, const NodesCreated&, Effects& effects) {
 void react_to(const ClusterState& state, const NodesDeleted& event, Effects& effects) {
   EndAgents order;
   state.nodes.for_each([&](const Node& node) {
-    const bool answers = node.hardware != nullptr && (node.flags & (kNodeNoRespond | kNodePoweredDown)) == 0;
+    const bool answers =
+        node.hardware != nullptr && (node.flags & (kNodeNoRespond | kNodePoweredDown)) == 0;
     if (node.removed && answers && contains(event.names, node.name)) order.nodes.set(node.id);
   });
   if (order.nodes.any()) effects.emplace_back(std::move(order));
 }
-void react_to(const ClusterState&, const ReservationChanged&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
-void react_to(const ClusterState&, const ReservationDeleted&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
+void react_to(const ClusterState&, const ReservationChanged&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState&, const ReservationDeleted&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
 void react_to(const ClusterState&, const PartitionChanged&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
@@ -224,7 +233,9 @@ void react_to(const ClusterState&, const StepUpdated&, Effects&) {}
 void react_to(const ClusterState&, const TriggerSet&, Effects&) {}
 void react_to(const ClusterState&, const TriggersCleared&, Effects&) {}
 void react_to(const ClusterState&, const CrontabReplaced&, Effects&) {}
-void react_to(const ClusterState&, const UserGroupsFound&, Effects& effects) { effects.emplace_back(WakeScheduler{}); }
+void react_to(const ClusterState&, const UserGroupsFound&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const StateForgotten&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}
@@ -246,10 +257,12 @@ Effects react(const ClusterState& state, const Event& event) {
 
 namespace {
 
-// Which start an order is about: events of one frame all see the job as it is after the last of them.
+// Which start an order is about: events of one frame all see the job as it is after the last of
+// them.
 using StartOrder = std::tuple<size_t, JobId, StepNumber, uint32_t>;
 std::optional<StartOrder> start_order(const Effect& effect) {
-  if (const auto* own = std::get_if<RunControllerProlog>(&effect)) return StartOrder{effect.index(), own->job, 0, own->restart};
+  if (const auto* own = std::get_if<RunControllerProlog>(&effect))
+    return StartOrder{effect.index(), own->job, 0, own->restart};
   if (const auto* prolog = std::get_if<LaunchProlog>(&effect)) {
     return StartOrder{effect.index(), prolog->job, 0, prolog->restart};
   }

@@ -16,16 +16,19 @@ struct Refusal {
 struct Asker {
   uint32_t uid = 0;
   bool admin = false;
-  const std::vector<std::string>* groups = nullptr;  // null: they are not known, and were looked at when the job came
+  // null: they are not known, and were looked at when the job came
+  const std::vector<std::string>* groups = nullptr;
 };
 
-std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConfig& config, const JobSpec& spec,
-                                  const Asker& who) {
+std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConfig& config,
+                                  const JobSpec& spec, const Asker& who) {
   if (config.root_only && !who.admin) return Refusal{};
   const bool no_root = config.disable_root_jobs.value_or(state.config->disable_root_jobs);
   if (no_root && who.uid == 0) return Refusal{};
-  if (!who.admin && who.groups != nullptr && !is_open_to(config, *who.groups)) return Refusal{ErrorCode::kPartitionAccess};
-  const bool allowed = config.allow_accounts.empty() || contains(config.allow_accounts, spec.account.view());
+  if (!who.admin && who.groups != nullptr && !is_open_to(config, *who.groups))
+    return Refusal{ErrorCode::kPartitionAccess};
+  const bool allowed =
+      config.allow_accounts.empty() || contains(config.allow_accounts, spec.account.view());
   if (!allowed || (!spec.account.empty() && contains(config.deny_accounts, spec.account.view()))) {
     return Refusal{ErrorCode::kInvalidAccount, JobReason::kAccountNotAllowed};
   }
@@ -35,15 +38,17 @@ std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConf
     return Refusal{ErrorCode::kInvalidQos, JobReason::kQOSNotAllowed};
   }
   if (config.req_resv && spec.reservation.empty()) return Refusal{};
-  if (!config.alloc_nodes.empty() && !contains(config.alloc_nodes, spec.submit_host.view())) return Refusal{};
+  if (!config.alloc_nodes.empty() && !contains(config.alloc_nodes, spec.submit_host.view()))
+    return Refusal{};
   return std::nullopt;
 }
 
 }  // namespace
 
 bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups) {
-  return partition.allow_groups.empty() ||
-         std::ranges::any_of(groups, [&](const auto& group) { return contains(partition.allow_groups, group); });
+  return partition.allow_groups.empty() || std::ranges::any_of(groups, [&](const auto& group) {
+           return contains(partition.allow_groups, group);
+         });
 }
 
 Status check_access(const ClusterState& state, const Partition& partition, const JobSpec& spec,
@@ -57,16 +62,20 @@ Status check_access(const ClusterState& state, const Partition& partition, const
   return refused ? failure(refused->code) : Status{};
 }
 
-std::optional<JobReason> why_not_admitted(const ClusterState& state, const Partition& partition, const JobSpec& spec) {
+std::optional<JobReason> why_not_admitted(const ClusterState& state, const Partition& partition,
+                                          const JobSpec& spec) {
   const PartitionConfig& config = *partition.config;
   std::optional<std::vector<std::string>> groups;
   if (!config.allow_groups.empty()) groups = known_groups(state, spec.uid);
-  const auto refused = refusal_of(state, config, spec, {spec.uid, is_admin(state, spec.uid), groups ? &*groups : nullptr});
+  const auto refused = refusal_of(
+      state, config, spec, {spec.uid, is_admin(state, spec.uid), groups ? &*groups : nullptr});
   return refused ? std::optional(refused->reason) : std::nullopt;
 }
 
-std::optional<UserGroupsFound> new_groups(const ClusterState& state, uint32_t uid, const std::vector<std::string>& names) {
-  if (names.empty()) return std::nullopt;  // nobody looked, or the system does not know him (any more)
+std::optional<UserGroupsFound> new_groups(const ClusterState& state, uint32_t uid,
+                                          const std::vector<std::string>& names) {
+  // nobody looked, or the system does not know him (any more)
+  if (names.empty()) return std::nullopt;
   std::string text;
   for (const std::string& name : names) text.append(text.empty() ? "" : ",").append(name);
   const auto known = state.user_groups->find(uid);

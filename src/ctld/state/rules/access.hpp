@@ -1,5 +1,6 @@
-// Whom a partition lets in: RootOnly, AllowGroups, AllowAccounts, AllowQos, AllocNodes and their kin. Asked when a job is
-// submitted or moved, when its start is planned, and when it starts: what let it in may have changed since.
+// Whom a partition lets in: RootOnly, AllowGroups, AllowAccounts, AllowQos, AllocNodes and their
+// kin. Asked when a job is submitted or moved, when its start is planned, and when it starts: what
+// let it in may have changed since.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,8 @@
 
 namespace sluice::state {
 
-// Whose job it is, and whether an administrator puts it there for him: AllowGroups and RootOnly are for users.
+// Whose job it is, and whether an administrator puts it there for him: AllowGroups and RootOnly are
+// for users.
 struct Submitter {
   uint32_t uid = 0;
   std::vector<std::string> groups;
@@ -20,19 +22,23 @@ struct Submitter {
 };
 
 // AllowGroups: whether one of these groups is among them.
-[[nodiscard]] bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups);
+[[nodiscard]] bool is_open_to(const PartitionConfig& partition,
+                              const std::vector<std::string>& groups);
 // May the user's job enter this partition?
-[[nodiscard]] Status check_access(const ClusterState& state, const Partition& partition, const JobSpec& spec,
-                                  const Submitter& who);
-// Why a job that waits may not start there; nullopt: it may. An administrator may have put it there, but the partition
-// starts it only when it lets its user in.
-[[nodiscard]] std::optional<JobReason> why_not_admitted(const ClusterState& state, const Partition& partition,
+[[nodiscard]] Status check_access(const ClusterState& state, const Partition& partition,
+                                  const JobSpec& spec, const Submitter& who);
+// Why a job that waits may not start there; nullopt: it may. An administrator may have put it
+// there, but the partition starts it only when it lets its user in.
+[[nodiscard]] std::optional<JobReason> why_not_admitted(const ClusterState& state,
+                                                        const Partition& partition,
                                                         const JobSpec& spec);
 
 // When these are not those that were known.
 [[nodiscard]] std::optional<UserGroupsFound> new_groups(const ClusterState& state, uint32_t uid,
                                                         const std::vector<std::string>& names);
-// nullopt: nobody has looked the user's groups up, as his jobs were submitted to an earlier version.
-[[nodiscard]] std::optional<std::vector<std::string>> known_groups(const ClusterState& state, uint32_t uid);
+// nullopt: nobody has looked the user's groups up, as his jobs were submitted to an earlier
+// version.
+[[nodiscard]] std::optional<std::vector<std::string>> known_groups(const ClusterState& state,
+                                                                   uint32_t uid);
 
 }  // namespace sluice::state

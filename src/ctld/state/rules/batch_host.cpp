@@ -13,7 +13,9 @@ constexpr uint32_t kBadBatchFeatures = 2114;  // as scontrol errnumstr knows it
 
 bool names_any(const fit::FeatureExpression& expression, const std::vector<std::string>& names) {
   return std::ranges::any_of(expression.any_of, [&](const auto& branch) {
-    return std::ranges::any_of(branch, [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); });
+    return std::ranges::any_of(branch, [&](const std::string& name) {
+      return std::ranges::find(names, name) != names.end();
+    });
   });
 }
 
@@ -29,11 +31,13 @@ std::vector<std::string> all_names(const fit::FeatureExpression& expression) {
 }
 
 // Before the script runs.
-size_t first_position(const ClusterState& state, const JobSpec& spec, const Allocation& allocation) {
+size_t first_position(const ClusterState& state, const JobSpec& spec,
+                      const Allocation& allocation) {
   if (spec.batch_features.empty()) return 0;
   const auto wanted = fit::parse_features(spec.batch_features.view());
   for (size_t at = 0; wanted && at < allocation.nodes.size(); ++at) {
-    if (fit::satisfies_any(*wanted, active_features(state.nodes.at(allocation.nodes[at].node)))) return at;
+    if (fit::satisfies_any(*wanted, active_features(state.nodes.at(allocation.nodes[at].node))))
+      return at;
   }
   return 0;
 }
@@ -48,8 +52,10 @@ size_t batch_position(const ClusterState& state, const Job& job) {
   return first_position(state, *job.spec, allocation);
 }
 
-std::shared_ptr<const StepNode> batch_part(const ClusterState& state, const JobSpec& spec, const Allocation& allocation) {
-  auto part = std::make_shared<StepNode>(whole_part(state, allocation.nodes[first_position(state, spec, allocation)]));
+std::shared_ptr<const StepNode> batch_part(const ClusterState& state, const JobSpec& spec,
+                                           const Allocation& allocation) {
+  auto part = std::make_shared<StepNode>(
+      whole_part(state, allocation.nodes[first_position(state, spec, allocation)]));
   part->tasks = {0};
   return part;
 }

@@ -15,14 +15,17 @@
 namespace sluice::state {
 namespace {
 
-constexpr size_t kMostFollowed = 50'000;  // jobs, items and pieces of text that a DependencyReach looks at before it gives up
+// jobs, items and pieces of text that a DependencyReach looks at before it gives up
+constexpr size_t kMostFollowed = 50'000;
 
 enum class Outcome { kWait, kMet, kNever };
 
 bool has_started(const Job& job) { return job.start != kNoTime && job.state != JobState::kPending; }
 
 // Of jobs that are over, too: what never ran has its end as its start.
-bool is_delay_over(Time start, Minutes delay, Time now) { return delay == 0 || now >= start + std::chrono::minutes(delay); }
+bool is_delay_over(Time start, Minutes delay, Time now) {
+  return delay == 0 || now >= start + std::chrono::minutes(delay);
+}
 
 // The state's notes of an array, gathered when they are first asked for.
 class Notes {
@@ -43,7 +46,8 @@ class Notes {
  private:
   [[nodiscard]] JobsProgress progress_of_array(const ArrayTasks& tasks) const {
     JobsProgress progress;
-    bool cancelled = false;  // some have no record; as in Slurm that matters when all the others are over
+    // some have no record; as in Slurm that matters when all the others are over
+    bool cancelled = false;
     tasks.jobs.for_each([&](uint32_t id) {
       const Job& job = state_.jobs.at(id);
       progress.add(job);
@@ -76,7 +80,8 @@ class Notes {
       const FoldedTask& task = state_.folded.at(id);
       (succeeded(*task.model) ? good : bad).push_back(task.task);
     });
-    DependencyNotes::Tasks made{index_set_of(waiting), index_set_of(running), index_set_of(good), index_set_of(bad), {}};
+    DependencyNotes::Tasks made{
+        index_set_of(waiting), index_set_of(running), index_set_of(good), index_set_of(bad), {}};
     made.with_records = made.good;
     made.with_records.insert(made.bad);
     (rest_over ? made.bad : made.waiting).insert(rest);
@@ -104,8 +109,9 @@ struct IdRange {
   uint32_t to = 0;
 };
 
-// Ids wrap round at MaxJobId: of those that are in use, what is not below the next one is left from the round before.
-// The waiting job may be new: then it has no record, and all others came before it.
+// Ids wrap round at MaxJobId: of those that are in use, what is not below the next one is left from
+// the round before. The waiting job may be new: then it has no record, and all others came before
+// it.
 std::array<IdRange, 2> earlier_ids(const ClusterState& state, const Job& waiting) {
   const JobId id = waiting.id, next = state.next_job_id;
   if (!state.jobs.contains(id)) return {{{0, id}, {id + 1, UINT32_MAX}}};
@@ -113,8 +119,10 @@ std::array<IdRange, 2> earlier_ids(const ClusterState& state, const Job& waiting
   return {{{next, UINT32_MAX}, {0, id}}};
 }
 
-// Whether one of the named jobs in this range is not of the waiting one's own array or heterogeneous job.
-bool has_other(const ClusterState& state, const NamedJobs& named, const Job& waiting, IdRange range) {
+// Whether one of the named jobs in this range is not of the waiting one's own array or
+// heterogeneous job.
+bool has_other(const ClusterState& state, const NamedJobs& named, const Job& waiting,
+               IdRange range) {
   static const CowIdSet kNone;
   const JobId array = waiting.array == nullptr ? kNoJob : waiting.array->array_job;
   for (const JobId id : named.few) {
@@ -125,7 +133,8 @@ bool has_other(const ClusterState& state, const NamedJobs& named, const Job& wai
   }
   const ArrayTasks* tasks = state.arrays.find(array);
   const CowIdSet& own = tasks == nullptr ? kNone : tasks->unfinished;
-  for (uint32_t id = named.many.next_not_in(own, range.from); id < range.to; id = named.many.next_not_in(own, id + 1)) {
+  for (uint32_t id = named.many.next_not_in(own, range.from); id < range.to;
+       id = named.many.next_not_in(own, id + 1)) {
     const bool together = id == array || is_same_het(state.jobs.at(id), waiting);
     if (!together) return true;
   }
@@ -136,7 +145,8 @@ Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
   const NamedJobs* named = state.names.find(waiting.spec->uid, waiting.spec->name);
   if (named == nullptr) return Outcome::kMet;
   const auto ranges = earlier_ids(state, waiting);
-  const bool waits = std::ranges::any_of(ranges, [&](IdRange range) { return has_other(state, *named, waiting, range); });
+  const bool waits = std::ranges::any_of(
+      ranges, [&](IdRange range) { return has_other(state, *named, waiting, range); });
   return waits ? Outcome::kWait : Outcome::kMet;
 }
 
@@ -159,18 +169,24 @@ class Evaluation {
     uint32_t task = item.tasks.empty() ? kNoTask : item.tasks.front();
     DependencyKind kind = item.kind;
     if (kind == DependencyKind::kAfterCorr) {
-      // The task of the same number: where the array has none, and for jobs that are no array, all of it.
-      // A record of several tasks waits; tasks whose turn comes are split off, and what is left then has no partners.
+      // The task of the same number: where the array has none, and for jobs that are no array, all
+      // of it. A record of several tasks waits; tasks whose turn comes are split off, and what is
+      // left then has no partners.
       const bool partner = waiting_.array != nullptr && task == kNoTask;
-      if (partner && waiting_.array->task == kNoTask && may_get_partners(item.job)) return Outcome::kWait;
-      if (partner && find_array_task(state_, item.job, waiting_.array->task)) task = waiting_.array->task;
+      if (partner && waiting_.array->task == kNoTask && may_get_partners(item.job))
+        return Outcome::kWait;
+      if (partner && find_array_task(state_, item.job, waiting_.array->task))
+        task = waiting_.array->task;
       kind = DependencyKind::kAfterOk;
     }
-    const ArrayTasks* array = task == kNoTask && !part_of(item) ? state_.arrays.find(item.job) : nullptr;
+    const ArrayTasks* array =
+        task == kNoTask && !part_of(item) ? state_.arrays.find(item.job) : nullptr;
     const bool by_start = kind == DependencyKind::kAfter;
     // of an array it is decided when all of it is over, as in Slurm: a task may be queued again
-    if (array != nullptr && !by_start && is_unfinished(state_, item.job, *array)) return Outcome::kWait;
-    const JobsProgress is = array != nullptr ? notes_.whole(item.job, *array) : progress_of(item, task);
+    if (array != nullptr && !by_start && is_unfinished(state_, item.job, *array))
+      return Outcome::kWait;
+    const JobsProgress is =
+        array != nullptr ? notes_.whole(item.job, *array) : progress_of(item, task);
     if (!is.known) return Outcome::kMet;  // nothing to wait for
     if (by_start) return is.all_started(item.delay, now_) ? Outcome::kMet : Outcome::kWait;
     if (!is.all_over) return Outcome::kWait;
@@ -194,7 +210,8 @@ class Evaluation {
       return left;
     }
     left.waiting.insert(item.tasks & are.running);
-    const bool good = item.kind == DependencyKind::kAfterOk || item.kind == DependencyKind::kAfterCorr;
+    const bool good =
+        item.kind == DependencyKind::kAfterOk || item.kind == DependencyKind::kAfterCorr;
     if (good) left.never = item.tasks & are.bad;
     if (item.kind == DependencyKind::kAfterNotOk) left.never = item.tasks & are.good;
     return left;
@@ -206,11 +223,13 @@ class Evaluation {
     return item.component ? find_component(state_, item.job, *item.component) : nullptr;
   }
 
-  // Whether any of the waiting record's tasks has or may get a partner in the array: they are not all decided alike.
+  // Whether any of the waiting record's tasks has or may get a partner in the array: they are not
+  // all decided alike.
   bool may_get_partners(JobId array) {
     const ArrayTasks* tasks = state_.arrays.find(array);
     if (tasks == nullptr) return false;
-    return is_unfinished(state_, array, *tasks) || notes_.tasks(array, *tasks).with_records.intersects(waiting_.array->pending);
+    return is_unfinished(state_, array, *tasks) ||
+           notes_.tasks(array, *tasks).with_records.intersects(waiting_.array->pending);
   }
 
   JobsProgress progress_of(const DependencyItem& item, uint32_t task) {
@@ -227,14 +246,17 @@ class Evaluation {
   IndexSet started_lately(const DependencyItem& item, const ArrayTasks& array) {
     std::vector<uint32_t> late;
     const auto look = [&](uint32_t task, Time start) {
-      if (start != kNoTime && item.tasks.contains(task) && !is_delay_over(start, item.delay, now_)) late.push_back(task);
+      if (start != kNoTime && item.tasks.contains(task) && !is_delay_over(start, item.delay, now_))
+        late.push_back(task);
     };
     array.jobs.for_each([&](uint32_t id) {
       const Job& job = state_.jobs.at(id);
       if (job.array->task != kNoTask) look(job.array->task, job.start);
-      else if (is_finished(job)) job.array->pending.for_each([&](uint32_t task) { look(task, job.start); });
+      else if (is_finished(job))
+        job.array->pending.for_each([&](uint32_t task) { look(task, job.start); });
     });
-    array.folded.for_each([&](uint32_t id) { look(state_.folded.at(id).task, state_.folded.at(id).start); });
+    array.folded.for_each(
+        [&](uint32_t id) { look(state_.folded.at(id).task, state_.folded.at(id).start); });
     return index_set_of(late);
   }
 
@@ -267,7 +289,8 @@ bool JobsProgress::all_started(Minutes delay, Time now) const {
   return !some_waits && is_delay_over(latest_start, delay, now);
 }
 
-DependencyResult evaluate_dependency(const ClusterState& state, const Job& job, const Dependency& dependency, Time now,
+DependencyResult evaluate_dependency(const ClusterState& state, const Job& job,
+                                     const Dependency& dependency, Time now,
                                      DependencyNotes& notes) {
   DependencyResult result;
   result.left.any = dependency.any;
@@ -305,13 +328,15 @@ DependencyResult evaluate_dependency(const ClusterState& state, const Job& job, 
   return result;
 }
 
-IndexSet tasks_decided(const ClusterState& state, const Job& job, const Dependency& dependency, DependencyNotes& notes) {
+IndexSet tasks_decided(const ClusterState& state, const Job& job, const Dependency& dependency,
+                       DependencyNotes& notes) {
   IndexSet decided;
   if (job.array == nullptr || job.array->task != kNoTask) return decided;
   for (const DependencyItem& item : dependency.items) {
     if (item.kind != DependencyKind::kAfterCorr || !item.tasks.empty()) continue;
     const ArrayTasks* tasks = state.arrays.find(item.job);
-    if (tasks != nullptr) decided.insert(job.array->pending & Notes(state, notes).tasks(item.job, *tasks).with_records);
+    if (tasks != nullptr)
+      decided.insert(job.array->pending & Notes(state, notes).tasks(item.job, *tasks).with_records);
   }
   return decided;
 }
@@ -360,7 +385,8 @@ bool DependencyReach::contains(const Job& job) const {
   const auto at = named_.find(job.array->array_job);
   if (at == named_.end()) return false;
   const Named& named = at->second;
-  return named.whole || (job.array->task != kNoTask ? named.tasks.contains(job.array->task) : named.tasks.intersects(job.array->pending));
+  return named.whole || (job.array->task != kNoTask ? named.tasks.contains(job.array->task)
+                                                    : named.tasks.intersects(job.array->pending));
 }
 
 }  // namespace sluice::state

@@ -1,5 +1,6 @@
 // --dependency: after, afterany, afterok, afternotok, aftercorr, afterburstbuffer and singleton,
-// joined by "," (all of them) or "?" (any of them). One "?" makes it any, whatever else joins the rest.
+// joined by "," (all of them) or "?" (any of them). One "?" makes it any, whatever else joins the
+// rest.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,26 @@
 
 namespace sluice::state {
 
-enum class DependencyKind : uint8_t { kAfter, kAfterAny, kAfterOk, kAfterNotOk, kAfterCorr, kAfterBurstBuffer, kSingleton };
+enum class DependencyKind : uint8_t {
+  kAfter,
+  kAfterAny,
+  kAfterOk,
+  kAfterNotOk,
+  kAfterCorr,
+  kAfterBurstBuffer,
+  kSingleton
+};
 
 struct DependencyItem {
   DependencyKind kind = DependencyKind::kAfterAny;
-  JobId job = kNoJob;       // of kSingleton: none
-  IndexSet tasks;           // 12_3, 12_[1-3]; empty: the whole array, or no array
-  bool all_tasks = false;   // 12_*: shown so, also when 12 is found to be an array
-  Minutes delay = 0;        // after:12+5
-  // afterok:12+1: the component of a heterogeneous job; of other jobs kept, shown, and without effect
+  JobId job = kNoJob;      // of kSingleton: none
+  IndexSet tasks;          // 12_3, 12_[1-3]; empty: the whole array, or no array
+  bool all_tasks = false;  // 12_*: shown so, also when 12 is found to be an array
+  Minutes delay = 0;       // after:12+5
+  // afterok:12+1: the component of a heterogeneous job; of other jobs kept, shown, and without
+  // effect
   std::optional<uint32_t> component;
-  bool failed = false;      // can never come about (shown as "failed")
+  bool failed = false;  // can never come about (shown as "failed")
   friend bool operator==(const DependencyItem&, const DependencyItem&) = default;
 };
 struct Dependency {
@@ -35,10 +45,11 @@ struct Dependency {
 };
 
 // Takes what users type and what format_dependency() made. kInvalidDependency: it is neither;
-// kNotSupported: expand, which Slurm no longer has. What a job has kept may have more items than a new one: earlier versions
-// took more.
+// kNotSupported: expand, which Slurm no longer has. What a job has kept may have more items than a
+// new one: earlier versions took more.
 enum class DependencyText { kGiven, kKept };
-[[nodiscard]] Result<Dependency> parse_dependency(std::string_view text, DependencyText source = DependencyText::kGiven);
+[[nodiscard]] Result<Dependency> parse_dependency(std::string_view text,
+                                                  DependencyText source = DependencyText::kGiven);
 // As squeue %E and scontrol show it: "afterok:12(unfulfilled),singleton(unfulfilled)".
 [[nodiscard]] std::string format_dependency(const Dependency& dependency);
 
@@ -46,15 +57,15 @@ enum class DependencyText { kGiven, kKept };
 struct JobsProgress {
   bool known = false;  // false: purged, or never there
   bool all_over = true, all_good = true;
-  bool some_waits = false;        // has not started
-  Time latest_start = kNoTime;    // of those that have
+  bool some_waits = false;      // has not started
+  Time latest_start = kNoTime;  // of those that have
 
   void add(const Job& job);
   [[nodiscard]] bool all_started(Minutes delay, Time now) const;
 };
 
-// What was found out about arrays, each of which is gone through once: a job may name the same one ten thousand times, and
-// so may many jobs. What starts or ends meanwhile is not seen.
+// What was found out about arrays, each of which is gone through once: a job may name the same one
+// ten thousand times, and so may many jobs. What starts or ends meanwhile is not seen.
 struct DependencyNotes {
   struct Tasks {
     IndexSet waiting, running;  // not started, started and not over
@@ -71,15 +82,17 @@ struct DependencyResult {
   bool never = false;
   [[nodiscard]] bool satisfied() const { return left.items.empty(); }
 };
-[[nodiscard]] DependencyResult evaluate_dependency(const ClusterState& state, const Job& job, const Dependency& dependency,
-                                                   Time now, DependencyNotes& notes);
+[[nodiscard]] DependencyResult evaluate_dependency(const ClusterState& state, const Job& job,
+                                                   const Dependency& dependency, Time now,
+                                                   DependencyNotes& notes);
 
-// Of a pending array that waits for the same tasks of another (aftercorr): those whose turn has come, or
-// never will. They need records of their own.
-[[nodiscard]] IndexSet tasks_decided(const ClusterState& state, const Job& job, const Dependency& dependency,
-                                     DependencyNotes& notes);
+// Of a pending array that waits for the same tasks of another (aftercorr): those whose turn has
+// come, or never will. They need records of their own.
+[[nodiscard]] IndexSet tasks_decided(const ClusterState& state, const Job& job,
+                                     const Dependency& dependency, DependencyNotes& notes);
 
-// The jobs that a dependency names, and those that these wait for, as far as they can be followed in a moment.
+// The jobs that a dependency names, and those that these wait for, as far as they can be followed
+// in a moment.
 class DependencyReach {
  public:
   DependencyReach(const ClusterState& state, const Dependency& dependency);

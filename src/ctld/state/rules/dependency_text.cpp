@@ -14,9 +14,10 @@ struct KindName {
   DependencyKind kind;
   std::string_view name;
 };
-constexpr uint64_t kMostTasks = 10'000;  // of all items together: what is kept of each is looked at again and again
-constexpr size_t kMostPieces = 1000;     // of what is new: jobs, single tasks, and ranges of tasks
-constexpr uint64_t kShownSingly = 64;    // tasks of all items together; more are shown as lists
+// of all items together: what is kept of each is looked at again and again
+constexpr uint64_t kMostTasks = 10'000;
+constexpr size_t kMostPieces = 1000;   // of what is new: jobs, single tasks, and ranges of tasks
+constexpr uint64_t kShownSingly = 64;  // tasks of all items together; more are shown as lists
 constexpr std::array<KindName, 7> kKinds{{
     {DependencyKind::kAfter, "after"},
     {DependencyKind::kAfterAny, "afterany"},
@@ -43,7 +44,8 @@ void for_each_singly(const DependencyItem& item, Visit&& visit) {
 
 // A job, its task, or several of its tasks ("12_[1-3]").
 bool parse_jobs(std::string_view text, DependencyItem item, std::vector<DependencyItem>& items) {
-  bool is_noted = false;  // as a waiting job has it, which may have been given "+0" when that was taken
+  // as a waiting job has it, which may have been given "+0" when that was taken
+  bool is_noted = false;
   for (const std::string_view note : {"(unfulfilled)", "(failed)"}) {
     if (!text.ends_with(note)) continue;
     is_noted = true;
@@ -76,7 +78,8 @@ bool parse_term(std::string_view term, std::vector<DependencyItem>& items) {
   const size_t colon = term.find(':');
   std::string_view word = term.substr(0, colon);
   DependencyItem item;
-  if (const size_t note = word.find('('); note != std::string_view::npos) word = word.substr(0, note);
+  if (const size_t note = word.find('('); note != std::string_view::npos)
+    word = word.substr(0, note);
   const KindName* kind = nullptr;
   for (const KindName& row : kKinds) {
     if (iequals(row.name, word)) kind = &row;
@@ -115,24 +118,28 @@ std::vector<std::string_view> split_terms(std::string_view text) {
 }
 
 bool differ_by_task_alone(const DependencyItem& a, const DependencyItem& b) {
-  return a.kind == b.kind && a.job == b.job && a.delay == b.delay && a.component == b.component && a.failed == b.failed &&
-         !a.tasks.empty() && !b.tasks.empty();
+  return a.kind == b.kind && a.job == b.job && a.delay == b.delay && a.component == b.component &&
+         a.failed == b.failed && !a.tasks.empty() && !b.tasks.empty();
 }
 
-// Few tasks stand each for itself, as Slurm has them; of many, neighbours of one array become one item.
+// Few tasks stand each for itself, as Slurm has them; of many, neighbours of one array become one
+// item.
 std::vector<DependencyItem> put_together(std::vector<DependencyItem> items, uint64_t all_tasks) {
   std::vector<DependencyItem> out;
   if (all_tasks <= kShownSingly) {
-    for (const DependencyItem& item : items) for_each_singly(item, [&](const DependencyItem& one) { out.push_back(one); });
+    for (const DependencyItem& item : items)
+      for_each_singly(item, [&](const DependencyItem& one) { out.push_back(one); });
     return out;
   }
   std::vector<uint32_t> tasks;
   for (size_t at = 0; at < items.size();) {
     const size_t first = at;
-    while (at < items.size() && (at == first || differ_by_task_alone(items[first], items[at]))) ++at;
+    while (at < items.size() && (at == first || differ_by_task_alone(items[first], items[at])))
+      ++at;
     if (at - first > 1) {
       tasks.clear();
-      for (size_t one = first; one < at; ++one) items[one].tasks.for_each([&](uint32_t task) { tasks.push_back(task); });
+      for (size_t one = first; one < at; ++one)
+        items[one].tasks.for_each([&](uint32_t task) { tasks.push_back(task); });
       items[first].tasks = index_set_of(tasks);
     }
     out.push_back(std::move(items[first]));
@@ -184,20 +191,24 @@ Result<Dependency> parse_dependency(std::string_view text, DependencyText source
   }
   dependency.items = put_together(std::move(items), tasks);
   size_t pieces = 0;
-  for (const DependencyItem& item : dependency.items) pieces += std::max<size_t>(1, item.tasks.ranges().size());
+  for (const DependencyItem& item : dependency.items)
+    pieces += std::max<size_t>(1, item.tasks.ranges().size());
   if (source == DependencyText::kGiven && pieces > kMostPieces) return invalid();
   return dependency;
 }
 
 std::string format_dependency(const Dependency& dependency) {
-  const bool alone = dependency.any && dependency.items.size() == 1 && dependency.items[0].tasks.size() > 1;
+  const bool alone =
+      dependency.any && dependency.items.size() == 1 && dependency.items[0].tasks.size() > 1;
   if (alone) return format_dependency({in_two(dependency.items[0]), true});
   uint64_t tasks = 0;
   for (const DependencyItem& item : dependency.items) tasks += tasks_of(item);
   std::string out;
   for (const DependencyItem& item : dependency.items) {
     if (tasks > kShownSingly) append_item(item, dependency.any, out);
-    else for_each_singly(item, [&](const DependencyItem& one) { append_item(one, dependency.any, out); });
+    else
+      for_each_singly(item,
+                      [&](const DependencyItem& one) { append_item(one, dependency.any, out); });
   }
   return out;
 }

@@ -20,7 +20,8 @@ bool is_set(const ClusterConfig& config, const std::string& entry) {
 
 }  // namespace
 
-void add_to_partition(const ClusterConfig& config, const std::vector<NodeConfig>& nodes, PartitionConfig& partition) {
+void add_to_partition(const ClusterConfig& config, const std::vector<NodeConfig>& nodes,
+                      PartitionConfig& partition) {
   for (const NodeConfig& node : nodes) {
     const bool in_a_set = std::ranges::any_of(partition.node_sets, [&](const std::string& name) {
       const NodeSetConfig* set = find_set(config, name);
@@ -34,14 +35,16 @@ void add_nodes(ClusterConfig& config, const std::vector<NodeConfig>& nodes) {
   config.nodes.insert(config.nodes.end(), nodes.begin(), nodes.end());
   for (NodeSetConfig& set : config.node_sets) {
     for (const NodeConfig& node : nodes) {
-      const bool wanted = std::ranges::any_of(set.features, [&](const std::string& one) { return contains(node.features, one); });
+      const bool wanted = std::ranges::any_of(
+          set.features, [&](const std::string& one) { return contains(node.features, one); });
       if (wanted && !contains(set.nodes, node.name)) set.nodes.push_back(node.name);
     }
   }
   for (PartitionConfig& partition : config.partitions) add_to_partition(config, nodes, partition);
 }
 
-void forget_nodes(const ClusterConfig& config, const std::unordered_set<std::string>& names, PartitionConfig& partition) {
+void forget_nodes(const ClusterConfig& config, const std::unordered_set<std::string>& names,
+                  PartitionConfig& partition) {
   const auto gone = [&](const std::string& name) { return names.contains(name); };
   if (std::erase_if(partition.nodes, gone) == 0) return;
   std::vector<std::string> entries;

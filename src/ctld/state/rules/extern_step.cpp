@@ -5,7 +5,9 @@
 
 namespace sluice::state {
 
-bool has_extern_step(const ClusterConfig& config) { return has_option(config.prolog_flags, "Contain"); }
+bool has_extern_step(const ClusterConfig& config) {
+  return has_option(config.prolog_flags, "Contain");
+}
 
 std::shared_ptr<const Step> make_extern_step(const ClusterState& state, const Job& job) {
   auto layout = std::make_shared<StepLayout>();

@@ -27,16 +27,17 @@ bool users_agree(const ClusterState& state, const Node& node, const Job& job, bo
   });
 }
 
-// Whether each of the cores is held by fewer jobs of the partition than may share it, and by none that does not share or
-// is of another partition.
-bool cores_shareable(const ClusterState& state, const Partition& partition, const Node& node, const Bitmap& cores,
-                     uint32_t sharers) {
+// Whether each of the cores is held by fewer jobs of the partition than may share it, and by none
+// that does not share or is of another partition.
+bool cores_shareable(const ClusterState& state, const Partition& partition, const Node& node,
+                     const Bitmap& cores, uint32_t sharers) {
   std::vector<uint32_t> held(node.config->cores());
   for (const JobId id : node.jobs) {
     const Job& other = state.jobs.at(id);
     const auto at = allocation_position(*other.allocation, node.id);
     if (!at) continue;
-    const bool shares = other.partition.view() == partition.config->name && !other.allocation->whole_nodes &&
+    const bool shares = other.partition.view() == partition.config->name &&
+                        !other.allocation->whole_nodes &&
                         sharers_of(*partition.config, *other.spec) > 1;
     other.allocation->nodes[*at].cores.for_each([&](size_t core) {
       if (core < held.size()) held[core] += shares ? 1 : sharers;
@@ -47,8 +48,10 @@ bool cores_shareable(const ClusterState& state, const Partition& partition, cons
   return free;
 }
 
-// Whether the partition's jobs have not all that it lets them have of the node, or of a socket that is wanted.
-bool within_bounds(const ClusterState& state, const Partition& partition, const Node& node, const NodeAllocation& wanted) {
+// Whether the partition's jobs have not all that it lets them have of the node, or of a socket that
+// is wanted.
+bool within_bounds(const ClusterState& state, const Partition& partition, const Node& node,
+                   const NodeAllocation& wanted) {
   const PartitionConfig& config = *partition.config;
   if (!bounds_cpus(config)) return true;
   const fit::PartitionUse use = use_of(state, partition, node);
@@ -56,16 +59,14 @@ bool within_bounds(const ClusterState& state, const Partition& partition, const 
   more.add(wanted, *node.config);
   const uint64_t each = cpus_of_core(*node.config);
   for (size_t socket = 0; socket < std::min(use.cores.size(), more.cores.size()); ++socket) {
-    if (more.cores[socket] > 0 && use.cores[socket] * each >= config.max_cpus_per_socket) return false;
+    if (more.cores[socket] > 0 && use.cores[socket] * each >= config.max_cpus_per_socket)
+      return false;
   }
   return use.cpus < config.max_cpus_per_node;
 }
 
-Status fits_node(const ClusterState& state,
-                 const Job& job,
-                 const Partition& partition,
-                 const NodeAllocation& wanted,
-                 bool whole) {
+Status fits_node(const ClusterState& state, const Job& job, const Partition& partition,
+                 const NodeAllocation& wanted, bool whole) {
   const Node* node = state.nodes.find(wanted.node);
   if (node == nullptr || !partition.nodes.test(wanted.node) || !may_serve(state, *node)) {
     return failure(ErrorCode::kNodesNotAvailable);
@@ -77,7 +78,8 @@ Status fits_node(const ClusterState& state,
     return failure(ErrorCode::kNodesNotAvailable);
   }
   if (node->exclusive || (whole && !node->jobs.empty())) return failure(ErrorCode::kNodesBusy);
-  if (!whole && !within_bounds(state, partition, *node, wanted)) return failure(ErrorCode::kNodesBusy);
+  if (!whole && !within_bounds(state, partition, *node, wanted))
+    return failure(ErrorCode::kNodesBusy);
   if (node->used_cores.intersects(wanted.cores)) {
     const uint32_t sharers = sharers_of(*partition.config, *job.spec);
     if (sharers < 2 || !cores_shareable(state, partition, *node, wanted.cores, sharers)) {
@@ -90,7 +92,8 @@ Status fits_node(const ClusterState& state,
   }
   if (!wanted.gres.empty()) {
     const GresShares used = node->used_gres == nullptr ? GresShares{} : *node->used_gres;
-    if (node->gres == nullptr || !has_free(*node->gres, used, wanted.gres)) return failure(ErrorCode::kNodesBusy);
+    if (node->gres == nullptr || !has_free(*node->gres, used, wanted.gres))
+      return failure(ErrorCode::kNodesBusy);
   }
   const bool one_user = is_one_user(&partition, *job.spec);
   if (!node->jobs.empty() && !users_agree(state, *node, job, one_user)) {
@@ -101,9 +104,7 @@ Status fits_node(const ClusterState& state,
 
 }  // namespace
 
-Status fits(const ClusterState& state,
-            const Job& job,
-            const Partition& partition,
+Status fits(const ClusterState& state, const Job& job, const Partition& partition,
             const Allocation& allocation) {
   if (job.state != JobState::kPending || job.hold != HoldKind::kNone || !job.dependency.empty()) {
     return failure(ErrorCode::kJobNotPending);
@@ -131,7 +132,8 @@ Status fits(const ClusterState& state,
 
 bool allows_node_count(const PartitionConfig& partition, const JobSpec& spec) {
   const bool more = spec.max_nodes == 0 && !spec.required_nodes.empty();  // than those it names
-  const uint32_t most = spec.max_nodes != 0 || more ? spec.max_nodes : spec.min_nodes;  // 0: any number
+  // 0: any number
+  const uint32_t most = spec.max_nodes != 0 || more ? spec.max_nodes : spec.min_nodes;
   if (std::max({1U, spec.min_nodes, most}) > partition.max_nodes) return false;
   return most == 0 || most >= partition.min_nodes;
 }
@@ -153,19 +155,22 @@ Minutes limit_in(const Job& job, const PartitionConfig& partition) {
 bool is_too_late(const Job& job, Time now) {
   if (job.spec->deadline == kNoTime) return false;
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : job.time_limit;
-  const Duration run = least == kInfiniteMinutes ? Duration(0) : Duration(std::chrono::minutes(least));
+  const Duration run =
+      least == kInfiniteMinutes ? Duration(0) : Duration(std::chrono::minutes(least));
   return now + run > job.spec->deadline;
 }
 
 Duration most_switch_wait(const ClusterConfig& config) {
   constexpr uint32_t kUsual_s = 300;
-  const auto given = to_number<uint32_t>(option_value(config.scheduler_parameters, "max_switch_wait").value_or(""));
+  const auto given = to_number<uint32_t>(
+      option_value(config.scheduler_parameters, "max_switch_wait").value_or(""));
   return std::chrono::seconds(given.value_or(kUsual_s));
 }
 
 Minutes limit_before_deadline(const Job& job, Minutes limit, Time now) {
   if (job.spec->deadline == kNoTime || job.spec->time_min == 0) return limit;
-  const auto left = std::chrono::duration_cast<std::chrono::minutes>(job.spec->deadline - now).count();
+  const auto left =
+      std::chrono::duration_cast<std::chrono::minutes>(job.spec->deadline - now).count();
   if (left < job.spec->time_min || left >= limit) return limit;
   return static_cast<Minutes>(left);
 }

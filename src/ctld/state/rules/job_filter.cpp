@@ -22,7 +22,8 @@ void sort_once(std::vector<T>& list) {
 }
 
 void put_in_order(protocol::QueryJobsRequest& r) {
-  for (auto* list : {&r.accounts, &r.qos, &r.names, &r.reservations, &r.licenses, &r.wckeys, &r.partitions}) {
+  for (auto* list :
+       {&r.accounts, &r.qos, &r.names, &r.reservations, &r.licenses, &r.wckeys, &r.partitions}) {
     sort_once(*list);
   }
   sort_once(r.uids);
@@ -41,7 +42,9 @@ size_t work_of(const ClusterState& state, const JobTarget& target) {
   const ArrayTasks* array = state.arrays.find(target.job);
   if (array == nullptr) return 1;
   const size_t all = array->jobs.size() + array->folded.size();
-  return 1 + (target.tasks ? std::min<size_t>(all, target.tasks->size()) + target.tasks->ranges().size() : all);
+  return 1 + (target.tasks
+                  ? std::min<size_t>(all, target.tasks->size()) + target.tasks->ranges().size()
+                  : all);
 }
 
 // Whether matches(name) of one of the names, without those that stand there twice in a row.
@@ -60,13 +63,16 @@ bool any_name(std::string_view comma_list, const Matches& matches) {
 }
 
 bool any_in_list(const std::vector<std::string>& list, std::string_view comma_list) {
-  return list.empty() || any_name(comma_list, [&](std::string_view name) { return in_list(list, name); });
+  return list.empty() ||
+         any_name(comma_list, [&](std::string_view name) { return in_list(list, name); });
 }
 
 // By name: --licenses=matlab finds a job that has "solver,matlab:2", --licenses=matlab:2 none.
 bool any_license_in_list(const std::vector<std::string>& list, std::string_view licenses) {
   if (list.empty()) return true;
-  return any_name(licenses, [&](std::string_view license) { return in_list(list, license.substr(0, license.find(':'))); });
+  return any_name(licenses, [&](std::string_view license) {
+    return in_list(list, license.substr(0, license.find(':')));
+  });
 }
 
 bool names_job(const JobTarget& target, const Job& job) {
@@ -87,7 +93,8 @@ Result<Bitmap> known_nodes(const ClusterState& state, const std::string& list) {
   constexpr size_t kMostNames = 4096;  // each is made and looked up
   auto all = resolve_nodes(state, list);
   const auto count = count_hosts(list);
-  if (all || all.error().code != ErrorCode::kInvalidNodeName || !count || *count > kMostNames) return all;
+  if (all || all.error().code != ErrorCode::kInvalidNodeName || !count || *count > kMostNames)
+    return all;
   const Result<std::vector<std::string>> names = expand_hosts(list);
   if (!names) return tl::unexpected(names.error());
   Bitmap found;
@@ -105,23 +112,24 @@ std::string_view filtered_partitions(const Job& job) {
                                                   : job.partition.view();
 }
 
-Result<JobFilter> JobFilter::make(const ClusterState& state,
-                                  protocol::QueryJobsRequest request,
-                                  uint32_t uid,
-                                  UnknownNodes unknown) {
-  constexpr size_t kMostWork = 500'000, kMostWorkOfEach = 4;  // of all targets, however often an array is named
+Result<JobFilter> JobFilter::make(const ClusterState& state, protocol::QueryJobsRequest request,
+                                  uint32_t uid, UnknownNodes unknown) {
+  // of all targets, however often an array is named
+  constexpr size_t kMostWork = 500'000, kMostWorkOfEach = 4;
   JobFilter filter;
   size_t work = 0;
   for (const std::string& text : request.ids) {
     auto target = parse_target(text);
     if (!target) return tl::unexpected(target.error());
     work += work_of(state, *target);
-    if (work > kMostWork + kMostWorkOfEach * state.jobs.size()) return failure(ErrorCode::kInvalidJobId);
+    if (work > kMostWork + kMostWorkOfEach * state.jobs.size())
+      return failure(ErrorCode::kInvalidJobId);
     filter.by_job_[target->job].push_back(static_cast<uint32_t>(filter.targets_.size()));
     filter.targets_.push_back(std::move(*target));
   }
   if (!request.nodes.empty()) {
-    auto nodes = unknown == UnknownNodes::kRefused ? resolve_nodes(state, request.nodes) : known_nodes(state, request.nodes);
+    auto nodes = unknown == UnknownNodes::kRefused ? resolve_nodes(state, request.nodes)
+                                                   : known_nodes(state, request.nodes);
     if (!nodes) return tl::unexpected(nodes.error());
     filter.nodes_ = std::move(*nodes);
   }
@@ -137,7 +145,9 @@ bool JobFilter::names(const Job& job) const {
   if (targets_.empty()) return true;
   const auto named_by = [&](JobId id) {
     const auto at = by_job_.find(id);
-    return at != by_job_.end() && std::ranges::any_of(at->second, [&](uint32_t place) { return names_job(targets_[place], job); });
+    return at != by_job_.end() && std::ranges::any_of(at->second, [&](uint32_t place) {
+             return names_job(targets_[place], job);
+           });
   };
   return named_by(job.id) || (job.array != nullptr && named_by(job.array->array_job)) ||
          (job.het != nullptr && named_by(job.het->leader));

@@ -18,11 +18,10 @@ enum class UnknownNodes { kRefused, kPassedOver };
 class JobFilter {
  public:
   // With PrivateData=jobs those of others are as if they were not there, unless an administrator
-  // asks. kInvalidJobId: an id is none, or there are more than can be looked at in a moment. kInvalidNodeName: a
-  // node is not there.
+  // asks. kInvalidJobId: an id is none, or there are more than can be looked at in a moment.
+  // kInvalidNodeName: a node is not there.
   [[nodiscard]] static Result<JobFilter> make(const ClusterState& state,
-                                              protocol::QueryJobsRequest request,
-                                              uint32_t uid,
+                                              protocol::QueryJobsRequest request, uint32_t uid,
                                               UnknownNodes unknown = UnknownNodes::kRefused);
 
   [[nodiscard]] const protocol::QueryJobsRequest& request() const { return request_; }

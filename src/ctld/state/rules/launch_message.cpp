@@ -29,13 +29,15 @@ std::vector<protocol::NodeAddress> allocation_addresses(const ClusterState& stat
 
 bool holds_gres(const Job& job) {
   return job.allocation != nullptr &&
-         std::ranges::any_of(job.allocation->nodes, [](const NodeAllocation& part) { return !part.gres.empty(); });
+         std::ranges::any_of(job.allocation->nodes,
+                             [](const NodeAllocation& part) { return !part.gres.empty(); });
 }
 
 namespace {
 
 // As the job was submitted; a batch script also finds what it was given by default.
-std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const Job& job, StepNumber step) {
+std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const Job& job,
+                                              StepNumber step) {
   if (step != kBatchStep) return job.spec;
   fit::DefaultMemory usual;
   const Partition* partition = find_partition(state, job.partition.view());
@@ -54,7 +56,8 @@ std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const J
   return spec;
 }
 
-HetComponent describe_component(const ClusterState& state, const Job& job, std::shared_ptr<const JobSpec> spec) {
+HetComponent describe_component(const ClusterState& state, const Job& job,
+                                std::shared_ptr<const JobSpec> spec) {
   HetComponent out;
   out.job = job.id;
   out.spec = std::move(spec);
@@ -68,16 +71,20 @@ HetComponent describe_component(const ClusterState& state, const Job& job, std::
   return out;
 }
 
-// What a launch tells of the heterogeneous job: a batch script of all components, a step of those it runs in.
-void add_components(const ClusterState& state, const Job& job, const Step& step, protocol::StepLaunch& launch) {
+// What a launch tells of the heterogeneous job: a batch script of all components, a step of those
+// it runs in.
+void add_components(const ClusterState& state, const Job& job, const Step& step,
+                    protocol::StepLaunch& launch) {
   launch.world = step.world;
   launch.first_node = step.first_node;
   if (job.het == nullptr) return;
   launch.het_leader = job.het->leader;
   for_components(state, *job.het, [&](const Job& other) {
-    const bool spanned = step.world != nullptr && std::ranges::find(step.world->jobs, other.id) != step.world->jobs.end();
+    const bool spanned = step.world != nullptr &&
+                         std::ranges::find(step.world->jobs, other.id) != step.world->jobs.end();
     if (step.id.step != kBatchStep && !spanned) return;
-    launch.components.push_back(describe_component(state, other, spec_to_launch(state, other, step.id.step)));
+    launch.components.push_back(
+        describe_component(state, other, spec_to_launch(state, other, step.id.step)));
   });
 }
 
@@ -126,11 +133,13 @@ std::optional<protocol::StepLaunch> make_step_launch(const ClusterState& state,
   return describe_launch(state, *job, *step);
 }
 
-protocol::TerminateStepRequest make_terminate_step(const ClusterState& state, const TerminateStep& effect) {
+protocol::TerminateStepRequest make_terminate_step(const ClusterState& state,
+                                                   const TerminateStep& effect) {
   protocol::TerminateStepRequest request{effect.key, effect.at_once, {}};
   const Job* job = state.jobs.find(effect.key.id.job);
   const Step* step = job != nullptr ? find_step(*job, effect.key.id.step) : nullptr;
-  const bool late = step != nullptr && job->restart_count == effect.key.restart && step->state == StepState::kTimeout;
+  const bool late = step != nullptr && job->restart_count == effect.key.restart &&
+                    step->state == StepState::kTimeout;
   if (late) request.message = "CANCELLED DUE TO TIME LIMIT";
   return request;
 }
@@ -140,7 +149,8 @@ std::optional<protocol::TerminateJobRequest> make_terminate_job(const ClusterSta
   const Job* job = state.jobs.find(effect.job);
   if (job == nullptr) return std::nullopt;
   const bool over = job->restart_count != effect.restart || job->allocation == nullptr;
-  if (over && !effect.at_once) return std::nullopt;  // a node that was lost is cleaned whatever came of the job
+  // a node that was lost is cleaned whatever came of the job
+  if (over && !effect.at_once) return std::nullopt;
   protocol::TerminateJobRequest request;
   request.job = effect.job;
   request.restart = effect.restart;

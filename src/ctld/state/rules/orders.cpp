@@ -19,14 +19,16 @@ std::string why_ended(const Job& job) {
   }
 }
 
-// Without --wait-all-nodes the script begins as soon as its own node has booted, while others still do. Prologs of all
-// nodes come first then. Without PrologFlags=DeferBatch it waits for that of its own node only, where all have booted.
+// Without --wait-all-nodes the script begins as soon as its own node has booted, while others still
+// do. Prologs of all nodes come first then. Without PrologFlags=DeferBatch it waits for that of its
+// own node only, where all have booted.
 bool script_may_begin(const Job& job, const Step& script) {
   const size_t nodes = job.allocation->nodes.size();
   const auto host = allocation_position(*job.allocation, script.layout->nodes.front().node);
   if (!host) return false;
   if (is_booting(job)) {
-    return !job.spec->wait_all_nodes && !job.preparing.test(boot_position(job, *host)) && job.preparing.find_first() > nodes;
+    return !job.spec->wait_all_nodes && !job.preparing.test(boot_position(job, *host)) &&
+           job.preparing.find_first() > nodes;
   }
   return job.early_script && !job.preparing.test(nodes) && !job.preparing.test(*host);
 }
@@ -39,7 +41,8 @@ bool wants_prologs(const Job& job) { return job.preparing.any() && prologs_may_r
 
 }  // namespace
 
-// The extern step, and one that PrologFlags=NoHold let be made, wait for a node's prolog at that node.
+// The extern step, and one that PrologFlags=NoHold let be made, wait for a node's prolog at that
+// node.
 bool step_may_begin(const Job& job, const Step& step) {
   if (job.preparing.none()) return true;
   return step.id.step == kBatchStep ? script_may_begin(job, step) : prologs_may_run(job);
@@ -58,11 +61,14 @@ void order_start(const Job& job, const Job* before, Effects& effects) {
   if (wants_controller_prolog(job) && (before == nullptr || !wants_controller_prolog(*before))) {
     effects.emplace_back(RunControllerProlog{job.id, job.restart_count});
   }
-  if (wants_prologs(job) && (before == nullptr || !wants_prologs(*before))) effects.emplace_back(prologs_of(job));
+  if (wants_prologs(job) && (before == nullptr || !wants_prologs(*before)))
+    effects.emplace_back(prologs_of(job));
   // the extern step is made after the script's, and should be there first
   for (auto at = job.steps.rbegin(); at != job.steps.rend(); ++at) {
     const Step& step = **at;
-    if (step.end != kNoTime || !step_may_begin(job, step) || (before != nullptr && step_may_begin(*before, step))) continue;
+    if (step.end != kNoTime || !step_may_begin(job, step) ||
+        (before != nullptr && step_may_begin(*before, step)))
+      continue;
     effects.emplace_back(LaunchStep{{step.id, job.restart_count}});
   }
 }

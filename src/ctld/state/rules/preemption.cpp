@@ -12,7 +12,8 @@ namespace {
 
 bool has_lower_tier(const ClusterState& state, const Preemptor& preemptor, const Job& running) {
   const Partition* partition = find_partition(state, running.partition.view());
-  return partition != nullptr && partition->config->priority_tier < preemptor.partition->config->priority_tier;
+  return partition != nullptr &&
+         partition->config->priority_tier < preemptor.partition->config->priority_tier;
 }
 
 struct Policy {
@@ -22,16 +23,19 @@ struct Policy {
 constexpr std::array kPolicies{Policy{"preempt/partition_prio", has_lower_tier}};
 
 const Policy* policy_of(const ClusterState& state) {
-  const auto at = std::ranges::find_if(kPolicies, [&](const Policy& p) { return iequals(p.plugin, state.config->preempt_type); });
+  const auto at = std::ranges::find_if(
+      kPolicies, [&](const Policy& p) { return iequals(p.plugin, state.config->preempt_type); });
   return at == kPolicies.end() ? nullptr : &*at;
 }
 
 // A job of --signal=R: began in the reservation's nodes as it can leave them soon enough.
 bool is_guest_of(const Reservation* reservation, const Job& running) {
-  return reservation != nullptr && running.reservation != reservation->name && lets_in(*reservation, leaves_within(*running.spec));
+  return reservation != nullptr && running.reservation != reservation->name &&
+         lets_in(*reservation, leaves_within(*running.spec));
 }
 
-// It may begin in the reservation's nodes as it gives way to the jobs there: they would have each other leave for ever.
+// It may begin in the reservation's nodes as it gives way to the jobs there: they would have each
+// other leave for ever.
 bool is_guest_beside(const ClusterState& state, const Preemptor& preemptor, const Job& running) {
   if (running.reservation.empty()) return false;
   const Reservation* theirs = find_reservation(state, running.reservation.view());
@@ -39,20 +43,24 @@ bool is_guest_beside(const ClusterState& state, const Preemptor& preemptor, cons
   return lets_in(*theirs, leaves_within(*preemptor.job->spec));
 }
 
-bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, const Job& running, Time now) {
+bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, const Job& running,
+                     Time now) {
   const bool runs = running.state == JobState::kRunning || running.state == JobState::kSuspended;
   const Partition* partition = find_partition(state, running.partition.view());
   if (!runs || is_leaving(running) || partition == nullptr) return false;
   const Duration exempt = preempt_exempt_in(state, *partition);
   if (exempt == kNotPreemptable || now < running.start + exempt) return false;
   if (is_guest_of(preemptor.reservation, running)) return true;
-  return policy_of(state)->goes_first(state, preemptor, running) && !is_guest_beside(state, preemptor, running);
+  return policy_of(state)->goes_first(state, preemptor, running) &&
+         !is_guest_beside(state, preemptor, running);
 }
 
 }  // namespace
 
 bool preempts(const ClusterState& state) {
-  return std::ranges::any_of(*state.partitions, [&](const Partition& p) { return preempt_mode_in(state, p) != PreemptMode::kOff; });
+  return std::ranges::any_of(*state.partitions, [&](const Partition& p) {
+    return preempt_mode_in(state, p) != PreemptMode::kOff;
+  });
 }
 
 PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partition) {
@@ -67,7 +75,8 @@ Duration preempt_exempt_in(const ClusterState& state, const Partition& partition
   return exempt < kNoLimit ? exempt : kNotPreemptable;
 }
 
-bool may_preempt(const ClusterState& state, const Preemptor& preemptor, const Job& running, Time now) {
+bool may_preempt(const ClusterState& state, const Preemptor& preemptor, const Job& running,
+                 Time now) {
   bool all = may_preempt_one(state, preemptor, running, now);
   if (running.het == nullptr) return all;
   for_components(state, *running.het, [&](const Job& one) {
@@ -80,9 +89,12 @@ Time next_preemptable(const ClusterState& state, Time now) {
   Time next = kNever;
   state.active.for_each([&](JobId id) {
     const Job& job = state.jobs.at(id);
-    const Partition* partition = is_completing(job) ? nullptr : find_partition(state, job.partition.view());
-    const Duration exempt = partition == nullptr ? kNotPreemptable : preempt_exempt_in(state, *partition);
-    if (exempt != kNotPreemptable && job.start + exempt > now) next = std::min(next, job.start + exempt);
+    const Partition* partition =
+        is_completing(job) ? nullptr : find_partition(state, job.partition.view());
+    const Duration exempt =
+        partition == nullptr ? kNotPreemptable : preempt_exempt_in(state, *partition);
+    if (exempt != kNotPreemptable && job.start + exempt > now)
+      next = std::min(next, job.start + exempt);
   });
   return next;
 }
@@ -91,7 +103,8 @@ Duration preempt_grace(const ClusterState& state, const Preemptor& preemptor, co
   const Partition* partition = find_partition(state, running.partition.view());
   Duration grace(0);
   if (partition != nullptr) grace = std::chrono::seconds(partition->config->grace_time_s);
-  if (is_guest_of(preemptor.reservation, running)) grace = std::max(grace, leaves_within(*running.spec).value_or(grace));
+  if (is_guest_of(preemptor.reservation, running))
+    grace = std::max(grace, leaves_within(*running.spec).value_or(grace));
   return grace;
 }
 

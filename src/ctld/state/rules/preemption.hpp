@@ -1,5 +1,6 @@
-// Which running jobs others may have make room for them: what the scheduler plans by, and what the check of its plans
-// asks again. A policy is a row in preemption.cpp, keyed by Slurm's own plugin string ("preempt/partition_prio").
+// Which running jobs others may have make room for them: what the scheduler plans by, and what the
+// check of its plans asks again. A policy is a row in preemption.cpp, keyed by Slurm's own plugin
+// string ("preempt/partition_prio").
 #pragma once
 
 #include "ctld/state/core/cluster_state.hpp"
@@ -15,20 +16,25 @@ struct Preemptor {
 
 // Whether any job can be preempted as the cluster is configured.
 [[nodiscard]] bool preempts(const ClusterState& state);
-// What becomes of preempted jobs of this partition: kCancel, kRequeue, or kOff where they are not preempted. SUSPEND and
-// WITHIN have no effect yet: they are kOff.
+// What becomes of preempted jobs of this partition: kCancel, kRequeue, or kOff where they are not
+// preempted. SUSPEND and WITHIN have no effect yet: they are kOff.
 [[nodiscard]] PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partition);
 // How long a job that starts there is left alone (PreemptExemptTime); kNotPreemptable: for ever.
 [[nodiscard]] Duration preempt_exempt_in(const ClusterState& state, const Partition& partition);
-// Whether the running job has to make room for the preemptor. All components of a heterogeneous job go together.
-[[nodiscard]] bool may_preempt(const ClusterState& state, const Preemptor& preemptor, const Job& running, Time now);
+// Whether the running job has to make room for the preemptor. All components of a heterogeneous job
+// go together.
+[[nodiscard]] bool may_preempt(const ClusterState& state, const Preemptor& preemptor,
+                               const Job& running, Time now);
 // When the next running job is no longer exempt (PreemptExemptTime); kNever: none will be.
 [[nodiscard]] Time next_preemptable(const ClusterState& state, Time now);
-// How long it is left to end by itself: GraceTime of its partition; a job that gives way to a reservation has as long as
-// its --signal asks for.
-[[nodiscard]] Duration preempt_grace(const ClusterState& state, const Preemptor& preemptor, const Job& running);
+// How long it is left to end by itself: GraceTime of its partition; a job that gives way to a
+// reservation has as long as its --signal asks for.
+[[nodiscard]] Duration preempt_grace(const ClusterState& state, const Preemptor& preemptor,
+                                     const Job& running);
 
 // It makes room already: it ends, or was told to.
-[[nodiscard]] inline bool is_leaving(const Job& job) { return is_completing(job) || job.grace_end != kNoTime; }
+[[nodiscard]] inline bool is_leaving(const Job& job) {
+  return is_completing(job) || job.grace_end != kNoTime;
+}
 
 }  // namespace sluice::state

@@ -126,7 +126,8 @@ ReservationChoice choose_reservations(const ClusterState& state, const Job& job,
   const JobSpec& spec = *job.spec;
   const auto take = [&](const Reservation& one) {
     const bool flexible = (one.flags & kReservationFlex) != 0 && choice.named;
-    if ((flexible || is_active(one, now)) && may_use(one, spec.uid, spec.account.view())) choice.usable.push_back(&one);
+    if ((flexible || is_active(one, now)) && may_use(one, spec.uid, spec.account.view()))
+      choice.usable.push_back(&one);
   };
   choice.named = !spec.reservation.empty();
   if (choice.named) {
@@ -161,7 +162,8 @@ std::optional<Duration> leaves_within(const JobSpec& spec) {
 }
 
 bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_within) {
-  return leaves_within && reservation.max_start_delay > Duration(0) && *leaves_within <= reservation.max_start_delay;
+  return leaves_within && reservation.max_start_delay > Duration(0) &&
+         *leaves_within <= reservation.max_start_delay;
 }
 
 Bitmap closed_nodes(const ClusterState& state, const PlannedUse& visit, Time now) {
@@ -191,7 +193,8 @@ Status check_reservations(const ClusterState& state, const JobSpec& spec) {
   for (const std::string& name : names) {
     const Reservation* reservation = find_reservation(state, name);
     if (reservation == nullptr) return failure(ErrorCode::kInvalidReservation);
-    if (!may_use(*reservation, spec.uid, spec.account.view())) return failure(ErrorCode::kReservationAccess);
+    if (!may_use(*reservation, spec.uid, spec.account.view()))
+      return failure(ErrorCode::kReservationAccess);
     const auto confined = confines(state, reservation);
     bool fits = !confined || confined->count() >= std::max(1U, spec.min_nodes);
     if (confined && !spec.required_nodes.empty()) {
@@ -206,7 +209,8 @@ Status check_reservations(const ClusterState& state, const JobSpec& spec) {
   return {};
 }
 
-bool BeginningJobs::may_begin(const Job& job, std::string_view reservation, const Allocation& allocation, Time end) {
+bool BeginningJobs::may_begin(const Job& job, std::string_view reservation,
+                              const Allocation& allocation, Time end) {
   const ReservationChoice choice = choose_reservations(state_, job, now_);
   const Reservation* own = nullptr;
   if (!reservation.empty()) {
@@ -224,7 +228,8 @@ bool BeginningJobs::may_begin(const Job& job, std::string_view reservation, cons
 }
 
 const BeginningJobs::Bounds& BeginningJobs::bounds(const PlannedUse& visit) {
-  const auto [at, fresh] = bounds_.try_emplace({visit.own == nullptr ? 0 : visit.own->id, visit.to, visit.leaves_within});
+  const auto [at, fresh] = bounds_.try_emplace(
+      {visit.own == nullptr ? 0 : visit.own->id, visit.to, visit.leaves_within});
   if (fresh) at->second = {closed_nodes(state_, visit, now_), confines(state_, visit.own)};
   return at->second;
 }
@@ -236,7 +241,8 @@ Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Tim
   if ((r.flags & kReservationAnyNodes) != 0 && r.partition.empty()) {
     from = all_nodes(state);
   } else {
-    const Partition* partition = r.partition.empty() ? default_partition(state) : find_partition(state, r.partition);
+    const Partition* partition =
+        r.partition.empty() ? default_partition(state) : find_partition(state, r.partition);
     if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
     from = partition->nodes;
   }
@@ -257,14 +263,17 @@ Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Tim
     const Node& node = state.nodes.at(static_cast<NodeId>(id));
     if (!may_serve(state, node)) return;
     if (!r.features.empty() && !fit::satisfies_any(features, node.config->features)) return;
-    const bool free = (r.flags & kReservationIgnoreJobs) != 0 || is_free_of_jobs(state, node, period.start);
+    const bool free =
+        (r.flags & kReservationIgnoreJobs) != 0 || is_free_of_jobs(state, node, period.start);
     if (free) nodes.push_back(&node);
   });
   std::ranges::stable_sort(nodes, [](const Node* a, const Node* b) {
-    return std::tuple(!a->jobs.empty(), is_asleep(*a), a->weight) < std::tuple(!b->jobs.empty(), is_asleep(*b), b->weight);
+    return std::tuple(!a->jobs.empty(), is_asleep(*a), a->weight) <
+           std::tuple(!b->jobs.empty(), is_asleep(*b), b->weight);
   });
   Bitmap chosen = wish.keep;
-  for (size_t at = 0; at < nodes.size() && chosen.count() < wish.count; ++at) chosen.set(nodes[at]->id);
+  for (size_t at = 0; at < nodes.size() && chosen.count() < wish.count; ++at)
+    chosen.set(nodes[at]->id);
   if (chosen.count() < wish.count) return failure(ErrorCode::kNodesBusy);
   return chosen;
 }

@@ -1,4 +1,5 @@
-// Which nodes reservations keep, when, and for whom: what the scheduler, the check of its starts and the commands ask.
+// Which nodes reservations keep, when, and for whom: what the scheduler, the check of its starts
+// and the commands ask.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +38,14 @@ void move_on(Reservation& reservation);
 [[nodiscard]] Bitmap nodes_of(const ClusterState& state, const Reservation& reservation);
 [[nodiscard]] bool may_use(const Reservation& reservation, uint32_t uid, std::string_view account);
 
-// The reservations that the job names, or (naming none) those that draw it, as far as it may begin in them now. `named`:
-// it names some; then it begins in one of them or not at all.
+// The reservations that the job names, or (naming none) those that draw it, as far as it may begin
+// in them now. `named`: it names some; then it begins in one of them or not at all.
 struct ReservationChoice {
   bool named = false;
   std::vector<const Reservation*> usable;
 };
-[[nodiscard]] ReservationChoice choose_reservations(const ClusterState& state, const Job& job, Time now);
+[[nodiscard]] ReservationChoice choose_reservations(const ClusterState& state, const Job& job,
+                                                    Time now);
 // The first that the job names and that is there; null: none.
 [[nodiscard]] const Reservation* named_reservation(const ClusterState& state, const JobSpec& spec);
 
@@ -51,7 +53,8 @@ struct ReservationChoice {
 [[nodiscard]] Time last_moment(const Reservation* own, Time to, Time now);
 // How soon a job leaves its nodes when a reservation wants them (--signal=R:); nullopt: it stays.
 [[nodiscard]] std::optional<Duration> leaves_within(const JobSpec& spec);
-// Whether such a job may run in the reservation's nodes all the same: it delays it by no more than MaxStartDelay.
+// Whether such a job may run in the reservation's nodes all the same: it delays it by no more than
+// MaxStartDelay.
 [[nodiscard]] bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_within);
 
 // When and as whom a job would run.
@@ -67,13 +70,15 @@ struct PlannedUse {
 
 // Submission and update: each that the job names is there, open to it and large enough.
 [[nodiscard]] Status check_reservations(const ClusterState& state, const JobSpec& spec);
-// May jobs begin now? What reservations keep from them is worked out once for all that end at the same time.
+// May jobs begin now? What reservations keep from them is worked out once for all that end at the
+// same time.
 class BeginningJobs {
  public:
   // `state` outlives this; its reservations are those that hold for all who are asked about.
   BeginningJobs(const ClusterState& state, Time now) : state_(state), now_(now) {}
   // In this reservation (empty: in none), on these nodes, until `end`?
-  [[nodiscard]] bool may_begin(const Job& job, std::string_view reservation, const Allocation& allocation, Time end);
+  [[nodiscard]] bool may_begin(const Job& job, std::string_view reservation,
+                               const Allocation& allocation, Time end);
 
  private:
   struct Bounds {
@@ -84,7 +89,8 @@ class BeginningJobs {
 
   const ClusterState& state_;
   const Time now_;
-  std::map<std::tuple<uint64_t, Time, std::optional<Duration>>, Bounds> bounds_;  // by the reservation's id (0: none), end and leaves_within
+  // by the reservation's id (0: none), end and leaves_within
+  std::map<std::tuple<uint64_t, Time, std::optional<Duration>>, Bounds> bounds_;
 };
 
 // What nodes are chosen for a reservation by.
@@ -94,7 +100,8 @@ struct NodeWish {
   uint32_t count = 0;                        // nodes in all
 };
 // kNodesBusy: so many cannot be had.
-[[nodiscard]] Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Time now);
+[[nodiscard]] Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish,
+                                          Time now);
 // Whether running jobs hold one of these nodes at or after `from`.
 [[nodiscard]] bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from);
 

@@ -10,9 +10,12 @@ namespace {
 // What Slurm says beside the error; empty: nothing.
 std::string why_never(const fit::Needs& needs, const std::vector<fit::Room>& rooms) {
   const auto all_lack = [&](fit::Lack what) {
-    return !rooms.empty() && std::ranges::all_of(rooms, [&](const fit::Room& room) { return fit::lack_of(needs, room) == what; });
+    return !rooms.empty() && std::ranges::all_of(rooms, [&](const fit::Room& room) {
+      return fit::lack_of(needs, room) == what;
+    });
   };
-  if (all_lack(fit::Lack::kShape)) return "Socket, core and/or thread specification can not be satisfied";
+  if (all_lack(fit::Lack::kShape))
+    return "Socket, core and/or thread specification can not be satisfied";
   return all_lack(fit::Lack::kTmpDisk) ? "Temporary disk specification can not be satisfied" : "";
 }
 
@@ -42,7 +45,8 @@ fit::PartitionUse use_of(const ClusterState& state, const Partition& partition, 
   fit::PartitionUse use;
   for (const JobId id : node.jobs) {
     const Job& job = state.jobs.at(id);
-    if (!holds_processors(job) || find_partition(state, job.partition.view()) != &partition) continue;
+    if (!holds_processors(job) || find_partition(state, job.partition.view()) != &partition)
+      continue;
     const auto at = allocation_position(*job.allocation, node.id);
     if (at) use.add(job.allocation->nodes[*at], *node.config);
   }
@@ -62,12 +66,16 @@ bool is_one_user(const Partition* partition, const JobSpec& spec) {
          (partition != nullptr && partition->config->exclusive == ExclusiveMode::kUser);
 }
 
-Status could_serve(const ClusterState& state, const Partition& partition, const Bitmap& among, const JobSpec& spec) {
+Status could_serve(const ClusterState& state, const Partition& partition, const Bitmap& among,
+                   const JobSpec& spec) {
   const fit::Rules rules = fit::rules_of(*state.config);
   auto needs = fit::needs_of(spec, *partition.config, *state.config, rules);
   // limits are not enforced when jobs are submitted: it waits until they change
   const bool waits = state.config->enforce_part_limits == EnforcePartLimits::kNo;
-  if (!needs && waits && fit::exceeds_memory_limit(spec, *partition.config, *state.config, partition.max_node_memory_mib)) return {};
+  if (!needs && waits &&
+      fit::exceeds_memory_limit(spec, *partition.config, *state.config,
+                                partition.max_node_memory_mib))
+    return {};
   if (!needs) return tl::unexpected(std::move(needs.error()));
   if (needs->min_nodes > partition.nodes.count() || needs->min_cpus > partition.total_cpus)
     return {};
@@ -93,8 +101,7 @@ Status could_serve(const ClusterState& state, const Partition& partition, const 
       rooms.push_back(fit::room_empty(state.nodes.at(ids[rooms.size()]), rules.unit));
     }
     list.clear();
-    for (const fit::Room& room : rooms)
-      list.push_back(&room);
+    for (const fit::Room& room : rooms) list.push_back(&room);
     if (fit::place(*needs, list, &required, rules.unit)) return {};
     if (look == ids.size()) return failure(ErrorCode::kNodesNotAvailable, why_never(*needs, rooms));
   }

@@ -12,7 +12,8 @@ namespace sluice::state {
 // Whether the partition's jobs are bounded on a node (MaxCPUsPerNode, MaxCPUsPerSocket).
 [[nodiscard]] bool bounds_cpus(const PartitionConfig& partition);
 // What its jobs hold of the node.
-[[nodiscard]] fit::PartitionUse use_of(const ClusterState& state, const Partition& partition, const Node& node);
+[[nodiscard]] fit::PartitionUse use_of(const ClusterState& state, const Partition& partition,
+                                       const Node& node);
 
 // How many jobs may hold one core when this job is one of them (OverSubscribe=YES and FORCE); 1:
 // none but itself.
@@ -22,13 +23,11 @@ namespace sluice::state {
 // null.
 [[nodiscard]] bool is_one_user(const Partition* partition, const JobSpec& spec);
 
-// Whether a job like this could run on these nodes of the partition if nothing else did and all were up:
-// what sbatch asks at submission. A job larger than the partition may wait for more nodes
+// Whether a job like this could run on these nodes of the partition if nothing else did and all
+// were up: what sbatch asks at submission. A job larger than the partition may wait for more nodes
 // (PartitionConfig). kNodesNotAvailable: it never could, whatever the nodes' number; needs_of()'s
 // errors.
-[[nodiscard]] Status could_serve(const ClusterState& state,
-                                 const Partition& partition,
-                                 const Bitmap& among,
-                                 const JobSpec& spec);
+[[nodiscard]] Status could_serve(const ClusterState& state, const Partition& partition,
+                                 const Bitmap& among, const JobSpec& spec);
 
 }  // namespace sluice::state

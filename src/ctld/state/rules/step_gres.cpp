@@ -13,15 +13,17 @@ namespace {
 using fit::GresNeed;
 
 std::string named(const GresNeed& need) {
-  return need.type.empty() ? need.name.str() : fmt::format("{}:{}", need.name.view(), need.type.view());
+  return need.type.empty() ? need.name.str()
+                           : fmt::format("{}:{}", need.name.view(), need.type.view());
 }
 
 // What the job asked for by socket of it; 0: nothing.
 uint64_t per_socket_of(const Job& job, const GresNeed& need) {
   const auto items = gres_items(job.spec->tres_per_socket.view());
   if (!items) return 0;
-  const auto at = std::ranges::find_if(
-      *items, [&](const GresItem& item) { return item.name == need.name && item.type == need.type; });
+  const auto at = std::ranges::find_if(*items, [&](const GresItem& item) {
+    return item.name == need.name && item.type == need.type;
+  });
   return at == items->end() ? 0 : at->count;
 }
 
@@ -34,18 +36,20 @@ Status check_need(const Job& job, const GresNeed& need) {
     all += here;
   }
   if (all == 0) {
-    return failure(ErrorCode::kInvalidGres, fmt::format("Step requested GRES ({}) not found in the job", named(need)));
+    return failure(ErrorCode::kInvalidGres,
+                   fmt::format("Step requested GRES ({}) not found in the job", named(need)));
   }
   const auto refuse = [&](std::string_view what, uint64_t wanted, uint64_t there) {
     return failure(ErrorCode::kInvalidGres,
-                   fmt::format("Step requested {0}={1}:{2} is more than the job's {0}={1}:{3}", what, named(need),
-                               wanted, there));
+                   fmt::format("Step requested {0}={1}:{2} is more than the job's {0}={1}:{3}",
+                               what, named(need), wanted, there));
   };
   if (need.per_node > most) return refuse("gres_per_node", need.per_node, most);
   if (need.per_job > all) return refuse("gres_per_step", need.per_job, all);
   if (need.per_task > most) return refuse("gres_per_task", need.per_task, most);
   const uint64_t on_socket = need.per_socket > 0 ? per_socket_of(job, need) : 0;
-  if (on_socket > 0 && need.per_socket > on_socket) return refuse("gres_per_socket", need.per_socket, on_socket);
+  if (on_socket > 0 && need.per_socket > on_socket)
+    return refuse("gres_per_socket", need.per_socket, on_socket);
   if (need.per_socket > most) return failure(ErrorCode::kInvalidGres);
   return {};
 }
@@ -57,9 +61,11 @@ uint64_t count_for(const GresNeed& need, uint32_t tasks) {
   return need.tasks_per_unit > 0 ? rounded_up_quotient(tasks, need.tasks_per_unit) : 0;
 }
 
-// The job's sockets are not the step's: with --gpus-per-socket alone it has all that is free, as in Slurm.
+// The job's sockets are not the step's: with --gpus-per-socket alone it has all that is free, as in
+// Slurm.
 bool takes_all(const GresNeed& need) {
-  return need.per_socket > 0 && need.per_node == 0 && need.per_job == 0 && need.per_task == 0 && need.tasks_per_unit == 0;
+  return need.per_socket > 0 && need.per_node == 0 && need.per_job == 0 && need.per_task == 0 &&
+         need.tasks_per_unit == 0;
 }
 
 }  // namespace
@@ -75,12 +81,15 @@ Result<StepGres> step_gres(const Job& job, const StepSpec& spec) {
   bool given = none;
   for (const auto& [text, member] : texts) {
     if (text->empty() || (none && text == &spec.gres)) continue;
-    if (const auto items = gres_items(text->view()); items && items->empty()) continue;  // licenses, which the job holds
+    // licenses, which the job holds
+    if (const auto items = gres_items(text->view()); items && items->empty()) continue;
     given = true;
-    if (Status ok = fit::add_gres_items(text->view(), member, step.needs); !ok) return tl::unexpected(ok.error());
+    if (Status ok = fit::add_gres_items(text->view(), member, step.needs); !ok)
+      return tl::unexpected(ok.error());
   }
   if (spec.ntasks_per_gpu > 0) {
-    const auto at = std::ranges::find_if(step.needs, [](const GresNeed& need) { return need.name == "gpu"; });
+    const auto at =
+        std::ranges::find_if(step.needs, [](const GresNeed& need) { return need.name == "gpu"; });
     if (at != step.needs.end()) at->tasks_per_unit = spec.ntasks_per_gpu;
   }
   step.all = !given;
@@ -95,7 +104,9 @@ GresShares free_gres(const Job& job, size_t position, bool overlap) {
   GresShares free = part.gres;
   if (free.empty() || overlap) return free;
   for (const auto& step : job.steps) {
-    if (step->spec == nullptr || step->id.step > kMaxNormalStep || step->spec->overlap == OverlapKind::kOverlap) continue;
+    if (step->spec == nullptr || step->id.step > kMaxNormalStep ||
+        step->spec->overlap == OverlapKind::kOverlap)
+      continue;
     for (size_t at = 0; at < step->layout->nodes.size(); ++at) {
       const StepNode& there = step->layout->nodes[at];
       if (there.node != part.node || !step->nodes_left.test(at)) continue;

@@ -21,8 +21,10 @@ struct StepGres {
 // What of the job's is not held by other steps at a position of its allocation.
 [[nodiscard]] GresShares free_gres(const Job& job, size_t position, bool overlap);
 
-// Most tasks that `free` serves of `whole`, which is what the job has there; UINT32_MAX: any number.
-[[nodiscard]] uint32_t tasks_for_gres(const StepGres& step, const GresShares& free, const GresShares& whole);
+// Most tasks that `free` serves of `whole`, which is what the job has there; UINT32_MAX: any
+// number.
+[[nodiscard]] uint32_t tasks_for_gres(const StepGres& step, const GresShares& free,
+                                      const GresShares& whole);
 
 // A node of the step for gres to be dealt to.
 struct StepGresNode {
@@ -30,6 +32,7 @@ struct StepGresNode {
   uint32_t tasks = 0;
 };
 // What each node gives. Empty: --gpus asks for more than these nodes have free.
-[[nodiscard]] std::vector<GresShares> deal_step_gres(const StepGres& step, std::span<const StepGresNode> nodes);
+[[nodiscard]] std::vector<GresShares> deal_step_gres(const StepGres& step,
+                                                     std::span<const StepGresNode> nodes);
 
 }  // namespace sluice::state

@@ -37,7 +37,7 @@ struct Demand {
   uint32_t cpus_per_task = 1;
   uint32_t used_threads = 0;  // CPUs of a core that tasks use; 0: all
   bool fill_sockets = false;  // cores of one socket before the next
-  uint32_t tasks = 0;  // 0: one for each node (or ntasks_per_node)
+  uint32_t tasks = 0;         // 0: one for each node (or ntasks_per_node)
   uint32_t tasks_per_node = 0;
   uint32_t min_nodes = 1;
   uint32_t max_nodes = 0;
@@ -53,9 +53,11 @@ bool counts_as_user(const Step& step) {
 
 Demand make_demand(const Job& job, const StepSpec& spec, size_t available) {
   Demand demand;
-  demand.used_threads = spec.threads_per_core > 0 ? spec.threads_per_core : job.spec->threads_per_core;
+  demand.used_threads =
+      spec.threads_per_core > 0 ? spec.threads_per_core : job.spec->threads_per_core;
   demand.overlap = spec.overlap == OverlapKind::kOverlap || spec.interactive;
-  const bool exact = spec.exact || spec.overlap == OverlapKind::kExclusive || spec.cpus_per_task > 0;
+  const bool exact =
+      spec.exact || spec.overlap == OverlapKind::kExclusive || spec.cpus_per_task > 0;
   demand.whole = spec.whole || !exact;
   demand.overcommit = spec.overcommit || spec.interactive;
   demand.cpus_per_task = std::max(1U, spec.cpus_per_task);
@@ -91,7 +93,8 @@ uint32_t tasks_that_fit(const Demand& demand, uint32_t per_core, uint32_t all_cp
   return tasks;
 }
 
-Candidate make_candidate(const ClusterState& state, const Job& job, size_t position, const Demand& demand) {
+Candidate make_candidate(const ClusterState& state, const Job& job, size_t position,
+                         const Demand& demand) {
   const NodeAllocation& part = job.allocation->nodes[position];
   Candidate candidate;
   candidate.per_core = cpus_of_core(*state.nodes.at(part.node).config);
@@ -118,8 +121,10 @@ Candidate make_candidate(const ClusterState& state, const Job& job, size_t posit
   }
   if (part.gres.empty() && demand.gres.needs.empty()) return candidate;
   candidate.free_gres = free_gres(job, position, demand.overlap);
-  candidate.full_capacity = std::min(candidate.full_capacity, tasks_for_gres(demand.gres, part.gres, part.gres));
-  candidate.capacity = std::min(candidate.capacity, tasks_for_gres(demand.gres, candidate.free_gres, part.gres));
+  candidate.full_capacity =
+      std::min(candidate.full_capacity, tasks_for_gres(demand.gres, part.gres, part.gres));
+  candidate.capacity =
+      std::min(candidate.capacity, tasks_for_gres(demand.gres, candidate.free_gres, part.gres));
   return candidate;
 }
 
@@ -136,25 +141,34 @@ struct Usable {
 };
 
 // In what Slurm's srun says of parts that do not fit beside each other.
-Status leaves_room(const ClusterState& state, const Job& job, const StepSpec& spec, const Bitmap& taken) {
+Status leaves_room(const ClusterState& state, const Job& job, const StepSpec& spec,
+                   const Bitmap& taken) {
   if (taken.none()) return {};
-  const auto nodes = spec.node_list.empty() ? Result<Bitmap>(Bitmap()) : resolve_nodes(state, spec.node_list.view());
+  const auto nodes = spec.node_list.empty() ? Result<Bitmap>(Bitmap())
+                                            : resolve_nodes(state, spec.node_list.view());
   Bitmap both = nodes ? allocation_positions(job, *nodes) : Bitmap();
   both &= taken;
   if (both.any()) {
     std::vector<std::string> names;
-    both.for_each([&](size_t at) { names.push_back(state.nodes.at(job.allocation->nodes[at].node).name); });
-    return failure(ErrorCode::kTooManyNodes, fmt::format("Requested nodelist {} overlaps with excluded {}.\nJob not submitted.",
-                                                         spec.node_list.view(), fold_hosts(names)));
+    both.for_each(
+        [&](size_t at) { names.push_back(state.nodes.at(job.allocation->nodes[at].node).name); });
+    return failure(
+        ErrorCode::kTooManyNodes,
+        fmt::format("Requested nodelist {} overlaps with excluded {}.\nJob not submitted.",
+                    spec.node_list.view(), fold_hosts(names)));
   }
   const size_t held = job.allocation->nodes.size();
   const uint32_t wanted = std::max(1U, spec.min_nodes);
   if (wanted + taken.count() <= held) return {};
-  return failure(ErrorCode::kTooManyNodes, fmt::format("Allocation failure of {} nodes: job size of {}, already allocated {} nodes "
-                                                       "to previous components.", wanted, held, taken.count()));
+  return failure(
+      ErrorCode::kTooManyNodes,
+      fmt::format("Allocation failure of {} nodes: job size of {}, already allocated {} nodes "
+                  "to previous components.",
+                  wanted, held, taken.count()));
 }
 
-Result<Usable> usable_positions(const ClusterState& state, const Job& job, const StepSpec& spec, const Bitmap& taken) {
+Result<Usable> usable_positions(const ClusterState& state, const Job& job, const StepSpec& spec,
+                                const Bitmap& taken) {
   Usable usable;
   Bitmap excluded = job.released;
   excluded |= taken;
@@ -165,7 +179,8 @@ Result<Usable> usable_positions(const ClusterState& state, const Job& job, const
   }
   if (!spec.node_list.empty()) {
     const auto nodes = resolve_nodes(state, spec.node_list.view());
-    if (!nodes) return failure(ErrorCode::kNodesNotAvailable);  // to a step, a node of another job is as unknown
+    // to a step, a node of another job is as unknown
+    if (!nodes) return failure(ErrorCode::kNodesNotAvailable);
     usable.required = allocation_positions(job, *nodes);
     if (usable.required.count() != nodes->count() || usable.required.intersects(excluded)) {
       return failure(ErrorCode::kNodesNotAvailable);
@@ -212,10 +227,15 @@ std::vector<Candidate> choose(const std::vector<Candidate>& candidates, const De
   return fits ? chosen : std::vector<Candidate>{};
 }
 
-// -c without -n: as many tasks as the step's CPUs of each node are enough for; 0: it says how many in another way.
-uint32_t tasks_to_fill(const StepSpec& spec, const std::vector<Candidate>& candidates, const Demand& demand, size_t required) {
-  const bool fills = spec.cpus_per_task > 0 && demand.tasks == 0 && demand.tasks_per_node == 0 && !demand.overcommit;
-  if (!fills || spec.ntasks_per_gpu > 0 || !gres_items(spec.tres_per_task).value_or(std::vector<GresItem>()).empty()) return 0;
+// -c without -n: as many tasks as the step's CPUs of each node are enough for; 0: it says how many
+// in another way.
+uint32_t tasks_to_fill(const StepSpec& spec, const std::vector<Candidate>& candidates,
+                       const Demand& demand, size_t required) {
+  const bool fills = spec.cpus_per_task > 0 && demand.tasks == 0 && demand.tasks_per_node == 0 &&
+                     !demand.overcommit;
+  if (!fills || spec.ntasks_per_gpu > 0 ||
+      !gres_items(spec.tres_per_task).value_or(std::vector<GresItem>()).empty())
+    return 0;
   const size_t nodes = std::min(candidates.size(), std::max<size_t>(demand.max_nodes, required));
   uint64_t tasks = 0;
   for (size_t at = 0; at < nodes; ++at) tasks += candidates[at].full_capacity;
@@ -225,7 +245,8 @@ uint32_t tasks_to_fill(const StepSpec& spec, const std::vector<Candidate>& candi
 Error why_not(const std::vector<Candidate>& candidates, const Demand& demand, size_t required) {
   if (demand.min_nodes > candidates.size()) return Error{ErrorCode::kNodesNotAvailable, {}};
   if (choose(candidates, demand, required, true).empty()) {
-    const bool only_these = required > 0 && required >= demand.max_nodes;  // no other node could help
+    // no other node could help
+    const bool only_these = required > 0 && required >= demand.max_nodes;
     return Error{only_these ? ErrorCode::kNodesNotAvailable : ErrorCode::kTooManyCpus, {}};
   }
   return Error{ErrorCode::kStepsBusy, {}};
@@ -248,8 +269,9 @@ std::vector<uint32_t> count_tasks(const std::vector<Candidate>& chosen, const De
     }
   }
   const uint32_t piece = distribution.order == TaskOrder::kPlane ? distribution.plane_size : 1;
-  // Slurm bounds each plane by a node's CPUs, but not always all planes together, so that a task may come to a node that is
-  // full while a CPU is idle elsewhere. No node gets more here than it has room for.
+  // Slurm bounds each plane by a node's CPUs, but not always all planes together, so that a task
+  // may come to a node that is full while a CPU is idle elsewhere. No node gets more here than it
+  // has room for.
   while (left > 0) {
     bool placed = false;
     for (size_t i = 0; i < chosen.size() && left > 0; ++i) {
@@ -282,13 +304,15 @@ StepNode make_part(const ClusterState& state, const Job& job, const Candidate& c
   out.cpus = std::min(part.cpus, tasks * demand.cpus_per_task * per_core / used);
   const uint32_t cores = (out.cpus + per_core - 1) / per_core;
   const Bitmap& pool = chosen.free_cores.count() >= cores ? chosen.free_cores : part.cores;
-  const bool fill = demand.fill_sockets || demand.cpus_per_task < used;  // tasks that share cores stay together
+  // tasks that share cores stay together
+  const bool fill = demand.fill_sockets || demand.cpus_per_task < used;
   out.cores = fit::take_cores(pool, cores, *node.config, fill).to_text();
   return out;
 }
 
 // Gives the nodes of the step their generic resources.
-Status set_step_gres(const Job& job, const Demand& demand, const std::vector<Candidate>& chosen, StepLayout& layout) {
+Status set_step_gres(const Job& job, const Demand& demand, const std::vector<Candidate>& chosen,
+                     StepLayout& layout) {
   std::vector<StepGresNode> nodes;
   bool any = !demand.gres.needs.empty();
   for (size_t i = 0; i < chosen.size(); ++i) {
@@ -301,7 +325,8 @@ Status set_step_gres(const Job& job, const Demand& demand, const std::vector<Can
     uint64_t most = 0, wanted = 0;
     for (const auto& need : demand.gres.needs) {
       wanted = std::max(wanted, need.per_job);
-      for (const Candidate& c : chosen) most += count_of(job.allocation->nodes[c.position].gres, need.name, need.type);
+      for (const Candidate& c : chosen)
+        most += count_of(job.allocation->nodes[c.position].gres, need.name, need.type);
     }
     return failure(wanted > most ? ErrorCode::kGresInsufficient : ErrorCode::kStepsBusy);
   }
@@ -309,7 +334,8 @@ Status set_step_gres(const Job& job, const Demand& demand, const std::vector<Can
   return {};
 }
 
-// -m arbitrary: the host list has one entry a task. The nodes are counted in the job's order all the same.
+// -m arbitrary: the host list has one entry a task. The nodes are counted in the job's order all
+// the same.
 Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
                                      const StepSpec& spec, const Demand& demand) {
   const auto names = expand_hosts(spec.node_list.view());
@@ -324,8 +350,8 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
     auto at = std::ranges::find_if(used, [&](const Used& u) { return u.part.name == name; });
     if (at == used.end()) {
       const Node* node = find_node(state, name);
-      const auto position = node == nullptr ? std::nullopt
-                                            : allocation_position(*job.allocation, node->id);
+      const auto position =
+          node == nullptr ? std::nullopt : allocation_position(*job.allocation, node->id);
       if (!position || job.released.test(*position)) return failure(ErrorCode::kNodesNotAvailable);
       Demand whole = demand;
       whole.whole = true;
@@ -345,13 +371,15 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
     chosen.push_back(std::move(one.candidate));
   }
   layout.num_tasks = static_cast<uint32_t>(names->size());
-  if (Status ok = set_step_gres(job, demand, chosen, layout); !ok) return tl::unexpected(ok.error());
+  if (Status ok = set_step_gres(job, demand, chosen, layout); !ok)
+    return tl::unexpected(ok.error());
   return layout;
 }
 
-// What is said by CPU is for those that the step uses, or, where it has all of them, for those that the job uses.
-Status set_memory(const Job& job, const StepSpec& spec, const Demand& demand, const std::vector<Candidate>& chosen,
-                  StepLayout& layout) {
+// What is said by CPU is for those that the step uses, or, where it has all of them, for those that
+// the job uses.
+Status set_memory(const Job& job, const StepSpec& spec, const Demand& demand,
+                  const std::vector<Candidate>& chosen, StepLayout& layout) {
   for (size_t i = 0; i < layout.nodes.size(); ++i) {
     const uint32_t threads = demand.whole ? job.spec->threads_per_core : demand.used_threads;
     const uint32_t cpus = used_of(threads, chosen[i].per_core, layout.nodes[i].cpus);
@@ -432,14 +460,17 @@ std::vector<std::vector<uint32_t>> assign_tasks(std::span<const uint32_t> counts
   const uint32_t total = std::accumulate(counts.begin(), counts.end(), 0U);
   while (next < total) {
     for (size_t i = 0; i < counts.size(); ++i) {
-      for (uint32_t k = 0; k < piece && tasks[i].size() < counts[i]; ++k) tasks[i].push_back(next++);
+      for (uint32_t k = 0; k < piece && tasks[i].size() < counts[i]; ++k)
+        tasks[i].push_back(next++);
     }
   }
   return tasks;
 }
 
-Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec, const Bitmap& taken) {
-  if (Status room = leaves_room(state, job, spec, taken); !room) return tl::unexpected(room.error());
+Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec,
+                                const Bitmap& taken) {
+  if (Status room = leaves_room(state, job, spec, taken); !room)
+    return tl::unexpected(room.error());
   bool given = false;
   const fit::Rules rules = fit::rules_of(*state.config);
   const auto distribution = parse_distribution(spec.distribution.view(), given, rules.pack_nodes);
@@ -453,7 +484,8 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   if (!gres) return tl::unexpected(gres.error());
   demand.gres = std::move(*gres);
   const bool too_many = demand.tasks > uint64_t{demand.most_on_node} * usable->positions.size();
-  if (too_many || demand.tasks_per_node > demand.most_on_node) return failure(ErrorCode::kInvalidTaskCount);
+  if (too_many || demand.tasks_per_node > demand.most_on_node)
+    return failure(ErrorCode::kInvalidTaskCount);
   if (distribution->order == TaskOrder::kArbitrary) {
     auto layout = lay_out_arbitrary(state, job, spec, demand);
     if (layout) name_nodes(*layout);
@@ -463,7 +495,8 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   demand.max_nodes = std::max(demand.max_nodes, static_cast<uint32_t>(required));
   demand.min_nodes = std::max(demand.min_nodes, static_cast<uint32_t>(required));
   std::vector<Candidate> candidates;
-  for (const size_t at : usable->positions) candidates.push_back(make_candidate(state, job, at, demand));
+  for (const size_t at : usable->positions)
+    candidates.push_back(make_candidate(state, job, at, demand));
   if (const uint32_t fill = tasks_to_fill(spec, candidates, demand, required); fill > 0) {
     demand.tasks = fill;
     demand.min_nodes = std::min(demand.min_nodes, fill);
@@ -480,8 +513,10 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   }
   auto tasks = assign_tasks(counts, *distribution);
   for (size_t i = 0; i < chosen.size(); ++i) layout.nodes[i].tasks = std::move(tasks[i]);
-  if (Status ok = set_step_gres(job, demand, chosen, layout); !ok) return tl::unexpected(ok.error());
-  if (Status ok = set_memory(job, spec, demand, chosen, layout); !ok) return tl::unexpected(ok.error());
+  if (Status ok = set_step_gres(job, demand, chosen, layout); !ok)
+    return tl::unexpected(ok.error());
+  if (Status ok = set_memory(job, spec, demand, chosen, layout); !ok)
+    return tl::unexpected(ok.error());
   layout.num_tasks = std::accumulate(counts.begin(), counts.end(), 0U);
   name_nodes(layout);
   return layout;

@@ -1,5 +1,5 @@
-// Where a step's tasks run: nodes out of the job's allocation, CPUs and cores on each, and which task
-// on which node. Distribution over sockets and cores inside a node is the step daemon's.
+// Where a step's tasks run: nodes out of the job's allocation, CPUs and cores on each, and which
+// task on which node. Distribution over sockets and cores inside a node is the step daemon's.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace sluice::state {
 // kStepsBusy: the resources exist but other steps use them (srun tries again). kNodesNotAvailable,
 // kTooManyCpus, kTooManyNodes, kInvalidNodeName, kTaskMemory: they never will.
 // `taken`: positions of nodes that other parts of the step have, as each part has nodes of its own.
-[[nodiscard]] Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec,
-                                              const Bitmap& taken = {});
+[[nodiscard]] Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job,
+                                              const StepSpec& spec, const Bitmap& taken = {});
 
 // All that the job holds on a node, as a part of a step without tasks yet.
 [[nodiscard]] StepNode whole_part(const ClusterState& state, const NodeAllocation& held);
@@ -27,7 +27,8 @@ struct Distribution {
 };
 // The part of --distribution that is about nodes ("cyclic:block,NoPack"). `given` is false when the
 // text has none; `pack` is what counts where neither Pack nor NoPack is said.
-[[nodiscard]] Result<Distribution> parse_distribution(std::string_view text, bool& given, bool pack = false);
+[[nodiscard]] Result<Distribution> parse_distribution(std::string_view text, bool& given,
+                                                      bool pack = false);
 
 // Tasks of each node, in order: `counts[i]` tasks for node i.
 [[nodiscard]] std::vector<std::vector<uint32_t>> assign_tasks(std::span<const uint32_t> counts,

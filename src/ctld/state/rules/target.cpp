@@ -15,7 +15,8 @@ namespace {
 constexpr uint32_t kEveryTask = UINT32_MAX - 1;  // up to which "12_*" reaches
 
 // Of the tasks that were named, those behind nothing that was found. Of "5_[*]" none is missing.
-IndexSet missing_tasks(const ClusterState& state, const IndexSet& named, const TargetedJobs& found) {
+IndexSet missing_tasks(const ClusterState& state, const IndexSet& named,
+                       const TargetedJobs& found) {
   if (named.back() == kEveryTask) return {};
   IndexSet missing = without(named, found.pending_tasks);
   std::vector<uint32_t> there;
@@ -30,9 +31,7 @@ IndexSet missing_tasks(const ClusterState& state, const IndexSet& named, const T
 
 // Those of the tasks that have records, and what is still one record of them. Few are looked up one
 // by one, however large the array is.
-void find_tasks(const ClusterState& state,
-                JobId array_job,
-                const IndexSet& wanted,
+void find_tasks(const ClusterState& state, JobId array_job, const IndexSet& wanted,
                 TargetedJobs& found) {
   const ArrayTasks& array = state.arrays.at(array_job);
   std::vector<uint32_t> folded;
@@ -100,7 +99,8 @@ Result<JobTarget> parse_target(std::string_view text) {
 Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& target) {
   TargetedJobs found;
   const ArrayTasks* array = state.arrays.find(target.job);
-  const Job* exact = target.component ? find_component(state, target.job, *target.component) : state.jobs.find(target.job);
+  const Job* exact = target.component ? find_component(state, target.job, *target.component)
+                                      : state.jobs.find(target.job);
   if (target.component) {
     if (exact == nullptr) return failure(ErrorCode::kInvalidJobId);
     found.records.push_back(exact->id);

@@ -12,7 +12,8 @@
 
 namespace sluice::state {
 
-// 12, 12_3, 12_[1-4,7], 12_* (every task), 12+1 (a component of a heterogeneous job), 12.0, 12_3.batch
+// 12, 12_3, 12_[1-4,7], 12_* (every task), 12+1 (a component of a heterogeneous job), 12.0,
+// 12_3.batch
 struct JobTarget {
   JobId job = kNoJob;
   std::optional<IndexSet> tasks;
@@ -25,13 +26,16 @@ struct JobTarget {
 
 // What a target comes to: records, and tasks that are still part of a pending array's record.
 struct TargetedJobs {
-  std::vector<JobId> records;  // whole records
-  IndexSet folded;             // ids of ended tasks that have no records
+  std::vector<JobId> records;   // whole records
+  IndexSet folded;              // ids of ended tasks that have no records
   JobId array_record = kNoJob;  // the record of which only …
   IndexSet pending_tasks;       // … these tasks are meant
-  IndexSet missing;             // tasks that were named one by one and are not there, where others are
-  bool whole_het = false;       // the records are all components of a heterogeneous job
-  [[nodiscard]] bool empty() const { return records.empty() && pending_tasks.empty() && folded.empty(); }
+  // tasks that were named one by one and are not there, where others are
+  IndexSet missing;
+  bool whole_het = false;  // the records are all components of a heterogeneous job
+  [[nodiscard]] bool empty() const {
+    return records.empty() && pending_tasks.empty() && folded.empty();
+  }
 };
 // kInvalidJobId: nothing is there (any more).
 [[nodiscard]] Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& target);

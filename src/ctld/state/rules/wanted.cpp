@@ -13,7 +13,8 @@ namespace {
 // The job in the run that an order is about, while it holds nodes; else null.
 const Job* run_of(const ClusterState& state, JobId id, uint32_t restart) {
   const Job* job = state.jobs.find(id);
-  return job != nullptr && job->restart_count == restart && job->allocation != nullptr ? job : nullptr;
+  return job != nullptr && job->restart_count == restart && job->allocation != nullptr ? job
+                                                                                       : nullptr;
 }
 
 const Step* step_of(const ClusterState& state, const protocol::StepKey& key) {
@@ -23,7 +24,9 @@ const Step* step_of(const ClusterState& state, const protocol::StepKey& key) {
 
 bool is_ending(const Job& job) { return is_completing(job) || is_terminal(job.state); }
 
-bool is_silent(const Node& node) { return node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0; }
+bool is_silent(const Node& node) {
+  return node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0;
+}
 
 template <class Keep>
 Bitmap those(const Bitmap& nodes, Keep keep) {
@@ -90,7 +93,8 @@ Bitmap wanted(const ClusterState& state, const RebootNow& order, Duration) {
 Bitmap wanted(const ClusterState& state, const ReconfigureNodes& order, Duration) {
   return those(order.nodes, [&](NodeId id) {
     const Node* node = state.nodes.find(id);
-    return node != nullptr && expects_agent(*node) && node->hardware != nullptr && !is_silent(*node);
+    return node != nullptr && expects_agent(*node) && node->hardware != nullptr &&
+           !is_silent(*node);
   });
 }
 
@@ -114,11 +118,14 @@ void join(LaunchStep& order, const LaunchStep& same) {
 OrderSubject subject(size_t kind, const LaunchStep& order, uint64_t) {
   return {kind, order.key.id.job, order.key.restart, order.key.id.step, 0};
 }
-OrderSubject subject(size_t kind, const LaunchProlog& order, uint64_t) { return {kind, order.job, order.restart, 0, 0}; }
+OrderSubject subject(size_t kind, const LaunchProlog& order, uint64_t) {
+  return {kind, order.job, order.restart, 0, 0};
+}
 OrderSubject subject(size_t kind, const SignalSteps& order, uint64_t number) {
   const protocol::SignalStepRequest& request = order.request;
   const auto issued = static_cast<uint64_t>(request.issued.time_since_epoch().count());
-  return {kind, request.key.id.job, request.key.restart, request.key.id.step, issued == 0 ? number : issued};
+  return {kind, request.key.id.job, request.key.restart, request.key.id.step,
+          issued == 0 ? number : issued};
 }
 OrderSubject subject(size_t kind, const TerminateStep& order, uint64_t) {
   return {kind, order.key.id.job, order.key.restart, order.key.id.step, order.at_once ? 1 : 0};
@@ -131,8 +138,12 @@ OrderSubject subject(size_t kind, const RebootNow& order, uint64_t) {
   const auto first = order.nodes.any() ? static_cast<uint32_t>(order.nodes.find_first()) : 0;
   return {kind, kNoJob, first, 0, static_cast<uint64_t>(order.issued.time_since_epoch().count())};
 }
-OrderSubject subject(size_t kind, const ReconfigureNodes&, uint64_t) { return {kind, kNoJob, 0, 0, 0}; }
-OrderSubject subject(size_t kind, const EndAgents&, uint64_t number) { return {kind, kNoJob, 0, 0, number}; }
+OrderSubject subject(size_t kind, const ReconfigureNodes&, uint64_t) {
+  return {kind, kNoJob, 0, 0, 0};
+}
+OrderSubject subject(size_t kind, const EndAgents&, uint64_t number) {
+  return {kind, kNoJob, 0, 0, number};
+}
 
 }  // namespace
 
@@ -141,7 +152,8 @@ OrderSubject subject_of(const NodeOrder& order, uint64_t number) {
 }
 
 void join_orders(NodeOrder& order, const NodeOrder& same) {
-  std::visit([&](auto& one) { join(one, std::get<std::remove_cvref_t<decltype(one)>>(same)); }, order);
+  std::visit([&](auto& one) { join(one, std::get<std::remove_cvref_t<decltype(one)>>(same)); },
+             order);
 }
 
 Bitmap nodes_of_order(const ClusterState& state, const NodeOrder& order) {
@@ -161,7 +173,8 @@ bool may_repeat(const NodeOrder& order, ErrorCode error) {
 }
 
 bool reboots_from_controller(const ClusterState& state, const RebootNow& order) {
-  return !order.if_needed && has_option(state.config->slurmctld_parameters, "reboot_from_controller");
+  return !order.if_needed &&
+         has_option(state.config->slurmctld_parameters, "reboot_from_controller");
 }
 
 ReconfigureNodes reconfigure_all(const ClusterState& state) {
@@ -177,12 +190,14 @@ bool wants_prolog_on(const Job& job, NodeId node) {
   return at && job.preparing.test(*at) && prologs_may_run(job);
 }
 
-std::optional<SignalSteps> stop_after_launch(const ClusterState& state, const protocol::StepKey& key) {
+std::optional<SignalSteps> stop_after_launch(const ClusterState& state,
+                                             const protocol::StepKey& key) {
   const Job* job = run_of(state, key.id.job, key.restart);
   if (job == nullptr || job->state != JobState::kSuspended) return std::nullopt;
   Effects orders;
   order_stop_or_go(*job, orders);
-  return orders.empty() ? std::nullopt : std::optional(std::get<SignalSteps>(std::move(orders.front())));
+  return orders.empty() ? std::nullopt
+                        : std::optional(std::get<SignalSteps>(std::move(orders.front())));
 }
 
 }  // namespace sluice::state

@@ -20,11 +20,12 @@
 namespace sluice::state {
 namespace {
 
-constexpr size_t kMostValue = size_t{64} << 10;  // bytes of a value of scontrol update PartitionName=
+// bytes of a value of scontrol update PartitionName=
+constexpr size_t kMostValue = size_t{64} << 10;
 
 // What was read, with the nodes that no file names unless the files have them now.
-std::shared_ptr<const ClusterConfig> with_dynamic_nodes(const ClusterState& state,
-                                                        const std::shared_ptr<const ClusterConfig>& read) {
+std::shared_ptr<const ClusterConfig> with_dynamic_nodes(
+    const ClusterState& state, const std::shared_ptr<const ClusterConfig>& read) {
   std::unordered_set<std::string> names;
   for (const NodeConfig& node : read->nodes) names.insert(node.name);
   std::vector<NodeConfig> dynamic;
@@ -50,13 +51,16 @@ bool partitions_as_configured(const ClusterState& state) {
   return true;
 }
 
-const PartitionConfig* partition_named(const std::vector<PartitionConfig>& partitions, std::string_view name) {
+const PartitionConfig* partition_named(const std::vector<PartitionConfig>& partitions,
+                                       std::string_view name) {
   const auto place = std::ranges::find(partitions, name, &PartitionConfig::name);
   return place == partitions.end() ? nullptr : &*place;
 }
 
-// A partition as slurm.conf has it now, but for what scontrol has made of it (`present`) since `read` was read.
-PartitionConfig merged(const PartitionConfig& fresh, const PartitionConfig& read, const PartitionConfig& present) {
+// A partition as slurm.conf has it now, but for what scontrol has made of it (`present`) since
+// `read` was read.
+PartitionConfig merged(const PartitionConfig& fresh, const PartitionConfig& read,
+                       const PartitionConfig& present) {
   PartitionConfig out = fresh;
   PartitionConfig::describe([&](uint32_t, const char*, auto member) {
     if (!(present.*member == read.*member)) out.*member = present.*member;
@@ -68,7 +72,8 @@ PartitionConfig merged(const PartitionConfig& fresh, const PartitionConfig& read
   return out;
 }
 
-// ReconfigFlags: partitions as scontrol left them (KeepPartInfo), or their states alone. `before`: the state as it was.
+// ReconfigFlags: partitions as scontrol left them (KeepPartInfo), or their states alone. `before`:
+// the state as it was.
 void keep_partitions(Draft& draft, const ClusterState& before, const ClusterConfig& config) {
   const bool all = has_option(config.reconfig_flags, "KeepPartInfo");
   if (!all && !has_option(config.reconfig_flags, "KeepPartState")) return;
@@ -76,17 +81,22 @@ void keep_partitions(Draft& draft, const ClusterState& before, const ClusterConf
     const PartitionConfig& present = *partition.config;
     const PartitionConfig* fresh = partition_named(config.partitions, present.name);
     const PartitionConfig* read = partition_named(before.config->partitions, present.name);
-    if (fresh == nullptr && (read != nullptr || !all)) continue;  // it went from slurm.conf, or is made by scontrol
+    // it went from slurm.conf, or is made by scontrol
+    if (fresh == nullptr && (read != nullptr || !all)) continue;
     PartitionConfig kept = fresh == nullptr ? present : *fresh;
     if (!all) kept.state = present.state;
     else if (fresh != nullptr && read != nullptr) kept = merged(*fresh, *read, present);
-    std::erase_if(kept.nodes, [&](const std::string& name) { return find_node(draft.state(), name) == nullptr; });
+    std::erase_if(kept.nodes, [&](const std::string& name) {
+      return find_node(draft.state(), name) == nullptr;
+    });
     if (fresh != nullptr && kept == *fresh) continue;
-    draft.emit(PartitionChanged{.config = std::make_shared<const PartitionConfig>(std::move(kept))});
+    draft.emit(
+        PartitionChanged{.config = std::make_shared<const PartitionConfig>(std::move(kept))});
   }
 }
 
-// scontrol reconfigure: nodes are as their lines say again, whatever scontrol has made of them since. Comments stay.
+// scontrol reconfigure: nodes are as their lines say again, whatever scontrol has made of them
+// since. Comments stay.
 void restore_lines(Draft& draft) {
   const auto config = draft.state().config;
   for (const NodeConfig& line : config->nodes) {
@@ -101,7 +111,8 @@ void restore_lines(Draft& draft) {
     } else if (node->config != nullptr) {
       event.active_features = join(active_with_line(config->helpers, *node, line), ",");
     }
-    if (node->config == nullptr || !(*node->config == line)) event.config = std::make_shared<const NodeConfig>(line);
+    if (node->config == nullptr || !(*node->config == line))
+      event.config = std::make_shared<const NodeConfig>(line);
     if (event.config != nullptr || !described_equal(before, event)) draft.emit(std::move(event));
   }
 }
@@ -114,10 +125,13 @@ constexpr std::string_view kOtherCredentialKey =
 Status check_start_of_ids(const ClusterState& state, JobId first) {
   if (first == kNoJob || state.config->max_job_id == 0) return {};
   if (first > state.config->max_job_id) {
-    return failure(ErrorCode::kInvalidJobId, fmt::format("--first-job-id={} is beyond MaxJobId={}", first, state.config->max_job_id));
+    return failure(ErrorCode::kInvalidJobId, fmt::format("--first-job-id={} is beyond MaxJobId={}",
+                                                         first, state.config->max_job_id));
   }
   if (first >= state.next_job_id) return {};
-  return failure(ErrorCode::kInvalidJobId, fmt::format("--first-job-id={}: ids up to {} were given already", first, state.next_job_id - 1));
+  return failure(ErrorCode::kInvalidJobId,
+                 fmt::format("--first-job-id={}: ids up to {} were given already", first,
+                             state.next_job_id - 1));
 }
 
 }  // namespace
@@ -126,15 +140,21 @@ Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command,
   if (!state.cluster_id.empty() && state.cluster_id != command.cluster_id) {
     return failure(ErrorCode::kWrongCluster);
   }
-  if (Status ok = check_start_of_ids(state, command.first_job_id); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_start_of_ids(state, command.first_job_id); !ok)
+    return tl::unexpected(ok.error());
   const bool other_key = !state.credential_key.empty() && !command.credential_key.empty() &&
                          command.credential_key != state.credential_key;
-  if (other_key && !command.new_key) return failure(ErrorCode::kInvalidCredential, std::string(kOtherCredentialKey));
+  if (other_key && !command.new_key)
+    return failure(ErrorCode::kInvalidCredential, std::string(kOtherCredentialKey));
   Draft draft(state);
   if (command.clean) draft.emit(StateForgotten{now});
-  draft.emit(EpochStarted{.cluster_id = command.cluster_id, .epoch = command.epoch, .time = now,
-                          .next_job_id = command.first_job_id, .credential_key = command.credential_key});
-  for (Trigger& trigger : triggers_hit(draft.state(), kTriggerPrimaryResumed, now)) draft.emit(TriggerSet{std::move(trigger)});
+  draft.emit(EpochStarted{.cluster_id = command.cluster_id,
+                          .epoch = command.epoch,
+                          .time = now,
+                          .next_job_id = command.first_job_id,
+                          .credential_key = command.credential_key});
+  for (Trigger& trigger : triggers_hit(draft.state(), kTriggerPrimaryResumed, now))
+    draft.emit(TriggerSet{std::move(trigger)});
   return draft.take();
 }
 
@@ -143,7 +163,8 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   const bool same = state.next_node_id != 0 && *config == *state.config;
   Draft draft(state);
   if (command.ordered) {
-    for (Trigger& trigger : triggers_hit(state, kTriggerReconfigured, now)) draft.emit(TriggerSet{std::move(trigger)});
+    for (Trigger& trigger : triggers_hit(state, kTriggerReconfigured, now))
+      draft.emit(TriggerSet{std::move(trigger)});
   }
   if (same && (command.keep_partitions || partitions_as_configured(state))) {
     if (command.ordered) restore_lines(draft);
@@ -171,7 +192,8 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
   ReconfigureNodes farewell;
   for (const NodeId id : gone) {
     const Node& node = state.nodes.at(id);
-    if (expects_agent(node) && node.hardware != nullptr && (node.flags & kNodeNoRespond) == 0) farewell.nodes.set(id);
+    if (expects_agent(node) && node.hardware != nullptr && (node.flags & kNodeNoRespond) == 0)
+      farewell.nodes.set(id);
   }
   Decision decision = draft.take();
   decision.effects = std::move(ends);
@@ -181,7 +203,8 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceConfig& comma
 }
 
 Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& command, Time) {
-  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied, "Invalid user id");
+  if (!is_admin(state, command.who.uid))
+    return failure(ErrorCode::kAccessDenied, "Invalid user id");
   const Partition* known = find_partition(state, command.name);
   Draft draft(state);
   if (command.action == protocol::PartitionAction::kDelete) {
@@ -204,14 +227,18 @@ Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& com
   const bool create = command.action == protocol::PartitionAction::kCreate;
   if (command.name.empty()) return failure(ErrorCode::kInvalidPartition);
   if (create != (known == nullptr)) return failure(ErrorCode::kInvalidPartition);
-  auto config = std::make_shared<PartitionConfig>(command.values.empty() || known == nullptr ? command.config : *known->config);
+  auto config = std::make_shared<PartitionConfig>(
+      command.values.empty() || known == nullptr ? command.config : *known->config);
   config->name = command.name;
-  for (const auto& [key, value] : command.values) {  // each node may be named many times over, but not for ever
-    const bool too_many = iequals(key, "Nodes") && count_hosts(value).value_or(0) > kMaxHostsInRange;
+  for (const auto& [key, value] : command.values) {
+    // each node may be named many times over, but not for ever
+    const bool too_many =
+        iequals(key, "Nodes") && count_hosts(value).value_or(0) > kMaxHostsInRange;
     if (too_many || value.size() > kMostValue) return failure(std::string(kTooLong));
   }
   if (!command.values.empty()) {
-    if (Status ok = tables::update_partition(*state.config, command.values, *config); !ok) return tl::unexpected(ok.error());
+    if (Status ok = tables::update_partition(*state.config, command.values, *config); !ok)
+      return tl::unexpected(ok.error());
   }
   for (const std::string& name : config->nodes) {
     if (find_node(state, name) == nullptr) return failure(ErrorCode::kInvalidNodeName);

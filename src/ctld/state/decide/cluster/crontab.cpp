@@ -12,16 +12,19 @@ namespace {
 void retire(Draft& draft, JobId id, uint32_t by, Time now) {
   const Job* job = draft.state().jobs.find(id);
   if (job == nullptr || is_finished(*job) || job->spec->cron.empty()) return;
-  if (job->state == JobState::kPending) end_pending_job(draft, id, {.state = JobState::kCancelled, .by = by}, now);
+  if (job->state == JobState::kPending)
+    end_pending_job(draft, id, {.state = JobState::kCancelled, .by = by}, now);
 }
 
-Status submit_line(Draft& draft, const ReplaceCrontab& command, JobSpec spec, Time now, CrontabReply& reply) {
+Status submit_line(Draft& draft, const ReplaceCrontab& command, JobSpec spec, Time now,
+                   CrontabReply& reply) {
   const auto times = parse_cron_times(spec.cron.view());
   if (!times) return tl::unexpected(times.error());
   if (!spec.array.empty()) return failure(ErrorCode::kInvalidArray);
   spec.begin = next_cron_time(*times, now);
   if (spec.begin == kNoTime) return failure("this time never comes");
-  auto decision = decide_on(draft.state(), SubmitJob{command.who, std::move(spec), command.groups}, now);
+  auto decision =
+      decide_on(draft.state(), SubmitJob{command.who, std::move(spec), command.groups}, now);
   if (!decision) return tl::unexpected(decision.error());
   const auto* submitted = std::get_if<JobSubmittedReply>(&decision->reply);
   for (Event& event : decision->events) {

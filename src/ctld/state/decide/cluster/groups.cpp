@@ -7,7 +7,8 @@ namespace sluice::state {
 Result<Decision> decide_on(const ClusterState& state, const UsersGroups& command, Time) {
   Decision decision;
   for (const UsersGroups::User& user : command.users) {
-    if (auto found = new_groups(state, user.uid, user.groups)) decision.events.emplace_back(std::move(*found));
+    if (auto found = new_groups(state, user.uid, user.groups))
+      decision.events.emplace_back(std::move(*found));
   }
   return decision;
 }

@@ -23,7 +23,8 @@ bool excludes(std::string_view name) { return name.starts_with('-'); }
 
 // The list as it will be; all of its names begin with "-", or none does (else kInvalidAccount).
 Result<std::string> changed_list(const std::string& before, const NameList& change) {
-  std::vector<std::string> names = change.change == ListChange::kReplace ? std::vector<std::string>() : split_list(before);
+  std::vector<std::string> names =
+      change.change == ListChange::kReplace ? std::vector<std::string>() : split_list(before);
   for (const std::string& name : split_list(change.names)) {
     const auto at = std::ranges::find(names, name);
     if (change.change == ListChange::kRemove) {
@@ -40,18 +41,21 @@ Result<std::string> changed_list(const std::string& before, const NameList& chan
 
 Status set_people(const ChangeReservation& command, Reservation& r) {
   const ReservationValues& v = command.request.values;
-  for (auto [change, text] : {std::pair{&v.users, &r.users}, std::pair{&v.groups, &r.groups}, std::pair{&v.accounts, &r.accounts}}) {
+  for (auto [change, text] : {std::pair{&v.users, &r.users}, std::pair{&v.groups, &r.groups},
+                              std::pair{&v.accounts, &r.accounts}}) {
     if (!*change) continue;
     auto list = changed_list(*text, **change);
     if (!list) return tl::unexpected(list.error());
     *text = std::move(*list);
   }
   if (!r.users.empty() && !r.groups.empty()) return failure(ErrorCode::kReservationForBoth);
-  if (r.users.empty() && r.groups.empty() && r.accounts.empty()) return failure(ErrorCode::kReservationForNobody);
+  if (r.users.empty() && r.groups.empty() && r.accounts.empty())
+    return failure(ErrorCode::kReservationForNobody);
   r.uids.clear();
   for (const std::string& name : split_list(r.users.empty() ? r.groups : r.users)) {
     const auto at = command.users.find(excludes(name) ? name.substr(1) : name);
-    if (at == command.users.end()) return failure(r.users.empty() ? ErrorCode::kInvalidGroup : ErrorCode::kInvalidUser);
+    if (at == command.users.end())
+      return failure(r.users.empty() ? ErrorCode::kInvalidGroup : ErrorCode::kInvalidUser);
     r.uids.insert(r.uids.end(), at->second.begin(), at->second.end());
   }
   std::ranges::sort(r.uids);
@@ -62,8 +66,11 @@ Status set_people(const ChangeReservation& command, Reservation& r) {
 // Whether sums of them are times: what a command sends is any number.
 bool are_times(const ReservationValues& v) {
   constexpr Duration kLongest = kNever - Time();
-  const auto is_time = [](const std::optional<Time>& time) { return !time || (*time >= Time() && *time <= kNever); };
-  return is_time(v.start) && is_time(v.end) && (!v.duration || (*v.duration >= -kLongest && *v.duration <= kLongest));
+  const auto is_time = [](const std::optional<Time>& time) {
+    return !time || (*time >= Time() && *time <= kNever);
+  };
+  return is_time(v.start) && is_time(v.end) &&
+         (!v.duration || (*v.duration >= -kLongest && *v.duration <= kLongest));
 }
 
 // How long it will last when it lasts `present` now.
@@ -73,26 +80,31 @@ Duration changed_length(const ReservationValues& v, Duration present) {
   return v.duration_change == ListChange::kRemove ? present - *v.duration : *v.duration;
 }
 
-// It keeps its length when only its start is moved; of an update's end and duration the duration counts.
+// It keeps its length when only its start is moved; of an update's end and duration the duration
+// counts.
 Status set_times(const ReservationValues& v, bool create, Time now, Reservation& r) {
   if (!are_times(v)) return failure(ErrorCode::kInvalidTime);
   const bool floats = ((r.flags | v.add_flags) & kReservationTimeFloat) != 0;
   Period period = create ? Period{} : period_of(r, now);
-  const Duration length = create ? v.duration.value_or(Duration(0)) : changed_length(v, period.end - period.start);
+  const Duration length =
+      create ? v.duration.value_or(Duration(0)) : changed_length(v, period.end - period.start);
   if (v.start) {
-    if (!create && period.start <= now && *v.start != period.start) return failure(ErrorCode::kReservationStarted);
+    if (!create && period.start <= now && *v.start != period.start)
+      return failure(ErrorCode::kReservationStarted);
     if (*v.start < now - kLate) return failure(ErrorCode::kInvalidTime);
     period.start = std::max(*v.start, create ? now : *v.start);
   }
   period.end = v.end && (create || !v.duration) ? *v.end : period.start + length;
   if (create && !v.end && !v.duration) return failure(ErrorCode::kInvalidTime);
-  if (period.end <= period.start || period.end < now - kLate || period.end > kNever) return failure(ErrorCode::kInvalidTime);
+  if (period.end <= period.start || period.end < now - kLate || period.end > kNever)
+    return failure(ErrorCode::kInvalidTime);
   r.start = floats ? kNoTime + (period.start - now) : period.start;
   r.end = floats ? kNoTime + (period.end - now) : period.end;
   return {};
 }
 
-Status set_named_nodes(const ClusterState& state, const std::string& text, bool create, Reservation& r) {
+Status set_named_nodes(const ClusterState& state, const std::string& text, bool create,
+                       Reservation& r) {
   r.flags |= kReservationSpecNodes;
   r.node_count = 0;
   if (!iequals(text, "ALL")) {
@@ -114,22 +126,26 @@ Status set_named_nodes(const ClusterState& state, const std::string& text, bool 
   return r.nodes.any() ? Status() : failure(ErrorCode::kInvalidNodeName);
 }
 
-Status check_named_nodes(const ClusterState& state, const Reservation& r, const Bitmap& before, Time now) {
+Status check_named_nodes(const ClusterState& state, const Reservation& r, const Bitmap& before,
+                         Time now) {
   const Bitmap nodes = nodes_of(state, r);
   if ((r.flags & (kReservationMaint | kReservationOverlap)) == 0) {
     for (const Reservation& other : *state.reservations) {
-      if (other.id != r.id && nodes.intersects(nodes_of(state, other)) && ever_meet(r, other, now)) {
+      if (other.id != r.id && nodes.intersects(nodes_of(state, other)) &&
+          ever_meet(r, other, now)) {
         return failure(ErrorCode::kReservationOverlap);
       }
     }
   }
   Bitmap added = nodes;
   added.and_not(before);
-  const bool busy = (r.flags & kReservationIgnoreJobs) == 0 && has_jobs(state, added, period_of(r, now).start);
+  const bool busy =
+      (r.flags & kReservationIgnoreJobs) == 0 && has_jobs(state, added, period_of(r, now).start);
   return busy ? failure(ErrorCode::kNodesBusy) : Status();
 }
 
-Status set_nodes(const ClusterState& state, const ReservationValues& v, bool create, Time now, Reservation& r) {
+Status set_nodes(const ClusterState& state, const ReservationValues& v, bool create, Time now,
+                 Reservation& r) {
   const Bitmap before = nodes_of(state, r);
   if (v.nodes || (create && !v.node_count)) {  // of a partition without more: all that it has
     if (Status ok = set_named_nodes(state, v.nodes.value_or("ALL"), create, r); !ok) return ok;
@@ -166,7 +182,8 @@ bool any_node_has(const ClusterState& state, const std::string& features) {
   if (!parsed) return false;
   bool found = false;
   state.nodes.for_each([&](const Node& node) {
-    found = found || (!node.removed && node.config != nullptr && fit::satisfies_any(*parsed, node.config->features));
+    found = found || (!node.removed && node.config != nullptr &&
+                      fit::satisfies_any(*parsed, node.config->features));
   });
   return found;
 }
@@ -177,8 +194,10 @@ Status check_flags_of_nodes(const ReservationValues& v, bool create, const Reser
     if (r.partition.empty()) return failure(ErrorCode::kInvalidPartition);
     if (!v.nodes || !iequals(*v.nodes, "ALL")) return failure(ErrorCode::kInvalidNodeName);
   }
-  const bool named = v.nodes || (!v.node_count && (create || (r.flags & kReservationSpecNodes) != 0));
-  if (named && (v.add_flags & (kReservationReplace | kReservationReplaceDown)) != 0) {  // there is nothing to choose from
+  const bool named =
+      v.nodes || (!v.node_count && (create || (r.flags & kReservationSpecNodes) != 0));
+  if (named && (v.add_flags & (kReservationReplace | kReservationReplaceDown)) != 0) {
+    // there is nothing to choose from
     return failure(create ? ErrorCode::kInvalidNodeName : ErrorCode::kNotSupported);
   }
   return {};
@@ -187,7 +206,8 @@ Status check_flags_of_nodes(const ReservationValues& v, bool create, const Reser
 // Whether it can come again, or float, as its flags say.
 Status check_recurrence(ReservationFlags before, ReservationFlags after, bool create) {
   const ReservationFlags recurs = after & kReservationRecurs;
-  if ((recurs & (recurs - 1)) != 0) return failure(ErrorCode::kInvalidTime);  // no day may be of both
+  // no day may be of both
+  if ((recurs & (recurs - 1)) != 0) return failure(ErrorCode::kInvalidTime);
   const bool floats = (after & kReservationTimeFloat) != 0;
   if (recurs != 0 && floats) return failure(ErrorCode::kNotSupported);
   const bool floated = (before & kReservationTimeFloat) != 0;
@@ -195,15 +215,18 @@ Status check_recurrence(ReservationFlags before, ReservationFlags after, bool cr
 }
 
 // What the request makes of `r`.
-Status apply_values(const ClusterState& state, const ChangeReservation& command, bool create, Time now, Reservation& r) {
+Status apply_values(const ClusterState& state, const ChangeReservation& command, bool create,
+                    Time now, Reservation& r) {
   const ReservationValues& v = command.request.values;
   if (v.partition) {
     const bool none = v.partition->empty();
-    if (none ? create : find_partition(state, *v.partition) == nullptr) return failure(ErrorCode::kInvalidPartition);
+    if (none ? create : find_partition(state, *v.partition) == nullptr)
+      return failure(ErrorCode::kInvalidPartition);
     r.partition = *v.partition;
   }
   if (v.features) {
-    if (!v.features->empty() && !any_node_has(state, *v.features)) return failure(ErrorCode::kInvalidFeature);
+    if (!v.features->empty() && !any_node_has(state, *v.features))
+      return failure(ErrorCode::kInvalidFeature);
     r.features = *v.features;
   }
   if ((v.add_flags & kReservationRecurs) != 0) r.flags &= ~kReservationRecurs;
@@ -245,8 +268,10 @@ bool is_used(const ClusterState& state, const Reservation& r) {
 Result<Decision> remove_reservation(const ClusterState& state, const ChangeReservation& command) {
   const Reservation* known = find_reservation(state, command.request.name);
   const bool admin = is_admin(state, command.who.uid);
-  if (known == nullptr) return failure(admin ? ErrorCode::kInvalidReservation : ErrorCode::kInvalidUser);
-  const bool own = (known->flags & kReservationUserDelete) != 0 && may_use(*known, command.who.uid, {});
+  if (known == nullptr)
+    return failure(admin ? ErrorCode::kInvalidReservation : ErrorCode::kInvalidUser);
+  const bool own =
+      (known->flags & kReservationUserDelete) != 0 && may_use(*known, command.who.uid, {});
   if (!admin && !own) return failure(ErrorCode::kInvalidUser);
   if (is_used(state, *known)) return failure(ErrorCode::kReservationInUse);
   Draft draft(state);

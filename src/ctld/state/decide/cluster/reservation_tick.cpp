@@ -41,11 +41,13 @@ Duration over_run(const ClusterState& state) {
 // True when none is left.
 bool end_jobs(Draft& draft, const Reservation& r, Time now) {
   const std::vector<JobId> jobs = jobs_in(draft.state(), r);
-  const bool flexible = (r.flags & kReservationFlex) != 0;  // its jobs may stay as long as they like
+  // its jobs may stay as long as they like
+  const bool flexible = (r.flags & kReservationFlex) != 0;
   if (flexible) return jobs.empty();
   for (const JobId id : jobs) {
     if (is_completing(draft.job(id)) || now < r.end + over_run(draft.state())) continue;
-    complete_job(draft, whole_job(draft, id), {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
+    complete_job(draft, whole_job(draft, id),
+                 {.state = JobState::kTimeout, .reason = JobReason::kTimeLimit}, now);
   }
   return jobs.empty();
 }
@@ -58,9 +60,13 @@ void remove(Draft& draft, const Reservation& r, Time now) {
     spec.reservation = {};
     draft.emit(with_spec(draft.job(id), spec, now));
     if (!goes_on && draft.job(id).hold == HoldKind::kNone) {
-      draft.emit(JobHeld{.job = id, .hold = HoldKind::kUser, .reason = JobReason::kReservationDeleted,
+      draft.emit(JobHeld{.job = id,
+                         .hold = HoldKind::kUser,
+                         .reason = JobReason::kReservationDeleted,
                          .description = "Reservation " + r.name + " was deleted",
-                         .flags = kJobReservationDeletedHold, .time = now, .eligible = delay_of_held(draft.job(id), now)});
+                         .flags = kJobReservationDeletedHold,
+                         .time = now,
+                         .eligible = delay_of_held(draft.job(id), now)});
     }
   }
   draft.emit(ReservationDeleted{.id = r.id});
@@ -87,8 +93,9 @@ void purge_when_idle(Draft& draft, Reservation r, Time now) {
   draft.emit(ReservationChanged{.reservation = std::move(r)});
 }
 
-// Nodes that were chosen by number and cannot be used any more give way to others. Before it begins that is so of
-// every such reservation, afterwards with REPLACE_DOWN or REPLACE; that one replaces nodes that its jobs use, too.
+// Nodes that were chosen by number and cannot be used any more give way to others. Before it begins
+// that is so of every such reservation, afterwards with REPLACE_DOWN or REPLACE; that one replaces
+// nodes that its jobs use, too.
 void replace_nodes(Draft& draft, Reservation r, Time now) {
   if (r.node_count == 0 || (r.flags & (kReservationStatic | kReservationSpecNodes)) != 0) return;
   const bool replaces = (r.flags & (kReservationReplace | kReservationReplaceDown)) != 0;
@@ -127,7 +134,8 @@ void tick_reservations(Draft& draft, Time now) {
     }
     replace_nodes(draft, r, now);
     const Reservation* after = find_reservation(draft.state(), r.name);
-    if (after != nullptr && (after->flags & kReservationPurge) != 0) purge_when_idle(draft, *after, now);
+    if (after != nullptr && (after->flags & kReservationPurge) != 0)
+      purge_when_idle(draft, *after, now);
   }
 }
 

@@ -5,8 +5,9 @@
 
 namespace sluice::state {
 
-// Jobs in a reservation that is over (and ResvOverRun later) are over, too. Then it comes again, or is gone and the jobs
-// that wait for it are held. Nodes that fail are replaced where that is wanted.
+// Jobs in a reservation that is over (and ResvOverRun later) are over, too. Then it comes again, or
+// is gone and the jobs that wait for it are held. Nodes that fail are replaced where that is
+// wanted.
 void tick_reservations(Draft& draft, Time now);
 
 }  // namespace sluice::state

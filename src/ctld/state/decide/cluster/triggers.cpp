@@ -12,7 +12,8 @@ namespace {
 
 bool same_wish(const Trigger& a, const Trigger& b) {
   return a.resource == b.resource && a.events == b.events && a.nodes == b.nodes && a.job == b.job &&
-         a.offset_seconds == b.offset_seconds && a.permanent == b.permanent && a.uid == b.uid && a.program == b.program;
+         a.offset_seconds == b.offset_seconds && a.permanent == b.permanent && a.uid == b.uid &&
+         a.program == b.program;
 }
 
 bool matches(const Trigger& trigger, const protocol::TriggerFilter& filter) {
@@ -23,20 +24,24 @@ bool matches(const Trigger& trigger, const protocol::TriggerFilter& filter) {
 // A program of a user is run as this user: only root can.
 bool may_set(const ClusterState& state, uint32_t uid) {
   if (is_admin(state, uid)) return true;
-  return state.config->slurm_user_id == 0 && has_option(state.config->slurmctld_parameters, "allow_user_triggers");
+  return state.config->slurm_user_id == 0 &&
+         has_option(state.config->slurmctld_parameters, "allow_user_triggers");
 }
 
 // A list that names nodes again and again would be long for nothing.
 bool are_known_nodes(const ClusterState& state, const std::string& list) {
   const auto count = count_hosts(list);
-  return list.empty() || (count && *count <= state.node_names->size() && resolve_nodes(state, list));
+  return list.empty() ||
+         (count && *count <= state.node_names->size() && resolve_nodes(state, list));
 }
 
 // Every change of a node looks at each trigger, and copies them.
 Status check_room(const ClusterState& state, uint32_t uid) {
   constexpr ptrdiff_t kMostOfUser = 100;
-  if (is_admin(state, uid) || std::ranges::count(*state.triggers, uid, &Trigger::uid) < kMostOfUser) return {};
-  return failure(ErrorCode::kError, fmt::format("A user may have at most {} triggers", kMostOfUser));
+  if (is_admin(state, uid) || std::ranges::count(*state.triggers, uid, &Trigger::uid) < kMostOfUser)
+    return {};
+  return failure(ErrorCode::kError,
+                 fmt::format("A user may have at most {} triggers", kMostOfUser));
 }
 
 }  // namespace
@@ -48,7 +53,8 @@ Result<Decision> decide_on(const ClusterState& state, const SetTrigger& command,
   trigger.gid = command.who.gid;
   trigger.due = kNoTime;
   trigger.hit.clear();
-  if (trigger.events == 0 || !trigger.program.starts_with('/')) return failure(ErrorCode::kBadRequest);
+  if (trigger.events == 0 || !trigger.program.starts_with('/'))
+    return failure(ErrorCode::kBadRequest);
   if (trigger.resource == TriggerResource::kJob) {
     const Job* job = state.jobs.find(trigger.job);
     if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
@@ -56,7 +62,8 @@ Result<Decision> decide_on(const ClusterState& state, const SetTrigger& command,
   } else if (!are_known_nodes(state, trigger.nodes)) {
     return failure(ErrorCode::kInvalidNodeName);
   }
-  if (std::ranges::any_of(*state.triggers, [&](const Trigger& other) { return same_wish(other, trigger); })) {
+  if (std::ranges::any_of(*state.triggers,
+                          [&](const Trigger& other) { return same_wish(other, trigger); })) {
     return failure(ErrorCode::kDuplicateName, "Duplicate event trigger");
   }
   if (Status room = check_room(state, trigger.uid); !room) return tl::unexpected(room.error());

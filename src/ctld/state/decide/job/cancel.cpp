@@ -68,8 +68,7 @@ class Selection {
     const auto found = find_targets(state_, target);
     if (!found) return false;
     bool there = false;
-    for (const JobId id : found->records)
-      there = take(id, nullptr) || there;
+    for (const JobId id : found->records) there = take(id, nullptr) || there;
     if (!found->pending_tasks.empty())
       there = take(found->array_record, &found->pending_tasks) || there;
     return there;
@@ -100,8 +99,8 @@ std::string shown_name(const Job& job, const IndexSet& tasks) {
                      array_task_text(tasks.empty() ? array.pending : tasks, array.max_running, 0));
 }
 
-Status cancel_tasks(
-    Draft& draft, JobId id, const IndexSet& tasks, const SignalJob& order, Time now) {
+Status cancel_tasks(Draft& draft, JobId id, const IndexSet& tasks, const SignalJob& order,
+                    Time now) {
   if (!is_owner_or_admin(draft.state(), draft.job(id), order.who.uid))
     return failure(ErrorCode::kAccessDenied);
   if (!ends_the_job(order)) return failure(ErrorCode::kJobPending);
@@ -121,8 +120,7 @@ protocol::CancelJobsReply describe(const ClusterState& state, Selection selectio
     const Job& job = state.jobs.at(id);
     note(shown_name(job, tasks), job);
   }
-  for (const Selection::Step& step : selection.steps())
-    note(step.name, state.jobs.at(step.id.job));
+  for (const Selection::Step& step : selection.steps()) note(step.name, state.jobs.at(step.id.job));
   reply.missing = std::move(selection).missing();
   return reply;
 }

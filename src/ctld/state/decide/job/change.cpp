@@ -16,9 +16,11 @@ Status hold(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const bool as_admin = command.action == JobAction::kHold && admin;
   const HoldKind kind = as_admin ? HoldKind::kAdmin : HoldKind::kUser;
   if (job.hold == kind || (job.hold == HoldKind::kAdmin && !admin)) return {};
-  draft.emit(JobHeld{.job = id, .hold = kind,
+  draft.emit(JobHeld{.job = id,
+                     .hold = kind,
                      .reason = as_admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser,
-                     .time = now, .eligible = delay_of_held(job, now)});
+                     .time = now,
+                     .eligible = delay_of_held(job, now)});
   return {};
 }
 
@@ -45,9 +47,7 @@ Status requeue(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (!job.spec->batch) return failure(ErrorCode::kBatchOnly);
   if (!may_requeue(*draft.state().config, job)) return failure(ErrorCode::kRequeueDisabled);
-  if (is_completing(job)) {
-    return failure(ErrorCode::kAlreadyDone);
-  }
+  if (is_completing(job)) { return failure(ErrorCode::kAlreadyDone); }
   JobFlags flags = kJobRequeued;
   if (held) flags |= kJobRequeueHold;
   if (command.special_exit) flags |= kJobSpecialExit;
@@ -97,7 +97,8 @@ Status suspend(Draft& draft, JobId id, const ChangeJob& command, Time now) {
     if (draft.job(part).preparing.any()) return failure(ErrorCode::kRetry);
   }
   for (const JobId part : parts) {
-    if (draft.job(part).state == JobState::kRunning) draft.emit(JobSuspended{.job = part, .time = now});
+    if (draft.job(part).state == JobState::kRunning)
+      draft.emit(JobSuspended{.job = part, .time = now});
   }
   return {};
 }
@@ -105,7 +106,8 @@ Status suspend(Draft& draft, JobId id, const ChangeJob& command, Time now) {
 Status resume(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const Job& job = draft.job(id);
   if (Status may = check_stop_or_go(draft, job, command); !may) return may;
-  if (job.state != JobState::kSuspended) return failure(ErrorCode::kDisabled, "Job is not suspended");
+  if (job.state != JobState::kSuspended)
+    return failure(ErrorCode::kDisabled, "Job is not suspended");
   for (const JobId part : parts_of(draft, id)) {
     if (draft.job(part).state == JobState::kSuspended) resume_job(draft, part, now);
   }
@@ -113,28 +115,32 @@ Status resume(Draft& draft, JobId id, const ChangeJob& command, Time now) {
 }
 
 HetReach reach_of(JobAction action) {
-  const bool hold = action == JobAction::kHold || action == JobAction::kUserHold || action == JobAction::kRelease;
+  const bool hold =
+      action == JobAction::kHold || action == JobAction::kUserHold || action == JobAction::kRelease;
   return hold ? HetReach::kTogether : HetReach::kLeader;
 }
 
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const ChangeJob& command, Time now) {
-  return for_each_named(state, command.who, command.target, [&](Draft& draft, JobId id) -> Status {
-    if (!is_owner_or_admin(draft.state(), draft.job(id), command.who.uid)) {
-      return failure(ErrorCode::kAccessDenied);
-    }
-    switch (command.action) {
-      case JobAction::kHold:
-      case JobAction::kUserHold: return hold(draft, id, command, now);
-      case JobAction::kRelease: return release(draft, id, command, now);
-      case JobAction::kRequeue:
-      case JobAction::kRequeueHold: return requeue(draft, id, command, now);
-      case JobAction::kSuspend: return suspend(draft, id, command, now);
-      case JobAction::kResume: return resume(draft, id, command, now);
-      default: return failure(ErrorCode::kNotSupported);
-    }
-  }, reach_of(command.action));
+  return for_each_named(
+      state, command.who, command.target,
+      [&](Draft& draft, JobId id) -> Status {
+        if (!is_owner_or_admin(draft.state(), draft.job(id), command.who.uid)) {
+          return failure(ErrorCode::kAccessDenied);
+        }
+        switch (command.action) {
+          case JobAction::kHold:
+          case JobAction::kUserHold: return hold(draft, id, command, now);
+          case JobAction::kRelease: return release(draft, id, command, now);
+          case JobAction::kRequeue:
+          case JobAction::kRequeueHold: return requeue(draft, id, command, now);
+          case JobAction::kSuspend: return suspend(draft, id, command, now);
+          case JobAction::kResume: return resume(draft, id, command, now);
+          default: return failure(ErrorCode::kNotSupported);
+        }
+      },
+      reach_of(command.action));
 }
 
 }  // namespace sluice::state

@@ -16,7 +16,8 @@
 namespace sluice::state {
 namespace {
 
-constexpr size_t kMostParts = std::max<size_t>(kMostStepParts, kMostHetComponents);  // in one job, or one in each component
+// in one job, or one in each component
+constexpr size_t kMostParts = std::max<size_t>(kMostStepParts, kMostHetComponents);
 
 // The same request again (its reply was lost): the step that is there already.
 const Step* find_repeated(const Job& job, const StepSpec& spec) {
@@ -29,8 +30,11 @@ const Step* find_repeated(const Job& job, const StepSpec& spec) {
 
 // That step is there no more: it ran, and nobody can follow it.
 Status check_not_over(const Job& job, const StepSpec& spec) {
-  if (spec.request_id == 0 || std::ranges::find(job.ended_requests, spec.request_id) == job.ended_requests.end()) return {};
-  return failure(ErrorCode::kInvalidStepId, "The step ended before the answer to its request arrived");
+  if (spec.request_id == 0 ||
+      std::ranges::find(job.ended_requests, spec.request_id) == job.ended_requests.end())
+    return {};
+  return failure(ErrorCode::kInvalidStepId,
+                 "The step ended before the answer to its request arrived");
 }
 
 // May this user start a step in the job now?
@@ -68,7 +72,8 @@ std::string usual_binding_of(const ClusterConfig& config) {
 // What the site says of binding, where the user does not.
 void complete_binding(const ClusterState& state, const Job& job, StepSpec& spec) {
   const auto& plugins = state.config->task_plugin;
-  const bool binds = std::ranges::any_of(plugins, [](const std::string& name) { return name.ends_with("affinity"); });
+  const bool binds = std::ranges::any_of(
+      plugins, [](const std::string& name) { return name.ends_with("affinity"); });
   if (!binds) return;
   std::vector<std::string> words;
   if (!spec.cpu_bind.empty()) words.push_back(spec.cpu_bind.str());
@@ -78,11 +83,13 @@ void complete_binding(const ClusterState& state, const Job& job, StepSpec& spec)
     if (!usual.empty()) words.push_back(std::move(usual));
   }
   const bool reports = has_option(state.config->task_plugin_param, "Verbose");
-  if (reports && !says_whether_to_report(spec.cpu_bind.view())) words.insert(words.begin(), "verbose");
+  if (reports && !says_whether_to_report(spec.cpu_bind.view()))
+    words.insert(words.begin(), "verbose");
   spec.cpu_bind = join(words, ",");
 }
 
-Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job& job, const StepSpec& wanted, Time now,
+Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job& job,
+                                            const StepSpec& wanted, Time now,
                                             const Bitmap& taken = {}) {
   if (job.next_step >= state.config->max_step_count || job.next_step >= kFirstStepPart) {
     return failure(ErrorCode::kInvalidStepId, "Step limit reached for this job");
@@ -94,7 +101,8 @@ Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job
                    fmt::format("Only allocated {} nodes asked for {}", held, wanted.min_nodes));
   }
   auto spec = std::make_shared<StepSpec>(wanted);
-  if (wanted.own_job && wanted.num_tasks == 0) spec->num_tasks = job.spec->num_tasks;  // as followed from its GPUs
+  // as followed from its GPUs
+  if (wanted.own_job && wanted.num_tasks == 0) spec->num_tasks = job.spec->num_tasks;
   auto layout = lay_out_step(state, job, *spec, taken);
   if (!layout) return tl::unexpected(layout.error());
   spec->uid = job.spec->uid;
@@ -126,7 +134,8 @@ void join_parts(std::vector<std::shared_ptr<Step>>& parts) {
     part->first_node = static_cast<uint32_t>(world->layout.nodes.size());
     world->jobs.push_back(part->id.job);
     world->layout.num_tasks += layout->num_tasks;
-    world->layout.nodes.insert(world->layout.nodes.end(), layout->nodes.begin(), layout->nodes.end());
+    world->layout.nodes.insert(world->layout.nodes.end(), layout->nodes.begin(),
+                               layout->nodes.end());
     part->layout = std::move(layout);
   }
   std::vector<std::string> names;
@@ -137,7 +146,8 @@ void join_parts(std::vector<std::shared_ptr<Step>>& parts) {
 
 bool is_in_one_job(const CreateHetStep& command) {
   if (command.parts.size() < 2) return false;
-  return std::ranges::all_of(command.parts, [&](const auto& part) { return part.job == command.parts.front().job; });
+  return std::ranges::all_of(
+      command.parts, [&](const auto& part) { return part.job == command.parts.front().job; });
 }
 
 // All in one job, or in the components of one heterogeneous job, each once.
@@ -159,7 +169,8 @@ Status check_parts(const ClusterState& state, const CreateHetStep& command, bool
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const CreateStep& command, Time now) {
-  if (Status may = may_create(state, command.who, command.job); !may) return tl::unexpected(may.error());
+  if (Status may = may_create(state, command.who, command.job); !may)
+    return tl::unexpected(may.error());
   const Job& job = state.jobs.at(command.job);
   if (const Step* known = find_repeated(job, command.step)) {
     return Decision{{}, StepCreatedReply{known->id}, {}};
@@ -175,9 +186,11 @@ Result<Decision> decide_on(const ClusterState& state, const CreateStep& command,
 
 Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& command, Time now) {
   if (command.parts.empty()) return failure(ErrorCode::kBadRequest);
-  if (command.parts.size() > kMostParts) return failure(ErrorCode::kBadRequest, fmt::format("A step has at most {} parts", kMostParts));
+  if (command.parts.size() > kMostParts)
+    return failure(ErrorCode::kBadRequest, fmt::format("A step has at most {} parts", kMostParts));
   const bool in_one_job = is_in_one_job(command);
-  if (Status good = check_parts(state, command, in_one_job); !good) return tl::unexpected(good.error());
+  if (Status good = check_parts(state, command, in_one_job); !good)
+    return tl::unexpected(good.error());
   HetStepCreatedReply reply;
   std::vector<std::shared_ptr<Step>> steps;
   StepNumber number = 0;
@@ -188,7 +201,8 @@ Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& comma
   }
   if (reply.parts.size() == command.parts.size()) return Decision{{}, std::move(reply), {}};
   for (const auto& part : command.parts) {
-    if (Status ok = check_not_over(state.jobs.at(part.job), part.step); !ok) return tl::unexpected(ok.error());
+    if (Status ok = check_not_over(state.jobs.at(part.job), part.step); !ok)
+      return tl::unexpected(ok.error());
   }
   reply.parts.clear();
   if (in_one_job && (command.parts.size() > kMostStepParts || number >= kMostStepsWithParts)) {
@@ -199,9 +213,11 @@ Result<Decision> decide_on(const ClusterState& state, const CreateHetStep& comma
     const Job& job = state.jobs.at(part.job);
     auto step = make_new_step(state, job, part.step, now, in_one_job ? taken : Bitmap());
     if (!step) return tl::unexpected(step.error());
-    (*step)->id.step = in_one_job ? make_step_part(number, static_cast<uint32_t>(steps.size())) : number;
+    (*step)->id.step =
+        in_one_job ? make_step_part(number, static_cast<uint32_t>(steps.size())) : number;
     if (in_one_job) {
-      for (const StepNode& node : (*step)->layout->nodes) taken.set(allocation_position(*job.allocation, node.node).value());
+      for (const StepNode& node : (*step)->layout->nodes)
+        taken.set(allocation_position(*job.allocation, node.node).value());
     }
     reply.parts.push_back((*step)->id);
     steps.push_back(std::move(*step));

@@ -1,5 +1,5 @@
-// Checks of a job's demands. Error codes and texts are Slurm's; a text beside a code is the line that
-// sbatch prints before the code's own sentence.
+// Checks of a job's demands. Error codes and texts are Slurm's; a text beside a code is the line
+// that sbatch prints before the code's own sentence.
 #include "ctld/state/decide/job/job_checks.hpp"
 
 #include <algorithm>
@@ -26,13 +26,17 @@
 namespace sluice::state {
 namespace {
 
-constexpr size_t kMostArguments = size_t{2} << 20;    // bytes, as the kernel's of a command
+constexpr size_t kMostArguments = size_t{2} << 20;  // bytes, as the kernel's of a command
 constexpr size_t kMostArgumentCount = 16'384;
-constexpr size_t kMostLimits = 64;                    // soft and hard ones of twice as many resources as there are
-constexpr size_t kMostJobText = size_t{4} << 20;      // all of a job's texts together: they stay in memory until it is over
-constexpr size_t kMostProgramText = size_t{4} << 20;  // of --multi-prog: a file, and as long as a script may be
+// soft and hard ones of twice as many resources as there are
+constexpr size_t kMostLimits = 64;
+// all of a job's texts together: they stay in memory until it is over
+constexpr size_t kMostJobText = size_t{4} << 20;
+// of --multi-prog: a file, and as long as a script may be
+constexpr size_t kMostProgramText = size_t{4} << 20;
 
-// The feature names, each once, of a constraint such as "[a&b*2|c]&d". There is no "not": "!a" is a name, and no node has it.
+// The feature names, each once, of a constraint such as "[a&b*2|c]&d". There is no "not": "!a" is a
+// name, and no node has it.
 std::vector<std::string> feature_names(std::string_view constraint) {
   std::vector<std::string> names;
   std::string name;
@@ -56,19 +60,24 @@ std::vector<std::string> feature_names(std::string_view constraint) {
   return names;
 }
 
-bool any_node_has(const ClusterState& state, const std::string& feature) { return state.features->contains(feature); }
+bool any_node_has(const ClusterState& state, const std::string& feature) {
+  return state.features->contains(feature);
+}
 
-// Of the field of JobSpec or StepSpec with this name. Slurm's bounds; of what it does not bound, or more widely than we know,
-// more than one word of a command line can be.
+// Of the field of JobSpec or StepSpec with this name. Slurm's bounds; of what it does not bound, or
+// more widely than we know, more than one word of a command line can be.
 size_t most_bytes(std::string_view field) {
   static constexpr std::array<std::string_view, 15> kShort{
-      "name",     "account",   "wckey",      "comment", "constraint",     "mail_user",          "qos",    "network", "reservation",
-      "licenses", "mcs_label", "partitions", "prefer",  "batch_features", "cluster_constraint"};
-  static constexpr std::array<std::string_view, 4> kPaths{"work_dir", "std_in", "std_out", "std_err"};
+      "name",      "account",    "wckey",   "comment",        "constraint",
+      "mail_user", "qos",        "network", "reservation",    "licenses",
+      "mcs_label", "partitions", "prefer",  "batch_features", "cluster_constraint"};
+  static constexpr std::array<std::string_view, 4> kPaths{"work_dir", "std_in", "std_out",
+                                                          "std_err"};
   if (std::ranges::find(kShort, field) != kShort.end()) return 1024;
   if (std::ranges::find(kPaths, field) != kPaths.end()) return 4096;
   if (field == "multi_prog") return kMostProgramText;
-  const bool list = field == "submit_line" || field == "node_list";  // of a step: with a host file one for each task
+  // of a step: with a host file one for each task
+  const bool list = field == "submit_line" || field == "node_list";
   return list ? kMostArguments : size_t{128} << 10;
 }
 
@@ -91,7 +100,8 @@ Status check_each_text(const Spec& spec, const Spec& before) {
 }  // namespace
 
 Status check_texts(const JobSpec& spec, const JobSpec& before) {
-  if (!spec.mail_user.empty() && spec.mail_user != before.mail_user && !is_mail_list(spec.mail_user.view())) {
+  if (!spec.mail_user.empty() && spec.mail_user != before.mail_user &&
+      !is_mail_list(spec.mail_user.view())) {
     return failure(ErrorCode::kBadRequest, "--mail-user takes addresses with commas between them");
   }
   return check_each_text(spec, before);
@@ -107,7 +117,8 @@ Status check_texts(const StepSpec& spec) {
 }
 
 void ask_for_all_memory(JobSpec& spec) {
-  if (spec.memory_kind == MemoryKind::kPerCpu && spec.memory_mib == 0) spec.memory_kind = MemoryKind::kPerNode;
+  if (spec.memory_kind == MemoryKind::kPerCpu && spec.memory_mib == 0)
+    spec.memory_kind = MemoryKind::kPerNode;
 }
 
 namespace {
@@ -130,11 +141,13 @@ Status within_limits(const ClusterState& state, const JobSpec& spec, const Parti
     return failure(ErrorCode::kTooManyNodes);
   }
   if (!has_enough_cpus(state, spec, partition)) return failure(ErrorCode::kTooManyCpus);
-  const bool over = fit::exceeds_memory_limit(spec, config, *state.config, partition.max_node_memory_mib);
+  const bool over =
+      fit::exceeds_memory_limit(spec, config, *state.config, partition.max_node_memory_mib);
   return over ? failure(ErrorCode::kTaskMemory) : Status{};
 }
 
-Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec) {
+Result<std::vector<const Partition*>> find_partitions(const ClusterState& state,
+                                                      const JobSpec& spec) {
   std::vector<const Partition*> partitions;
   const std::vector<std::string> names = split_list(spec.partitions.view());
   for (const std::string& name : names) {
@@ -208,13 +221,15 @@ uint64_t least_memory_per_node(const JobSpec& spec, uint32_t cpus) {
 
 // The nodes that the job insists on. Errors: what it names is not there, or contradicts itself.
 Result<Bitmap> check_names(const ClusterState& state, const JobSpec& spec) {
-  constexpr uint32_t kMostNodes = 1U << 20;  // more than any cluster has, or will have while the job waits
+  // more than any cluster has, or will have while the job waits
+  constexpr uint32_t kMostNodes = 1U << 20;
   if (spec.min_nodes > kMostNodes) return failure(ErrorCode::kTooManyCpus);
   const bool none = spec.node_counts == kNoNodes;
   if (none || (spec.max_nodes != 0 && spec.min_nodes > spec.max_nodes)) {
     return failure(ErrorCode::kTooManyNodes);
   }
-  if (Status known = check_gres(spec, state.config->gres_types); !known) return tl::unexpected(known.error());
+  if (Status known = check_gres(spec, state.config->gres_types); !known)
+    return tl::unexpected(known.error());
   Bitmap required;
   if (!spec.required_nodes.empty()) {
     auto nodes = resolve_nodes(state, spec.required_nodes.view());
@@ -230,18 +245,21 @@ Result<Bitmap> check_names(const ClusterState& state, const JobSpec& spec) {
   for (const std::string& feature : feature_names(spec.constraint.view())) {
     if (!any_node_has(state, feature)) return failure(ErrorCode::kInvalidFeature);
   }
-  if (Status ok = check_changeable_features(*state.config, spec); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_changeable_features(*state.config, spec); !ok)
+    return tl::unexpected(ok.error());
   for (const std::string& feature : feature_names(spec.prefer.view())) {
-    const bool any = has_option(state.config->scheduler_parameters, "ignore_prefer_validation") || any_node_has(state, feature);
+    const bool any = has_option(state.config->scheduler_parameters, "ignore_prefer_validation") ||
+                     any_node_has(state, feature);
     if (!any) return failure(ErrorCode::kError, "Invalid preferred feature specification");
   }
   return required;
 }
 
 // Could any of these partitions ever give what the job needs?
-Status check_room(const ClusterState& state, const JobSpec& spec, const std::vector<const Partition*>& partitions,
-                  const Bitmap& required) {
-  const bool own_share = system_share(spec, *state.config).given();  // it may get more of a node than others
+Status check_room(const ClusterState& state, const JobSpec& spec,
+                  const std::vector<const Partition*>& partitions, const Bitmap& required) {
+  // it may get more of a node than others
+  const bool own_share = system_share(spec, *state.config).given();
   bool enough_cpus = false, enough_memory = false, has_required = false;
   for (const Partition* partition : partitions) {
     const bool whole = partition->nodes.contains(required);
@@ -273,18 +291,19 @@ Status check_room(const ClusterState& state, const JobSpec& spec, const std::vec
 
 }  // namespace
 
-Status check_size(const ClusterState& state, const JobSpec& spec, const std::vector<const Partition*>& partitions,
-                  bool held) {
+Status check_size(const ClusterState& state, const JobSpec& spec,
+                  const std::vector<const Partition*>& partitions, bool held) {
   const auto required = check_names(state, spec);
   if (!required) return tl::unexpected(required.error());
   return held ? Status{} : check_room(state, spec, partitions, *required);
 }
 
-Status check_reserved_room(const ClusterState& state, const JobSpec& spec, const std::vector<const Partition*>& partitions,
-                           Time now) {
+Status check_reserved_room(const ClusterState& state, const JobSpec& spec,
+                           const std::vector<const Partition*>& partitions, Time now) {
   for (const std::string& name : split_list(spec.reservation.view())) {
     const Reservation* reservation = find_reservation(state, name);
-    if (reservation == nullptr || !is_active(*reservation, now)) return {};  // it may get others before it begins
+    // it may get others before it begins
+    if (reservation == nullptr || !is_active(*reservation, now)) return {};
     const auto confined = confines(state, reservation);
     if (!confined) return {};
     for (const Partition* partition : partitions) {

@@ -1,4 +1,5 @@
-// What a job asks for, checked against the cluster: used when it is submitted and when it is updated.
+// What a job asks for, checked against the cluster: used when it is submitted and when it is
+// updated.
 #pragma once
 
 #include <string>
@@ -11,29 +12,34 @@
 
 namespace sluice::state {
 
-inline constexpr std::string_view kTooLong = "Pathname of a file, directory or other parameter too long";
+inline constexpr std::string_view kTooLong =
+    "Pathname of a file, directory or other parameter too long";
 
 inline constexpr size_t kMostHetComponents = 128;  // of a heterogeneous job, as Slurm's
 
-// No text is longer than one can be that makes sense: they are kept in memory. What is as it was in `before` is not looked at.
+// No text is longer than one can be that makes sense: they are kept in memory. What is as it was in
+// `before` is not looked at.
 [[nodiscard]] Status check_texts(const JobSpec& spec, const JobSpec& before = {});
 [[nodiscard]] Status check_texts(const StepSpec& spec);
 [[nodiscard]] Status check_listener(const IoEndpoint& io);
 
-// No memory for each CPU asks for all of each node, as no memory for each node does: --mem-per-cpu=0, MinMemoryCPU=0.
+// No memory for each CPU asks for all of each node, as no memory for each node does:
+// --mem-per-cpu=0, MinMemoryCPU=0.
 void ask_for_all_memory(JobSpec& spec);
 
 // Time, nodes and memory that the partition allows.
-[[nodiscard]] Status within_limits(const ClusterState& state, const JobSpec& spec, const Partition& partition);
+[[nodiscard]] Status within_limits(const ClusterState& state, const JobSpec& spec,
+                                   const Partition& partition);
 // The partitions that `spec` names (or the default one), each known.
-[[nodiscard]] Result<std::vector<const Partition*>> find_partitions(const ClusterState& state, const JobSpec& spec);
-// The same when one of them at least is open to the user, with EnforcePartLimits=ALL each. Those that are not stay among
-// them, but start nothing of his: why_not_admitted().
+[[nodiscard]] Result<std::vector<const Partition*>> find_partitions(const ClusterState& state,
+                                                                    const JobSpec& spec);
+// The same when one of them at least is open to the user, with EnforcePartLimits=ALL each. Those
+// that are not stay among them, but start nothing of his: why_not_admitted().
 [[nodiscard]] Result<std::vector<const Partition*>> check_partitions(const ClusterState& state,
                                                                      const JobSpec& spec,
                                                                      const Submitter& who);
-// Could any node of these partitions ever give what one node must have? Nodes and features exist? Only the latter of a job
-// that is held: it may be larger than what is there now.
+// Could any node of these partitions ever give what one node must have? Nodes and features exist?
+// Only the latter of a job that is held: it may be larger than what is there now.
 [[nodiscard]] Status check_size(const ClusterState& state, const JobSpec& spec,
                                 const std::vector<const Partition*>& partitions, bool held);
 // Submission: some reservation that it names and that has begun could ever give what the job needs.
@@ -47,7 +53,8 @@ void ask_for_all_memory(JobSpec& spec);
 // Reservations, licenses and generic resources that do not exist here.
 [[nodiscard]] Status check_extras(const ClusterState& state, const JobSpec& spec);
 
-// --switches=N@time: the time is no longer than SchedulerParameters=max_switch_wait, and is that where none is given.
+// --switches=N@time: the time is no longer than SchedulerParameters=max_switch_wait, and is that
+// where none is given.
 void bound_switch_wait(const ClusterConfig& config, JobSpec& spec);
 
 // CPUs that the job needs on one node of the partition at least.

@@ -13,7 +13,8 @@ namespace sluice::state {
   JobId id = from < first || from > state.config->max_job_id ? first : from;
   for (uint64_t tried = 0; tried <= state.jobs.size() + state.folded.size() + 1; ++tried) {
     // an array's number stays taken while any of its tasks is there
-    if (!state.jobs.contains(id) && !state.folded.contains(id) && !state.arrays.contains(id)) return id;
+    if (!state.jobs.contains(id) && !state.folded.contains(id) && !state.arrays.contains(id))
+      return id;
     id = id >= state.config->max_job_id ? first : id + 1;
   }
   return std::nullopt;

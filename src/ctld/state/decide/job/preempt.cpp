@@ -16,13 +16,15 @@ void warn(Draft& draft, JobId id, bool has_grace, Time now) {
   const Job& job = draft.job(id);
   const ClusterConfig& config = *draft.state().config;
   const bool asked_for = has_option(config.preempt_parameters, "send_user_signal");
-  const bool asked_before = has_option(config.slurmctld_parameters, "preempt_send_user_signal");  // as Slurm had it once
+  // as Slurm had it once
+  const bool asked_before = has_option(config.slurmctld_parameters, "preempt_send_user_signal");
   if ((asked_for || asked_before) && job.spec->signal != 0 && !job.signal_sent) {
     return send_own_signal(draft, id, now);
   }
   if (!has_grace || job.state == JobState::kSuspended) return;
   for (const uint32_t signal : {SIGCONT, SIGTERM}) {
-    draft.emit(JobSignaled{.job = id, .signal = signal, .flags = protocol::kSignalStepsOnly, .time = now});
+    draft.emit(
+        JobSignaled{.job = id, .signal = signal, .flags = protocol::kSignalStepsOnly, .time = now});
   }
 }
 
@@ -32,15 +34,20 @@ void preempt(Draft& draft, const PlannedPreemption& plan, Time now) {
   const ClusterState& state = draft.state();
   const Job* waits = state.jobs.find(plan.preemptor);
   const Job* runs = state.jobs.find(plan.job);
-  const Preemptor preemptor{waits, find_partition(state, plan.partition), find_reservation(state, plan.reservation)};
-  if (runs == nullptr || runs->restart_count != plan.restart || preemptor.partition == nullptr) return;
-  if (waits == nullptr || waits->state != JobState::kPending || !may_preempt(state, preemptor, *runs, now)) return;
+  const Preemptor preemptor{waits, find_partition(state, plan.partition),
+                            find_reservation(state, plan.reservation)};
+  if (runs == nullptr || runs->restart_count != plan.restart || preemptor.partition == nullptr)
+    return;
+  if (waits == nullptr || waits->state != JobState::kPending ||
+      !may_preempt(state, preemptor, *runs, now))
+    return;
   if (why_not_admitted(state, *preemptor.partition, *waits->spec)) return;
   const Duration grace = preempt_grace(state, preemptor, *runs);
   const JobId id = whole_job(draft, runs->id);
   warn(draft, id, grace > Duration(0), now);
   if (grace == Duration(0)) return end_preempted(draft, id, now);
-  draft.emit(JobPreempted{.job = id, .preemptor = plan.preemptor, .grace_end = now + grace, .time = now});
+  draft.emit(
+      JobPreempted{.job = id, .preemptor = plan.preemptor, .grace_end = now + grace, .time = now});
 }
 
 void end_preempted(Draft& draft, JobId id, Time now) {
@@ -48,7 +55,8 @@ void end_preempted(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
   const Partition* partition = find_partition(state, job.partition.view());
   Ending ending{.state = JobState::kPreempted};
-  const bool again = partition != nullptr && preempt_mode_in(state, *partition) == PreemptMode::kRequeue;
+  const bool again =
+      partition != nullptr && preempt_mode_in(state, *partition) == PreemptMode::kRequeue;
   if (again && may_requeue(*state.config, job)) ending.flags = kJobRequeued;
   complete_job(draft, id, ending, now);
 }

@@ -6,7 +6,8 @@
 
 namespace sluice::state {
 
-// The job is ended, or told to end within its grace time; nothing when it need not make room any more.
+// The job is ended, or told to end within its grace time; nothing when it need not make room any
+// more.
 void preempt(Draft& draft, const PlannedPreemption& plan, Time now);
 // Its grace time is over: it is cancelled, or waits again (PreemptMode=REQUEUE).
 void end_preempted(Draft& draft, JobId job, Time now);

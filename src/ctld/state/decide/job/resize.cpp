@@ -18,7 +18,8 @@ Result<Bitmap> nodes_to_keep(const ClusterState& state, const Job& job, const Jo
   }
   if (update.min_nodes) {
     if (*update.min_nodes > held.count()) return failure(ErrorCode::kNotSupported);
-    if (*update.min_nodes == 0 || *update.min_nodes > keep.count()) return failure(ErrorCode::kTooManyNodes);
+    if (*update.min_nodes == 0 || *update.min_nodes > keep.count())
+      return failure(ErrorCode::kTooManyNodes);
     keep = keep.take_first(*update.min_nodes);
   }
   if (job.spec->batch && !keep.test(job.allocation->nodes[batch_position(state, job)].node)) {
@@ -35,9 +36,11 @@ bool is_resize(const Job& job, const JobUpdate& update) {
 
 Status shrink_job(Draft& draft, JobId id, const JobUpdate& update, Time now) {
   const Job& job = draft.job(id);
-  const bool range = update.min_nodes && update.max_nodes.value_or(*update.min_nodes) != *update.min_nodes;
+  const bool range =
+      update.min_nodes && update.max_nodes.value_or(*update.min_nodes) != *update.min_nodes;
   if (range) return failure(ErrorCode::kJobNotPending);
-  if (has_option(draft.state().config->scheduler_parameters, "disable_job_shrink")) return failure(ErrorCode::kNotSupported);
+  if (has_option(draft.state().config->scheduler_parameters, "disable_job_shrink"))
+    return failure(ErrorCode::kNotSupported);
   if (job.preparing.any() || job.state == JobState::kSuspended) return failure(ErrorCode::kRetry);
   const auto keep = nodes_to_keep(draft.state(), job, update);
   if (!keep) return tl::unexpected(keep.error());
@@ -59,8 +62,11 @@ void keep_nodes(Draft& draft, JobId id, const Bitmap& keep, Time now) {
   }
   allocation->node_list = node_list(draft.state(), keep);
   drop.for_each([&](size_t node) { lose_step_parts(draft, id, static_cast<NodeId>(node), now); });
-  if (!is_running(draft.job(id))) return release_nodes(draft, id, allocation_positions(draft.job(id), drop), now);  // over with its steps
-  draft.emit(JobShrunk{.job = id, .allocation = std::move(allocation), .nodes = std::move(drop), .time = now});
+  // over with its steps
+  if (!is_running(draft.job(id)))
+    return release_nodes(draft, id, allocation_positions(draft.job(id), drop), now);
+  draft.emit(JobShrunk{
+      .job = id, .allocation = std::move(allocation), .nodes = std::move(drop), .time = now});
 }
 
 }  // namespace sluice::state

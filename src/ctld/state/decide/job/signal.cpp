@@ -22,10 +22,12 @@ bool is_roots_alone(const ClusterState& state, const Job& job) {
 
 // A waiting job is nothing but its script.
 bool kills_the_script(const SignalJob& command) {
-  return (command.flags & protocol::kSignalBatchOnly) != 0 && (command.signal == 0 || command.signal == kKill);
+  return (command.flags & protocol::kSignalBatchOnly) != 0 &&
+         (command.signal == 0 || command.signal == kKill);
 }
 
-// A job that would wait again when its nodes are clean ends for good; its other components that wait already do, too.
+// A job that would wait again when its nodes are clean ends for good; its other components that
+// wait already do, too.
 void cancel_requeue(Draft& draft, JobId id, const SignalJob& command, Time now) {
   const Job& job = draft.job(id);
   if ((job.flags & kJobRequeued) == 0) return;
@@ -55,16 +57,18 @@ bool ends_the_job(const SignalJob& command) {
 
 Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
   const Job job = draft.job(id);
-  if (!is_owner_or_admin(draft.state(), job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  if (!is_owner_or_admin(draft.state(), job, command.who.uid))
+    return failure(ErrorCode::kAccessDenied);
   if (is_finished(job)) return failure(ErrorCode::kAlreadyDone);
   if (ends_the_job(command) && !job.spec->cron.empty()) {
     const bool may = (command.flags & protocol::kSignalCron) != 0 ||
                      !has_option(draft.state().config->scron_parameters, "explicit_scancel");
-    if (!may) return failure(ErrorCode::kDisabled, "Cannot cancel scrontab jobs without --cron flag.");
+    if (!may)
+      return failure(ErrorCode::kDisabled, "Cannot cancel scrontab jobs without --cron flag.");
     disable_cron_line(draft, job);
   }
-  const Ending cancelled{.state = JobState::kCancelled, .reason = JobReason::kNone,
-                         .by = command.who.uid};
+  const Ending cancelled{
+      .state = JobState::kCancelled, .reason = JobReason::kNone, .by = command.who.uid};
   if (is_het_follower(job) && ends_the_job(command)) {
     const Job* leader = draft.state().jobs.find(job.het->leader);
     const bool whole = leader != nullptr && is_whole_hetjob(draft.state());
@@ -72,7 +76,8 @@ Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
     if (job.state == JobState::kPending) return failure(ErrorCode::kHetComponent);
   }
   if (job.state == JobState::kPending) {
-    if (!ends_the_job(command) && !kills_the_script(command)) return failure(ErrorCode::kJobPending);
+    if (!ends_the_job(command) && !kills_the_script(command))
+      return failure(ErrorCode::kJobPending);
     end_pending_job(draft, id, cancelled, now);
     return {};
   }
@@ -86,7 +91,8 @@ Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
     return {};
   }
   const bool to_script = (command.flags & protocol::kSignalBatchOnly) != 0;
-  if (to_script && !job.spec->batch && !is_het_follower(job)) return failure(ErrorCode::kError, "Job script not specified");
+  if (to_script && !job.spec->batch && !is_het_follower(job))
+    return failure(ErrorCode::kError, "Job script not specified");
   const uint32_t signal = command.signal == 0 ? kKill : command.signal;
   draft.emit(JobSignaled{.job = id, .signal = signal, .flags = command.flags, .time = now});
   return {};
@@ -112,7 +118,8 @@ Status signal_step(Draft& draft, StepId id, const SignalJob& command, Time now) 
     return failure(is_completing(job) ? ErrorCode::kInvalidJobId : ErrorCode::kInvalidStepId);
   }
   const bool cancel = (command.flags & protocol::kSignalCancel) != 0 || command.signal == 0;
-  // The job's end has given its steps KillWait. An srun in its script got TERM with it, and asks for KILL.
+  // The job's end has given its steps KillWait. An srun in its script got TERM with it, and asks
+  // for KILL.
   if (cancel && is_completing(job)) return failure(ErrorCode::kInvalidJobId);
   for (const Part& part : parts) {
     if (!cancel) {
@@ -124,10 +131,8 @@ Status signal_step(Draft& draft, StepId id, const SignalJob& command, Time now) 
     } else if (!part.cancelled) {
       // as slurmctld: a step that is cancelled gets no time to end by itself, but for the one that
       // asks with TERM (srun -K)
-      draft.emit(StepEndOrdered{.id = part.id,
-                                .by = command.who.uid,
-                                .time = now,
-                                .at_once = command.signal != kTerm});
+      draft.emit(StepEndOrdered{
+          .id = part.id, .by = command.who.uid, .time = now, .at_once = command.signal != kTerm});
     }
   }
   return {};
@@ -135,10 +140,8 @@ Status signal_step(Draft& draft, StepId id, const SignalJob& command, Time now) 
 
 namespace {
 
-Result<Decision> decide_on_step(const ClusterState& state,
-                                const JobTarget& target,
-                                const SignalJob& command,
-                                Time now) {
+Result<Decision> decide_on_step(const ClusterState& state, const JobTarget& target,
+                                const SignalJob& command, Time now) {
   const auto id = find_step_job(state, target);
   if (!id) return tl::unexpected(id.error());
   Draft draft(state);
@@ -153,8 +156,10 @@ Result<Decision> cancel_pending_tasks(const ClusterState& state, const TargetedJ
   const Job& master = state.jobs.at(found.array_record);
   if (!is_owner_or_admin(state, master, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   Draft draft(state);
-  draft.emit(ArrayTasksCancelled{.array_job = found.array_record, .tasks = found.pending_tasks,
-                                 .cancelled_by = command.who.uid, .time = now});
+  draft.emit(ArrayTasksCancelled{.array_job = found.array_record,
+                                 .tasks = found.pending_tasks,
+                                 .cancelled_by = command.who.uid,
+                                 .time = now});
   protocol::CountReply reply;
   reply.count = static_cast<uint32_t>(found.pending_tasks.size());
   for (const JobId id : found.records) {
@@ -181,15 +186,18 @@ Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, 
       return failure(ErrorCode::kJobPending);
     }
   }
-  return for_each_target(state, command.who, command.target, [&](Draft& draft, JobId id) {
-    return signal_job(draft, id, command, now);
-  }, ends_the_job(command) ? HetReach::kLeader : HetReach::kEach);
+  return for_each_target(
+      state, command.who, command.target,
+      [&](Draft& draft, JobId id) { return signal_job(draft, id, command, now); },
+      ends_the_job(command) ? HetReach::kLeader : HetReach::kEach);
 }
 
 namespace {
 
-// About how many times two microseconds it takes to look at what the target names, whatever becomes of it.
-size_t work_of(const ClusterState& state, const std::string& text, const Result<JobTarget>& target) {
+// About how many times two microseconds it takes to look at what the target names, whatever becomes
+// of it.
+size_t work_of(const ClusterState& state, const std::string& text,
+               const Result<JobTarget>& target) {
   constexpr size_t kEach = 5, kBytes = 64, kRanges = 8;
   size_t work = kEach + text.size() / kBytes;
   if (!target) return work;
@@ -215,7 +223,10 @@ Result<Decision> decide_on(const ClusterState& state, const SignalJobs& command,
     auto& outcome = reply.outcomes.emplace_back();
     outcome.target = text;
     const bool step = target && target->step;
-    auto done = decide_on(draft.state(), SignalJob{command.who, text, command.signal, step ? command.step_flags : command.flags}, now);
+    auto done = decide_on(
+        draft.state(),
+        SignalJob{command.who, text, command.signal, step ? command.step_flags : command.flags},
+        now);
     if (!done) {
       outcome.code = done.error().code, outcome.text = done.error().text;
       continue;
@@ -229,7 +240,8 @@ Result<Decision> decide_on(const ClusterState& state, const SignalJobs& command,
 
 Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, Time now) {
   constexpr size_t kMostMessage = 4096;  // it is kept until every node has it
-  if (command.message.size() > kMostMessage) return failure(ErrorCode::kBadRequest, "the message is longer than 4096 bytes");
+  if (command.message.size() > kMostMessage)
+    return failure(ErrorCode::kBadRequest, "the message is longer than 4096 bytes");
   const auto target = parse_target(command.target);
   if (!target) return tl::unexpected(target.error());
   const auto id = find_step_job(state, *target);
@@ -254,8 +266,8 @@ Result<Decision> decide_on(const ClusterState& state, const EndAllocation& comma
   if (!is_owner_or_admin(state, *job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   Draft draft(state);
   if (job->state == JobState::kPending) {
-    end_pending_job(draft, command.job,
-                    {.state = JobState::kCancelled, .by = command.who.uid}, now);
+    end_pending_job(draft, command.job, {.state = JobState::kCancelled, .by = command.who.uid},
+                    now);
   } else if (is_running(*job)) {
     complete_job(draft, command.job, ending_of_exit(*state.config, *job, command.exit_status), now);
   } else {

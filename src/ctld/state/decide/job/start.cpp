@@ -30,7 +30,8 @@ struct CheckedStart {
 
 // Nothing when the start is no longer possible.
 std::optional<CheckedStart> check_start(const ClusterState& state, const PlannedStart& plan,
-                                        const LicensePool& licenses, BeginningJobs& beginning, Time now) {
+                                        const LicensePool& licenses, BeginningJobs& beginning,
+                                        Time now) {
   const Job* job = state.jobs.find(plan.job);
   const Partition* partition = find_partition(state, plan.partition);
   if (job == nullptr || partition == nullptr || plan.allocation == nullptr) return std::nullopt;
@@ -60,8 +61,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   if (!beginning.may_begin(*job, plan.reservation, *plan.allocation, end)) return std::nullopt;
   event.reservation = plan.reservation;
   event.time = now;
-  event.end = event.time_limit == kInfiniteMinutes ? kNever
-                                                   : now + std::chrono::minutes(event.time_limit);
+  event.end =
+      event.time_limit == kInfiniteMinutes ? kNever : now + std::chrono::minutes(event.time_limit);
   const ClusterConfig& config = *state.config;
   event.prolog = !config.prolog.empty() && has_option(config.prolog_flags, "Alloc");
   event.early_script = event.prolog && !has_option(config.prolog_flags, "DeferBatch");
@@ -77,7 +78,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   }
   JobStarted::Start start{.task = plan.task, .job = id, .allocation = plan.allocation};
   for (const FeatureChange& change : *changes) start.booting.set(change.position);
-  if (job->spec->batch && !is_het_follower(*job)) start.batch = batch_part(state, *job->spec, *plan.allocation);
+  if (job->spec->batch && !is_het_follower(*job))
+    start.batch = batch_part(state, *job->spec, *plan.allocation);
   for (size_t at = 0; at < plan.allocation->nodes.size(); ++at) {
     if (is_asleep(state.nodes.at(plan.allocation->nodes[at].node))) start.booting.set(at);
   }
@@ -85,14 +87,15 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   return CheckedStart{std::move(event), std::move(*changes)};
 }
 
-// The job starts; its nodes are woken where they are asleep, and told to reboot where it asks for that or needs features that
-// they do not have now.
+// The job starts; its nodes are woken where they are asleep, and told to reboot where it asks for
+// that or needs features that they do not have now.
 void start(Draft& draft, const CheckedStart& checked, Time now) {
   const std::shared_ptr<const Allocation> allocation = checked.event.starts.front().allocation;
   const uint32_t uid = draft.state().config->slurm_user_id;
   draft.emit(checked.event);
   if (has_extern_step(*draft.state().config)) {
-    draft.emit(StepCreated{make_extern_step(draft.state(), draft.job(checked.event.starts.front().job))});
+    draft.emit(
+        StepCreated{make_extern_step(draft.state(), draft.job(checked.event.starts.front().job))});
   }
   auto change = checked.changes.begin();
   for (size_t at = 0; at < allocation->nodes.size(); ++at) {
@@ -128,8 +131,8 @@ size_t group_size(const ClusterState& state, const std::vector<PlannedStart>& pl
 }
 
 // All components start, or none: true when they did.
-bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePool& licenses, BeginningJobs& beginning,
-                    Time now) {
+bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePool& licenses,
+                    BeginningJobs& beginning, Time now) {
   const Job* first = draft.state().jobs.find(plans.front().job);
   if (first == nullptr || plans.size() != first->het->size) return false;
   Draft trial(draft.state());
@@ -184,7 +187,8 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
     const size_t size = group_size(draft.state(), command.starts, at);
     const Job* job = draft.state().jobs.find(command.starts[at].job);
     if (job != nullptr && job->het != nullptr) {
-      const bool started = start_together(draft, std::span(command.starts).subspan(at, size), licenses, beginning, now);
+      const bool started = start_together(draft, std::span(command.starts).subspan(at, size),
+                                          licenses, beginning, now);
       (started ? reply.started : reply.dropped) += static_cast<uint32_t>(size);
       at += size - 1;
       continue;

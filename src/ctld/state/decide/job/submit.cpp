@@ -13,7 +13,6 @@
 namespace sluice::state {
 namespace {
 
-
 // What only administrators may ask for is left out for others, as Slurm does.
 void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   if (!is_admin(state, uid) || state.config->reboot_program.empty()) spec.reboot = false;
@@ -23,14 +22,16 @@ void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   spec.site_factor = 0;
 }
 
-// --priority=0 holds the job and is no priority: it is computed once the job is released. True: it is held.
+// --priority=0 holds the job and is no priority: it is computed once the job is released. True: it
+// is held.
 bool takes_hold(JobSpec& spec) {
   const bool held = spec.hold || spec.priority == 0;
   if (spec.priority == 0) spec.priority = UINT32_MAX;
   return held;
 }
 
-// What a job leaves to the system is of nodes that it has whole; where jobs may not say so, it is left out.
+// What a job leaves to the system is of nodes that it has whole; where jobs may not say so, it is
+// left out.
 void follow_system_share(const ClusterConfig& config, JobSpec& spec) {
   if (!config.allow_spec_resources_usage) spec.core_spec = spec.thread_spec = UINT32_MAX;
   if (system_share(spec, config).given()) spec.sharing = Sharing::kExclusive;
@@ -41,7 +42,8 @@ Status add_array(const ClusterState& state, const JobSpec& spec, Job& job) {
   if (!spec.batch) return failure(ErrorCode::kInvalidArray);
   Result<ArraySpec> parsed = parse_array_spec(spec.array.view(), state.config->max_array_size);
   if (!parsed) return failure(ErrorCode::kInvalidArray);
-  const auto most = to_number<uint32_t>(option_value(state.config->scheduler_parameters, "max_array_tasks").value_or(""));
+  const auto most = to_number<uint32_t>(
+      option_value(state.config->scheduler_parameters, "max_array_tasks").value_or(""));
   if (most && parsed->indexes.size() > *most) return failure(ErrorCode::kInvalidArray);
   auto info = std::make_shared<ArrayInfo>();
   info->array_job = job.id;
@@ -63,7 +65,8 @@ Status add_array(const ClusterState& state, const JobSpec& spec, Job& job) {
   return {};
 }
 
-Status add_dependency(const ClusterState& state, const JobSpec& spec, Time now, DependencyNotes& notes, Job& job) {
+Status add_dependency(const ClusterState& state, const JobSpec& spec, Time now,
+                      DependencyNotes& notes, Job& job) {
   if (spec.dependency.empty()) return {};
   const auto parsed = parse_dependency(spec.dependency.view());
   if (!parsed) return tl::unexpected(parsed.error());
@@ -90,18 +93,22 @@ void set_waiting_times(bool held, Time now, Job& job) {
   job.eligible = job.accrue = now;
 }
 
-// Agents that are not root's can start processes of their own user only: a cluster that a user made for himself.
+// Agents that are not root's can start processes of their own user only: a cluster that a user made
+// for himself.
 Status check_user(const ClusterConfig& config, uint32_t uid) {
   if (config.slurmd_user_id == 0 || config.slurmd_user_id == uid) return {};
-  return failure(ErrorCode::kAccessDenied,
-                 "The nodes of this cluster run jobs of the user " + config.slurmd_user + " (SlurmdUser) only");
+  return failure(ErrorCode::kAccessDenied, "The nodes of this cluster run jobs of the user " +
+                                               config.slurmd_user + " (SlurmdUser) only");
 }
 
 Status check_times(const JobSpec& spec, Time now) {
-  if (spec.time_limit != 0 && spec.time_min > spec.time_limit) return failure(ErrorCode::kInvalidTimeMin);
+  if (spec.time_limit != 0 && spec.time_min > spec.time_limit)
+    return failure(ErrorCode::kInvalidTimeMin);
   if (spec.deadline != kNoTime && spec.deadline < now) return failure(ErrorCode::kInvalidTimeLimit);
-  const bool fixed = spec.time_min == 0 && spec.time_limit != 0 && spec.time_limit != kInfiniteMinutes;
-  if (spec.deadline != kNoTime && fixed && now + std::chrono::minutes(spec.time_limit) > spec.deadline) {
+  const bool fixed =
+      spec.time_min == 0 && spec.time_limit != 0 && spec.time_limit != kInfiniteMinutes;
+  if (spec.deadline != kNoTime && fixed &&
+      now + std::chrono::minutes(spec.time_limit) > spec.deadline) {
     return failure(ErrorCode::kInvalidTimeLimit);
   }
   if (spec.deadline != kNoTime && now + std::chrono::minutes(spec.time_min) > spec.deadline) {
@@ -110,9 +117,11 @@ Status check_times(const JobSpec& spec, Time now) {
   return {};
 }
 
-// Without a limit of its own or of its partition a job may have what is left before its deadline, a minute or more.
+// Without a limit of its own or of its partition a job may have what is left before its deadline, a
+// minute or more.
 void follow_deadline(const PartitionConfig& partition, JobSpec& spec) {
-  const bool unlimited = spec.time_limit == kInfiniteMinutes || (spec.time_limit == 0 && !partition.default_time);
+  const bool unlimited =
+      spec.time_limit == kInfiniteMinutes || (spec.time_limit == 0 && !partition.default_time);
   if (spec.deadline != kNoTime && unlimited && spec.time_min == 0) spec.time_min = 1;
 }
 
@@ -140,8 +149,9 @@ struct Place {
 };
 
 // The event for one job.
-Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command, const std::shared_ptr<JobSpec>& spec,
-                                Place place, Time now, DependencyNotes& notes) {
+Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command,
+                                const std::shared_ptr<JobSpec>& spec, Place place, Time now,
+                                DependencyNotes& notes) {
   if (Status ok = check_user(*state.config, spec->uid); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_texts(*spec); !ok) return tl::unexpected(ok.error());
   drop_privileged(state, command.who.uid, *spec);
@@ -152,17 +162,20 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   ask_for_all_memory(*spec);
   bound_switch_wait(*state.config, *spec);
   const Submitter submitter{spec->uid, command.groups};
-  if (Status ok = apply_submit_plugins(state, submitter, *spec); !ok) return tl::unexpected(ok.error());
+  if (Status ok = apply_submit_plugins(state, submitter, *spec); !ok)
+    return tl::unexpected(ok.error());
   const auto partitions = check_partitions(state, *spec, submitter);
   if (!partitions) return tl::unexpected(partitions.error());
   // with more CPUs than its partitions have it waits until they get some
   const bool too_large = !check_release(state, *spec);
-  if (Status ok = check_size(state, *spec, *partitions, held || too_large); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_size(state, *spec, *partitions, held || too_large); !ok)
+    return tl::unexpected(ok.error());
   if (Status ok = check_limits(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_batch_features(*spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_extras(state, *spec); !ok) return tl::unexpected(ok.error());
   if (!held) {
-    if (Status ok = check_reserved_room(state, *spec, *partitions, now); !ok) return tl::unexpected(ok.error());
+    if (Status ok = check_reserved_room(state, *spec, *partitions, now); !ok)
+      return tl::unexpected(ok.error());
   }
   if (Status ok = check_times(*spec, now); !ok) return tl::unexpected(ok.error());
   follow_deadline(*partitions->front()->config, *spec);
@@ -181,7 +194,8 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
     return failure(ErrorCode::kTooManyJobs);
   }
   if (Status ok = check_heavy_text(state, *spec); !ok) return tl::unexpected(ok.error());
-  if (Status ok = add_dependency(state, *spec, now, notes, job); !ok) return tl::unexpected(ok.error());
+  if (Status ok = add_dependency(state, *spec, now, notes, job); !ok)
+    return tl::unexpected(ok.error());
   set_waiting_times(held, now, job);
   return event;
 }

@@ -18,9 +18,10 @@ Status all_partitions(const ClusterState& state, const Submitter& who, JobSpec& 
   return {};
 }
 
-bool could_run_in(const ClusterState& state, const Partition& partition, const JobSpec& spec, const Submitter& who) {
-  return check_access(state, partition, spec, who) && check_size(state, spec, {&partition}, false) &&
-         within_limits(state, spec, partition);
+bool could_run_in(const ClusterState& state, const Partition& partition, const JobSpec& spec,
+                  const Submitter& who) {
+  return check_access(state, partition, spec, who) &&
+         check_size(state, spec, {&partition}, false) && within_limits(state, spec, partition);
 }
 
 Status choose_partition(const ClusterState& state, const Submitter& who, JobSpec& spec) {

@@ -1,6 +1,6 @@
-// JobSubmitPlugins: what a site has checked or filled in when jobs are submitted and changed. One function a plugin,
-// in the order that slurm.conf lists them. "logging" writes to the log, so it is the edge's (rpc); "lua" and others
-// do nothing.
+// JobSubmitPlugins: what a site has checked or filled in when jobs are submitted and changed. One
+// function a plugin, in the order that slurm.conf lists them. "logging" writes to the log, so it is
+// the edge's (rpc); "lua" and others do nothing.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -10,11 +10,13 @@
 namespace sluice::state {
 
 // all_partitions   a job that names no partition may start in all that are open to its user
-// partition        the same gets the default one, or the first where it could run when it could not run there
-// require_timelimit  kMissingTimeLimit for a job without a time limit
-[[nodiscard]] Status apply_submit_plugins(const ClusterState& state, const Submitter& who, JobSpec& spec);
+// partition        the same gets the default one, or the first where it could run when it could not
+// run there require_timelimit  kMissingTimeLimit for a job without a time limit
+[[nodiscard]] Status apply_submit_plugins(const ClusterState& state, const Submitter& who,
+                                          JobSpec& spec);
 
 // require_timelimit: kMissingTimeLimit for an update that takes the limit away.
-[[nodiscard]] Status check_update_plugins(const ClusterConfig& config, const Job& job, const JobUpdate& update);
+[[nodiscard]] Status check_update_plugins(const ClusterConfig& config, const Job& job,
+                                          const JobUpdate& update);
 
 }  // namespace sluice::state

@@ -10,8 +10,8 @@
 namespace sluice::state {
 namespace {
 
-// What became of each task, gathered as Slurm tells it: the tasks of an array with one outcome are one
-// line, and where something was refused, what went well has its line, too.
+// What became of each task, gathered as Slurm tells it: the tasks of an array with one outcome are
+// one line, and where something was refused, what went well has its line, too.
 class Outcomes {
  public:
   // `tasks`: of the array `job`; empty: it is none.
@@ -19,8 +19,10 @@ class Outcomes {
     ++records_;
     if (done) ++done_;
     const std::string text = done ? "No error" : error_text(done.error());
-    auto line = std::ranges::find_if(lines_, [&](const Line& l) { return l.text == text && l.job == job; });
-    if (line == lines_.end()) line = lines_.insert(line, {text, job, {}, done ? Error{} : done.error()});
+    auto line =
+        std::ranges::find_if(lines_, [&](const Line& l) { return l.text == text && l.job == job; });
+    if (line == lines_.end())
+      line = lines_.insert(line, {text, job, {}, done ? Error{} : done.error()});
     line->tasks.insert(tasks);
   }
 
@@ -29,11 +31,15 @@ class Outcomes {
     protocol::CountReply reply;
     reply.count = done_;
     if (done_ == records_) return reply;
-    const bool no_array = std::ranges::all_of(lines_, [](const Line& line) { return line.tasks.empty(); });
-    if ((records_ == 1 && lines_[0].tasks.size() <= 1) || (done_ == 0 && no_array)) return tl::unexpected(lines_[0].error);
-    std::ranges::stable_sort(lines_, {}, [](const Line& line) { return line.tasks.empty() ? 0 : line.tasks.front(); });
+    const bool no_array =
+        std::ranges::all_of(lines_, [](const Line& line) { return line.tasks.empty(); });
+    if ((records_ == 1 && lines_[0].tasks.size() <= 1) || (done_ == 0 && no_array))
+      return tl::unexpected(lines_[0].error);
+    std::ranges::stable_sort(
+        lines_, {}, [](const Line& line) { return line.tasks.empty() ? 0 : line.tasks.front(); });
     for (const Line& line : lines_) {
-      reply.errors.push_back(line.job + (line.tasks.empty() ? "" : '_' + line.tasks.to_text()) + ": " + line.text);
+      reply.errors.push_back(line.job + (line.tasks.empty() ? "" : '_' + line.tasks.to_text()) +
+                             ": " + line.text);
     }
     return reply;
   }
@@ -58,7 +64,8 @@ std::string shown_id(const Job& job) {
 
 IndexSet tasks_of(const Job& job) {
   if (job.array == nullptr) return {};
-  return job.array->task != kNoTask ? IndexSet(job.array->task, job.array->task) : job.array->pending;
+  return job.array->task != kNoTask ? IndexSet(job.array->task, job.array->task)
+                                    : job.array->pending;
 }
 
 }  // namespace
@@ -77,7 +84,8 @@ Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record, const
     for (uint32_t task = range.first; task <= range.last; ++task) {
       const bool last = all && task == tasks.back();
       const auto id = last ? std::optional(record) : free_job_id(draft.state(), from);
-      const bool all_given = id && !ids.empty() && *id == ids.front();  // once round: what is free was given to these tasks
+      // once round: what is free was given to these tasks
+      const bool all_given = id && !ids.empty() && *id == ids.front();
       if (!id || all_given) return failure(ErrorCode::kTooManyJobs);
       if (!last) from = *id + 1;
       event.tasks.push_back({task, *id});
@@ -91,7 +99,8 @@ Result<std::vector<JobId>> split_pending_tasks(Draft& draft, JobId record, const
 namespace {
 
 // The records that were found as wholes, and what of a heterogeneous job is told besides.
-std::vector<JobId> records_reached(const ClusterState& state, const TargetedJobs& found, HetReach reach) {
+std::vector<JobId> records_reached(const ClusterState& state, const TargetedJobs& found,
+                                   HetReach reach) {
   std::vector<JobId> records = found.records;
   if (found.whole_het && reach == HetReach::kLeader) records.resize(1);
   if (reach == HetReach::kTogether && records.size() == 1 && is_whole_hetjob(state)) {
@@ -103,19 +112,22 @@ std::vector<JobId> records_reached(const ClusterState& state, const TargetedJobs
   return records;
 }
 
-Result<Decision> for_each_of(const ClusterState& state, Identity who, std::string_view text, const RecordAction& action,
-                             HetReach reach, bool tells_missing) {
+Result<Decision> for_each_of(const ClusterState& state, Identity who, std::string_view text,
+                             const RecordAction& action, HetReach reach, bool tells_missing) {
   const auto target = parse_target(text);
   if (!target) return tl::unexpected(target.error());
-  if (target->step) return failure(ErrorCode::kInvalidJobId);  // what is meant for a step alone is not done to its job
+  // what is meant for a step alone is not done to its job
+  if (target->step) return failure(ErrorCode::kInvalidJobId);
   const auto found = find_targets(state, *target);
   if (!found) return tl::unexpected(found.error());
   Draft draft(state);
   std::vector<JobId> records = records_reached(state, *found, reach);
   Outcomes outcomes;
-  if (!found->pending_tasks.empty() && !is_owner_or_admin(state, draft.job(found->array_record), who.uid)) {
+  if (!found->pending_tasks.empty() &&
+      !is_owner_or_admin(state, draft.job(found->array_record), who.uid)) {
     Draft refused(state);  // no task gets a record by who may do nothing to it
-    outcomes.note(std::to_string(target->job), found->pending_tasks, action(refused, found->array_record));
+    outcomes.note(std::to_string(target->job), found->pending_tasks,
+                  action(refused, found->array_record));
   } else if (!found->pending_tasks.empty()) {
     const auto split = split_pending_tasks(draft, found->array_record, found->pending_tasks);
     if (!split) return tl::unexpected(split.error());
@@ -134,7 +146,8 @@ Result<Decision> for_each_of(const ClusterState& state, Identity who, std::strin
       draft.unfold(id);
       of_folded = action(draft, id);
     }
-    outcomes.note(std::to_string(task.model->array->array_job), IndexSet(task.task, task.task), of_folded);
+    outcomes.note(std::to_string(task.model->array->array_job), IndexSet(task.task, task.task),
+                  of_folded);
   });
   if (tells_missing && !found->missing.empty()) {
     outcomes.note(std::to_string(target->job), found->missing, failure(ErrorCode::kInvalidJobId));
@@ -146,13 +159,13 @@ Result<Decision> for_each_of(const ClusterState& state, Identity who, std::strin
 
 }  // namespace
 
-Result<Decision> for_each_target(const ClusterState& state, Identity who, std::string_view target, const RecordAction& action,
-                                 HetReach reach) {
+Result<Decision> for_each_target(const ClusterState& state, Identity who, std::string_view target,
+                                 const RecordAction& action, HetReach reach) {
   return for_each_of(state, who, target, action, reach, false);
 }
 
-Result<Decision> for_each_named(const ClusterState& state, Identity who, std::string_view target, const RecordAction& action,
-                                HetReach reach) {
+Result<Decision> for_each_named(const ClusterState& state, Identity who, std::string_view target,
+                                const RecordAction& action, HetReach reach) {
   return for_each_of(state, who, target, action, reach, true);
 }
 

@@ -16,20 +16,23 @@ namespace sluice::state {
 
 // What of a heterogeneous job an action is told of.
 enum class HetReach {
-  kEach,      // each component when the target is the whole job
-  kTogether,  // as well when the target is one component and SchedulerParameters=whole_hetjob says so
-  kLeader,    // the first one for the whole job: the action itself sees to the others
+  kEach,  // each component when the target is the whole job
+  // as well when the target is one component and SchedulerParameters=whole_hetjob says so
+  kTogether,
+  kLeader,  // the first one for the whole job: the action itself sees to the others
 };
 [[nodiscard]] bool is_whole_hetjob(const ClusterState& state);
 
-// Runs `action` on each record (after splitting off single tasks, if `who` may change the array: an action refuses all others).
-// One record alone: its error is the result. Several: the reply counts those that worked and names the others' errors.
-// Where none worked nothing happens.
+// Runs `action` on each record (after splitting off single tasks, if `who` may change the array: an
+// action refuses all others). One record alone: its error is the result. Several: the reply counts
+// those that worked and names the others' errors. Where none worked nothing happens.
 using RecordAction = std::function<Status(Draft&, JobId)>;
-[[nodiscard]] Result<Decision> for_each_target(const ClusterState& state, Identity who, std::string_view target,
-                                               const RecordAction& action, HetReach reach = HetReach::kEach);
+[[nodiscard]] Result<Decision> for_each_target(const ClusterState& state, Identity who,
+                                               std::string_view target, const RecordAction& action,
+                                               HetReach reach = HetReach::kEach);
 // The same, and tasks that are not there are named among the errors.
-[[nodiscard]] Result<Decision> for_each_named(const ClusterState& state, Identity who, std::string_view target,
-                                              const RecordAction& action, HetReach reach = HetReach::kEach);
+[[nodiscard]] Result<Decision> for_each_named(const ClusterState& state, Identity who,
+                                              std::string_view target, const RecordAction& action,
+                                              HetReach reach = HetReach::kEach);
 
 }  // namespace sluice::state

@@ -1,5 +1,5 @@
-// scontrol top: a job goes before its user's others. They exchange their priorities by their nice values, so that nobody
-// else's jobs are passed by.
+// scontrol top: a job goes before its user's others. They exchange their priorities by their nice
+// values, so that nobody else's jobs are passed by.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -19,7 +19,8 @@ namespace {
 constexpr int64_t kMostNice = 2'147'483'645;  // as --nice takes it
 
 Status may_top(const ClusterState& state, const Job& job, Identity who) {
-  const bool own = who.uid == job.spec->uid && has_option(state.config->scheduler_parameters, "enable_user_top");
+  const bool own =
+      who.uid == job.spec->uid && has_option(state.config->scheduler_parameters, "enable_user_top");
   if (!own && !is_admin(state, who.uid)) return failure(ErrorCode::kAccessDenied);
   if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
   if (job.hold != HoldKind::kNone) return failure(ErrorCode::kJobHeld);
@@ -28,8 +29,12 @@ Status may_top(const ClusterState& state, const Job& job, Identity who) {
 
 // Whom a job may pass by: waiting ones that have all of this in common with it.
 using Rivalry = std::tuple<uint32_t, std::string_view, std::string_view, std::string_view>;
-Rivalry rivalry_of(const Job& job) { return {job.spec->uid, job.partition.view(), job.spec->account.view(), job.spec->qos.view()}; }
-bool competes(const Job& job) { return job.state == JobState::kPending && job.hold == HoldKind::kNone; }
+Rivalry rivalry_of(const Job& job) {
+  return {job.spec->uid, job.partition.view(), job.spec->account.view(), job.spec->qos.view()};
+}
+bool competes(const Job& job) {
+  return job.state == JobState::kPending && job.hold == HoldKind::kNone;
+}
 
 // The priority that was computed with the job's nice value, or is set, becomes `wanted`.
 void give_priority(Draft& draft, const JobRank& job, uint32_t wanted, Time now) {
@@ -45,7 +50,8 @@ void give_priority(Draft& draft, const JobRank& job, uint32_t wanted, Time now) 
   draft.emit(with_spec(record, spec, now));
 }
 
-// What the scheduler last gave the jobs; tasks that have got records just now are where their array was.
+// What the scheduler last gave the jobs; tasks that have got records just now are where their array
+// was.
 class Ranks {
  public:
   explicit Ranks(const std::vector<JobRank>& ranks) {
@@ -53,7 +59,8 @@ class Ranks {
   }
   [[nodiscard]] std::optional<uint32_t> priority_of(const Job& job) const {
     auto at = priorities_.find(job.id);
-    if (at == priorities_.end() && job.array != nullptr) at = priorities_.find(job.array->array_job);
+    if (at == priorities_.end() && job.array != nullptr)
+      at = priorities_.find(job.array->array_job);
     return at == priorities_.end() ? std::nullopt : std::optional(at->second);
   }
 
@@ -61,8 +68,10 @@ class Ranks {
   std::unordered_map<JobId, uint32_t> priorities_;
 };
 
-// The chosen ones go before their rivals, in the order in which they were named; all priorities stay in use.
-void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& command, const Ranks& known, Time now) {
+// The chosen ones go before their rivals, in the order in which they were named; all priorities
+// stay in use.
+void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& command,
+             const Ranks& known, Time now) {
   const ClusterState before = draft.state();  // the keys are its texts
   std::map<Rivalry, std::vector<JobRank>> groups;
   std::unordered_set<JobId> is_chosen(chosen.begin(), chosen.end());
@@ -75,16 +84,19 @@ void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& comma
   for (const JobRank& rank : command.ranks) {
     const Job* other = before.jobs.find(rank.job);
     if (other == nullptr || !competes(*other) || is_chosen.contains(rank.job)) continue;
-    if (const auto at = groups.find(rivalry_of(*other)); at != groups.end()) at->second.push_back(rank);
+    if (const auto at = groups.find(rivalry_of(*other)); at != groups.end())
+      at->second.push_back(rank);
   }
   for (auto& [key, group] : groups) {
     std::vector<uint32_t> priorities;
     for (const JobRank& rank : group) priorities.push_back(rank.priority);
     std::ranges::sort(priorities, std::greater());
-    std::sort(group.begin() + static_cast<ptrdiff_t>(counts[key]), group.end(), [](const JobRank& a, const JobRank& b) {
-      return a.priority != b.priority ? a.priority > b.priority : a.job < b.job;
-    });
-    for (size_t at = 0; at < group.size(); ++at) give_priority(draft, group[at], priorities[at], now);
+    std::sort(group.begin() + static_cast<ptrdiff_t>(counts[key]), group.end(),
+              [](const JobRank& a, const JobRank& b) {
+                return a.priority != b.priority ? a.priority > b.priority : a.job < b.job;
+              });
+    for (size_t at = 0; at < group.size(); ++at)
+      give_priority(draft, group[at], priorities[at], now);
   }
 }
 
@@ -93,13 +105,15 @@ void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& comma
 Result<Decision> decide_on(const ClusterState& state, const TopJob& command, Time now) {
   const Ranks known(command.ranks);
   std::vector<JobId> chosen;
-  auto decision = for_each_target(state, command.who, command.target, [&](Draft& draft, JobId id) -> Status {
-    const Job& job = draft.job(id);
-    if (Status may = may_top(draft.state(), job, command.who); !may) return may;
-    if (!known.priority_of(job)) return failure(ErrorCode::kRetry);  // the scheduler has not seen it yet
-    chosen.push_back(id);
-    return {};
-  });
+  auto decision =
+      for_each_target(state, command.who, command.target, [&](Draft& draft, JobId id) -> Status {
+        const Job& job = draft.job(id);
+        if (Status may = may_top(draft.state(), job, command.who); !may) return may;
+        // the scheduler has not seen it yet
+        if (!known.priority_of(job)) return failure(ErrorCode::kRetry);
+        chosen.push_back(id);
+        return {};
+      });
   if (!decision || chosen.empty()) return decision;
   Draft draft(state);
   for (Event& event : decision->events) draft.emit(std::move(event));

@@ -28,7 +28,8 @@ bool set_field(const std::optional<Given>& given, Field& field) {
 void set_switch_wait(uint32_t seconds, JobSpec& spec) {
   const std::string_view text = spec.switches;
   if (text.empty()) return;  // nothing that it would wait for
-  spec.switches = std::string(text.substr(0, text.find('@'))) + "@" + format_span(std::chrono::seconds(seconds));
+  spec.switches = std::string(text.substr(0, text.find('@'))) + "@" +
+                  format_span(std::chrono::seconds(seconds));
 }
 
 // What may change at any time.
@@ -50,7 +51,8 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   if (u.requeue) spec.requeue = *u.requeue ? Toggle::kYes : Toggle::kNo;
   set_field(u.nice, spec.nice);
   set_field(u.site_factor, spec.site_factor);
-  if (u.priority) spec.priority = *u.priority == 0 ? UINT32_MAX : *u.priority;  // 0 is a hold: set_hold()
+  // 0 is a hold: set_hold()
+  if (u.priority) spec.priority = *u.priority == 0 ? UINT32_MAX : *u.priority;
 }
 
 // --core-spec or --thread-spec, and the whole nodes that either is about.
@@ -113,15 +115,18 @@ bool set_waiting_fields(const JobUpdate& u, JobSpec& spec) {
   return any;
 }
 
-// TimeLimit=0 is no time at all, where --time=0 is no limit: the job has, and shows, the least limit there is.
+// TimeLimit=0 is no time at all, where --time=0 is no limit: the job has, and shows, the least
+// limit there is.
 Minutes asked_limit(Minutes given) { return std::max<Minutes>(given, 1); }
 
-// More time than a user may give his own job: a running one gets none, a waiting one what a partition of it allows.
+// More time than a user may give his own job: a running one gets none, a waiting one what a
+// partition of it allows.
 bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u) {
   if (u.end && is_running(job) && *u.end > job.end) return true;
   if (!u.time_limit || asked_limit(*u.time_limit) <= job.time_limit) return false;
   if (job.state != JobState::kPending) return is_running(job);
-  const std::vector<std::string> names = u.partitions ? split_list(*u.partitions) : partitions_of(state, job);
+  const std::vector<std::string> names =
+      u.partitions ? split_list(*u.partitions) : partitions_of(state, job);
   return std::ranges::none_of(names, [&](const std::string& name) {
     const Partition* partition = find_partition(state, name);
     // one that is not there is refused as such
@@ -137,7 +142,8 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
   const JobUpdate& u = command.update;
   // what its user took from the job he may give back; only below 0 it goes before those of others
   const bool nice = u.nice && *u.nice < 0 && *u.nice != job.spec->nice;
-  const bool raises = (u.priority && *u.priority != 0) || nice || u.admin_comment || u.reboot || u.site_factor;
+  const bool raises =
+      (u.priority && *u.priority != 0) || nice || u.admin_comment || u.reboot || u.site_factor;
   if (raises) return failure(ErrorCode::kAccessDenied);
   if (raises_limit(state, job, u)) return failure(ErrorCode::kAccessDenied);
   return {};
@@ -148,7 +154,8 @@ void set_time_limit(const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
     job.end = std::max(*u.end, now);
     const Duration run = job.end - job.start - time_suspended(job);
     const auto minutes = std::chrono::ceil<std::chrono::minutes>(run).count();
-    spec.time_limit = job.time_limit = static_cast<Minutes>(std::clamp<int64_t>(minutes, 1, kInfiniteMinutes - 1));
+    spec.time_limit = job.time_limit =
+        static_cast<Minutes>(std::clamp<int64_t>(minutes, 1, kInfiniteMinutes - 1));
     return;
   }
   if (!u.time_limit) return;
@@ -223,7 +230,8 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   const bool held = job.hold != HoldKind::kNone && !(u.hold && !*u.hold);
   if (held && u.priority && *u.priority != 0) return failure(ErrorCode::kJobHeld);
   if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
-  if (u.tres_freq && !u.tres_freq->empty() && !parse_gpu_frequency(gpu_frequency_in(*u.tres_freq))) {
+  if (u.tres_freq && !u.tres_freq->empty() &&
+      !parse_gpu_frequency(gpu_frequency_in(*u.tres_freq))) {
     return failure(ErrorCode::kInvalidTres);
   }
   if (Status ok = check_texts(spec, *job.spec); !ok) return ok;
@@ -233,7 +241,8 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
   if ((u.time_min || u.time_limit) && limit != 0 && spec.time_min > limit) {
     return failure(ErrorCode::kInvalidTimeMin);
   }
-  if (u.reservation || spec.licenses != job.spec->licenses || u.licenses || u.gres || u.tres_per_job || u.tres_per_socket || u.tres_per_task) {
+  if (u.reservation || spec.licenses != job.spec->licenses || u.licenses || u.gres ||
+      u.tres_per_job || u.tres_per_socket || u.tres_per_task) {
     if (Status ok = check_extras(state, spec); !ok) return ok;
   }
   if (u.licenses && holds_licenses(job)) return check_held_licenses(state, job, spec);
@@ -247,26 +256,32 @@ Status check_times_and_counts(const Job& job, const JobUpdate& u, Time now) {
   // EndTime=now has a second to get here
   if (u.end && to_seconds(*u.end) < to_seconds(now) - 1) return failure(ErrorCode::kInvalidTime);
   if (u.reset_accrue && !pending) return failure(ErrorCode::kJobNotPending);
-  if (pending && u.deadline && *u.deadline != kNoTime && *u.deadline < now) return failure(ErrorCode::kInvalidTime);
+  if (pending && u.deadline && *u.deadline != kNoTime && *u.deadline < now)
+    return failure(ErrorCode::kInvalidTime);
   if (pending && u.min_nodes && *u.min_nodes == 0) return failure(ErrorCode::kTooManyNodes);
   if (u.num_tasks && *u.num_tasks == 0) return failure(ErrorCode::kInvalidTaskCount);
   return {};
 }
 
-// The partitions that the job would wait in. Where it waits already it got in once: what was closed since then does not
-// start it, and is no reason to refuse another change.
-Result<std::vector<const Partition*>> partitions_after(const ClusterState& state, const Job& job, const JobSpec& spec,
+// The partitions that the job would wait in. Where it waits already it got in once: what was closed
+// since then does not start it, and is no reason to refuse another change.
+Result<std::vector<const Partition*>> partitions_after(const ClusterState& state, const Job& job,
+                                                       const JobSpec& spec,
                                                        const UpdateJob& command) {
   if (spec.partitions == job.spec->partitions) return find_partitions(state, spec);
-  return check_partitions(state, spec, {spec.uid, command.owner_groups, is_admin(state, command.who.uid)});
+  return check_partitions(state, spec,
+                          {spec.uid, command.owner_groups, is_admin(state, command.who.uid)});
 }
 
 // Whether the job still fits the cluster as it would be afterwards.
-Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec, const UpdateJob& command) {
+Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec,
+                     const UpdateJob& command) {
   const auto partitions = partitions_after(state, job, spec, command);
   if (!partitions) return failure(partitions.error().code);
-  // what was queued held although nothing could serve it may be changed; what fits is not made too large
-  const bool too_large = job.hold != HoldKind::kNone && !check_size(state, *job.spec, *partitions, false);
+  // what was queued held although nothing could serve it may be changed; what fits is not made too
+  // large
+  const bool too_large =
+      job.hold != HoldKind::kNone && !check_size(state, *job.spec, *partitions, false);
   if (Status ok = check_size(state, spec, *partitions, too_large); !ok) {
     if (ok.error().code == ErrorCode::kError) return ok;  // which is nothing but its text
     return failure(ok.error().code);
@@ -294,9 +309,11 @@ Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   if (to_zero || u.hold.value_or(false)) {
     const bool admin = is_admin(draft.state(), command.who.uid);
     if (job.hold == HoldKind::kAdmin) return {};
-    draft.emit(JobHeld{.job = id, .hold = admin ? HoldKind::kAdmin : HoldKind::kUser,
+    draft.emit(JobHeld{.job = id,
+                       .hold = admin ? HoldKind::kAdmin : HoldKind::kUser,
                        .reason = admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser,
-                       .time = now, .eligible = delay_of_held(job, now)});
+                       .time = now,
+                       .eligible = delay_of_held(job, now)});
   } else if (u.hold && job.hold != HoldKind::kNone) {
     if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
       return failure(ErrorCode::kAccessDenied);
@@ -318,7 +335,8 @@ Status set_array(const JobUpdate& u, bool whole_array, Job& job) {
   return {};
 }
 
-// Of a job that runs: its least time says nothing any more, and where it runs it may be told to run. As in Slurm that is no error.
+// Of a job that runs: its least time says nothing any more, and where it runs it may be told to
+// run. As in Slurm that is no error.
 JobUpdate relevant_changes(const Job& job, JobUpdate u) {
   if (!is_running(job)) return u;
   u.time_min.reset();
@@ -326,7 +344,8 @@ JobUpdate relevant_changes(const Job& job, JobUpdate u) {
   return u;
 }
 
-Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now, NewDependency& dependency) {
+Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
+                  NewDependency& dependency) {
   const ClusterState& state = draft.state();
   if (Status ok = check_rights(state, draft.job(id), command); !ok) return ok;
   JobUpdate u = relevant_changes(draft.job(id), command.update);
@@ -337,14 +356,17 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now, Ne
   }
   Job job = draft.job(id);
   if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
-  if (!job.spec->cron.empty()) return failure(ErrorCode::kDisabled, "Cannot modify scrontab jobs through scontrol");
+  if (!job.spec->cron.empty())
+    return failure(ErrorCode::kDisabled, "Cannot modify scrontab jobs through scontrol");
   JobSpec spec = *job.spec;
   if (Status ok = check_times_and_counts(job, u, now); !ok) return ok;
   set_notes(u, spec);
   if (u.switches || u.wait_for_switch_seconds) bound_switch_wait(*state.config, spec);
   if (set_waiting_fields(u, spec)) {
     if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
-    if (!u.licenses) spec.licenses = follow_tasks(spec.licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(spec));
+    if (!u.licenses)
+      spec.licenses =
+          follow_tasks(spec.licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(spec));
     if (Status ok = check_changed(state, job, spec, command); !ok) return ok;
   }
   if (Status ok = check_values(state, job, u, spec); !ok) return ok;
@@ -355,7 +377,8 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now, Ne
   if (Status ok = set_array(u, whole_array, job); !ok) return ok;
   if (job.state == JobState::kPending) {
     if (u.deadline && !is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
-    set_field(u.deadline, spec.deadline);  // that of a job that runs stays, and nothing is said, as in Slurm
+    // that of a job that runs stays, and nothing is said, as in Slurm
+    set_field(u.deadline, spec.deadline);
     if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
     // it has to become eligible again when it now waits for something
     if (!job.dependency.empty() || (u.begin && *u.begin > now)) {

@@ -10,11 +10,13 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateStep& command,
   const Job* job = state.jobs.find(request.id.job);
   if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
   if (!is_owner_or_admin(state, *job, command.who.uid)) return failure(ErrorCode::kInvalidUser);
-  if (!request.all_steps && find_steps(*job, request.id.step).empty()) return failure(ErrorCode::kInvalidJobId);
+  if (!request.all_steps && find_steps(*job, request.id.step).empty())
+    return failure(ErrorCode::kInvalidJobId);
   Draft draft(state);
   for (const auto& step : job->steps) {
     const StepNumber number = request.id.step;
-    const bool wanted = request.all_steps || step->id.step == number || number_of_step(step->id.step) == number;
+    const bool wanted =
+        request.all_steps || step->id.step == number || number_of_step(step->id.step) == number;
     if (!wanted || step->spec == nullptr || step->end != kNoTime) continue;
     if (step->id.step == kExternStep) continue;  // it lasts as long as its job
     auto spec = std::make_shared<StepSpec>(*step->spec);

@@ -17,9 +17,10 @@ namespace {
 
 // By a job, or kept by a reservation.
 bool is_in_use(const ClusterState& state, const Node& node) {
-  return !node.jobs.empty() || std::ranges::any_of(*state.reservations, [&](const Reservation& reservation) {
-    return nodes_of(state, reservation).test(node.id);
-  });
+  return !node.jobs.empty() ||
+         std::ranges::any_of(*state.reservations, [&](const Reservation& reservation) {
+           return nodes_of(state, reservation).test(node.id);
+         });
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ Status check_new_nodes(const ClusterState& state, const std::vector<NodeConfig>&
   }
   const size_t most = most_nodes(*state.config);
   if (state.node_names->size() + nodes.size() > most) {
-    return failure(ErrorCode::kTooManyNodes, "There can be no more nodes than MaxNodeCount=" + std::to_string(most));
+    return failure(ErrorCode::kTooManyNodes,
+                   "There can be no more nodes than MaxNodeCount=" + std::to_string(most));
   }
   return {};
 }
@@ -45,7 +47,8 @@ NodesCreated new_nodes(const ClusterState& state, std::vector<NodeConfig> nodes,
 
 Result<Decision> decide_on(const ClusterState& state, const CreateNodes& command, Time now) {
   if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidUser);
-  if (Status ok = check_new_nodes(state, command.nodes); !ok) return tl::unexpected<Error>(ok.error());
+  if (Status ok = check_new_nodes(state, command.nodes); !ok)
+    return tl::unexpected<Error>(ok.error());
   Draft draft(state);
   if (!command.nodes.empty()) draft.emit(new_nodes(state, command.nodes, now));
   return draft.take();
@@ -79,7 +82,8 @@ Result<Decision> decide_on(const ClusterState& state, const DeleteNodes& command
                           : ErrorCode::kInvalidState;  // slurm.conf has it
   }
   protocol::CountReply reply{.count = static_cast<uint32_t>(event.names.size()), .errors = {}};
-  if (!left.empty()) reply.errors = {"failed to delete nodes " + fold_hosts(left), std::string(error_sentence(why))};
+  if (!left.empty())
+    reply.errors = {"failed to delete nodes " + fold_hosts(left), std::string(error_sentence(why))};
   Draft draft(state);
   if (!event.names.empty()) draft.emit(std::move(event));
   return draft.take(std::move(reply));

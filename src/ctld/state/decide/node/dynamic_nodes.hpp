@@ -9,8 +9,10 @@
 namespace sluice::state {
 
 // Errors: a name is taken, or there would be more nodes than MaxNodeCount.
-[[nodiscard]] Status check_new_nodes(const ClusterState& state, const std::vector<NodeConfig>& nodes);
+[[nodiscard]] Status check_new_nodes(const ClusterState& state,
+                                     const std::vector<NodeConfig>& nodes);
 // They have what their helpers manage (helpers.conf).
-[[nodiscard]] NodesCreated new_nodes(const ClusterState& state, std::vector<NodeConfig> nodes, Time now);
+[[nodiscard]] NodesCreated new_nodes(const ClusterState& state, std::vector<NodeConfig> nodes,
+                                     Time now);
 
 }  // namespace sluice::state

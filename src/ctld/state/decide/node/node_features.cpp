@@ -30,7 +30,8 @@ std::optional<std::vector<std::string>> missing_of(const Node& node, const Branc
 }
 
 // Of several branches the one that changes least.
-std::optional<std::vector<FeatureChange>> changes_to(const ClusterState& state, std::span<const Branch> branches,
+std::optional<std::vector<FeatureChange>> changes_to(const ClusterState& state,
+                                                     std::span<const Branch> branches,
                                                      const Allocation& allocation) {
   std::vector<FeatureChange> changes;
   for (size_t at = 0; at < allocation.nodes.size(); ++at) {
@@ -66,7 +67,8 @@ void report_features(Draft& draft, NodeId id, const std::optional<std::string>& 
   event.features_chosen = false;
   event.active_features = {};
   if (reported) {
-    const std::vector<std::string> managed = managed_features(draft.state().config->helpers, node.name);
+    const std::vector<std::string> managed =
+        managed_features(draft.state().config->helpers, node.name);
     const std::vector<std::string> before = active_features(node), found = split_list(*reported);
     std::vector<std::string> active;
     for (const std::string& feature : node.config->features) {
@@ -76,13 +78,16 @@ void report_features(Draft& draft, NodeId id, const std::optional<std::string>& 
   } else if (!node.features_reported) {
     return;
   }
-  const bool same = node.features_reported == event.features_reported && node.active_features == event.active_features;
+  const bool same = node.features_reported == event.features_reported &&
+                    node.active_features == event.active_features;
   if (!same) draft.emit(std::move(event));
 }
 
-std::optional<std::vector<FeatureChange>> feature_changes(const ClusterState& state, const JobSpec& spec,
+std::optional<std::vector<FeatureChange>> feature_changes(const ClusterState& state,
+                                                          const JobSpec& spec,
                                                           const Allocation& allocation) {
-  if (spec.constraint.empty() || !may_change_features(*state.config, spec.uid)) return std::vector<FeatureChange>();
+  if (spec.constraint.empty() || !may_change_features(*state.config, spec.uid))
+    return std::vector<FeatureChange>();
   const auto wanted = fit::parse_features(spec.constraint.view());
   if (!wanted || wanted->any_of.empty()) return std::vector<FeatureChange>();
   if (!wanted->one_branch_for_all) return changes_to(state, wanted->any_of, allocation);
@@ -99,17 +104,20 @@ Status check_changeable_features(const ClusterConfig& config, const JobSpec& spe
   const auto wanted = fit::parse_features(spec.constraint.view());
   if (!wanted) return tl::unexpected<Error>(wanted.error());
   const auto changes = [&](const std::string& name) {
-    return std::ranges::any_of(config.helpers.helpers,
-                               [&](const FeatureHelper& helper) { return contains(helper.features, name); });
+    return std::ranges::any_of(config.helpers.helpers, [&](const FeatureHelper& helper) {
+      return contains(helper.features, name);
+    });
   };
   for (const fit::FeatureCount& count : wanted->counts) {
-    const bool any = std::ranges::any_of(count.any_of, [&](const Branch& branch) { return std::ranges::any_of(branch, changes); });
+    const bool any = std::ranges::any_of(
+        count.any_of, [&](const Branch& branch) { return std::ranges::any_of(branch, changes); });
     if (any) return failure(ErrorCode::kInvalidFeature);
   }
   for (const std::string& exclusive : config.helpers.exclusive) {
     const std::vector<std::string> group = split_list(exclusive);
     for (const Branch& branch : wanted->any_of) {
-      const auto of_branch = std::ranges::count_if(group, [&](const std::string& name) { return contains(branch, name); });
+      const auto of_branch = std::ranges::count_if(
+          group, [&](const std::string& name) { return contains(branch, name); });
       if (of_branch > 1) return failure(ErrorCode::kInvalidFeature);
     }
   }

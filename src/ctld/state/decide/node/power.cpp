@@ -15,7 +15,8 @@ namespace sluice::state {
 namespace {
 
 constexpr Duration kRatePeriod = std::chrono::minutes(1);
-constexpr NodeFlags kPower = kNodePowerDown | kNodePoweringDown | kNodePoweredDown | kNodePowerUp | kNodePoweringUp;
+constexpr NodeFlags kPower =
+    kNodePowerDown | kNodePoweringDown | kNodePoweredDown | kNodePowerUp | kNodePoweringUp;
 
 // A key of slurm.conf as it was set.
 std::string value_of(const ClusterConfig& config, const char* key) {
@@ -24,8 +25,8 @@ std::string value_of(const ClusterConfig& config, const char* key) {
 }
 
 // The longest time that a partition of the node's gives; `general` where none gives one.
-Duration time_of(const ClusterState& state, const Node& node, std::optional<uint32_t> PartitionConfig::* member,
-                 Duration general) {
+Duration time_of(const ClusterState& state, const Node& node,
+                 std::optional<uint32_t> PartitionConfig::*member, Duration general) {
   Duration longest = general;
   bool given = false;
   for (const Partition& partition : *state.partitions) {
@@ -54,13 +55,17 @@ Time idle_since(const Node& node) {
 
 bool is_idle_and_awake(const Node& node) { return is_schedulable(node) && node.jobs.empty(); }
 
-// How many more nodes may be changed now: `rate` a minute, 0 for no bound. Those that have come up since do not count.
-size_t left_of_rate(const ClusterState& state, const char* key, uint32_t usual, NodeFlags changed, Time now) {
+// How many more nodes may be changed now: `rate` a minute, 0 for no bound. Those that have come up
+// since do not count.
+size_t left_of_rate(const ClusterState& state, const char* key, uint32_t usual, NodeFlags changed,
+                    Time now) {
   const uint32_t rate = to_number<uint32_t>(value_of(*state.config, key)).value_or(usual);
   if (rate == 0) return SIZE_MAX;
   size_t recent = 0;
   state.nodes.for_each([&](const Node& node) {
-    if ((node.flags & changed) != 0 && node.reboot_issued != kNoTime && node.reboot_issued + kRatePeriod > now) ++recent;
+    if ((node.flags & changed) != 0 && node.reboot_issued != kNoTime &&
+        node.reboot_issued + kRatePeriod > now)
+      ++recent;
   });
   return recent < rate ? rate - recent : 0;
 }
@@ -83,7 +88,8 @@ Bitmap excepted_nodes(const ClusterState& state) {
       --left;
     });
   }
-  const std::vector<std::string> partitions = split_list(value_of(*state.config, "SuspendExcParts"));
+  const std::vector<std::string> partitions =
+      split_list(value_of(*state.config, "SuspendExcParts"));
   for (const Partition& partition : *state.partitions) {
     if (contains(partitions, partition.config->name)) excepted |= partition.nodes;
   }
@@ -103,20 +109,25 @@ std::vector<NodeId> unused_nodes(const ClusterState& state, Time now) {
   std::vector<NodeId> unused;
   state.nodes.for_each([&](const Node& node) {
     constexpr NodeFlags kElse = kPower | kNodeRebootRequested | kNodeRebootIssued;
-    if (node.removed || node.base != NodeBaseState::kIdle || !node.jobs.empty() || (node.flags & kElse) != 0) return;
+    if (node.removed || node.base != NodeBaseState::kIdle || !node.jobs.empty() ||
+        (node.flags & kElse) != 0)
+      return;
     const Duration limit = suspend_time_of(state, node);
     if (limit < kNoLimit && idle_since(node) + limit <= now) unused.push_back(node.id);
   });
   if (unused.empty()) return unused;
   const Bitmap excepted = excepted_nodes(state);
   const std::vector<std::string> states = split_list(value_of(*state.config, "SuspendExcStates"));
-  std::erase_if(unused, [&](NodeId id) { return excepted.test(id) || is_in_excepted_state(state.nodes.at(id), states); });
+  std::erase_if(unused, [&](NodeId id) {
+    return excepted.test(id) || is_in_excepted_state(state.nodes.at(id), states);
+  });
   return unused;
 }
 
 // No reboot is under way any more, and the power changes now.
 void begin_change(NodeStateChanged& event, NodeFlags change, Time now) {
-  if ((event.flags & kNodeRebootIssued) != 0) event.base = NodeBaseState::kIdle;  // it is DOWN for that only
+  // it is DOWN for that only
+  if ((event.flags & kNodeRebootIssued) != 0) event.base = NodeBaseState::kIdle;
   event.flags &= ~(kPower | kNodeNoRespond);
   forget_reboot(event);
   event.flags |= change;
@@ -126,7 +137,8 @@ void begin_change(NodeStateChanged& event, NodeFlags change, Time now) {
 void put_down(Draft& draft, NodeId id, Time now) {
   NodeStateChanged event = present_state(draft.node(id), now);
   // who asks for it by hand ends the node's drain by that, as in Slurm
-  if ((event.flags & kNodePowerDown) != 0 && (event.flags & kNodeInvalidReg) == 0) event.flags &= ~kNodeDrain;
+  if ((event.flags & kNodePowerDown) != 0 && (event.flags & kNodeInvalidReg) == 0)
+    event.flags &= ~kNodeDrain;
   begin_change(event, kNodePoweringDown, now);
   if (event.base == NodeBaseState::kUnknown) event.base = NodeBaseState::kIdle;
   draft.emit(std::move(event));
@@ -170,13 +182,16 @@ Due due_nodes(const ClusterState& state, Time now) {
     const auto has = [&](NodeFlags some) { return (node.flags & some) != 0; };
     // what happens while no controller runs cannot be noticed before the next one does
     const Time since = std::max(node.reboot_issued, state.epoch_start);
-    if (has(kNodePowerDown) && !has(kNodePoweringDown) && node.jobs.empty()) due.down.push_back(node.id);
+    if (has(kNodePowerDown) && !has(kNodePoweringDown) && node.jobs.empty())
+      due.down.push_back(node.id);
     else if (has(kNodePowerUp) && has(kNodePoweredDown)) due.up.push_back(node.id);
     else if (has(kNodePoweringDown)) {
-      const Duration limit = time_of(state, node, &PartitionConfig::suspend_timeout_s, config.suspend_timeout);
+      const Duration limit =
+          time_of(state, node, &PartitionConfig::suspend_timeout_s, config.suspend_timeout);
       if (since + limit <= now) due.off.push_back(node.id);
     } else if (has(kNodePoweringUp)) {
-      const Duration limit = time_of(state, node, &PartitionConfig::resume_timeout_s, config.resume_timeout);
+      const Duration limit =
+          time_of(state, node, &PartitionConfig::resume_timeout_s, config.resume_timeout);
       if (limit < kNoLimit && since + limit <= now) due.late.push_back(node.id);
     }
     if (is_asleep(node) && node.completing_jobs > 0) due.left.push_back(node.id);
@@ -199,20 +214,24 @@ void release_ended(Draft& draft, NodeId id, Time now) {
 }  // namespace
 
 bool is_power_action(NodeAction action) {
-  return action == NodeAction::kPowerUp || action == NodeAction::kPowerDown || action == NodeAction::kPowerDownAsap ||
-         action == NodeAction::kPowerDownForce;
+  return action == NodeAction::kPowerUp || action == NodeAction::kPowerDown ||
+         action == NodeAction::kPowerDownAsap || action == NodeAction::kPowerDownForce;
 }
 
-Status change_power(const ClusterState& state, const PowerWish& wish, const Node& node, NodeStateChanged& event) {
-  if (!saves_power(*state.config) || node.base == NodeBaseState::kFuture) return failure(ErrorCode::kInvalidState);
-  if (wish.action == NodeAction::kPowerUp) {  // one that goes down is let go down first, and stays there
+Status change_power(const ClusterState& state, const PowerWish& wish, const Node& node,
+                    NodeStateChanged& event) {
+  if (!saves_power(*state.config) || node.base == NodeBaseState::kFuture)
+    return failure(ErrorCode::kInvalidState);
+  if (wish.action == NodeAction::kPowerUp) {
+    // one that goes down is let go down first, and stays there
     if ((event.flags & kNodePoweredDown) != 0) event.flags |= kNodePowerUp;
     return {};
   }
   if ((event.flags & kNodePoweringDown) != 0) return {};
   event.flags |= kNodePowerDown;
   // a job that waits for it to wake has it first
-  if (node.jobs.empty() || wish.action == NodeAction::kPowerDownForce) event.flags &= ~(kNodePoweredDown | kNodePowerUp);
+  if (node.jobs.empty() || wish.action == NodeAction::kPowerDownForce)
+    event.flags &= ~(kNodePoweredDown | kNodePowerUp);
   if (wish.action != NodeAction::kPowerDownAsap) return {};
   event.flags |= kNodeDrain;  // until it goes down
   if (!event.reason.empty()) return {};
@@ -224,7 +243,8 @@ Status change_power(const ClusterState& state, const PowerWish& wish, const Node
 
 void wake_for_job(Draft& draft, NodeId id, Time now) {
   const Node& node = draft.node(id);
-  if ((node.flags & kNodePoweredDown) == 0 || (node.flags & kNodePowerUp) != 0) return;  // it does come
+  // it does come
+  if ((node.flags & kNodePoweredDown) == 0 || (node.flags & kNodePowerUp) != 0) return;
   NodeStateChanged event = present_state(node, now);
   event.flags |= kNodePowerUp;
   draft.emit(std::move(event));
@@ -237,7 +257,8 @@ void settle_power(NodeStateChanged& event, bool booted) {
   if (!comes_up && (event.flags & kNodePoweredDown) == 0) return;
   event.flags &= ~(kNodePoweredDown | kNodePowerUp | kNodePoweringUp);
   event.reboot_issued = kNoTime;
-  if (event.base != NodeBaseState::kDown && (event.flags & (kNodeDrain | kNodeFailing)) == 0) clear_reason(event);
+  if (event.base != NodeBaseState::kDown && (event.flags & (kNodeDrain | kNodeFailing)) == 0)
+    clear_reason(event);
 }
 
 void tick_power(Draft& draft, Time now) {
@@ -255,7 +276,8 @@ void tick_power(Draft& draft, Time now) {
     for (const NodeId id : unused) put_down(draft, id, now);
   }
   if (due.up.empty()) return;
-  due.up.resize(std::min(due.up.size(), left_of_rate(state, "ResumeRate", 300, kNodePoweringUp, now)));
+  due.up.resize(
+      std::min(due.up.size(), left_of_rate(state, "ResumeRate", 300, kNodePoweringUp, now)));
   for (const NodeId id : due.up) wake(draft, id, now);
 }
 

@@ -1,5 +1,6 @@
-// Power saving: nodes are put down when nobody needs them, and woken by administrators and for jobs. The programs of the site's
-// that do it follow from the events (react). Node::reboot_issued is the time when the power of such a node began to change last.
+// Power saving: nodes are put down when nobody needs them, and woken by administrators and for
+// jobs. The programs of the site's that do it follow from the events (react). Node::reboot_issued
+// is the time when the power of such a node began to change last.
 #pragma once
 
 #include "common/names/job_states.hpp"
@@ -13,15 +14,19 @@ struct PowerWish {
   uint32_t uid = 0;  // who wants it
 };
 [[nodiscard]] bool is_power_action(NodeAction action);
-// scontrol update State=POWER_…: it is noted only, tick_power() does it. kInvalidState: there is no program for it.
-[[nodiscard]] Status change_power(const ClusterState& state, const PowerWish& wish, const Node& node, NodeStateChanged& event);
+// scontrol update State=POWER_…: it is noted only, tick_power() does it. kInvalidState: there is no
+// program for it.
+[[nodiscard]] Status change_power(const ClusterState& state, const PowerWish& wish,
+                                  const Node& node, NodeStateChanged& event);
 // A job begins on a node that is asleep.
 void wake_for_job(Draft& draft, NodeId node, Time now);
-// A node registers; `booted`: since it was told to come up. One that goes down, or is to boot first, says nothing by that.
+// A node registers; `booted`: since it was told to come up. One that goes down, or is to boot
+// first, says nothing by that.
 void settle_power(NodeStateChanged& event, bool booted);
-// Nodes that are to go down and have no jobs are put down; so are those that have been idle for SuspendTime, as many in a minute
-// as SuspendRate says. Those that are to come up are woken. After SuspendTimeout a node is powered down; one that has not come up within
-// ResumeTimeout is DOWN. Jobs that are over do not wait for nodes that are asleep.
+// Nodes that are to go down and have no jobs are put down; so are those that have been idle for
+// SuspendTime, as many in a minute as SuspendRate says. Those that are to come up are woken. After
+// SuspendTimeout a node is powered down; one that has not come up within ResumeTimeout is DOWN.
+// Jobs that are over do not wait for nodes that are asleep.
 void tick_power(Draft& draft, Time now);
 
 }  // namespace sluice::state

@@ -24,14 +24,16 @@ void add_to_reason(NodeStateChanged& event, std::string_view what, uint32_t uid,
 void request_reboot(Draft& draft, NodeId id, const RebootNodes& command, Time now) {
   const Node& node = draft.node(id);
   constexpr NodeFlags kAsked = kNodeRebootRequested | kNodeRebootIssued;
-  if (!expects_agent(node) || (node.flags & kAsked) != 0) return;  // what is powered down boots anyway
+  // what is powered down boots anyway
+  if (!expects_agent(node) || (node.flags & kAsked) != 0) return;
   const protocol::RebootNodesRequest& request = command.request;
   NodeStateChanged event = present_state(node, now);
   event.flags |= kNodeRebootRequested;
   event.after_reboot = request.after;
   if (request.asap) {
     // who was drained before stays so afterwards
-    if ((node.flags & kNodeDrain) == 0 && request.after == AfterReboot::kAsBefore) event.after_reboot = AfterReboot::kResume;
+    if ((node.flags & kNodeDrain) == 0 && request.after == AfterReboot::kAsBefore)
+      event.after_reboot = AfterReboot::kResume;
     event.flags |= kNodeDrain;
   }
   if (!request.reason.empty() || event.reason.empty()) {
@@ -46,7 +48,8 @@ void request_reboot(Draft& draft, NodeId id, const RebootNodes& command, Time no
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const RebootNodes& command, Time now) {
-  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied, "Permission denied");
+  if (!is_admin(state, command.who.uid))
+    return failure(ErrorCode::kAccessDenied, "Permission denied");
   if (state.config->reboot_program.empty()) return failure(ErrorCode::kDisabled);
   Bitmap nodes;
   if (iequals(command.request.nodes, "all")) {
@@ -91,8 +94,10 @@ void issue_reboots(Draft& draft, Time now) {
   draft.state().nodes.for_each([&](const Node& node) {
     if (node.removed) return;
     const bool issued = (node.flags & kNodeRebootIssued) != 0;
-    if (!issued && (node.flags & kNodeRebootRequested) != 0 && node.jobs.empty()) due.push_back(node.id);
-    const Duration limit = node.boot_features.empty() ? config.resume_timeout : config.helpers.boot_time;
+    if (!issued && (node.flags & kNodeRebootRequested) != 0 && node.jobs.empty())
+      due.push_back(node.id);
+    const Duration limit =
+        node.boot_features.empty() ? config.resume_timeout : config.helpers.boot_time;
     // what comes back while no controller runs cannot say so before the next one does
     const Time since = std::max(node.reboot_issued, draft.state().epoch_start);
     if (issued && since + limit <= now) late.push_back(node.id);
@@ -120,7 +125,8 @@ void forget_reboot(NodeStateChanged& event) {
   event.flags &= ~(kNodeRebootIssued | kNodeRebootRequested);
   event.after_reboot = AfterReboot::kAsBefore;
   constexpr NodeFlags kPowerChanged = kNodePoweringDown | kNodePoweredDown | kNodePoweringUp;
-  if ((event.flags & kPowerChanged) == 0) event.reboot_issued = kNoTime;  // else it is the time of that
+  // else it is the time of that
+  if ((event.flags & kPowerChanged) == 0) event.reboot_issued = kNoTime;
   event.boot_features = {};
   event.boot_if_needed = false;
 }

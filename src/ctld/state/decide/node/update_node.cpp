@@ -34,7 +34,9 @@ Status grant(NodeAction wish, const Node& node, NodeStateChanged& event) {
       if ((event.flags & kNodeRebootIssued) != 0) forget_reboot(event);
       return {};
     case NodeAction::kDrain: event.flags = (event.flags & ~kNodeFailing) | kNodeDrain; return {};
-    case NodeAction::kFail: event.flags = (event.flags & ~(misfits ? 0 : kNodeDrain)) | kNodeFailing; return {};
+    case NodeAction::kFail:
+      event.flags = (event.flags & ~(misfits ? 0 : kNodeDrain)) | kNodeFailing;
+      return {};
     case NodeAction::kNoRespond: event.flags |= kNodeNoRespond; return {};
     case NodeAction::kFuture:
       if (!node.jobs.empty()) return failure(ErrorCode::kInvalidState);
@@ -49,17 +51,19 @@ Status grant(NodeAction wish, const Node& node, NodeStateChanged& event) {
       return {};
     case NodeAction::kResume:
     case NodeAction::kIdle: {
-      const bool idle_already = node.base == NodeBaseState::kIdle &&
-                                (node.flags & (kBad | kNodeInvalidReg)) == 0;
+      const bool idle_already =
+          node.base == NodeBaseState::kIdle && (node.flags & (kBad | kNodeInvalidReg)) == 0;
       if (wish == NodeAction::kIdle && idle_already) return {};
       const bool away = node.base == NodeBaseState::kDown || node.base == NodeBaseState::kFuture;
       const bool in_use = !away && (node.flags & kResumable) == 0;
       if (wish == NodeAction::kResume ? in_use : misfits) return failure(ErrorCode::kInvalidState);
       event.flags &= ~(misfits ? kNodeFailing : kBad);
       forget_reboot(event);
-      // a node that was never heard of has to register first, but for one that boots when it is needed
+      // a node that was never heard of has to register first, but for one that boots when it is
+      // needed
       if (away) {
-        event.base = node.hardware == nullptr && !is_asleep(node) ? NodeBaseState::kUnknown : NodeBaseState::kIdle;
+        event.base = node.hardware == nullptr && !is_asleep(node) ? NodeBaseState::kUnknown
+                                                                  : NodeBaseState::kIdle;
       }
       if (!misfits) forget_reason();
       return {};
@@ -84,7 +88,8 @@ void order_ends(const ClusterState& state, NodeId node, Effects& effects) {
   }
 }
 
-Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now, Effects& effects) {
+Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now,
+                    Effects& effects) {
   const NodeUpdate& update = command.update;
   if (!update.state && !update.reason && !update.resume_after_seconds) return {};
   NodeStateChanged event = present_state(draft.node(id), now);
@@ -94,10 +99,12 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
     const std::optional<NodeAction> wish = parse_node_action(*update.state);
     if (!wish) return failure(ErrorCode::kInvalidState);
     down = *wish == NodeAction::kDown || *wish == NodeAction::kPowerDownForce;
-    needs_reason = *wish == NodeAction::kDown || *wish == NodeAction::kDrain || *wish == NodeAction::kFail;
+    needs_reason =
+        *wish == NodeAction::kDown || *wish == NodeAction::kDrain || *wish == NodeAction::kFail;
     const Node& node = draft.node(id);
-    Status ok = is_power_action(*wish) ? change_power(draft.state(), {*wish, command.who.uid}, node, event)
-                                       : grant(*wish, node, event);
+    Status ok = is_power_action(*wish)
+                    ? change_power(draft.state(), {*wish, command.who.uid}, node, event)
+                    : grant(*wish, node, event);
     if (!ok) return ok;
   }
   // an empty one takes none away
@@ -113,7 +120,8 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
     return failure(ErrorCode::kInvalidState,
                    "You must specify a reason when DOWNING or DRAINING a node. Request denied");
   }
-  const bool given_up = (draft.node(id).flags & kNodeRebootIssued) != 0 && (event.flags & kNodeRebootIssued) == 0;
+  const bool given_up =
+      (draft.node(id).flags & kNodeRebootIssued) != 0 && (event.flags & kNodeRebootIssued) == 0;
   draft.emit(std::move(event));
   if (down) {
     order_ends(draft.state(), id, effects);
@@ -131,7 +139,8 @@ struct NewFeatures {
 
 std::vector<std::string> in_order(std::vector<std::string> names) {
   std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());  // not ranges: clang 14 cannot read libstdc++ 12 there
+  // not ranges: clang 14 cannot read libstdc++ 12 there
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
@@ -145,31 +154,38 @@ NewFeatures features_of(const NodeUpdate& update) {
 // Features can be active only where they are available.
 Status check_features(const Node& node, const NewFeatures& features) {
   if (!features.active && !features.available) return {};
-  const auto within = [](const std::vector<std::string>& active, const std::vector<std::string>& available) {
-    return std::ranges::includes(available, active) ? Status{} : failure(ErrorCode::kFeaturesNotSubset);
+  const auto within = [](const std::vector<std::string>& active,
+                         const std::vector<std::string>& available) {
+    return std::ranges::includes(available, active) ? Status{}
+                                                    : failure(ErrorCode::kFeaturesNotSubset);
   };
   if (!features.available) return within(*features.active, in_order(node.config->features));
-  return within(features.active ? *features.active : in_order(active_features(node)), *features.available);
+  return within(features.active ? *features.active : in_order(active_features(node)),
+                *features.available);
 }
 
 // Texts are kept with each of the nodes.
 Status check_texts(const NodeUpdate& update) {
   constexpr size_t kMostText = size_t{16} << 10, kMostList = size_t{256} << 10;
   bool good = update.nodes.size() <= kMostList;
-  for (const auto* list : {&update.addresses, &update.hostnames}) good = good && (!*list || (*list)->size() <= kMostList);
-  for (const auto* text : {&update.state, &update.reason, &update.active_features, &update.available_features, &update.comment,
-                           &update.extra, &update.gres, &update.cpu_bind}) {
+  for (const auto* list : {&update.addresses, &update.hostnames})
+    good = good && (!*list || (*list)->size() <= kMostList);
+  for (const auto* text :
+       {&update.state, &update.reason, &update.active_features, &update.available_features,
+        &update.comment, &update.extra, &update.gres, &update.cpu_bind}) {
     good = good && (!*text || (*text)->size() <= kMostText);
   }
   return good ? Status{} : failure(std::string(kTooLong));
 }
 
-// What is said of several nodes in one list, as in slurm.conf: NodeName=n[1-2] NodeAddr=10.0.0.[1-2].
+// What is said of several nodes in one list, as in slurm.conf: NodeName=n[1-2]
+// NodeAddr=10.0.0.[1-2].
 using ByNode = std::map<std::string, std::string>;
 Result<ByNode> deal_to_nodes(const NodeUpdate& update, const std::optional<std::string>& list) {
   ByNode out;
   if (!list) return out;
-  if (iequals(update.nodes, "all")) return failure(ErrorCode::kInvalidNodeName, "Addresses are given to nodes by name");
+  if (iequals(update.nodes, "all"))
+    return failure(ErrorCode::kInvalidNodeName, "Addresses are given to nodes by name");
   const auto names = expand_hosts(update.nodes);
   const auto values = expand_hosts(*list);
   if (!names || !values || names->size() != values->size()) {
@@ -179,12 +195,14 @@ Result<ByNode> deal_to_nodes(const NodeUpdate& update, const std::optional<std::
   return out;
 }
 
-// Whether there are device files of a generic resource on the node: how many is no matter of words then.
+// Whether there are device files of a generic resource on the node: how many is no matter of words
+// then.
 bool has_files(const Node& node, std::string_view gres) {
   if (gres == "gpu") return true;
-  return node.hardware != nullptr && std::ranges::any_of(node.hardware->devices, [&](const GresDevices& devices) {
-    return devices.name == gres && !devices.files.empty();
-  });
+  return node.hardware != nullptr &&
+         std::ranges::any_of(node.hardware->devices, [&](const GresDevices& devices) {
+           return devices.name == gres && !devices.files.empty();
+         });
 }
 
 uint64_t count_of_items(const std::vector<GresItem>& items, std::string_view gres) {
@@ -195,8 +213,8 @@ uint64_t count_of_items(const std::vector<GresItem>& items, std::string_view gre
   return sum;
 }
 
-// Gres=, as the node has it then. Devices can be left out, all of a name; of the rest there are as many as before, and they are
-// of the types that they were of, whatever is said.
+// Gres=, as the node has it then. Devices can be left out, all of a name; of the rest there are as
+// many as before, and they are of the types that they were of, whatever is said.
 Result<std::string> changed_gres(const Node& node, const std::string& wanted) {
   const auto items = gres_items(wanted);
   const auto present = gres_items(node.config->gres);
@@ -210,7 +228,8 @@ Result<std::string> changed_gres(const Node& node, const std::string& wanted) {
     const bool devices = count != 0 && has_files(node, name);
     if (devices && count != count_of_items(*present, name)) return failure(ErrorCode::kInvalidGres);
     for (const GresItem& one : devices ? *present : *items) {
-      if (one.name == name) out.push_back(gres_text({{one.name, one.type, one.count, {}, {}}}, false));
+      if (one.name == name)
+        out.push_back(gres_text({{one.name, one.type, one.count, {}, {}}}, false));
     }
     done.push_back(name);
   }
@@ -245,13 +264,13 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update, const Places
     auto config = std::make_shared<NodeConfig>(*node.config);
     if (update.available_features) {
       config->features = split_list(*update.available_features);
-      std::erase_if(config->changeable_features, [&](const std::string& one) {
-        return !contains(config->features, one);
-      });
+      std::erase_if(config->changeable_features,
+                    [&](const std::string& one) { return !contains(config->features, one); });
     }
     if (address != places.addresses.end()) config->address = address->second;
     if (hostname != places.hostnames.end()) config->hostname = hostname->second;
-    if (update.gres) config->gres = changed_gres(node, *update.gres).value_or("");  // it was looked at
+    // it was looked at
+    if (update.gres) config->gres = changed_gres(node, *update.gres).value_or("");
     if (update.cpu_bind) config->cpu_bind = usual_binding(*update.cpu_bind).value_or("");
     event.config = std::move(config);
   }
@@ -296,15 +315,19 @@ Effects keep_down(Draft& draft, Time now) {
 }
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command, Time now) {
-  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied, "Invalid user id");
+  if (!is_admin(state, command.who.uid))
+    return failure(ErrorCode::kAccessDenied, "Invalid user id");
   if (Status ok = check_texts(command.update); !ok) return tl::unexpected(ok.error());
   const bool all = to_lower(command.update.nodes) == "all";
-  Result<Bitmap> nodes = all ? Result<Bitmap>(Bitmap()) : resolve_nodes(state, command.update.nodes);
+  Result<Bitmap> nodes =
+      all ? Result<Bitmap>(Bitmap()) : resolve_nodes(state, command.update.nodes);
   if (nodes && all) {
     for (const auto& [name, id] : *state.node_names) nodes->set(id);
   }
-  if (!nodes || nodes->none()) return failure(ErrorCode::kInvalidNodeName);  // an empty list is not all of them
-  if (command.update.cpu_bind && !usual_binding(*command.update.cpu_bind)) return failure(ErrorCode::kInvalidUpdate);
+  // an empty list is not all of them
+  if (!nodes || nodes->none()) return failure(ErrorCode::kInvalidNodeName);
+  if (command.update.cpu_bind && !usual_binding(*command.update.cpu_bind))
+    return failure(ErrorCode::kInvalidUpdate);
   auto addresses = deal_to_nodes(command.update, command.update.addresses);
   auto hostnames = deal_to_nodes(command.update, command.update.hostnames);
   if (!addresses || !hostnames) return tl::unexpected((addresses ? hostnames : addresses).error());
@@ -313,12 +336,14 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
   Draft draft(state);
   Effects effects;
   Status failed;
-  size_t unsuited = 0;  // nodes of a list whose state does not allow it: the others are changed all the same
+  // nodes of a list whose state does not allow it: the others are changed all the same
+  size_t unsuited = 0;
   nodes->for_each([&](size_t id) {
     if (!failed && failed.error().code != ErrorCode::kInvalidState) return;
     const Node& node = draft.node(static_cast<NodeId>(id));
     Status ok = check_features(node, features);
-    if (ok && command.update.gres) ok = changed_gres(node, *command.update.gres).map([](const std::string&) {});
+    if (ok && command.update.gres)
+      ok = changed_gres(node, *command.update.gres).map([](const std::string&) {});
     if (ok) ok = update_state(draft, static_cast<NodeId>(id), command, now, effects);
     if (ok) return update_rest(draft, static_cast<NodeId>(id), command.update, places);
     ++unsuited;
