@@ -24,6 +24,8 @@ namespace {
 constexpr int kCallsAtOnce = 8;
 
 struct EchoRequest {
+  static constexpr std::string_view kMethod = "Test/Echo";
+  using Reply = EchoRequest;
   std::string text;
   template <class V>
   static void describe(V&& field) {

@@ -88,8 +88,10 @@ void http2_client(std::string_view input) {
     auto connection = net::Http2Connection::open(liar.address(), options,
                                                  net::Http2Connection::Greeting::kWithCall, until);
     SLUICE_CHECK(connection.has_value());
-    const auto call = (*connection)->start({"/sluice/Ping", "token", "request", until});
-    const auto beside = (*connection)->start({"/sluice/Watch", "token", "another", until});
+    const auto call =
+        (*connection)->start({"/sluice.v1.Controller/Ping", "token", "request", until});
+    const auto beside =
+        (*connection)->start({"/sluice.v1.Controller/WatchJob", "token", "another", until});
     std::string message;
     while (call->read(message, until) == net::ReadState::kChunk) {}
     while (beside->read(message, until) == net::ReadState::kChunk) {}

@@ -20,7 +20,7 @@ def field(key, value):
 
 
 def call_headers(method, bearer=None):
-    fields = (field(b":method", b"POST") + field(b":scheme", b"http") + field(b":path", b"/sluice/" + method) + field(b":authority", b"x") +
+    fields = (field(b":method", b"POST") + field(b":scheme", b"http") + field(b":path", b"/sluice.v1.Controller/" + method) + field(b":authority", b"x") +
               field(b"content-type", b"application/grpc") + field(b"te", b"trailers"))
     if bearer:
         value = b"Bearer " + bearer.encode()

@@ -201,7 +201,8 @@ Error for_user(Error error, bool& told) {
 namespace {
 
 // What only looks at things.
-bool may_be_repeated(std::string_view method) {
+bool may_be_repeated(std::string_view path) {
+  const std::string_view method = net::short_method_name(path);
   constexpr std::string_view kMethods[] = {"BatchScript", "DescribeStep", "Explain", "Ping"};
   return method.starts_with("Query") || std::ranges::find(kMethods, method) != std::end(kMethods);
 }

@@ -57,6 +57,7 @@ class Client {
 
   // One question, one answer. Waits MessageTimeout unless `timeout` is given (not zero).
   template <class Reply, class Request>
+  requires net::Answers<Reply, Request>
   [[nodiscard]] Result<Reply> call(const Request& request, Duration timeout = Duration(0)) {
     Result<std::string> bytes =
         call_bytes(net::method_name<Request>(), wire::encode(request), timeout);
@@ -66,6 +67,7 @@ class Client {
 
   // The same to the agent of a node.
   template <class Reply, class Request>
+  requires net::Answers<Reply, Request>
   [[nodiscard]] Result<Reply> call_node(const NodeConfig& node, const Request& request,
                                         Duration timeout = Duration(0)) {
     Result<std::string> bytes =
@@ -76,6 +78,7 @@ class Client {
 
   // One question, many chunks, in order; `take` returns false to stop reading (which is no error).
   template <class Chunk, class Request>
+  requires net::Answers<Chunk, Request>
   [[nodiscard]] Status stream(const Request& request, const std::function<bool(Chunk&&)>& take,
                               Duration timeout = Duration(0)) {
     Error bad;
@@ -96,6 +99,7 @@ class Client {
 
   // The same, read by the caller: one thread reads, any may cancel. The client must outlive it.
   template <class Chunk, class Request>
+  requires net::Answers<Chunk, Request>
   [[nodiscard]] Result<net::StreamReader<Chunk>> open_stream(const Request& request) {
     auto raw = open_bytes(net::method_name<Request>(), wire::encode(request));
     if (!raw) return tl::unexpected<Error>(std::move(raw.error()));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/net/method_name.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::net {
@@ -38,11 +39,7 @@ bool never_sent(const CallStatus& status) {
 
 }  // namespace
 
-std::string method_path(std::string_view method) {
-  std::string path = "/sluice/";
-  path += method;
-  return path;
-}
+std::string method_path(std::string_view method) { return fmt::format("/{}.{}", kPackage, method); }
 
 CallStatus to_status(const Error& error) {
   std::string text = error.text.substr(0, kMostErrorText);

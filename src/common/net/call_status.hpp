@@ -13,7 +13,7 @@ inline constexpr const char* kTokenKey = "sluice-token-bin";
 inline constexpr const char* kSignatureKey = "sluice-signature-bin";  // of the answer, after it
 inline constexpr int kMostMetadataBytes = 64 << 10;
 
-// "/sluice/NAME"
+// "/sluice.v1.SERVICE/NAME" of "SERVICE/NAME".
 [[nodiscard]] std::string method_path(std::string_view method);
 
 // gRPC's codes of a call's end (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md), as

@@ -23,7 +23,7 @@ namespace sluice::net {
 class Http2Call;
 
 struct Http2Request {
-  std::string path;   // "/sluice/NAME"
+  std::string path;   // "/sluice.v1.SERVICE/NAME"
   std::string token;  // as made; empty: none is sent
   std::string body;
   SteadyTime deadline = kNoDeadline;

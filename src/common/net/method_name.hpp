@@ -1,19 +1,34 @@
-// The name a request travels under: its struct's name without namespaces and "Request".
+// The method that a request calls stands in its struct:
+//
+//   struct SubmitJobRequest {
+//     static constexpr std::string_view kMethod = "Controller/SubmitJob";  // service and name
+//     using Reply = struct SubmitJobReply;  // of a stream: using Chunk = …
+//
+// Its path is gRPC's own, /sluice.v1.Controller/SubmitJob (proto/services.proto).
 #pragma once
 
 #include <string_view>
+#include <type_traits>
 
 namespace sluice::net {
 
+inline constexpr std::string_view kPackage = "sluice.v1";
+
 template <class Request>
 constexpr std::string_view method_name() {
-  std::string_view name = __PRETTY_FUNCTION__;
-  name.remove_prefix(name.find("Request = ") + 10);
-  name = name.substr(0, name.find_first_of(";]"));
-  if (const size_t colon = name.rfind(':'); colon != std::string_view::npos) {
-    name.remove_prefix(colon + 1);
-  }
-  return name.substr(0, name.rfind("Request"));
+  return Request::kMethod;
 }
+
+// "SubmitJob" of "Controller/SubmitJob".
+constexpr std::string_view short_method_name(std::string_view method) {
+  return method.substr(method.find('/') + 1);  // npos + 1 is 0
+}
+
+// Whether what answers the request is what its struct says.
+template <class Answer, class Request>
+concept Answers = requires {
+  requires std::is_same_v<Answer, typename Request::Reply>;
+}
+|| requires { requires std::is_same_v<Answer, typename Request::Chunk>; };
 
 }  // namespace sluice::net

@@ -87,6 +87,7 @@ class RpcClient {
     return wire::decode<Reply>(*bytes);
   }
   template <class Reply, class Request>
+  requires Answers<Reply, Request>
   [[nodiscard]] Result<Reply> call(const Request& request, Duration timeout) {
     return call<Reply, Request>(method_name<Request>(), request, timeout);
   }
@@ -99,6 +100,7 @@ class RpcClient {
     return StreamReader<Chunk>(std::move(*raw));
   }
   template <class Chunk, class Request>
+  requires Answers<Chunk, Request>
   [[nodiscard]] Result<StreamReader<Chunk>> open(const Request& request) {
     return open<Chunk, Request>(method_name<Request>(), request);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/model/job_spec.hpp"
@@ -17,6 +18,8 @@ namespace sluice::protocol {
 // --- nodes and steps ----------------------------------------------------------------------------
 
 struct RebootNodesRequest {
+  static constexpr std::string_view kMethod = "Controller/RebootNodes";
+  using Reply = struct Empty;
   std::string nodes;  // host list; "ALL": every node
   bool asap = false;  // no new jobs meanwhile
   AfterReboot after = AfterReboot::kAsBefore;
@@ -33,6 +36,8 @@ struct RebootNodesRequest {
 };
 // To the agent of a node. One that was issued before the node's last boot is dropped.
 struct RebootNodeRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/RebootNode";
+  using Reply = struct Empty;
   Time issued = kNoTime;
   std::string reason;
   std::string features;    // "a,b": to be active then; empty: as they are
@@ -46,6 +51,8 @@ struct RebootNodeRequest {
   }
 };
 struct UpdateStepRequest {
+  static constexpr std::string_view kMethod = "Controller/UpdateStep";
+  using Reply = struct Empty;
   StepId id;
   bool all_steps = false;  // of the job
   Minutes time_limit = 0;
@@ -58,6 +65,8 @@ struct UpdateStepRequest {
 };
 // Values that hold until the controller is started again.
 struct SetRuntimeRequest {
+  static constexpr std::string_view kMethod = "Controller/SetRuntime";
+  using Reply = struct Empty;
   std::optional<uint32_t> fair_share_dampening;
   std::optional<uint32_t> schedule_log_level;
   template <class V>
@@ -70,6 +79,8 @@ struct SetRuntimeRequest {
 // --- triggers -----------------------------------------------------------------------------------
 
 struct SetTriggerRequest {
+  static constexpr std::string_view kMethod = "Controller/SetTrigger";
+  using Reply = struct Empty;
   Trigger trigger;
   template <class V>
   static void describe(V&& field) {
@@ -89,6 +100,8 @@ struct TriggerFilter {
   }
 };
 struct ClearTriggersRequest {
+  static constexpr std::string_view kMethod = "Controller/ClearTriggers";
+  using Reply = struct Empty;
   TriggerFilter filter;
   template <class V>
   static void describe(V&& field) {
@@ -96,6 +109,8 @@ struct ClearTriggersRequest {
   }
 };
 struct QueryTriggersRequest {
+  static constexpr std::string_view kMethod = "Controller/QueryTriggers";
+  using Reply = struct QueryTriggersReply;
   template <class V>
   static void describe(V&&) {}
 };
@@ -122,6 +137,8 @@ struct CronEntry {
   }
 };
 struct ReplaceCrontabRequest {
+  static constexpr std::string_view kMethod = "Controller/ReplaceCrontab";
+  using Reply = struct ReplaceCrontabReply;
   uint32_t uid = 0;
   uint32_t gid = 0;
   std::string text;  // empty: take it away
@@ -148,6 +165,8 @@ struct ReplaceCrontabReply {
   }
 };
 struct QueryCrontabRequest {
+  static constexpr std::string_view kMethod = "Controller/QueryCrontab";
+  using Reply = struct QueryCrontabReply;
   uint32_t uid = 0;
   template <class V>
   static void describe(V&& field) {
@@ -169,6 +188,8 @@ struct QueryCrontabReply {
 // --- statistics ---------------------------------------------------------------------------------
 
 struct QueryStatisticsRequest {
+  static constexpr std::string_view kMethod = "Controller/QueryStatistics";
+  using Reply = struct QueryStatisticsReply;
   bool reset = false;
   template <class V>
   static void describe(V&& field) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/protocol/ctld.hpp"
@@ -51,6 +52,8 @@ struct BroadcastTicket {
 // To the controller. Only for the job's user and administrators; the file is the job's user's.
 // kInvalidJobId (also for a step), kJobPending, kAlreadyDone, kAccessDenied.
 struct BroadcastTicketRequest {
+  static constexpr std::string_view kMethod = "Controller/BroadcastTicket";
+  using Reply = struct BroadcastTicketReply;
   JobId job = kNoJob;
   StepNumber step = kWholeJob;  // its nodes only
   // with kNoJob: these nodes, without a job; the file is the caller's. Administrators only
@@ -121,6 +124,8 @@ struct BroadcastBlock {
 
 // From a command to any one agent of the ticket's nodes.
 struct SendBlockRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/SendBlock";
+  using Reply = struct SendBlockReply;
   std::string ticket;
   std::string signature;
   BroadcastBlock block;
@@ -158,6 +163,8 @@ struct SendBlockReply {
 
 // From agent to agent in the tree.
 struct WriteBlockRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/WriteBlock";
+  using Reply = struct BlockReply;
   std::string ticket;
   std::string signature;
   BroadcastBlock block;

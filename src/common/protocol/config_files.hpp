@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/model/config_file.hpp"
@@ -10,6 +11,8 @@
 namespace sluice::protocol {
 
 struct FetchConfigRequest {
+  static constexpr std::string_view kMethod = "Controller/FetchConfig";
+  using Reply = struct FetchConfigReply;
   template <class V>
   static void describe(V&&) {}
 };

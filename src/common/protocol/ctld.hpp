@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/model/job.hpp"
@@ -21,6 +22,8 @@ struct Empty {
 // --- submitting ---------------------------------------------------------------------------------
 
 struct SubmitJobRequest {
+  static constexpr std::string_view kMethod = "Controller/SubmitJob";
+  using Reply = struct SubmitJobReply;
   JobSpec spec;
   std::string script;               // batch script; empty for an allocation
   std::string environment;          // KEY=VALUE, each ended by NUL
@@ -59,6 +62,8 @@ struct SubmitJobReply {
 // the start of the watch. The stream ends after the job's end, or when the controller goes away
 // (then the client connects again).
 struct WatchJobRequest {
+  static constexpr std::string_view kMethod = "Controller/WatchJob";
+  using Chunk = struct JobWatchUpdate;
   JobId job = kNoJob;
   bool end_when_cancelled = false;  // the job is cancelled if this watch breaks off
   template <class V>
@@ -113,6 +118,8 @@ struct JobWatchUpdate {
 };
 
 struct CreateStepRequest {
+  static constexpr std::string_view kMethod = "Controller/CreateStep";
+  using Reply = struct CreateStepReply;
   JobId job = kNoJob;
   StepSpec spec;
   std::string environment;
@@ -144,6 +151,8 @@ struct CreateStepReply {
 // its id is of no job (is_outside_jobs()). Answered when the nodes have the launch.
 // kInvalidNodeName, kAccessDenied.
 struct LaunchOutsideRequest {
+  static constexpr std::string_view kMethod = "Controller/LaunchOutside";
+  using Reply = struct CreateStepReply;
   StepId id;  // chosen at random
   std::string node_list;
   JobSpec job;  // whose it is, and what tasks are told of it
@@ -161,6 +170,8 @@ struct LaunchOutsideRequest {
 
 // A step over several components of a heterogeneous job: a part in each, all of them or none.
 struct CreateHetStepRequest {
+  static constexpr std::string_view kMethod = "Controller/CreateHetStep";
+  using Reply = struct CreateHetStepReply;
   // in the order of the components; one environment each, the first one's patience and waiting
   std::vector<CreateStepRequest> parts;
   template <class V>
@@ -178,6 +189,8 @@ struct CreateHetStepReply {
 
 // Where a running step's daemons listen, and what sattach must know.
 struct DescribeStepRequest {
+  static constexpr std::string_view kMethod = "Controller/DescribeStep";
+  using Reply = struct DescribeStepReply;
   StepId id;
   template <class V>
   static void describe(V&& field) {
@@ -196,6 +209,8 @@ struct DescribeStepReply {
 
 // sattach: the step's daemons connect to `io` as to a further srun.
 struct AttachStepRequest {
+  static constexpr std::string_view kMethod = "Controller/AttachStep";
+  using Reply = struct DescribeStepReply;
   StepId id;
   IoEndpoint io;
   bool with_stdin = false;
@@ -209,6 +224,8 @@ struct AttachStepRequest {
 
 // salloc and srun give an allocation of theirs back.
 struct EndAllocationRequest {
+  static constexpr std::string_view kMethod = "Controller/EndAllocation";
+  using Reply = struct Empty;
   JobId job = kNoJob;
   int32_t exit_status = 0;  // as wait(2) gives it
   template <class V>
@@ -230,6 +247,8 @@ inline constexpr SignalFlags kSignalCron = 1U << 5;       // scancel --cron
 
 // A job (12), one or several array tasks (12_3, 12_[1-4]), or a step (12.0).
 struct SignalRequest {
+  static constexpr std::string_view kMethod = "Controller/Signal";
+  using Reply = struct CountReply;
   std::string target;
   uint32_t signal = 0;  // 0 with kSignalCancel: TERM, KillWait, KILL
   SignalFlags flags = 0;
@@ -244,6 +263,8 @@ struct SignalRequest {
 // scancel with filters: which jobs, array tasks and steps are meant is decided with what becomes of
 // them, so that nothing is hit that passes the filters no more.
 struct CancelJobsRequest {
+  static constexpr std::string_view kMethod = "Controller/CancelJobs";
+  using Reply = struct CancelJobsReply;
   QueryJobsRequest filter;  // ids as in SignalRequest
   uint32_t signal = 0;      // as there
   SignalFlags flags = 0;    // of jobs
@@ -305,6 +326,8 @@ enum class JobAction : uint8_t {
   kTop = 7,
 };
 struct JobActionRequest {
+  static constexpr std::string_view kMethod = "Controller/JobAction";
+  using Reply = struct CountReply;
   std::string target;  // as in SignalRequest
   JobAction action = JobAction::kHold;
   bool special_exit = false;
@@ -316,6 +339,8 @@ struct JobActionRequest {
   }
 };
 struct UpdateJobRequest {
+  static constexpr std::string_view kMethod = "Controller/UpdateJob";
+  using Reply = struct CountReply;
   std::string target;
   JobUpdate update;
   template <class V>
@@ -325,6 +350,8 @@ struct UpdateJobRequest {
   }
 };
 struct UpdateNodeRequest {
+  static constexpr std::string_view kMethod = "Controller/UpdateNode";
+  using Reply = struct Empty;
   NodeUpdate update;
   template <class V>
   static void describe(V&& field) {
@@ -335,6 +362,8 @@ enum class PartitionAction : uint8_t { kUpdate = 0, kCreate = 1, kDelete = 2 };
 // Keys and values as typed after scontrol; the controller checks them with the same table that
 // slurm.conf's PartitionName lines go through.
 struct UpdatePartitionRequest {
+  static constexpr std::string_view kMethod = "Controller/UpdatePartition";
+  using Reply = struct Empty;
   PartitionAction action = PartitionAction::kUpdate;
   std::string name;
   std::map<std::string, std::string> values;
@@ -347,6 +376,8 @@ struct UpdatePartitionRequest {
 };
 // scontrol create NodeName=…: the keys of such a line of slurm.conf.
 struct CreateNodesRequest {
+  static constexpr std::string_view kMethod = "Controller/CreateNodes";
+  using Reply = struct Empty;
   std::map<std::string, std::string> values;
   template <class V>
   static void describe(V&& field) {
@@ -354,6 +385,8 @@ struct CreateNodesRequest {
   }
 };
 struct DeleteNodesRequest {
+  static constexpr std::string_view kMethod = "Controller/DeleteNodes";
+  using Reply = struct CountReply;
   std::string nodes;  // host list
   template <class V>
   static void describe(V&& field) {
@@ -361,6 +394,8 @@ struct DeleteNodesRequest {
   }
 };
 struct NotifyRequest {
+  static constexpr std::string_view kMethod = "Controller/Notify";
+  using Reply = struct CountReply;
   std::string target;  // job or step
   std::string message;
   template <class V>
@@ -370,10 +405,14 @@ struct NotifyRequest {
   }
 };
 struct ReconfigureRequest {
+  static constexpr std::string_view kMethod = "Controller/Reconfigure";
+  using Reply = struct Empty;
   template <class V>
   static void describe(V&&) {}
 };
 struct ShutdownRequest {
+  static constexpr std::string_view kMethod = "Controller/Shutdown";
+  using Reply = struct Empty;
   bool controller_only = false;
   template <class V>
   static void describe(V&& field) {
@@ -381,6 +420,8 @@ struct ShutdownRequest {
   }
 };
 struct SetDebugRequest {
+  static constexpr std::string_view kMethod = "Daemon/SetDebug";
+  using Reply = struct Empty;
   std::string level;               // empty: unchanged
   std::vector<std::string> flags;  // +Flag, -Flag
   template <class V>

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/model/job.hpp"
@@ -51,6 +52,8 @@ inline constexpr Duration kNotedClockDifference = std::chrono::seconds(5);
 inline constexpr Duration kMostClockDifference = std::chrono::seconds(30);
 
 struct RegisterNodeRequest {
+  static constexpr std::string_view kMethod = "Controller/RegisterNode";
+  using Reply = struct RegisterNodeReply;
   std::string name;
   std::string cluster_id;  // empty: never registered before
   NodeHardware hardware;
@@ -214,6 +217,8 @@ struct StepEnded {
   }
 };
 struct ReportStepsRequest {
+  static constexpr std::string_view kMethod = "Controller/ReportSteps";
+  using Reply = struct Empty;
   std::string cluster_id;
   std::vector<StepEnded> ended;
   Time sent = kNoTime;
@@ -243,6 +248,8 @@ struct JobCleaned {
   }
 };
 struct ReportCleanedRequest {
+  static constexpr std::string_view kMethod = "Controller/ReportCleaned";
+  using Reply = struct Empty;
   std::string cluster_id;
   std::vector<JobCleaned> cleaned;
   Time sent = kNoTime;
@@ -270,6 +277,8 @@ struct PrologEnded {
   }
 };
 struct ReportPrologsRequest {
+  static constexpr std::string_view kMethod = "Controller/ReportPrologs";
+  using Reply = struct Empty;
   std::string cluster_id;
   std::vector<PrologEnded> ended;
   Time sent = kNoTime;

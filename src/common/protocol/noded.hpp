@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/model/job.hpp"
@@ -112,6 +113,8 @@ struct StepLaunch {
 }
 inline constexpr Duration kLaunchLifetime = std::chrono::seconds(120);
 struct LaunchStepRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/LaunchStep";
+  using Reply = struct Empty;
   std::string launch;     // encoded StepLaunch
   std::string signature;  // ed25519 of `launch` by the controller
   // the public key it was made for: one that the node does not know makes it register
@@ -133,6 +136,8 @@ struct NodeReply {  // per node result of a request that went through the tree
   }
 };
 struct SignalStepRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/SignalStep";
+  using Reply = struct Empty;
   StepKey key;
   uint32_t signal = 0;
   bool all_steps = false;         // every step of the job on the node …
@@ -154,6 +159,8 @@ struct SignalStepRequest {
 };
 // End what is left of a job here: TERM, KillWait, KILL, then epilog, then ReportCleaned.
 struct TerminateJobRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/TerminateJob";
+  using Reply = struct Empty;
   JobId job = kNoJob;
   uint32_t restart = 0;
   bool at_once = false;    // KILL without waiting
@@ -183,6 +190,8 @@ struct TerminateJobRequest {
   }
 };
 struct TerminateStepRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/TerminateStep";
+  using Reply = struct Empty;
   StepKey key;
   bool at_once = false;
   std::string message;
@@ -195,6 +204,8 @@ struct TerminateStepRequest {
 };
 // PrologFlags=Alloc: run the prolog now, before any step, then ReportPrologs.
 struct RunPrologRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/RunProlog";
+  using Reply = struct Empty;
   JobId job = kNoJob;
   uint32_t restart = 0;
   std::shared_ptr<const JobSpec> job_spec;
@@ -217,6 +228,8 @@ struct RunPrologRequest {
   }
 };
 struct PingNodeRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/PingNode";
+  using Reply = struct PingNodeReply;
   std::string cluster_id;
   uint64_t epoch = 0;           // of the controller: a new one makes the node register again
   bool register_again = false;  // the controller holds the node for down
@@ -232,6 +245,8 @@ struct PingNodeRequest {
 };
 // Run HealthCheckProgram now, unless it still runs.
 struct CheckHealthRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/CheckHealth";
+  using Reply = struct Empty;
   template <class V>
   static void describe(V&&) {}
 };
@@ -247,6 +262,8 @@ struct PingNodeReply {
   }
 };
 struct ReconfigureNodeRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/ReconfigureNode";
+  using Reply = struct Empty;
   ClusterConfig config;
   template <class V>
   static void describe(V&& field) {
@@ -254,6 +271,8 @@ struct ReconfigureNodeRequest {
   }
 };
 struct ShutdownNodeRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/ShutdownNode";
+  using Reply = struct Empty;
   std::string reason;  // empty: scontrol shutdown
   template <class V>
   static void describe(V&& field) {
@@ -264,6 +283,8 @@ struct ShutdownNodeRequest {
 // --- commands to a local agent ------------------------------------------------------------------
 
 struct ListPidsRequest {  // scontrol listpids [job[.step]]
+  static constexpr std::string_view kMethod = "NodeAgent/ListPids";
+  using Reply = struct ListPidsReply;
   JobId job = kNoJob;
   StepNumber step = UINT32_MAX;
   template <class V>
@@ -293,6 +314,8 @@ struct ListPidsReply {
   }
 };
 struct StatStepRequest {  // sstat: only for the step's user, and administrators
+  static constexpr std::string_view kMethod = "NodeAgent/StatStep";
+  using Reply = struct StatStepReply;
   StepId step;
   template <class V>
   static void describe(V&& field) {
@@ -337,6 +360,8 @@ struct StatStepReply {
   }
 };
 struct ShowAgentRequest {  // scontrol show slurmd
+  static constexpr std::string_view kMethod = "NodeAgent/ShowAgent";
+  using Reply = struct ShowAgentReply;
   template <class V>
   static void describe(V&&) {}
 };

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/model/cluster_config.hpp"
@@ -16,6 +17,8 @@ namespace sluice::protocol {
 
 // Filters are joined with "and"; an empty list filters nothing.
 struct QueryJobsRequest {
+  static constexpr std::string_view kMethod = "Controller/QueryJobs";
+  using Chunk = struct JobChunk;
   std::vector<std::string> ids;  // 12, 12_3, 12_[1-4], 12+1
   std::vector<uint32_t> uids;
   std::vector<std::string> partitions, accounts, qos, names, licenses, reservations;
@@ -80,6 +83,8 @@ struct JobChunk {  // streamed
 };
 
 struct QueryNodesRequest {
+  static constexpr std::string_view kMethod = "Controller/QueryNodes";
+  using Reply = struct QueryNodesReply;
   std::string nodes;  // host list; empty: all
   // What the answer is for: with PrivateData the other part may be missing from it.
   bool nodes_only = false;
@@ -149,6 +154,8 @@ struct QueryNodesReply {  // also serves sinfo: both in one answer
 };
 
 struct QueryLicensesRequest {
+  static constexpr std::string_view kMethod = "Controller/QueryLicenses";
+  using Reply = struct QueryLicensesReply;
   template <class V>
   static void describe(V&&) {}
 };
@@ -171,6 +178,8 @@ struct QueryLicensesReply {
   }
 };
 struct QueryConfigRequest {
+  static constexpr std::string_view kMethod = "Controller/QueryConfig";
+  using Reply = struct QueryConfigReply;
   template <class V>
   static void describe(V&&) {}
 };
@@ -195,6 +204,8 @@ struct QueryConfigReply {
 };
 
 struct PingRequest {
+  static constexpr std::string_view kMethod = "Controller/Ping";
+  using Reply = struct PingReply;
   template <class V>
   static void describe(V&&) {}
 };
@@ -220,6 +231,8 @@ struct PingReply {
 };
 
 struct BatchScriptRequest {
+  static constexpr std::string_view kMethod = "Controller/BatchScript";
+  using Reply = struct BatchScriptReply;
   JobId job = kNoJob;
   template <class V>
   static void describe(V&& field) {
@@ -236,6 +249,8 @@ struct BatchScriptReply {
 
 // sluice explain JOB: lines in words, and the change that would let the job start.
 struct ExplainRequest {
+  static constexpr std::string_view kMethod = "Controller/Explain";
+  using Reply = struct ExplainReply;
   std::string job;
   template <class V>
   static void describe(V&& field) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/model/reservation.hpp"
@@ -58,6 +59,8 @@ struct ReservationValues {
   }
 };
 struct ChangeReservationRequest {
+  static constexpr std::string_view kMethod = "Controller/ChangeReservation";
+  using Reply = struct ChangeReservationReply;
   ReservationAction action = ReservationAction::kUpdate;
   std::string name;  // kCreate: empty, one is made up
   ReservationValues values;
@@ -76,6 +79,8 @@ struct ChangeReservationReply {
   }
 };
 struct QueryReservationsRequest {
+  static constexpr std::string_view kMethod = "Controller/QueryReservations";
+  using Reply = struct QueryReservationsReply;
   template <class V>
   static void describe(V&&) {}
 };

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/protocol/noded.hpp"
@@ -182,6 +183,8 @@ inline constexpr size_t kMostOfEndpoint = 1024;
 
 // sattach sends this to the agents of a step's nodes, they hand it to the step daemons.
 struct AttachRequest {
+  static constexpr std::string_view kMethod = "NodeAgent/Attach";
+  using Reply = struct Empty;
   StepKey key;
   IoEndpoint io;
   bool with_stdin = false;

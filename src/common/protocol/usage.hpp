@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/protocol/noded.hpp"
@@ -13,6 +14,8 @@ inline constexpr StepNumber kAnyStep = UINT32_MAX;
 
 // Only for the job's user and administrators. kInvalidJobId, kInvalidStepId, kAccessDenied.
 struct QueryUsageRequest {
+  static constexpr std::string_view kMethod = "Controller/QueryUsage";
+  using Reply = struct QueryUsageReply;
   StepId step;             // kAnyStep: the lowest of the numbered ones …
   bool all_steps = false;  // … or all, named ones too
   template <class V>

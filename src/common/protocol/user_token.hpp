@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sluice::protocol {
 
 struct CreateUserTokenRequest {
+  static constexpr std::string_view kMethod = "Controller/CreateUserToken";
+  using Reply = struct CreateUserTokenReply;
   std::string user_name;    // empty: the sender's own
   uint32_t lifespan_s = 0;  // 0: as long as is usual
   template <class V>

@@ -52,6 +52,7 @@ class AsyncClient {
              });
   }
   template <class Reply, class Request>
+  requires Answers<Reply, Request>
   void call(const Request& request, Duration timeout,
             std::type_identity_t<std::function<void(Result<Reply>)>> done) {
     call<Reply, Request>(method_name<Request>(), request, timeout, std::move(done));
@@ -74,6 +75,7 @@ class AsyncClient {
         std::move(on_end));
   }
   template <class Chunk, class Request>
+  requires Answers<Chunk, Request>
   [[nodiscard]] StreamHandle listen(const Request& request,
                                     std::type_identity_t<std::function<void(Chunk)>> on_chunk,
                                     std::function<void(Status)> on_end) {

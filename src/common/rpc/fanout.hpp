@@ -4,70 +4,26 @@
 // methods sent this way must be idempotent.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "common/protocol/fanout.hpp"
 #include "common/rpc/async_client.hpp"
 #include "common/rpc/rpc_server.hpp"
 
 namespace sluice::net {
 
-struct FanoutTarget {
-  std::string node;
-  std::string address;  // "host:port"
-  // NOLINTNEXTLINE(modernize-use-nullptr): no pointer is there
-  friend auto operator<=>(const FanoutTarget&, const FanoutTarget&) = default;
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "node", &FanoutTarget::node);
-    field(2, "address", &FanoutTarget::address);
-  }
-};
-
-struct FanoutResult {
-  std::string node;
-  ErrorCode code = ErrorCode::kOk;
-  std::string text;   // of the error
-  std::string reply;  // bytes of the method's reply
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "node", &FanoutResult::node);
-    field(2, "code", &FanoutResult::code);
-    field(3, "text", &FanoutResult::text);
-    field(4, "reply", &FanoutResult::reply);
-  }
-};
-
-struct FanoutReply {
-  std::vector<FanoutResult> results;  // one for each target, in no order
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "results", &FanoutReply::results);
-  }
-};
-
-struct FanoutRequest {
-  std::vector<FanoutTarget> targets;  // when sent, the first is the receiver
-  std::string method;                 // run on each target
-  std::string payload;                // its request, already encoded
-  uint32_t tree_width = 16;
-  Duration node_timeout = std::chrono::seconds(10);  // for one level of the tree
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "targets", &FanoutRequest::targets);
-    field(2, "method", &FanoutRequest::method);
-    field(3, "payload", &FanoutRequest::payload);
-    field(4, "tree_width", &FanoutRequest::tree_width);
-    field(5, "node_timeout", &FanoutRequest::node_timeout);
-  }
-};
+using protocol::FanoutReply;
+using protocol::FanoutRequest;
+using protocol::FanoutResult;
+using protocol::FanoutTarget;
 
 // Splits `targets` into at most `width` runs of nearly equal length, in order; the first node of
 // a run heads it. A width below 1 counts as 1.

@@ -140,10 +140,12 @@ class RpcServer {
   }
   // The same under the request's own name (method_name.hpp).
   template <class Request, class Reply>
+  requires Answers<Reply, Request>
   void handle(std::type_identity_t<Handler<Request, Reply>> handler, MethodRules rules = {}) {
     handle<Request, Reply>(method_name<Request>(), std::move(handler), rules);
   }
   template <class Request, class Chunk>
+  requires Answers<Chunk, Request>
   void handle_stream(std::type_identity_t<StreamHandler<Request, Chunk>> handler,
                      MethodRules rules = {}) {
     handle_stream<Request, Chunk>(method_name<Request>(), std::move(handler), rules);

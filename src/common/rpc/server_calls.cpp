@@ -127,7 +127,7 @@ Status ServerCall::admit() {
   uid_ = proof_->identity.uid;
   if (make_context().is_super_user()) return {};
   if (options_.admit) {
-    if (Status ok = options_.admit(method_.name, uid_); !ok) return ok;
+    if (Status ok = options_.admit(short_method_name(method_.name), uid_); !ok) return ok;
   }
   if (Status ok = shared_.admission.open(uid_); !ok) return ok;
   counted_ = true;
@@ -174,7 +174,7 @@ Status ServerCall::check_request(std::string_view request) {
   if (counted_ && request.size() > method_.rules.most_bytes) {
     return failure(ErrorCode::kBadRequest,
                    fmt::format("the request has {} bytes, and {} takes at most {}", request.size(),
-                               method_.name, method_.rules.most_bytes));
+                               short_method_name(method_.name), method_.rules.most_bytes));
   }
   if (Status same = check_digest(*proof_, digest_request(options_.receiver, method_.name, request));
       !same)
@@ -220,7 +220,7 @@ void ServerCall::sign(std::string_view reply) {
 void ServerCall::answered(Duration waited) {
   if (!options_.on_answered || uid_ == UINT32_MAX) return;
   const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun_);
-  options_.on_answered(method_.name, uid_, std::max(took - waited, Duration(0)));
+  options_.on_answered(short_method_name(method_.name), uid_, std::max(took - waited, Duration(0)));
 }
 
 void ServerCall::refused(const Error& why) {
@@ -228,7 +228,7 @@ void ServerCall::refused(const Error& why) {
   const std::optional<uint32_t> uid = uid_ == UINT32_MAX ? std::nullopt : std::optional(uid_);
   const std::string peer = peer_text(grpc_context_->peer());
   const bool by_admin = uid && (*uid == 0 || *uid == options_.slurm_user);
-  options_.refusals->note({method_.name, uid, peer, why, subject_, by_admin});
+  options_.refusals->note({short_method_name(method_.name), uid, peer, why, subject_, by_admin});
 }
 
 void UnaryCall::run(const CallContext& context, std::string_view request) {

@@ -25,6 +25,32 @@ std::string short_name(std::string_view pretty_function) {
   return name;
 }
 
+std::string enumerator(std::string_view pretty_function) {
+  // "… value_text() [with auto kValue = sluice::JobState::kPending; …]"; a value without a name is
+  // "(sluice::JobState)5"
+  const size_t start = pretty_function.find("kValue = ");
+  SLUICE_CHECK(start != std::string_view::npos);
+  std::string_view value = pretty_function.substr(start + 9);
+  value = value.substr(0, value.find_first_of(";]"));
+  if (value.front() == '(') return {};
+  value = value.substr(value.rfind(':') + 1);
+  return std::string(value.substr(value.starts_with('k') ? 1 : 0));
+}
+
+std::string upper_case(std::string_view name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const bool upper = std::isupper(static_cast<unsigned char>(name[i])) != 0;
+    const bool word =
+        i > 0 && upper &&
+        (std::isupper(static_cast<unsigned char>(name[i - 1])) == 0 ||
+         (i + 1 < name.size() && std::islower(static_cast<unsigned char>(name[i + 1])) != 0));
+    if (word) out += '_';
+    out += static_cast<char>(std::toupper(static_cast<unsigned char>(name[i])));
+  }
+  return out;
+}
+
 std::string camel_case(std::string_view name) {
   std::string out;
   bool upper = true;
@@ -68,11 +94,7 @@ std::set<std::type_index> SchemaPrinter::types() const {
 
 std::string SchemaPrinter::text(std::string_view package, std::string_view purpose) const {
   std::string out = fmt::format(
-      "// {}\n"
-      "// Generated from the structs' own descriptions by `sluice_schema proto`; a test keeps it "
-      "in "
-      "step.\n"
-      "// Enums travel as numbers; their values are in the headers.\n"
+      "// {}\n// Generated from the structs' own descriptions by `sluice_schema proto`; a test keeps it in step.\n"
       "syntax = \"proto2\";\n\npackage {};\n",
       purpose, package);
   if (imports_) out += fmt::format("\nimport \"{}.proto\";\n", import_.name);

@@ -4,12 +4,15 @@
 //
 //   SchemaPrinter printer;
 //   printer.message<SubmitJobRequest>();   // and everything it refers to
-//   printer.text("sluice.ctld", "What …");
+//   printer.text("sluice.v1", "What …");
 //
 // Types that several files need stand once, in a file of their own that the others import:
 //
 //   SchemaPrinter common;
-//   SchemaPrinter printer(SchemaPrinter::Import{&common, types_of_several_files, "common"});
+//   SchemaPrinter printer(SchemaPrinter::Import{&common, types_of_several_files, "common", ""});
+//
+// An enumeration whose value 0 has a name is printed with the names of its values from 0 to 127:
+// kNodeFail of JobState is JOB_STATE_NODE_FAIL.
 #pragma once
 
 #include <cmath>
@@ -38,6 +41,32 @@ std::string type_name() {
   return short_name(__PRETTY_FUNCTION__);
 }
 
+template <auto kValue>
+constexpr std::string_view value_text() {
+  return __PRETTY_FUNCTION__;
+}
+// "kNodeFail" of JobState::kNodeFail; empty: the value has no name.
+std::string enumerator(std::string_view pretty_function);
+// "NodeFail" -> "NODE_FAIL"
+std::string upper_case(std::string_view name);
+
+// The names of an enumeration's values from 0 to 127, without k; empty: it has none.
+template <class T>
+std::vector<std::string> enumerators() {
+  std::vector<std::string> names;
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    (names.push_back(enumerator(value_text<static_cast<T>(I)>())), ...);
+  }
+  (std::make_index_sequence<128>());
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  return names;
+}
+template <class T>
+bool has_named_values() {
+  if constexpr (std::is_enum_v<T>) return !enumerator(value_text<T{}>()).empty();
+  else return false;
+}
+
 // "node_list" -> "NodeList"
 std::string camel_case(std::string_view name);
 // As a quoted literal of the schema language.
@@ -58,8 +87,13 @@ std::string scalar_default(const T& v) {
   if constexpr (std::is_same_v<T, bool>) return v ? "true" : "";
   else if constexpr (std::is_same_v<T, Time>) return scalar_default(v.time_since_epoch().count());
   else if constexpr (std::is_same_v<T, Duration>) return scalar_default(v.count());
-  else if constexpr (std::is_enum_v<T>) return scalar_default(static_cast<uint64_t>(v));
-  else if constexpr (std::is_same_v<T, double>) {
+  else if constexpr (std::is_enum_v<T>) {
+    if (!has_named_values<T>()) return scalar_default(static_cast<uint64_t>(v));
+    const auto number = static_cast<size_t>(v);
+    const std::vector<std::string> names = enumerators<T>();
+    SLUICE_CHECK(number < names.size() && !names[number].empty());
+    return number == 0 ? "" : upper_case(type_name<T>()) + "_" + upper_case(names[number]);
+  } else if constexpr (std::is_same_v<T, double>) {
     if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
     return v == 0 ? "" : fmt::format("{}", v);
   } else return v == T{} ? "" : fmt::format("{}", v);
@@ -76,12 +110,13 @@ std::string_view scalar_remark() {
 
 class SchemaPrinter {
  public:
-  // Another file, which this one imports: messages of `types` are added there. It is "NAME.proto",
-  // and its package is called NAME beside this one's.
+  // Another file, which this one imports: messages of `types` are added there. It is "NAME.proto";
+  // its package is named by `prefix` ("sluice.v1."), which is empty where it is this one's.
   struct Import {
     SchemaPrinter* printer = nullptr;
     std::set<std::type_index> types;  // with all that these refer to
     std::string name;
+    std::string prefix;
   };
   SchemaPrinter() = default;
   explicit SchemaPrinter(Import import) : import_(std::move(import)) {}
@@ -98,6 +133,8 @@ class SchemaPrinter {
   [[nodiscard]] std::string text(std::string_view package, std::string_view purpose) const;
 
  private:
+  template <class T>
+  std::string enumeration();
   template <class T>
   std::string type_of(const std::string& owner, const char* field);
   template <class T>
@@ -119,7 +156,7 @@ std::string SchemaPrinter::message(std::string name) {
   if (known != names_.end()) return known->second;
   if (import_.types.count(typeid(T)) != 0) {
     imports_ = true;
-    return import_.name + '.' + import_.printer->message<T>(std::move(name));
+    return import_.prefix + import_.printer->message<T>(std::move(name));
   }
   if (name.empty()) name = type_name<T>();
   const size_t place = reserve(typeid(T), name);
@@ -142,8 +179,32 @@ std::string SchemaPrinter::message(std::string name) {
 }
 
 template <class T>
+std::string SchemaPrinter::enumeration() {
+  using namespace detail;  // NOLINT(google-build-using-namespace): the codec's traits
+  const auto known = names_.find(typeid(T));
+  if (known != names_.end()) return known->second;
+  if (import_.types.count(typeid(T)) != 0) {
+    imports_ = true;
+    return import_.prefix + import_.printer->enumeration<T>();
+  }
+  const std::string name = type_name<T>();
+  const size_t place = reserve(typeid(T), name);
+  std::string body;
+  const std::vector<std::string> names = enumerators<T>();
+  for (size_t number = 0; number < names.size(); ++number) {
+    if (!names[number].empty())
+      body += fmt::format("  {}_{} = {};\n", upper_case(name), upper_case(names[number]), number);
+  }
+  messages_[place].second = fmt::format("enum {} {{\n{}}}\n", name, body);
+  return name;
+}
+
+template <class T>
 std::string SchemaPrinter::type_of(const std::string& owner, const char* field) {
   using namespace detail;  // NOLINT(google-build-using-namespace): the codec's traits
+  if constexpr (std::is_enum_v<T>) {
+    if (has_named_values<T>()) return enumeration<T>();
+  }
   if constexpr (Scalar<T>) return std::string(scalar_name<T>());
   else if constexpr (std::is_same_v<T, std::string> || TextCoded<T>) return "bytes";
   else if constexpr (IsShared<T>::value)

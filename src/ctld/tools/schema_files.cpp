@@ -1,5 +1,5 @@
 // Which structs make up each file of proto/. What two of them or more would repeat stands in
-// common.proto.
+// common.proto, and the methods that requests name in services.proto.
 #include "ctld/tools/schema_files.hpp"
 
 #include <set>
@@ -11,6 +11,7 @@
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/fanout.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/mpi_spawn.hpp"
 #include "common/protocol/reservation.hpp"
@@ -41,11 +42,31 @@ struct Decoders {
   }
 };
 
+// The methods of those messages that are requests, by service.
+struct Services {
+  std::map<std::string, std::string> made;
+  template <class T>
+  void message(std::string_view /*name*/ = {}) {
+    using wire::detail::type_name;
+    if constexpr (requires { T::kMethod; }) {
+      const size_t slash = T::kMethod.find('/');
+      std::string answer;
+      if constexpr (requires { typename T::Chunk; })
+        answer = "stream " + type_name<typename T::Chunk>();
+      else answer = type_name<typename T::Reply>();
+      made[std::string(T::kMethod.substr(0, slash))] += fmt::format(
+          "  rpc {}({}) returns ({});\n", T::kMethod.substr(slash + 1), type_name<T>(), answer);
+    }
+  }
+};
+
 struct SchemaFile {
-  std::string_view name;  // NAME.proto, package sluice.NAME
+  std::string_view name;  // NAME.proto
+  std::string_view package;
   std::string_view purpose;
   void (*add)(SchemaPrinter& printer);
   void (*add_decoders)(Decoders& decoders);
+  void (*add_services)(Services& services);
 };
 
 template <class... T, class To>
@@ -92,7 +113,7 @@ void add_noded(To& to) {
           CheckHealthRequest, RebootNodeRequest, ReconfigureNodeRequest, ShutdownNodeRequest,
           ListPidsRequest, PidRecord, ListPidsReply, ShowAgentRequest, ShowAgentReply,
           StatStepRequest, TaskUsage, StatStepReply, QueryUsageRequest, NodeUsage, StepUsageRecord,
-          QueryUsageReply>(to);
+          QueryUsageReply, FanoutTarget, FanoutResult, FanoutRequest, FanoutReply>(to);
 }
 
 template <class To>
@@ -110,17 +131,47 @@ void add_broadcast(To& to) {
           FileWriterStart>(to);
 }
 
+constexpr std::string_view kPackage = "sluice.v1";
 constexpr SchemaFile kFiles[] = {
-    {"ctld", "Users' commands and the controller.", add_ctld<SchemaPrinter>, add_ctld<Decoders>},
-    {"noded", "The controller and node agents.", add_noded<SchemaPrinter>, add_noded<Decoders>},
-    {"stepd", "Step daemons, their agents, and srun.", add_stepd<SchemaPrinter>,
-     add_stepd<Decoders>},
-    {"broadcast", "Files that sbcast sends to the nodes of a job.", add_broadcast<SchemaPrinter>,
-     add_broadcast<Decoders>},
-    {"journal", "The journal: frames of events, and checkpoints.", add_journal<SchemaPrinter>,
-     add_journal<Decoders>},
+    {"ctld", kPackage, "Users' commands and the controller.", add_ctld<SchemaPrinter>,
+     add_ctld<Decoders>, add_ctld<Services>},
+    {"noded", kPackage, "The controller and node agents.", add_noded<SchemaPrinter>,
+     add_noded<Decoders>, add_noded<Services>},
+    {"stepd", kPackage, "Step daemons, their agents, and srun.", add_stepd<SchemaPrinter>,
+     add_stepd<Decoders>, add_stepd<Services>},
+    {"broadcast", kPackage, "Files that sbcast sends to the nodes of a job.",
+     add_broadcast<SchemaPrinter>, add_broadcast<Decoders>, add_broadcast<Services>},
+    {"journal", "sluice.journal.v1", "The journal: frames of events, and checkpoints.",
+     add_journal<SchemaPrinter>, add_journal<Decoders>, add_journal<Services>},
 };
 constexpr std::string_view kCommon = "common";
+
+// What each service is for, and who serves it.
+constexpr std::pair<std::string_view, std::string_view> kServices[] = {
+    {"Controller", "slurmctld: what commands and node agents ask."},
+    {"Daemon", "Both slurmctld and slurmd."},
+    {"NodeAgent", "slurmd: orders of the controller, and what commands ask of one node."}};
+
+std::string services_text() {
+  Services services;
+  for (const SchemaFile& file : kFiles) file.add_services(services);
+  std::string out = fmt::format(
+      "// The methods, called as gRPC does: /{0}.Controller/SubmitJob. Who calls says who it is by \"authorization: Bearer\" and a\n"
+      "// token of `scontrol token` (AuthAltTypes=auth/jwt).\n"
+      "// Generated from the requests' kMethod by `sluice_schema proto`; a test keeps it in step.\n"
+      "syntax = \"proto2\";\n\npackage {0};\n\nimport \"{1}.proto\";\n",
+      kPackage, kCommon);
+  for (const SchemaFile& file : kFiles) {
+    if (file.package == kPackage) out += fmt::format("import \"{}.proto\";\n", file.name);
+  }
+  for (const auto& [name, purpose] : kServices) {
+    const auto methods = services.made.extract(std::string(name));
+    SLUICE_CHECK(!methods.empty());
+    out += fmt::format("\n// {}\nservice {} {{\n{}}}\n", purpose, name, methods.mapped());
+  }
+  SLUICE_CHECK(services.made.empty());  // a service that kServices does not know
+  return out;
+}
 
 std::set<std::type_index> types_of_several_files() {
   std::set<std::type_index> seen;
@@ -135,10 +186,6 @@ std::set<std::type_index> types_of_several_files() {
   return several;
 }
 
-std::string text_of(const SchemaPrinter& printer, std::string_view name, std::string_view purpose) {
-  return printer.text(fmt::format("sluice.{}", name), purpose);
-}
-
 }  // namespace
 
 std::map<std::string, std::string> schema_files() {
@@ -146,12 +193,14 @@ std::map<std::string, std::string> schema_files() {
   std::map<std::string, std::string> out;
   SchemaPrinter common;
   for (const SchemaFile& file : kFiles) {
-    SchemaPrinter printer(SchemaPrinter::Import{&common, several, std::string(kCommon)});
+    const std::string prefix = file.package == kPackage ? "" : fmt::format("{}.", kPackage);
+    SchemaPrinter printer(SchemaPrinter::Import{&common, several, std::string(kCommon), prefix});
     file.add(printer);
-    out[fmt::format("{}.proto", file.name)] = text_of(printer, file.name, file.purpose);
+    out[fmt::format("{}.proto", file.name)] = printer.text(file.package, file.purpose);
   }
   out[fmt::format("{}.proto", kCommon)] =
-      text_of(common, kCommon, "What several of the other files need.");
+      common.text(kPackage, "What several of the other files need.");
+  out["services.proto"] = services_text();
   return out;
 }
 

@@ -45,7 +45,9 @@ std::string conf_value(const std::string& conf, const std::string& key) {
   return conf.substr(from, conf.find_first_of(" \n", from) - from);
 }
 
-bool is_stream(const std::string& method) { return method == "QueryJobs" || method == "WatchJob"; }
+bool is_stream(const std::string& method) {
+  return method == "Controller/QueryJobs" || method == "Controller/WatchJob";
+}
 
 }  // namespace
 
@@ -174,7 +176,8 @@ protocol::JobRecord WireCluster::job(JobId id) const {
   request.all_states = true;
   request.steps = true;
   const auto client = client_as(Server::kController, 0);
-  const auto bytes = ask(Server::kController, *client, "QueryJobs", wire::encode(request));
+  const auto bytes =
+      ask(Server::kController, *client, "Controller/QueryJobs", wire::encode(request));
   EXPECT_TRUE(bytes) << (bytes ? "" : bytes.error().text);
   auto chunk = wire::decode<protocol::JobChunk>(bytes ? *bytes : std::string());
   if (!chunk || chunk->jobs.empty()) return {};

@@ -70,7 +70,7 @@ std::string present_state(const WireCluster& cluster, const std::vector<JobId>& 
 
 // What a harmless answer must not hold: anything of Alice's jobs.
 void expect_nothing_of_alice(const Row& row, const std::string& reply) {
-  if (row.method == "ListPids") {
+  if (row.method == "NodeAgent/ListPids") {
     const auto pids = wire::decode<protocol::ListPidsReply>(reply);
     ASSERT_TRUE(pids);
     EXPECT_TRUE(pids->pids.empty());
@@ -91,7 +91,7 @@ TEST_F(Permissions, StrangersNeitherChangeNorSeeAnything) {
       if (row.stranger == Stranger::kHarmless) {
         ASSERT_TRUE(reply) << reply.error().text;
         expect_nothing_of_alice(row, *reply);
-        if (row.method != "SubmitJob") continue;
+        if (row.method != "Controller/SubmitJob") continue;
         const auto submitted = wire::decode<protocol::SubmitJobReply>(*reply);
         ASSERT_TRUE(submitted);
         EXPECT_EQ(cluster.job(submitted->job).job.spec->uid, kBob);
@@ -141,24 +141,24 @@ void expect_all_allowed(Server server) {
   const WireCluster cluster("PrivateData=jobs\n");
   // refused for what they say
   const std::set<std::pair<std::string, ErrorCode>> reasons{
-      {"LaunchStep", ErrorCode::kInvalidCredential},
-      {"PingNode", ErrorCode::kWrongCluster},
-      {"ReportSteps", ErrorCode::kWrongCluster},
-      {"ReportCleaned", ErrorCode::kWrongCluster},
-      {"ReportPrologs", ErrorCode::kWrongCluster},
-      {"RegisterNode", ErrorCode::kInvalidNodeName},
-      {"CreateNodes", ErrorCode::kInvalidNodeName},
-      {"CreateHetStep", ErrorCode::kBadRequest},
-      {"SendBlock", ErrorCode::kInvalidCredential},
-      {"WriteBlock", ErrorCode::kInvalidCredential},
+      {"NodeAgent/LaunchStep", ErrorCode::kInvalidCredential},
+      {"NodeAgent/PingNode", ErrorCode::kWrongCluster},
+      {"Controller/ReportSteps", ErrorCode::kWrongCluster},
+      {"Controller/ReportCleaned", ErrorCode::kWrongCluster},
+      {"Controller/ReportPrologs", ErrorCode::kWrongCluster},
+      {"Controller/RegisterNode", ErrorCode::kInvalidNodeName},
+      {"Controller/CreateNodes", ErrorCode::kInvalidNodeName},
+      {"Controller/CreateHetStep", ErrorCode::kBadRequest},
+      {"NodeAgent/SendBlock", ErrorCode::kInvalidCredential},
+      {"NodeAgent/WriteBlock", ErrorCode::kInvalidCredential},
       // what the configuration leaves out
-      {"QueryCrontab", ErrorCode::kDisabled},
-      {"ReplaceCrontab", ErrorCode::kDisabled},
-      {"CreateUserToken", ErrorCode::kNotSupported},
-      {"RebootNodes", ErrorCode::kDisabled}};
+      {"Controller/QueryCrontab", ErrorCode::kDisabled},
+      {"Controller/ReplaceCrontab", ErrorCode::kDisabled},
+      {"Controller/CreateUserToken", ErrorCode::kNotSupported},
+      {"Controller/RebootNodes", ErrorCode::kDisabled}};
   for (const Row& row : all_rows()) {
     // its empty configuration ends a node
-    if (row.server != server || row.method == "ReconfigureNode") continue;
+    if (row.server != server || row.method == "NodeAgent/ReconfigureNode") continue;
     SCOPED_TRACE(name_of(row));
     const auto client = cluster.client_as(row.server, row.allowed);
     const auto reply = cluster.ask(row.server, *client, row.method,
@@ -189,7 +189,8 @@ TEST_F(Permissions, OthersJobsAreListedWithoutPrivateDataButNotTheKeysOfTheirSte
   query.ids = {std::to_string(job)};
   query.steps = true;
   const auto bob = cluster.client_as(Server::kController, kBob);
-  const auto reply = cluster.ask(Server::kController, *bob, "QueryJobs", wire::encode(query));
+  const auto reply =
+      cluster.ask(Server::kController, *bob, "Controller/QueryJobs", wire::encode(query));
   ASSERT_TRUE(reply) << reply.error().text;
   const auto chunk = wire::decode<protocol::JobChunk>(*reply);
   ASSERT_TRUE(chunk && chunk->jobs.size() == 1 && chunk->jobs[0].job.steps.size() == 2);

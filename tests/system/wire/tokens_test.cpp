@@ -39,7 +39,7 @@ class Tokens : public ::testing::Test {
     return reply.error().text;
   }
   static std::string question(Server server) {
-    return server == Server::kController ? "QueryConfig" : "ShowAgent";
+    return server == Server::kController ? "Controller/QueryConfig" : "NodeAgent/ShowAgent";
   }
 
   WireCluster cluster;
@@ -109,7 +109,7 @@ TEST_F(Tokens, AForgedOneIsRefused) {
           {"for cluster 'elsewhere', not for 'trial'"});
   refused(
       [&](const RequestDigest&) {
-        return maker.make(0, 0, net::digest_request(net::kController, "Ping", "").bytes,
+        return maker.make(0, 0, net::digest_request(net::kController, "Controller/Ping", "").bytes,
                           net::now());
       },
       {"belongs to another request"});
@@ -128,8 +128,8 @@ TEST_F(Tokens, TheSocketVouchesForWhoAskedWhoeverUsesIt) {
   if (child == 0) {  // Bob asks for a token for a change of Alice's job …
     if (::setgid(kBob) != 0 || ::setuid(kBob) != 0) ::_exit(1);
     const auto token = net::make_socket_auth(cluster.dir() + "/sack.socket")
-                           ->create_token(net::digest_request(net::kController, "UpdateJob",
-                                                              wire::encode(update)));
+                           ->create_token(net::digest_request(
+                               net::kController, "Controller/UpdateJob", wire::encode(update)));
     const bool sent = token && ::write(ends[1], token->data(), token->size()) ==
                                    static_cast<ssize_t>(token->size());
     ::_exit(sent ? 0 : 2);
@@ -146,7 +146,8 @@ TEST_F(Tokens, TheSocketVouchesForWhoAskedWhoeverUsesIt) {
   // … and root sends it: it is Bob who asks
   const auto client =
       cluster.client(Server::kController, [&](const RequestDigest&) { return token; });
-  const auto reply = cluster.ask(Server::kController, *client, "UpdateJob", wire::encode(update));
+  const auto reply =
+      cluster.ask(Server::kController, *client, "Controller/UpdateJob", wire::encode(update));
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kAccessDenied);
   EXPECT_TRUE(cluster.job(job).job.spec->comment.empty());
@@ -197,7 +198,7 @@ class Launches : public ::testing::Test {
   }
 
   static std::string question(Server server) {
-    return server == Server::kController ? "QueryConfig" : "ShowAgent";
+    return server == Server::kController ? "Controller/QueryConfig" : "NodeAgent/ShowAgent";
   }
 
   WireCluster cluster;

@@ -37,7 +37,7 @@ class Schemas : public testing::Test {
     }
   }
 
-  // The message of this type ("sluice.journal.Event"), parsed by libprotobuf.
+  // The message of this type ("sluice.journal.v1.Event"), parsed by libprotobuf.
   std::unique_ptr<pb::Message> parse(const std::string& type, const std::string& bytes) {
     const pb::Descriptor* descriptor = pool_.FindMessageTypeByName(type);
     if (descriptor == nullptr) return nullptr;
@@ -119,22 +119,22 @@ TEST_F(Schemas, NoMessageStandsTwice) {
 
 TEST_F(Schemas, EveryEventParsesAlike) {
   for (const state::Event& event : test::all_alternatives<state::Event>()) {
-    expect_same("sluice.journal.Event", event);
+    expect_same("sluice.journal.v1.Event", event);
   }
   journal::JournalFrame frame;
   frame.format = journal::kEventFormat;
   frame.events = test::all_alternatives<state::Event>();
-  expect_same("sluice.journal.JournalFrame", frame);
+  expect_same("sluice.journal.v1.JournalFrame", frame);
   EXPECT_EQ(journal::encode_frame(1, kNoTime, frame.events).bytes, wire::encode(frame));
-  expect_same("sluice.journal.StateImage", test::filled<state::StateImage>());
+  expect_same("sluice.journal.v1.StateImage", test::filled<state::StateImage>());
 }
 
 TEST_F(Schemas, MessagesOfCommandsParseAlike) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  expect_same("sluice.ctld.SubmitJobRequest", test::filled<SubmitJobRequest>());
-  expect_same("sluice.ctld.JobChunk", test::filled<JobChunk>());
-  expect_same("sluice.ctld.QueryNodesReply", test::filled<QueryNodesReply>());
-  expect_same("sluice.ctld.UpdatePartitionRequest", test::filled<UpdatePartitionRequest>());
+  expect_same("sluice.v1.SubmitJobRequest", test::filled<SubmitJobRequest>());
+  expect_same("sluice.v1.JobChunk", test::filled<JobChunk>());
+  expect_same("sluice.v1.QueryNodesReply", test::filled<QueryNodesReply>());
+  expect_same("sluice.v1.UpdatePartitionRequest", test::filled<UpdatePartitionRequest>());
 }
 
 TEST_F(Schemas, ValuesMeanTheSame) {
@@ -143,7 +143,7 @@ TEST_F(Schemas, ValuesMeanTheSame) {
   event.exit_status = -15;
   event.description = "\xff";
   event.time = from_seconds(1'800'000'000);
-  const auto message = parse("sluice.journal.JobCompleting", wire::encode(event));
+  const auto message = parse("sluice.journal.v1.JobCompleting", wire::encode(event));
   ASSERT_NE(message, nullptr);
   const pb::Reflection* reflection = message->GetReflection();
   EXPECT_EQ(reflection->GetUInt32(*message, field(*message, "job")), 4'000'000'000);

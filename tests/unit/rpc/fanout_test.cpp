@@ -68,7 +68,7 @@ class World {
     });
   }
   FanoutReply send(size_t count, uint32_t width) {
-    FanoutRequest request{.targets = targets(count), .method = "Ping", .tree_width = width};
+    FanoutRequest request{.targets = targets(count), .method = "Test/Ping", .tree_width = width};
     FanoutReply got;
     fanout_->send(request, [&](FanoutReply reply) { got = std::move(reply); });
     return got;
@@ -122,8 +122,9 @@ TEST(FanoutOverTheNetwork, RunsTheMethodOnEachNode) {
   const auto auth = test_auth();
   const auto fanout = Fanout::create(std::make_shared<NodeClients>(ClientOptions{.auth = auth}));
   std::vector<std::unique_ptr<RpcServer>> nodes;
-  FanoutRequest request{
-      .method = "Echo", .payload = wire::encode(EchoRequest{.text = "to all"}), .tree_width = 2};
+  FanoutRequest request{.method = "Test/Echo",
+                        .payload = wire::encode(EchoRequest{.text = "to all"}),
+                        .tree_width = 2};
   for (int i = 0; i < 7; ++i) {
     const std::string name = "n" + std::to_string(i);
     auto node = std::make_unique<RpcServer>(ServerOptions{

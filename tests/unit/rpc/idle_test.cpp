@@ -26,6 +26,8 @@ constexpr Duration kQuietTime = std::chrono::seconds(3);
 constexpr int kMostLooks = 15;
 
 struct HangRequest {
+  static constexpr std::string_view kMethod = "Test/Hang";
+  using Reply = EchoReply;
   uint32_t unused = 0;
   template <class V>
   static void describe(V&& field) {

@@ -49,7 +49,7 @@ class Quota : public RpcFixture {
     const grpc::ByteBuffer sent = to_buffer(request);
     grpc::ByteBuffer reply;
     std::promise<grpc::Status> done;
-    stub.UnaryCall(&context, "/sluice/Echo", {}, &sent, &reply,
+    stub.UnaryCall(&context, "/sluice.v1.Test/Echo", {}, &sent, &reply,
                    [&](grpc::Status status) { done.set_value(std::move(status)); });
     const grpc::Status status = done.get_future().get();
     if (!status.ok()) return tl::unexpected(to_error(from_grpc(status), true, address()));

@@ -14,6 +14,8 @@
 namespace sluice::net {
 
 struct EchoRequest {
+  static constexpr std::string_view kMethod = "Test/Echo";
+  using Reply = struct EchoReply;
   std::string text;
   uint32_t count = 0;
   template <class V>
@@ -32,6 +34,8 @@ struct EchoReply {
   }
 };
 struct CountRequest {
+  static constexpr std::string_view kMethod = "Test/Count";
+  using Chunk = struct CountChunk;
   uint32_t count = 0;
   uint32_t chunk_bytes = 0;
   template <class V>
