@@ -14,8 +14,9 @@
 // and std::optional, std::vector, std::map<std::string, std::string>, std::variant (also as a
 // class: variant_class.hpp) and std::shared_ptr<const T> of those. A variant's alternatives are
 // described structs that carry `static constexpr uint32_t kTag` (1…) and `static constexpr const
-// char* kName`. A removed field leaves its number unused; a new one takes a fresh number and a
-// default that means what was meant before.
+// char* kName`. The number of a removed field is listed in `static constexpr uint32_t kRetired[]`
+// and not used again; a new one takes a fresh number and a default that means what was meant
+// before.
 #pragma once
 
 #include <concepts>

@@ -84,8 +84,9 @@ enum class ErrorCode : uint32_t {
   kMissingTimeLimit = 75,        // Time limit specification required, but not provided
   // Reservations can't have users and groups specified, only one or the other
   kReservationForBoth = 76,
-  kInvalidGroup = 77,  // Invalid group id
-  kLastCode = 78,
+  kInvalidGroup = 77,         // Invalid group id
+  kIncompatibleVersion = 78,  // Incompatible versions of client and server code
+  kLastCode = 79,
 };
 
 }  // namespace sluice

@@ -269,6 +269,7 @@ struct SchedulerHints {
 
 // Changes to a job; only what is set changes. Names follow scontrol update's keys.
 struct JobUpdate {
+  static constexpr uint32_t kRetired[] = {48};
   std::optional<std::string> account, admin_comment, comment, extra, name, partitions, qos,
       reservation, required_nodes, excluded_nodes, constraint, dependency, licenses, wckey, std_out,
       std_err, std_in, work_dir, mail_type, mail_user, gres, switches, cluster_features,
@@ -332,7 +333,6 @@ struct JobUpdate {
     field(45, "hold", &JobUpdate::hold);
     field(46, "reset_accrue", &JobUpdate::reset_accrue);
     field(47, "sharing", &JobUpdate::sharing);
-    // 48 was used once
     field(49, "tres_per_job", &JobUpdate::tres_per_job);
     field(50, "tres_per_socket", &JobUpdate::tres_per_socket);
     field(51, "tres_per_task", &JobUpdate::tres_per_task);

@@ -96,6 +96,7 @@ constexpr Row kRows[] = {
     {ErrorCode::kReservationForBoth,
      "Reservations can't have users and groups specified, only one or the other"},
     {ErrorCode::kInvalidGroup, "Invalid group id"},
+    {ErrorCode::kIncompatibleVersion, "Incompatible versions of client and server code"},
 };
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kRows); ++i) {

@@ -77,6 +77,7 @@ struct RegisterNodeRequest {
   // by how much the node's clock is ahead of the controller's; below zero: behind; not set: not
   // known
   std::optional<Duration> clock_ahead;
+  uint32_t protocol_version = 0;  // protocol_version.hpp
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -94,6 +95,7 @@ struct RegisterNodeRequest {
     field(601, "credential_key", &RegisterNodeRequest::credential_key);
     field(602, "sent", &RegisterNodeRequest::sent);
     field(603, "clock_ahead", &RegisterNodeRequest::clock_ahead);
+    field(604, "protocol_version", &RegisterNodeRequest::protocol_version);
   }
 };
 struct RegisterNodeReply {

@@ -17,6 +17,7 @@ namespace sluice::protocol {
 
 // Filters are joined with "and"; an empty list filters nothing.
 struct QueryJobsRequest {
+  static constexpr uint32_t kRetired[] = {14};
   static constexpr std::string_view kMethod = "Controller/QueryJobs";
   using Chunk = struct JobChunk;
   std::vector<std::string> ids;  // 12, 12_3, 12_[1-4], 12+1
@@ -45,7 +46,6 @@ struct QueryJobsRequest {
     field(11, "all_states", &QueryJobsRequest::all_states);
     field(12, "hidden_partitions", &QueryJobsRequest::hidden_partitions);
     field(13, "steps", &QueryJobsRequest::steps);
-    // 14 was used once
     field(15, "nodes", &QueryJobsRequest::nodes);
     field(16, "missing_is_error", &QueryJobsRequest::missing_is_error);
     field(17, "wckeys", &QueryJobsRequest::wckeys);
@@ -218,6 +218,7 @@ struct PingReply {
   std::string auth_type;
   std::string auth_socket;  // AuthInfo=socket=…; empty: the usual one
   uint32_t slurm_user = 0;
+  uint32_t protocol_version = 0;  // protocol_version.hpp
   template <class V>
   static void describe(V&& field) {
     field(1, "host", &PingReply::host);
@@ -227,6 +228,7 @@ struct PingReply {
     field(5, "auth_type", &PingReply::auth_type);
     field(6, "auth_socket", &PingReply::auth_socket);
     field(7, "slurm_user", &PingReply::slurm_user);
+    field(8, "protocol_version", &PingReply::protocol_version);
   }
 };
 

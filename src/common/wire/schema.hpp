@@ -25,6 +25,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/base/check.hpp"
 #include "common/wire/codec.hpp"
@@ -170,6 +171,8 @@ std::string SchemaPrinter::message(std::string name) {
   } else {
     static_assert(Described<T>, "the type has no describe()");
     const T& fresh = fresh_instance<T>();
+    if constexpr (requires { T::kRetired; })
+      body = fmt::format("  reserved {};\n", fmt::join(T::kRetired, ", "));
     T::describe([&](uint32_t number, const char* field_name, auto member) {
       body += field(name, number, field_name, fresh.*member);
     });

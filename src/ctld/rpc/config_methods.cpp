@@ -4,6 +4,7 @@
 #include "common/base/version.hpp"
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/protocol_version.hpp"
 #include "ctld/rpc/services.hpp"
 
 namespace sluice::ctld {
@@ -17,6 +18,7 @@ protocol::PingReply ping(const ServiceParts& parts) {
   reply.auth_type = config.auth_type;
   reply.auth_socket = option_value(split_list(config.auth_info), "socket").value_or("");
   reply.slurm_user = config.slurm_user_id;
+  reply.protocol_version = protocol::kProtocolVersion;
   return reply;
 }
 

@@ -10,6 +10,7 @@
 #include "common/names/errors.hpp"
 #include "common/names/job_states.hpp"
 #include "common/names/step_names.hpp"
+#include "common/protocol/protocol_version.hpp"
 #include "ctld/logs/event_log.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -25,6 +26,12 @@ Status only_agents(ServiceParts& parts, const CallContext& context) {
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
   if (context.is_super_user() || context.identity.is_user(now->config->slurmd_user_id)) return {};
   return failure(ErrorCode::kAccessDenied);
+}
+
+Status same_version(uint32_t agent) {
+  std::string why = protocol::version_refusal(agent);
+  if (why.empty()) return {};
+  return failure(ErrorCode::kIncompatibleVersion, std::move(why));
 }
 
 // An empty id is a node that never registered; any other must be ours.
@@ -97,8 +104,9 @@ void compare_clocks(protocol::RegisterNodeRequest& request) {
 void register_node(ServiceParts& parts, const CallContext& context,
                    protocol::RegisterNodeRequest request,
                    Responder<protocol::RegisterNodeReply> responder) {
-  Status ok =
-      only_agents(parts, context).and_then([&] { return same_cluster(parts, request.cluster_id); });
+  Status ok = only_agents(parts, context)
+                  .and_then([&] { return same_version(request.protocol_version); })
+                  .and_then([&] { return same_cluster(parts, request.cluster_id); });
   if (!ok) {
     log::error("registration of {} from {} refused: {}", request.name, context.peer,
                error_text(ok.error()));

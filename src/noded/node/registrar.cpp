@@ -10,6 +10,7 @@
 #include "common/os/clock.hpp"
 #include "common/auth/crypto.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/protocol_version.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -87,6 +88,7 @@ void Registrar::send() {
 }
 
 void Registrar::send(protocol::RegisterNodeRequest request) {
+  request.protocol_version = protocol::kProtocolVersion;
   request.name = node_.name;
   request.cluster_id = node_.cluster_id;
   request.hardware = node_.hardware;

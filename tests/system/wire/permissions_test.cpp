@@ -9,6 +9,7 @@
 #include "common/base/text.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/protocol_version.hpp"
 #include "system/wire/cluster.hpp"
 #include "system/wire/rows.hpp"
 
@@ -169,6 +170,22 @@ void expect_all_allowed(Server server) {
           server == Server::kController ? "run/sluicectld.pid" : "run/n1.pid";
       EXPECT_TRUE(WireCluster::eventually([&] { return cluster.read(pid_file).empty(); }));
     }
+  }
+}
+
+TEST_F(Permissions, AgentsOfAnotherProtocolAreRefusedByItsVersion) {
+  const WireCluster cluster;
+  const auto root = cluster.client_as(Server::kController, 0);
+  protocol::RegisterNodeRequest request;
+  request.name = "n1";
+  for (const auto& [version, advice] :
+       {std::pair(0U, "update slurmd on this node"),
+        std::pair(protocol::kProtocolVersion + 1, "update slurmctld before slurmd")}) {
+    request.protocol_version = version;
+    const auto reply = root->call<protocol::RegisterNodeReply>(request, std::chrono::seconds(20));
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code, ErrorCode::kIncompatibleVersion);
+    EXPECT_NE(reply.error().text.find(advice), std::string::npos) << reply.error().text;
   }
 }
 

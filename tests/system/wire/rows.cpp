@@ -7,6 +7,7 @@
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/protocol_version.hpp"
 #include "common/protocol/reservation.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/usage.hpp"
@@ -181,6 +182,7 @@ void add_root_rows(std::vector<Row>& rows) {
   add([](JobId) {
     RegisterNodeRequest request;
     request.name = "no-such-node";
+    request.protocol_version = kProtocolVersion;
     return request;
   });
   add([](JobId job) {

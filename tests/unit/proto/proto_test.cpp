@@ -3,14 +3,17 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/unknown_field_set.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/protocol_version.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/tools/schema_files.hpp"
@@ -71,6 +74,15 @@ class Schemas : public testing::Test {
         expect_nothing_unknown(reflection->GetRepeatedMessage(message, field, i));
       }
     }
+  }
+
+  // Those of the package sluice.v1 that a program sends by themselves.
+  std::set<std::string> wire_messages() {
+    std::set<std::string> names;
+    for (const auto& [name, decoder] : message_decoders()) {
+      if (pool_.FindMessageTypeByName("sluice.v1." + name) != nullptr) names.insert(name);
+    }
+    return names;
   }
 
   static const pb::FieldDescriptor* field(const pb::Message& message, const char* name) {
@@ -135,6 +147,101 @@ TEST_F(Schemas, MessagesOfCommandsParseAlike) {
   expect_same("sluice.v1.JobChunk", test::filled<JobChunk>());
   expect_same("sluice.v1.QueryNodesReply", test::filled<QueryNodesReply>());
   expect_same("sluice.v1.UpdatePartitionRequest", test::filled<UpdatePartitionRequest>());
+}
+
+// A value other than its default; what is a list in text (nodes, tasks) is one.
+void fill_scalar(pb::Message& message, const pb::FieldDescriptor* field) {
+  const pb::Reflection* reflection = message.GetReflection();
+  const auto put = [&](auto set, auto add, auto value) {
+    if (!field->is_repeated()) return set(&message, field, value);
+    for (int i = 0; i < 2; ++i) add(&message, field, value);
+  };
+#define SLUICE_PUT(Type, value)                        \
+  put([&](auto... a) { reflection->Set##Type(a...); }, \
+      [&](auto... a) { reflection->Add##Type(a...); }, value)
+  const int number = 100 + field->number() % 100;
+  switch (field->cpp_type()) {
+    case pb::FieldDescriptor::CPPTYPE_BOOL: return SLUICE_PUT(Bool, !field->default_value_bool());
+    case pb::FieldDescriptor::CPPTYPE_DOUBLE: return SLUICE_PUT(Double, number + 0.25);
+    case pb::FieldDescriptor::CPPTYPE_STRING: return SLUICE_PUT(String, std::string("1-3,7"));
+    case pb::FieldDescriptor::CPPTYPE_ENUM: {
+      const pb::EnumDescriptor* values = field->enum_type();
+      const int last = values->value_count() - 1;
+      const bool is_default = values->value(last) == field->default_value_enum();
+      return SLUICE_PUT(Enum, values->value(is_default ? 0 : last));
+    }
+    case pb::FieldDescriptor::CPPTYPE_INT32: return SLUICE_PUT(Int32, -number);
+    case pb::FieldDescriptor::CPPTYPE_INT64: return SLUICE_PUT(Int64, -int64_t{number});
+    case pb::FieldDescriptor::CPPTYPE_UINT32: return SLUICE_PUT(UInt32, uint32_t(number));
+    case pb::FieldDescriptor::CPPTYPE_UINT64: return SLUICE_PUT(UInt64, uint64_t(number));
+    default: FAIL() << field->full_name();
+  }
+#undef SLUICE_PUT
+}
+
+// Every field, three messages deep.
+void fill_message(pb::Message& message, int depth = 0) {
+  const pb::Reflection* reflection = message.GetReflection();
+  const pb::Descriptor* type = message.GetDescriptor();
+  for (int i = 0; i < type->field_count(); ++i) {
+    const pb::FieldDescriptor* field = type->field(i);
+    if (field->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) fill_scalar(message, field);
+    else if (depth == 3) continue;
+    else if (field->is_repeated())
+      fill_message(*reflection->AddMessage(&message, field), depth + 1);
+    else fill_message(*reflection->MutableMessage(&message, field), depth + 1);
+  }
+}
+
+const std::filesystem::path kCorpus = "tests/corpus/wire";
+
+TEST_F(Schemas, WhatLibprotobufWritesIsReadWhole) {
+  const std::set<std::string> names = wire_messages();
+  EXPECT_GT(names.size(), 100);
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    const auto message = parse("sluice.v1." + name, {});
+    ASSERT_NE(message, nullptr);
+    fill_message(*message);
+    const auto ours = message_decoders().at(name)(message->SerializeAsString());
+    ASSERT_TRUE(ours);
+    const auto back = parse("sluice.v1." + name, *ours);
+    pb::util::MessageDifferencer difference;
+    std::string text;
+    difference.ReportDifferencesToString(&text);
+    EXPECT_TRUE(difference.Compare(*message, *back)) << text;
+  }
+}
+
+// Messages as each landed version of the protocol wrote them, in a folder of its number.
+TEST_F(Schemas, MessagesOfEarlierVersionsAreReadWhole) {
+  const auto decoders = message_decoders();
+  size_t read = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(kCorpus)) {
+    if (!file.is_regular_file()) continue;
+    SCOPED_TRACE(file.path());
+    const auto decoder = decoders.find(file.path().filename());
+    ASSERT_NE(decoder, decoders.end()) << "a message that was sent once must stay readable";
+    const std::string bytes = read_file(file.path());
+    const auto again = decoder->second(bytes);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(parse("sluice.v1." + decoder->first, *again)->SerializeAsString(),
+              parse("sluice.v1." + decoder->first, bytes)->SerializeAsString());
+    ++read;
+  }
+  EXPECT_GT(read, 100U);
+}
+
+// Run by hand when a version is about to land:  unit_proto --gtest_also_run_disabled_tests
+// --gtest_filter='*Corpus*'
+TEST_F(Schemas, DISABLED_WriteCorpus) {
+  const auto folder = kCorpus / std::to_string(protocol::kProtocolVersion);
+  std::filesystem::create_directories(folder);
+  for (const std::string& name : wire_messages()) {
+    const auto message = parse("sluice.v1." + name, {});
+    fill_message(*message);
+    std::ofstream(folder / name, std::ios::binary) << message->SerializeAsString();
+  }
 }
 
 TEST_F(Schemas, ValuesMeanTheSame) {
