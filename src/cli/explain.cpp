@@ -5,6 +5,7 @@
 #include "cli/shared/client.hpp"
 #include "cli/format/shown_text.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/query.hpp"
 
 namespace sluice::cli {
 

@@ -31,6 +31,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/os/exec_pointers.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/ctld.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -16,6 +16,7 @@
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/ctld.hpp"
 
 namespace sluice::cli {
 namespace {

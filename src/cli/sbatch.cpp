@@ -19,6 +19,7 @@
 #include "cli/options/submit_env.hpp"
 #include "common/names/errors.hpp"
 #include "common/environment/memory_bind.hpp"
+#include "common/protocol/ctld.hpp"
 
 namespace sluice::cli {
 namespace {

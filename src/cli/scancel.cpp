@@ -16,6 +16,8 @@
 #include "cli/options/option_parser.hpp"
 #include "cli/format/shown_text.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/protocol/query.hpp"
 
 namespace sluice::cli {
 namespace {

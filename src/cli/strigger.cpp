@@ -20,6 +20,7 @@
 #include "common/protocol/admin.hpp"
 #include "common/names/errors.hpp"
 #include "common/names/trigger_names.hpp"
+#include "common/protocol/empty.hpp"
 
 namespace sluice::cli {
 namespace {

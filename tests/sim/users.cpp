@@ -1,5 +1,6 @@
 // What users and administrators do in the simulation.
 #include "common/names/step_names.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/rules/reservations.hpp"
 #include "world.hpp"
 

@@ -20,6 +20,9 @@
 #include "common/config/conf_write.hpp"
 #include "common/names/errors.hpp"
 #include "common/names/step_names.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/protocol/empty.hpp"
+#include "common/protocol/query.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

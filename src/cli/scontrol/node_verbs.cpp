@@ -4,6 +4,8 @@
 #include "cli/scontrol/session.hpp"
 #include "common/base/text.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/protocol/empty.hpp"
 
 namespace sluice::cli::scontrol {
 

@@ -18,6 +18,8 @@
 #include "common/protocol/noded.hpp"
 #include "common/names/errors.hpp"
 #include "common/names/step_names.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/protocol/query.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

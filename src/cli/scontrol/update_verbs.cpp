@@ -12,8 +12,12 @@
 #include "cli/format/environment.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
+#include "common/model/job_update.hpp"
 #include "common/names/errors.hpp"
 #include "common/names/job_states.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/protocol/empty.hpp"
+#include "common/protocol/query.hpp"
 #include "common/submit/update_keys.hpp"
 
 namespace sluice::cli::scontrol {

@@ -24,6 +24,8 @@
 #include "common/net/srv_records.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/ctld.hpp"
+#include "common/protocol/query.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -304,6 +306,16 @@ Status Client::stream_once(std::string_view method, const std::string& request,
         return tl::unexpected<Error>(for_user((*stream)->error(), parts_->told_unresolved));
     }
   }
+}
+
+Status Client::query_jobs(const protocol::QueryJobsRequest& request,
+                          const std::function<bool(protocol::JobChunk&&)>& take) {
+  return stream<protocol::JobChunk>(request, take);
+}
+
+Status Client::watch_job(const protocol::WatchJobRequest& request,
+                         const std::function<bool(protocol::JobWatchUpdate&&)>& take) {
+  return stream<protocol::JobWatchUpdate>(request, take, kNoLimit);
 }
 
 int report(std::string_view command, const Error& error) {

@@ -20,8 +20,18 @@
 #include "common/base/time.hpp"
 #include "common/net/method_name.hpp"
 #include "common/net/rpc_client.hpp"
-#include "common/protocol/ctld.hpp"
 #include "common/wire/instances.hpp"
+
+namespace sluice {
+struct ClusterConfig;
+struct NodeConfig;
+namespace protocol {
+struct JobChunk;
+struct JobWatchUpdate;
+struct QueryJobsRequest;
+struct WatchJobRequest;
+}  // namespace protocol
+}  // namespace sluice
 
 namespace sluice::cli {
 
@@ -108,15 +118,11 @@ class Client {
 
   // squeue, scontrol show job: chunks of records as the controller sends them.
   [[nodiscard]] Status query_jobs(const protocol::QueryJobsRequest& request,
-                                  const std::function<bool(protocol::JobChunk&&)>& take) {
-    return stream<protocol::JobChunk>(request, take);
-  }
+                                  const std::function<bool(protocol::JobChunk&&)>& take);
   // srun, salloc, sbatch -W: updates until the job ended (then it returns success), `take` returns
   // false, or the controller goes away (kUnreachable: call again). No timeout.
   [[nodiscard]] Status watch_job(const protocol::WatchJobRequest& request,
-                                 const std::function<bool(protocol::JobWatchUpdate&&)>& take) {
-    return stream<protocol::JobWatchUpdate>(request, take, kNoLimit);
-  }
+                                 const std::function<bool(protocol::JobWatchUpdate&&)>& take);
 
  private:
   struct Parts;

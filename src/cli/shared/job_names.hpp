@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/shared/client.hpp"
+#include "common/base/ids.hpp"
 
 namespace sluice::cli {
 

@@ -9,6 +9,7 @@
 #include "cli/shared/client.hpp"
 #include "cli/step/job_watch.hpp"
 #include "common/environment/output_env.hpp"
+#include "common/protocol/ctld.hpp"
 #include "common/submit/submit_options.hpp"
 
 namespace sluice::cli {

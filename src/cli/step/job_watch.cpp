@@ -1,4 +1,5 @@
 #include "cli/step/job_watch.hpp"
+#include "common/protocol/ctld.hpp"
 
 #include <csignal>
 #include <utility>

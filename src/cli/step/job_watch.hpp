@@ -11,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "cli/shared/client.hpp"
+#include "common/protocol/ctld.hpp"
 
 namespace sluice::cli {
 

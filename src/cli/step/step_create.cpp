@@ -14,6 +14,7 @@
 #include "common/net/tls_config.hpp"
 #include "common/names/errors.hpp"
 #include "common/names/step_names.hpp"
+#include "common/protocol/ctld.hpp"
 
 namespace sluice::cli {
 namespace {

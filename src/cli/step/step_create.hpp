@@ -5,6 +5,7 @@
 
 #include "cli/shared/client.hpp"
 #include "cli/step/step_link.hpp"
+#include "common/protocol/ctld.hpp"
 #include "common/submit/submit_options.hpp"
 
 namespace sluice::cli {

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "common/base/text.hpp"
+#include "common/model/node.hpp"
 #include "common/step/io_proof.hpp"
 #include "common/wire/codec.hpp"
 

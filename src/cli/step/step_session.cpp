@@ -17,6 +17,7 @@
 #include "common/os/wait_status.hpp"
 #include "common/names/errors.hpp"
 #include "common/names/step_names.hpp"
+#include "common/protocol/ctld.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::cli {

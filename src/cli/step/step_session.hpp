@@ -20,6 +20,7 @@
 #include "cli/step/step_output.hpp"
 #include "cli/step/step_stdin.hpp"
 #include "cli/step/x11_relay.hpp"
+#include "common/protocol/ctld.hpp"
 #include "common/step/mpi_parts.hpp"
 
 namespace sluice::cli {

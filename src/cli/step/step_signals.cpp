@@ -13,6 +13,7 @@
 #include "cli/step/step_session.hpp"
 #include "cli/shared/terminal.hpp"
 #include "common/names/step_names.hpp"
+#include "common/protocol/ctld.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::cli {

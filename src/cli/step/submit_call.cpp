@@ -10,6 +10,7 @@
 #include "cli/options/submit_env.hpp"
 #include "common/base/time_text.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/ctld.hpp"
 
 namespace sluice::cli {
 namespace {

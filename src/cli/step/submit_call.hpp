@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/shared/client.hpp"
+#include "common/protocol/ctld.hpp"
 #include "common/submit/submit_options.hpp"
 
 namespace sluice::cli {

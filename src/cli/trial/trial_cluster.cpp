@@ -30,6 +30,8 @@
 #include "common/os/read_file.hpp"
 #include "common/os/wait_status.hpp"
 #include "common/config_files/load.hpp"
+#include "common/model/job_state.hpp"
+#include "common/protocol/query.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -34,4 +34,8 @@ struct StepId {
   }
 };
 
+// A position in the node table; stable for the life of the cluster's state.
+using NodeId = uint32_t;
+inline constexpr NodeId kNoNode = UINT32_MAX;
+
 }  // namespace sluice

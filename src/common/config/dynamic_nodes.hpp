@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/result.hpp"
+#include "common/model/cluster_config.hpp"
 #include "common/model/node.hpp"
 
 namespace sluice::tables {

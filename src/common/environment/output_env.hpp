@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/model/job.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/environment/environment.hpp"
 

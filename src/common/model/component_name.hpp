@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/model/job.hpp"
+#include "common/model/het_job.hpp"
 
 namespace sluice {
 

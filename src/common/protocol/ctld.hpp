@@ -1,5 +1,5 @@
-// What users' commands say to the controller, and what it answers. The method's name is the
-// request struct's name without "Request". Every call carries a proved identity (net/auth).
+// What users' commands say to the controller, and what it answers. Every call carries a proved
+// identity (common/auth).
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,14 @@
 #include <vector>
 
 #include "common/model/job.hpp"
+#include "common/model/job_update.hpp"
 #include "common/model/step.hpp"
+#include "common/protocol/empty.hpp"
+#include "common/protocol/node_address.hpp"
 #include "common/protocol/query.hpp"
+#include "common/protocol/signal_flags.hpp"
 
 namespace sluice::protocol {
-
-struct Empty {
-  template <class V>
-  static void describe(V&&) {}
-};
 
 // --- submitting ---------------------------------------------------------------------------------
 
@@ -70,17 +69,6 @@ struct WatchJobRequest {
   static void describe(V&& field) {
     field(1, "job", &WatchJobRequest::job);
     field(2, "end_when_cancelled", &WatchJobRequest::end_when_cancelled);
-  }
-};
-struct NodeAddress {
-  std::string name;
-  std::string host;
-  uint32_t port = 0;
-  template <class V>
-  static void describe(V&& field) {
-    field(1, "name", &NodeAddress::name);
-    field(2, "host", &NodeAddress::host);
-    field(3, "port", &NodeAddress::port);
   }
 };
 struct JobWatchUpdate {
@@ -236,14 +224,6 @@ struct EndAllocationRequest {
 };
 
 // --- changing -----------------------------------------------------------------------------------
-
-using SignalFlags = uint32_t;
-inline constexpr SignalFlags kSignalBatchOnly = 1U << 0;  // scancel -b
-inline constexpr SignalFlags kSignalFull = 1U << 1;       // scancel -f: batch script too
-inline constexpr SignalFlags kSignalStepsOnly = 1U << 2;  // no batch script
-inline constexpr SignalFlags kSignalCancel = 1U << 3;     // end the job (scancel without --signal)
-inline constexpr SignalFlags kSignalHurry = 1U << 4;      // no stage-out
-inline constexpr SignalFlags kSignalCron = 1U << 5;       // scancel --cron
 
 // A job (12), one or several array tasks (12_3, 12_[1-4]), or a step (12.0).
 struct SignalRequest {

@@ -10,10 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "common/model/job.hpp"
-#include "common/model/node.hpp"
-#include "common/model/step.hpp"
-#include "common/protocol/ctld.hpp"
+#include "common/base/ids.hpp"
+#include "common/base/time.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/model/node_hardware.hpp"
+#include "common/protocol/empty.hpp"
 
 namespace sluice::protocol {
 

@@ -10,9 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "common/model/job.hpp"
-#include "common/model/node.hpp"
+#include "common/model/allocation.hpp"
+#include "common/model/het_job.hpp"
+#include "common/model/array_info.hpp"
+#include "common/model/job_spec.hpp"
 #include "common/model/step.hpp"
+#include "common/protocol/node_address.hpp"
 #include "common/protocol/node_reports.hpp"
 
 namespace sluice::protocol {

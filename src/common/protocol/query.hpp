@@ -11,6 +11,7 @@
 
 #include "common/model/cluster_config.hpp"
 #include "common/model/job.hpp"
+#include "common/model/job_update.hpp"
 #include "common/model/node.hpp"
 
 namespace sluice::protocol {

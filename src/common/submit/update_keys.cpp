@@ -6,6 +6,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/job_update.hpp"
 #include "common/syntax/licenses.hpp"
 #include "common/syntax/submit_values.hpp"
 

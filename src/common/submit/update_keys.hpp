@@ -8,6 +8,7 @@
 
 #include "common/base/result.hpp"
 #include "common/model/job.hpp"
+#include "common/model/job_update.hpp"
 #include "common/model/node.hpp"
 
 namespace sluice {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "common/base/ids.hpp"
-#include "common/model/job.hpp"
+#include "common/model/array_info.hpp"
 
 namespace sluice {
 

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
+#include "common/model/job.hpp"
+#include "common/model/job_spec.hpp"
+#include "common/model/job_state.hpp"
 
 namespace sluice {
 

@@ -7,9 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "common/model/job.hpp"
-
 namespace sluice {
+
+struct Job;
+struct JobSpec;
 
 // How many of each name, which may have its server with it: "ansys@flex".
 using LicenseCounts = std::map<std::string, uint64_t, std::less<>>;

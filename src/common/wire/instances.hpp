@@ -3,12 +3,26 @@
 // where messages are sent; a struct that is missing here only costs build time.
 #pragma once
 
-#include "common/model/cluster_config.hpp"
-#include "common/model/job.hpp"
-#include "common/model/job_spec.hpp"
-#include "common/model/node.hpp"
-#include "common/model/step.hpp"
 #include "common/wire/codec.hpp"
+
+namespace sluice {
+struct Allocation;
+struct ArrayInfo;
+struct ClusterConfig;
+struct Job;
+struct JobSpec;
+struct JobUpdate;
+struct Node;
+struct NodeAllocation;
+struct NodeConfig;
+struct NodeHardware;
+struct PartitionConfig;
+struct SchedulerHints;
+struct Step;
+struct StepLayout;
+struct StepSpec;
+struct TYPE;
+}  // namespace sluice
 
 #define SLUICE_CODEC_INSTANCES(PREFIX)           \
   SLUICE_CODEC_INSTANCE(PREFIX, Allocation)      \

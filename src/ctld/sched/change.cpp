@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "common/base/text.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/sched/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/apply.hpp"

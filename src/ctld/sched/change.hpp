@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/model/job.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::sched {

@@ -3,6 +3,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/sched/change.hpp"
 #include "ctld/sched/explain_nodes.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "common/auth/token.hpp"
 #include "common/protocol/node_reports.hpp"
+#include "common/protocol/noded.hpp"
 
 namespace sluice::noded {
 

@@ -8,6 +8,7 @@
 #include "common/format/gathered_tasks.hpp"
 #include "cli/format/job_fields.hpp"
 #include "cli/format/sinfo_fields.hpp"
+#include "common/model/job_update.hpp"
 #include "common/submit/update_keys.hpp"
 #include "unit/cli/canned_jobs.hpp"
 

@@ -1,4 +1,5 @@
 #include "common/config/dynamic_nodes.hpp"
+#include "common/model/cluster_config.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // sluice explain: its words, and that the change it names does start the job.
 #include "ctld/sched/explain.hpp"
+#include "common/model/job_update.hpp"
 
 #include <algorithm>
 #include <random>

@@ -5,6 +5,7 @@
 #include "support/core_fixture.hpp"
 
 #include "common/names/errors.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/core/invariants.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
 #include "ctld/state/core/fold.hpp"

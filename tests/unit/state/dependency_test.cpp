@@ -1,6 +1,7 @@
 // The texts of dependencies, and when minutes are over; what else comes about is in job_life_test
 // and array_test.
 #include "ctld/state/rules/dependency.hpp"
+#include "common/model/job_update.hpp"
 
 #include <random>
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ctld/state/rules/extern_step.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/rules/launch_message.hpp"
 
 namespace sluice::state {

@@ -3,6 +3,7 @@
 #include "support/core_fixture.hpp"
 
 #include "common/names/errors.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/core/heavy_texts.hpp"
 
 namespace sluice::state {

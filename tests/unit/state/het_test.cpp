@@ -2,6 +2,7 @@
 #include "support/core_fixture.hpp"
 
 #include "ctld/state/core/cluster_state.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/core/invariants.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/rules/dependency.hpp"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/wire/codec.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/rules/job_filter.hpp"
 #include "support/core_fixture.hpp"
 

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "ctld/state/decide/ending.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/rules/launch_message.hpp"
 
 namespace sluice::state {

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "ctld/state/core/fold.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/rules/preemption.hpp"
 
 namespace sluice::state {

@@ -1,6 +1,8 @@
 // What the configuration allows of jobs, arrays and steps.
 #include "support/core_fixture.hpp"
 
+#include "common/model/job_update.hpp"
+
 namespace sluice::state {
 namespace {
 

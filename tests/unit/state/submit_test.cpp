@@ -1,6 +1,8 @@
 // What submission makes of a job, and whose it takes.
 #include "support/core_fixture.hpp"
 
+#include "common/model/job_update.hpp"
+
 namespace sluice::state {
 namespace {
 

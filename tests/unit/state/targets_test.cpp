@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/names/errors.hpp"
+#include "common/model/job_update.hpp"
 #include "support/core_fixture.hpp"
 
 namespace sluice::state {

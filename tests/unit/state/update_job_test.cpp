@@ -4,6 +4,8 @@
 
 #include "support/core_fixture.hpp"
 
+#include "common/model/job_update.hpp"
+
 namespace sluice::state {
 namespace {
 

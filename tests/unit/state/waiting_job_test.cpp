@@ -1,6 +1,8 @@
 // Jobs before they start: what they wait for, and what is refused.
 #include "support/core_fixture.hpp"
 
+#include "common/model/job_update.hpp"
+
 namespace sluice::state {
 namespace {
 

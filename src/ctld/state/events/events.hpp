@@ -18,6 +18,7 @@
 #include "common/model/cluster_config.hpp"
 #include "common/model/job.hpp"
 #include "common/model/step.hpp"
+#include "common/protocol/signal_flags.hpp"
 #include "ctld/state/events/admin_events.hpp"
 #include "ctld/state/events/node_events.hpp"
 

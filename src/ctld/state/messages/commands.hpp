@@ -14,6 +14,7 @@
 #include "common/base/variant_class.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/model/job.hpp"
+#include "common/model/job_update.hpp"
 #include "common/model/node.hpp"
 #include "common/model/step.hpp"
 #include "common/model/trigger.hpp"

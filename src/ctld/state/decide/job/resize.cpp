@@ -1,4 +1,5 @@
 #include "ctld/state/decide/job/resize.hpp"
+#include "common/model/job_update.hpp"
 
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/decide/ending.hpp"

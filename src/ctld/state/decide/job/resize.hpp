@@ -1,6 +1,7 @@
 // scontrol update NumNodes= and NodeList= of a running job: it gives nodes back.
 #pragma once
 
+#include "common/model/job_update.hpp"
 #include "ctld/state/decide/draft.hpp"
 
 namespace sluice::state {

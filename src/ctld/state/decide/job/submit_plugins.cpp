@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "common/base/text.hpp"
+#include "common/model/job_update.hpp"
 
 namespace sluice::state {
 namespace {

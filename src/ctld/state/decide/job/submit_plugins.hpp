@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/job_update.hpp"
 #include "common/syntax/gpu_frequency.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
