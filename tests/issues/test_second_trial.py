@@ -3,7 +3,6 @@ import grp
 import os
 import pwd
 import threading
-import time
 import unittest
 
 from harness import ClusterCase, add_users, need_root, wait_for
@@ -89,11 +88,12 @@ class Administrator(ClusterCase):
 
     def test_commands_wait_while_the_token_socket_changes_hands(self):
         """A command failed that came between the end of one daemon and the next one that gives tokens."""
-        failed, over = [], threading.Event()
+        answers, failed, over = [], [], threading.Event()
 
         def ask():
             while not over.is_set():
                 done = self.run_cmd("sinfo", "-h", check=False)
+                answers.append(done.returncode)
                 if done.returncode:
                     failed.append(done.stderr)
         thread = threading.Thread(target=ask)
@@ -102,7 +102,8 @@ class Administrator(ClusterCase):
             for _ in range(3):
                 self.cluster.kill_controller()
                 self.cluster.start_controller()
-                time.sleep(0.2)
+                before = len(answers)
+                wait_for(lambda: len(answers) > before + 2, "it is asked again")
         finally:
             over.set()
             thread.join()

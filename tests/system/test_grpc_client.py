@@ -50,7 +50,7 @@ class GrpcClient(ClusterCase):
         self.assertIn({"id": job, "name": "from-python", "state": "JOB_STATE_FAILED"}, self.ask(BOB, "list"))
         shown = self.show(job)
         self.assertEqual((shown["UserId"], shown["ExitCode"]), (f"sluicetest{ALICE}({ALICE})", "3:0"))
-        self.assertEqual(self.cluster.read(f"work/python-{job}.out"), f"{ALICE}\n")
+        self.assertEqual(self.file(f"python-{job}.out"), f"{ALICE}\n")
 
     def test_cancel(self):
         job = self.ask(ALICE, "submit", self.script("sleep 1000\n"), "debug")
@@ -60,4 +60,8 @@ class GrpcClient(ClusterCase):
 
     def test_refusals(self):
         refused = self.ask(ALICE, "submit", self.script("true\n"), "nowhere", status=1)
-        self.assertEqual(refused, {"code": "FAILED_PRECONDITION", "text": "Invalid partition name specified"})
+        self.assertEqual(refused, {"code": "FAILED_PRECONDITION", "text": "invalid partition specified: nowhere"})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -534,13 +534,15 @@ class Cancel(ClusterCase):
 
     def test_attach(self):
         job = self.submit("-n2", "-o", "/dev/null", "--wrap",
-                          "srun -n2 sh -c 'while [ ! -e go ]; do sleep 0.1; done; echo from $SLURM_PROCID; exit 3'")
+                          "srun -n2 sh -c 'while [ ! -e go ]; do echo waits; sleep 0.1; done; echo from $SLURM_PROCID; exit 3'")
         wait_for(lambda: self.run_cmd("sattach", "--layout", f"{job}.0", check=False).returncode == 0, "the step is there")
         attached = self.cluster.start("sattach", "-l", f"{job}.0", stdout=-1, stderr=-1, stdin=-3)
-        time.sleep(1)
+        seen = set()
+        while seen != {"0: waits\n", "1: waits\n"}:  # it is attached to both tasks
+            seen.add(attached.stdout.readline())
         open(os.path.join(self.cluster.work, "go"), "w").close()
         out, _ = attached.communicate(timeout=30)
-        self.assertEqual(sorted(out.splitlines()), ["0: from 0", "1: from 1"])
+        self.assertEqual(sorted(set(out.splitlines()) - {"0: waits", "1: waits"}), ["0: from 0", "1: from 1"])
         self.assertEqual(attached.returncode, 3)
 
 

@@ -159,8 +159,8 @@ std::string services_text() {
       "// The methods, called as gRPC does: /{0}.Controller/SubmitJob. Who calls says who it is by \"authorization: Bearer\" and a\n"
       "// token of `scontrol token` (AuthAltTypes=auth/jwt).\n"
       "// Generated from the requests' kMethod by `sluice_schema proto`; a test keeps it in step.\n"
-      "syntax = \"proto2\";\n\npackage {0};\n\nimport \"{1}.proto\";\n",
-      kPackage, kCommon);
+      "syntax = \"proto2\";\n\npackage {0};\n\n",
+      kPackage);
   for (const SchemaFile& file : kFiles) {
     if (file.package == kPackage) out += fmt::format("import \"{}.proto\";\n", file.name);
   }

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "common/auth/token.hpp"
-#include "common/protocol/node_reports.hpp"
 #include "common/protocol/noded.hpp"
 
 namespace sluice::noded {

@@ -14,6 +14,7 @@
 #include "common/net/rpc_client.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/protocol_version.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/config/dynamic_nodes.hpp"
 #include "noded/node/inventory.hpp"
@@ -85,6 +86,7 @@ NodeConfig take_line(ClusterConfig& config, NodeConfig line, const std::string& 
 // Several hosts may ask at once: who comes late gets the next one.
 Result<NodeConfig> claim_future_node(ClusterConfig& config, const NodeLineOptions& options) {
   protocol::RegisterNodeRequest request;
+  request.protocol_version = protocol::kProtocolVersion;
   request.hardware = discover_hardware(config.tmp_fs, config.slurmd_parameters);
   request.hardware.host_name = short_host_name();
   request.claims_future = request.only_claims = true;
