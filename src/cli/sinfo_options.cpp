@@ -4,9 +4,7 @@
 #include <cstdio>
 
 #include "cli/format/environment.hpp"
-#include "cli/options/field_options.hpp"
 #include "cli/options/option_rows.hpp"
-#include "cli/shared/version.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "cli/format/sinfo_fields.hpp"
@@ -52,10 +50,18 @@ constexpr const char* kHelpText =
     "  --help                     show this help message\n"
     "  --usage                    show the options in brief\n";
 
-int fail(const std::string& text) {
-  std::fprintf(stderr, "sinfo: error: %s\n", text.c_str());
-  return 1;
-}
+constexpr TableCommand kCommand = {
+    .name = "sinfo",
+    .sort_variable = "SINFO_SORT",
+    .usage = kUsageText,
+    .help = kHelpText,
+    .print_fields = [] { print_fields(sinfo_fields()); },
+    .state_names = node_state_names,
+    .before_seconds = "Error: invalid entry for --iterate=",
+    .after_seconds = "",
+};
+
+int fail(const std::string& text) { return kCommand.fail(text); }
 
 // "idle,mix" means any of them, "idle&drain" both.
 std::optional<int> take_states(const std::string& list, SinfoOptions& o) {
@@ -90,75 +96,42 @@ void take_partitions(const char* list, SinfoOptions& o) {
   o.partitions_given = true;
 }
 
-std::optional<int> take_seconds(const char* text, SinfoOptions& o) {
-  const auto seconds = to_number<uint32_t>(std::string_view(text));
-  if (!seconds || *seconds == 0) {
-    return fail(std::string("Error: invalid entry for --iterate=") + text);
-  }
-  o.iterate_seconds = *seconds;
-  return std::nullopt;
-}
-
 using O = SinfoOptions;
 using V = const char*;
-constexpr OptionRow<O> kOptions[] = {
+constexpr OptionRow<O> kOwnRows[] = {
     {"all", 'a', Takes::kNothing, [](O& o, V) { return o.all = o.all_given = true, kGoOn; }},
-    {"autocomplete", 0, Takes::kValue, no_effect<O>},
-    {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
-    {"clusters", 'M', Takes::kValue, nullptr},
     {"dead", 'd', Takes::kNothing, [](O& o, V) { return o.dead = true, kGoOn; }},
     {"exact", 'e', Takes::kNothing, [](O& o, V) { return o.exact = true, kGoOn; }},
-    {"federation", 0, Takes::kNothing, no_effect<O>},
-    {"Format", 'O', Takes::kValue, [](O& o, V v) { return o.names = v, kGoOn; }},
-    {"format", 'o', Takes::kValue, [](O& o, V v) { return o.letters = v, kGoOn; }},
     {"future", 'F', Takes::kNothing, [](O& o, V) { return o.future = true, kGoOn; }},
-    {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelpText); }},
-    {"helpformat", 0, Takes::kNothing,
-     [](O&, V) { return print_fields(sinfo_fields()), std::optional(0); }},
-    {"helpFormat", 0, Takes::kNothing,
-     [](O&, V) { return print_fields(sinfo_fields()), std::optional(0); }},
-    {"helpstate", 0, Takes::kNothing,
-     [](O&, V) { return print_and_end((node_state_names() + "\n").c_str()); }},
     {"hide", 0, Takes::kNothing, [](O& o, V) { return o.all = false, kGoOn; }},
-    {"iterate", 'i', Takes::kValue, [](O& o, V v) { return take_seconds(v, o); }},
-    {"json", 0, Takes::kPerhaps,
-     [](O& o, V v) { return choose_structured("sinfo", StructuredForm::kJson, v, o.form); }},
     {"list-reasons", 'R', Takes::kNothing, [](O& o, V) { return o.list_reasons = true, kGoOn; }},
-    {"local", 0, Takes::kNothing, no_effect<O>},
-    {"long", 'l', Takes::kNothing, [](O& o, V) { return o.long_form = true, kGoOn; }},
-    {"noconvert", 0, Takes::kNothing, [](O& o, V) { return o.convert = false, kGoOn; }},
     {"Node", 'N', Takes::kNothing, [](O& o, V) { return o.node_form = true, kGoOn; }},
     {"nodes", 'n', Takes::kValue, [](O& o, V v) { return take_nodes(v, o); }},
-    {"noheader", 'h', Takes::kNothing, [](O& o, V) { return o.no_header = true, kGoOn; }},
     {"partition", 'p', Takes::kValue, [](O& o, V v) { return take_partitions(v, o), kGoOn; }},
     {"reservation", 'T', Takes::kNothing, [](O& o, V) { return o.reservations = true, kGoOn; }},
     {"responding", 'r', Takes::kNothing, [](O& o, V) { return o.responding = true, kGoOn; }},
-    {"sort", 'S', Takes::kValue, [](O& o, V v) { return o.sort = v, kGoOn; }},
     {"states", 't', Takes::kValue, [](O& o, V v) { return take_states(v, o); }},
     {"summarize", 's', Takes::kNothing, [](O& o, V) { return o.summarize = true, kGoOn; }},
-    {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsageText); }},
-    {"verbose", 'v', Takes::kNothing, [](O& o, V) { return ++o.verbose, kGoOn; }},
-    {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
-    {"yaml", 0, Takes::kPerhaps,
-     [](O& o, V v) { return choose_structured("sinfo", StructuredForm::kYaml, v, o.form); }},
 };
+constexpr auto kOptions = with_table_rows(kOwnRows);
 
 std::optional<int> from_environment(SinfoOptions& o) {
   o.all = environment("SINFO_ALL").has_value();
   o.future = environment("SINFO_FUTURE").has_value() || environment("SCONTROL_FUTURE").has_value();
   if (const auto v = environment("SINFO_PARTITION")) o.partitions = split_list(*v);
-  if (const auto v = environment("SINFO_SORT")) o.sort = *v;
-  if (const auto v = environment("SLURM_CLUSTERS")) o.cluster = *v;
-  return choose_structured("sinfo", o.form);
+  return read_table_environment(kCommand, o);
 }
 
 }  // namespace
 
+const TableCommand& SinfoOptions::command() { return kCommand; }
+
 std::optional<int> parse_sinfo_options(int argc, char** argv, SinfoOptions& o) {
   o.command_line.assign(argv, argv + argc);
   if (const auto status = from_environment(o)) return status;
-  if (const auto status = read_option_rows<O>("sinfo", kOptions, argc, argv, o)) return status;
-  if (long_beside_format("sinfo", o)) return 1;
+  if (const auto status = read_option_rows<O>(kCommand.name, kOptions, argc, argv, o))
+    return status;
+  if (long_beside_format(kCommand, o)) return 1;
   if (o.all_given && o.partitions_given) {
     return fail("Conflicting options, -a and -p, specified. Please choose one or the other.");
   }

@@ -9,10 +9,8 @@
 #include <fmt/format.h>
 
 #include "cli/format/environment.hpp"
-#include "cli/options/field_options.hpp"
 #include "cli/options/option_lines.hpp"
 #include "cli/options/option_rows.hpp"
-#include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "cli/format/job_fields.hpp"
@@ -72,10 +70,18 @@ constexpr const char* kHelpText =
     "  --help                          show this help message\n"
     "  --usage                         show the options in brief\n";
 
-int fail(const std::string& text) {
-  std::fprintf(stderr, "squeue: error: %s\n", text.c_str());
-  return 1;
-}
+constexpr TableCommand kCommand = {
+    .name = "squeue",
+    .sort_variable = "SQUEUE_SORT",
+    .usage = kUsageText,
+    .help = kHelpText,
+    .print_fields = [] { print_fields(job_fields()); },
+    .state_names = job_state_names,
+    .before_seconds = "--iterate=",
+    .after_seconds = "\n",
+};
+
+int fail(const std::string& text) { return kCommand.fail(text); }
 
 // A filter whose list is empty, as that of a script's variable that was never set, passes nothing.
 std::vector<std::string> listed(char filter, const std::string& text, SqueueOptions& o) {
@@ -215,17 +221,6 @@ std::optional<int> take_steps(const char* list, SqueueOptions& o) {
   return std::nullopt;
 }
 
-std::optional<int> take_seconds(const char* text, SqueueOptions& o) {
-  const auto seconds = to_number<uint32_t>(std::string_view(text));
-  if (!seconds || *seconds == 0) return fail(std::string("--iterate=") + text + "\n");
-  o.iterate_seconds = *seconds;
-  return std::nullopt;
-}
-
-std::optional<int> take_form(StructuredForm form, const char* parser, SqueueOptions& o) {
-  return choose_structured("squeue", form, parser, o.form);
-}
-
 std::optional<int> take_span(const char* text, Duration& out) {
   const auto span = parse_span(text);
   if (!span) return fail(std::string("Invalid time specification: ") + text);
@@ -244,16 +239,15 @@ std::optional<int> from_environment(SqueueOptions& o) {
   if (const auto v = environment("SQUEUE_NAMES")) o.request.names = listed('n', *v, o);
   if (const auto v = environment("SQUEUE_LICENSES")) o.request.licenses = listed('L', *v, o);
   if (const auto v = environment("SQUEUE_USERS")) take_users(*v, o);
-  if (const auto v = environment("SQUEUE_SORT")) o.sort = *v;
-  if (const auto v = environment("SLURM_CLUSTERS")) o.cluster = *v;
-  if (const auto status = choose_structured("squeue", o.form)) return status;
+  if (const auto status = read_table_environment(kCommand, o)) return status;
   if (const auto v = environment("SQUEUE_STATES")) return take_states(*v, o);
   return std::nullopt;
 }
 
 using O = SqueueOptions;
 using V = const char*;
-constexpr OptionRow<O> kOptions[] = {
+constexpr OptionRow<O> kOwnRows[] = {
+    {"", 'U', Takes::kValue, [](O& o, V v) { return take_users(v, o), kGoOn; }},
     {"account", 'A', Takes::kValue,
      [](O& o, V v) { return o.request.accounts = listed('A', to_lower(v), o), kGoOn; }},
     {"accounts", 'A', Takes::kValue, nullptr},
@@ -261,38 +255,19 @@ constexpr OptionRow<O> kOptions[] = {
      [](O& o, V) { return o.request.hidden_partitions = true, kGoOn; }},
     {"array", 'r', Takes::kNothing, [](O& o, V) { return o.one_row_a_task = true, kGoOn; }},
     {"array-unique", 'r', Takes::kNothing, nullptr},
-    {"autocomplete", 0, Takes::kValue, no_effect<O>},
-    {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
-    {"clusters", 'M', Takes::kValue, nullptr},
     {"expand-patterns", 0, Takes::kNothing, no_effect<O>},
-    {"federation", 0, Takes::kNothing, no_effect<O>},
-    {"Format", 'O', Takes::kValue, [](O& o, V v) { return o.names = v, kGoOn; }},
-    {"format", 'o', Takes::kValue, [](O& o, V v) { return o.letters = v, kGoOn; }},
-    {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelpText); }},
-    {"helpformat", 0, Takes::kNothing,
-     [](O&, V) { return print_fields(job_fields()), std::optional(0); }},
-    {"helpFormat", 0, Takes::kNothing,
-     [](O&, V) { return print_fields(job_fields()), std::optional(0); }},
-    {"helpstate", 0, Takes::kNothing,
-     [](O&, V) { return print_and_end((job_state_names() + "\n").c_str()); }},
     {"hide", 0, Takes::kNothing,
      [](O& o, V) { return o.request.hidden_partitions = false, kGoOn; }},
-    {"iterate", 'i', Takes::kValue, [](O& o, V v) { return take_seconds(v, o); }},
     {"jobs", 'j', Takes::kPerhapsWord, [](O& o, V v) { return take_jobs(v, o); }},
-    {"json", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kJson, v, o); }},
     {"licenses", 'L', Takes::kValue,
      [](O& o, V v) { return o.request.licenses = listed('L', v, o), kGoOn; }},
-    {"local", 0, Takes::kNothing, no_effect<O>},
-    {"long", 'l', Takes::kNothing, [](O& o, V) { return o.long_form = true, kGoOn; }},
     {"me", 0, Takes::kNothing, [](O& o, V) { return take_me(o), kGoOn; }},
     {"name", 'n', Takes::kValue,
      [](O& o, V v) { return o.request.names = listed('n', v, o), kGoOn; }},
-    {"noconvert", 0, Takes::kNothing, [](O& o, V) { return o.convert = false, kGoOn; }},
     {"node", 'w', Takes::kValue,
      [](O& o, V v) { return o.node_list = v, listed('w', v, o), kGoOn; }},
     {"nodelist", 'w', Takes::kValue, nullptr},
     {"nodes", 'w', Takes::kValue, nullptr},
-    {"noheader", 'h', Takes::kNothing, [](O& o, V) { return o.no_header = true, kGoOn; }},
     {"notme", 0, Takes::kNothing, [](O& o, V) { return o.not_user = getuid(), kGoOn; }},
     {"only-job-state", 0, Takes::kNothing, [](O& o, V) { return o.only_state = true, kGoOn; }},
     {"partition", 'p', Takes::kValue, [](O& o, V v) { return take_partitions(v, o), kGoOn; }},
@@ -305,18 +280,13 @@ constexpr OptionRow<O> kOptions[] = {
     {"running-under", 0, Takes::kValue, [](O& o, V v) { return take_span(v, o.running_under); }},
     {"sib", 0, Takes::kNothing, no_effect<O>},
     {"sibling", 0, Takes::kNothing, no_effect<O>},
-    {"sort", 'S', Takes::kValue, [](O& o, V v) { return o.sort = v, kGoOn; }},
     {"start", 0, Takes::kNothing, [](O& o, V) { return o.start = true, kGoOn; }},
     {"states", 't', Takes::kValue, [](O& o, V v) { return take_states(v, o); }},
     {"steps", 's', Takes::kPerhapsWord, [](O& o, V v) { return take_steps(v, o); }},
-    {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsageText); }},
     {"user", 'u', Takes::kValue, [](O& o, V v) { return take_users(v, o), kGoOn; }},
     {"users", 'u', Takes::kValue, nullptr},
-    {"", 'U', Takes::kValue, [](O& o, V v) { return take_users(v, o), kGoOn; }},
-    {"verbose", 'v', Takes::kNothing, [](O& o, V) { return ++o.verbose, kGoOn; }},
-    {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
-    {"yaml", 0, Takes::kPerhaps, [](O& o, V v) { return take_form(StructuredForm::kYaml, v, o); }},
 };
+constexpr auto kOptions = with_table_rows(kOwnRows);
 
 }  // namespace
 
@@ -356,16 +326,19 @@ std::string squeue_options_text(const SqueueOptions& o) {
   return lines.out();
 }
 
+const TableCommand& SqueueOptions::command() { return kCommand; }
+
 std::optional<int> parse_squeue_options(int argc, char** argv, SqueueOptions& o) {
   o.command_line.assign(argv, argv + argc);
   if (const auto status = from_environment(o)) return status;
-  if (const auto status = read_option_rows<O>("squeue", kOptions, argc, argv, o)) return status;
+  if (const auto status = read_option_rows<O>(kCommand.name, kOptions, argc, argv, o))
+    return status;
   if (optind < argc) {
-    std::fprintf(stderr, "squeue: error: Unrecognized option: %s\n", argv[optind]);
+    fail(std::string("Unrecognized option: ") + argv[optind]);
     std::fputs(kUsageText, stdout);
     return 1;
   }
-  if (long_beside_format("squeue", o)) return 1;
+  if (long_beside_format(kCommand, o)) return 1;
   if (o.form && o.states_given.empty()) o.request.all_states = true;
   if (!o.letters && !o.names && !o.long_form) {
     o.letters = environment("SQUEUE_FORMAT");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/format/structured_output.hpp"
+#include "cli/options/table_options.hpp"
 #include "common/protocol/ctld.hpp"
 
 namespace sluice::cli {
@@ -18,36 +18,27 @@ struct NamedJob {
   std::optional<uint32_t> component;
 };
 
-struct SqueueOptions {
+struct SqueueOptions : TableOptions {
+  [[nodiscard]] static const TableCommand& command();
+
   protocol::QueryJobsRequest request;
   std::vector<NamedJob> jobs;           // those of request.ids, where --jobs gave them
   std::vector<std::string> steps;       // of --steps: "12.0"
   std::vector<std::string> step_names;  // -n beside it
   bool step_mode = false;
-  bool by_jobs = false;                // --jobs, with or without a list
-  std::optional<std::string> letters;  // -o
-  std::optional<std::string> names;    // -O
-  std::optional<std::string> sort;
-  bool long_form = false;
-  bool no_header = false;
+  bool by_jobs = false;              // --jobs, with or without a list
   bool one_row_a_task = false;       // -r
   bool one_row_a_partition = false;  // -P
   bool start = false;
   bool only_state = false;
-  bool convert = true;
   bool nobody = false;  // the users named are unknown: nothing matches
   // letters of options that were given without a value: nothing matches these either
   std::set<char> empty_filters;
   std::optional<uint32_t> not_user;  // --notme
   Duration running_over{-1};         // negative: no such filter
   Duration running_under{-1};
-  uint32_t iterate_seconds = 0;
   std::string node_list;  // -w, to be checked against the cluster's nodes
-  std::string cluster;    // -M
-  uint32_t verbose = 0;   // -v, counted
-  std::string jobs_given, states_given, steps_given, users_given;  // as written, for -v
-  StructuredChoice form;
-  std::vector<std::string> command_line;
+  std::string jobs_given, steps_given, users_given;  // as written, for -v
 };
 
 // Gives the exit status when there is nothing further to do (help, version, an error).

@@ -62,7 +62,7 @@ Result<uint32_t> version_of(const CgroupConfig& config) {
 std::vector<std::string> wanted_controllers(const ClusterConfig& config, uint32_t version) {
   const bool gathers = is_cgroup(config.job_acct_gather_type);
   std::vector<std::string> names;
-  if (constrains(config) && config.cgroup.constrain_cores) names.emplace_back("cpuset");
+  if (constrains(config) && config.cgroup.constrain_cores) names.emplace_back(kCpuset);
   if (limits_memory(config) || gathers) names.emplace_back(kMemory);
   if (limits_pids(config)) names.emplace_back(kPids);
   if (gathers) names.emplace_back(version == 1 ? "cpuacct" : "cpu");

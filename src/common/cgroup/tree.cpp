@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/base/contains.hpp"
 #include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/cgroup/group_files.hpp"
@@ -30,6 +31,50 @@ std::unique_ptr<Tree> Tree::open(const protocol::CgroupSetup& setup) {
   if (setup.version == 1) return std::make_unique<TreeV1>(setup);
   if (setup.version == 2) return std::make_unique<TreeV2>(setup);
   return nullptr;
+}
+
+bool Tree::uses(std::string_view controller) const {
+  return contains(setup_.controllers, controller);
+}
+
+Status Tree::enter(const std::string& group) {
+  if (!uses(kMemory)) return {};
+  if (auto ok = make_for(kMemory, group); !ok) return ok;
+  return write_group_file(place(kMemory, group) + "/cgroup.procs", "0");
+}
+
+Status Tree::set_cpus(const std::string& group, const Bitmap& cpus) {
+  if (!uses(kCpuset) || cpus.none()) return {};
+  return write_group_file(place(kCpuset, group) + "/cpuset.cpus", cpus.to_text());
+}
+
+Status Tree::set_memory(const std::string& group, const protocol::MemoryLimit& limit) {
+  if (!uses(kMemory)) return {};
+  const std::string at = place(kMemory, group) + "/";
+  const std::string swap_limit = at + memory_.swap_limit;
+  const auto write = [](const std::string& file, uint64_t value) {
+    return write_group_file(file, std::to_string(value));
+  };
+  if (limit.swappiness && memory_.swappiness != nullptr) {
+    if (auto ok = write(at + memory_.swappiness, *limit.swappiness); !ok) return ok;
+  }
+  if (limit.ram_bytes == 0) return {};
+  const bool both = memory_.swap_limit_is_of_both;
+  // that of both may never be below the one of memory: a group that had other limits is opened
+  // first
+  if (both && limit.limits_swap && read_file(swap_limit)) (void)write_group_file(swap_limit, "-1");
+  if (auto ok = write(at + memory_.limit, limit.ram_bytes); !ok) return ok;
+  if (!limit.limits_swap || !read_file(swap_limit)) return {};
+  return write(swap_limit, (both ? limit.ram_bytes : 0) + limit.swap_bytes);
+}
+
+Status Tree::set_pids(const std::string& group, uint64_t most) {
+  if (!uses(kPids) || most == 0) return {};
+  return write_group_file(place(kPids, group) + "/pids.max", std::to_string(most));
+}
+
+uint64_t Tree::fork_refusals(const std::string& group) const {
+  return uses(kPids) ? fork_refusals_in(place(kPids, group)) : 0;
 }
 
 std::vector<pid_t> Tree::processes(const std::string& group) const {

@@ -29,8 +29,11 @@
 namespace sluice::cgroup {
 
 inline constexpr const char* kDaemons = "daemons";  // groups of step daemons
+// the controller of v1 whose tree holds every process; v2 has but one tree
+inline constexpr const char* kTracker = "freezer";
 inline constexpr const char* kMemory = "memory";
-inline constexpr const char* kPids = "pids";  // both of the same name in either version
+inline constexpr const char* kPids = "pids";
+inline constexpr const char* kCpuset = "cpuset";  // all of the same name in either version
 
 // Of a group and all below it.
 struct GroupUsage {
@@ -48,6 +51,14 @@ struct DeviceFile {
   friend auto operator<=>(const DeviceFile&, const DeviceFile&) = default;
 };
 
+// A group's files that limit its memory.
+struct MemoryFiles {
+  const char* limit;
+  const char* swap_limit;      // not there where the kernel keeps no account of swap
+  bool swap_limit_is_of_both;  // of memory and swap together
+  const char* swappiness;      // null: a group has none
+};
+
 class Tree {
  public:
   // Null when `setup` says that there are no groups (version 0).
@@ -63,19 +74,18 @@ class Tree {
 
   // Makes the group and puts this process into it, whose memory counts there from now on; with v2
   // all of the group's limits hold for it. No-op where memory is not constrained.
-  [[nodiscard]] virtual Status enter(const std::string& group) = 0;
+  [[nodiscard]] Status enter(const std::string& group);
 
   // CPUs of this host, and limits on memory, for all in the group. No-op where that is not
   // constrained.
-  [[nodiscard]] virtual Status set_cpus(const std::string& group, const Bitmap& cpus) = 0;
-  [[nodiscard]] virtual Status set_memory(const std::string& group,
-                                          const protocol::MemoryLimit& limit) = 0;
+  [[nodiscard]] Status set_cpus(const std::string& group, const Bitmap& cpus);
+  [[nodiscard]] Status set_memory(const std::string& group, const protocol::MemoryLimit& limit);
 
   // How many processes and threads there may be in the group and below. No-op where that is not
   // constrained.
-  [[nodiscard]] virtual Status set_pids(const std::string& group, uint64_t most) = 0;
+  [[nodiscard]] Status set_pids(const std::string& group, uint64_t most);
   // How often a process of the group could not have another for that limit; of those below it, too.
-  [[nodiscard]] virtual uint64_t fork_refusals(const std::string& group) const = 0;
+  [[nodiscard]] uint64_t fork_refusals(const std::string& group) const;
 
   // Device files that nobody in the group may open. What was closed stays closed. No-op where
   // devices are not constrained.
@@ -100,12 +110,26 @@ class Tree {
   [[nodiscard]] std::string kernel_name(const std::string& group) const;
 
  protected:
-  explicit Tree(const protocol::CgroupSetup& setup) : setup_(setup) {}
+  Tree(const protocol::CgroupSetup& setup, const MemoryFiles& memory)
+      : setup_(setup), memory_(memory) {}
+  // The setup names this controller.
+  [[nodiscard]] bool uses(std::string_view controller) const;
+  // Where the controller's files of the group are.
+  [[nodiscard]] virtual std::string place(std::string_view controller,
+                                          const std::string& group) const = 0;
+  // As make(), where this controller needs it.
+  [[nodiscard]] virtual Status make_for(const std::string& controller,
+                                        const std::string& group) = 0;
   // The folder that tells which processes there are and which groups.
-  [[nodiscard]] virtual std::string folder(const std::string& group) const = 0;
+  [[nodiscard]] std::string folder(const std::string& group) const {
+    return place(kTracker, group);
+  }
   virtual void freeze(const std::string& group, bool frozen) const = 0;
 
   protocol::CgroupSetup setup_;
+
+ private:
+  MemoryFiles memory_;
 };
 
 [[nodiscard]] std::string job_group(uint32_t uid, JobId job);

@@ -1,7 +1,5 @@
 #include "common/cgroup/tree_v1.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "common/os/read_file.hpp"
@@ -38,19 +36,12 @@ std::string TreeV1::place(std::string_view controller, const std::string& group)
   return fmt::format("{}/{}/{}/{}", setup_.mountpoint, controller, setup_.root, group);
 }
 
-bool TreeV1::uses(std::string_view controller) const {
-  const auto& all = setup_.controllers;
-  return std::find(all.begin(), all.end(), controller) != all.end();
-}
-
-std::string TreeV1::folder(const std::string& group) const { return place(kTracker, group); }
-
-Status TreeV1::make_with(const std::string& controller, const std::string& group) const {
+Status TreeV1::make_for(const std::string& controller, const std::string& group) {
   std::string above = fmt::format("{}/{}", setup_.mountpoint, controller);
   for (const std::string& level : levels(setup_.root + "/" + group)) {
     const std::string path = fmt::format("{}/{}/{}", setup_.mountpoint, controller, level);
     if (auto ok = make_group(path); !ok) return ok;
-    if (controller == "cpuset") {
+    if (controller == kCpuset) {
       if (auto ok = fill_cpuset(path, above); !ok) return ok;
     }
     above = path;
@@ -60,15 +51,9 @@ Status TreeV1::make_with(const std::string& controller, const std::string& group
 
 Status TreeV1::make(const std::string& group) {
   for (const std::string& controller : setup_.controllers) {
-    if (auto ok = make_with(controller, group); !ok) return ok;
+    if (auto ok = make_for(controller, group); !ok) return ok;
   }
   return {};
-}
-
-Status TreeV1::enter(const std::string& group) {
-  if (!uses(kMemory)) return {};
-  if (auto ok = make_with(kMemory, group); !ok) return ok;
-  return write_group_file(place(kMemory, group) + "/cgroup.procs", "0");
 }
 
 std::vector<std::string> TreeV1::entries(const std::string& group) const {
@@ -76,40 +61,6 @@ std::vector<std::string> TreeV1::entries(const std::string& group) const {
   for (const std::string& controller : setup_.controllers)
     files.push_back(place(controller, group) + "/cgroup.procs");
   return files;
-}
-
-Status TreeV1::set_cpus(const std::string& group, const Bitmap& cpus) {
-  if (!uses("cpuset") || cpus.none()) return {};
-  return write_group_file(place("cpuset", group) + "/cpuset.cpus", cpus.to_text());
-}
-
-Status TreeV1::set_memory(const std::string& group, const protocol::MemoryLimit& limit) {
-  if (!uses(kMemory)) return {};
-  const std::string at = place(kMemory, group);
-  const auto with_swap = at + "/memory.memsw.limit_in_bytes";
-  const auto write = [](const std::string& file, uint64_t bytes) {
-    return write_group_file(file, std::to_string(bytes));
-  };
-  if (limit.swappiness) {
-    if (auto ok = write(at + "/memory.swappiness", *limit.swappiness); !ok) return ok;
-  }
-  if (limit.ram_bytes == 0) return {};
-  // the limit with swap may never be below the one without: a group that had other limits is opened
-  // first
-  if (limit.limits_swap && read_file(with_swap)) (void)write_group_file(with_swap, "-1");
-  if (auto ok = write(at + "/memory.limit_in_bytes", limit.ram_bytes); !ok) return ok;
-  // a kernel may keep no account of swap
-  if (!limit.limits_swap || !read_file(with_swap)) return {};
-  return write(with_swap, limit.ram_bytes + limit.swap_bytes);
-}
-
-Status TreeV1::set_pids(const std::string& group, uint64_t most) {
-  if (!uses(kPids) || most == 0) return {};
-  return write_group_file(place(kPids, group) + "/pids.max", std::to_string(most));
-}
-
-uint64_t TreeV1::fork_refusals(const std::string& group) const {
-  return uses(kPids) ? fork_refusals_in(place(kPids, group)) : 0;
 }
 
 Status TreeV1::close_devices(const std::string& group, const std::vector<DeviceFile>& devices) {

@@ -6,19 +6,17 @@
 
 namespace sluice::cgroup {
 
-inline constexpr const char* kTracker = "freezer";
 inline constexpr const char* kDevices = "devices";
 
 class TreeV1 final : public Tree {
  public:
-  explicit TreeV1(const protocol::CgroupSetup& setup) : Tree(setup) {}
+  explicit TreeV1(const protocol::CgroupSetup& setup)
+      : Tree(setup, {.limit = "memory.limit_in_bytes",
+                     .swap_limit = "memory.memsw.limit_in_bytes",
+                     .swap_limit_is_of_both = true,
+                     .swappiness = "memory.swappiness"}) {}
   Status make(const std::string& group) override;
   [[nodiscard]] std::vector<std::string> entries(const std::string& group) const override;
-  [[nodiscard]] Status enter(const std::string& group) override;
-  Status set_cpus(const std::string& group, const Bitmap& cpus) override;
-  Status set_memory(const std::string& group, const protocol::MemoryLimit& limit) override;
-  [[nodiscard]] Status set_pids(const std::string& group, uint64_t most) override;
-  [[nodiscard]] uint64_t fork_refusals(const std::string& group) const override;
   [[nodiscard]] Status close_devices(const std::string& group,
                                      const std::vector<DeviceFile>& devices) override;
   [[nodiscard]] uint64_t oom_kills(const std::string& group) const override;
@@ -26,13 +24,10 @@ class TreeV1 final : public Tree {
   bool remove(const std::string& group) const override;
 
  protected:
-  [[nodiscard]] std::string folder(const std::string& group) const override;
+  [[nodiscard]] std::string place(std::string_view controller,
+                                  const std::string& group) const override;
+  [[nodiscard]] Status make_for(const std::string& controller, const std::string& group) override;
   void freeze(const std::string& group, bool frozen) const override;
-
- private:
-  [[nodiscard]] Status make_with(const std::string& controller, const std::string& group) const;
-  [[nodiscard]] std::string place(std::string_view controller, const std::string& group) const;
-  [[nodiscard]] bool uses(std::string_view controller) const;
 };
 
 }  // namespace sluice::cgroup

@@ -1,7 +1,5 @@
 #include "common/cgroup/tree_v2.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "common/os/read_file.hpp"
@@ -11,12 +9,7 @@
 
 namespace sluice::cgroup {
 
-bool TreeV2::uses(std::string_view controller) const {
-  const auto& all = setup_.controllers;
-  return std::find(all.begin(), all.end(), controller) != all.end();
-}
-
-std::string TreeV2::folder(const std::string& group) const {
+std::string TreeV2::place(std::string_view /*controller*/, const std::string& group) const {
   return fmt::format("{}/{}/{}", setup_.mountpoint, setup_.root, group);
 }
 
@@ -38,37 +31,6 @@ Status TreeV2::make(const std::string& group) {
 
 std::vector<std::string> TreeV2::entries(const std::string& group) const {
   return {folder(group) + "/cgroup.procs"};
-}
-
-Status TreeV2::enter(const std::string& group) {
-  if (!uses(kMemory)) return {};
-  if (auto ok = make(group); !ok) return ok;
-  return write_group_file(folder(group) + "/cgroup.procs", "0");
-}
-
-Status TreeV2::set_cpus(const std::string& group, const Bitmap& cpus) {
-  if (!uses("cpuset") || cpus.none()) return {};
-  return write_group_file(folder(group) + "/cpuset.cpus", cpus.to_text());
-}
-
-// There is no swappiness of a group in v2.
-Status TreeV2::set_memory(const std::string& group, const protocol::MemoryLimit& limit) {
-  if (!uses(kMemory) || limit.ram_bytes == 0) return {};
-  const std::string at = folder(group);
-  if (auto ok = write_group_file(at + "/memory.max", std::to_string(limit.ram_bytes)); !ok)
-    return ok;
-  // a kernel may keep no account of swap
-  if (!limit.limits_swap || !read_file(at + "/memory.swap.max")) return {};
-  return write_group_file(at + "/memory.swap.max", std::to_string(limit.swap_bytes));
-}
-
-Status TreeV2::set_pids(const std::string& group, uint64_t most) {
-  if (!uses(kPids) || most == 0) return {};
-  return write_group_file(folder(group) + "/pids.max", std::to_string(most));
-}
-
-uint64_t TreeV2::fork_refusals(const std::string& group) const {
-  return uses(kPids) ? fork_refusals_in(folder(group)) : 0;
 }
 
 Status TreeV2::close_devices(const std::string& group, const std::vector<DeviceFile>& devices) {

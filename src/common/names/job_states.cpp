@@ -3,15 +3,11 @@
 
 #include <iterator>
 
-#include "common/base/text.hpp"
+#include "common/names/state_tables.hpp"
 
 namespace sluice {
 namespace {
 
-struct StateRow {
-  std::string_view name;
-  std::string_view code;
-};
 // In the order of JobState.
 constexpr StateRow kJobStates[] = {
     {"PENDING", "PD"},   {"RUNNING", "R"},    {"SUSPENDED", "S"}, {"COMPLETED", "CD"},
@@ -20,11 +16,6 @@ constexpr StateRow kJobStates[] = {
 };
 static_assert(std::size(kJobStates) == static_cast<size_t>(JobState::kOutOfMemory) + 1);
 
-struct FlagRow {
-  uint32_t flag;
-  std::string_view name;
-  std::string_view code;
-};
 // The strongest first. LAUNCH_FAILED never shows as the state. Bits without a name of ours are
 // Slurm's, of states that no job here is in: users may ask for them.
 constexpr FlagRow kJobFlags[] = {
@@ -55,40 +46,27 @@ const FlagRow* shown_flag(JobFlags flags) {
 
 std::string_view job_state_text(JobState state, JobFlags flags) {
   if (const FlagRow* row = shown_flag(flags)) return row->name;
-  return kJobStates[static_cast<size_t>(state) % std::size(kJobStates)].name;
+  return row_of(kJobStates, state).name;
 }
 
 std::string_view job_state_short(JobState state, JobFlags flags) {
   if (const FlagRow* row = shown_flag(flags)) return row->code;
-  return kJobStates[static_cast<size_t>(state) % std::size(kJobStates)].code;
+  return row_of(kJobStates, state).code;
 }
 
 std::vector<std::string_view> job_state_list(JobState state, JobFlags flags) {
   std::vector<std::string_view> out{job_state_text(state)};
-  for (const FlagRow& row : kJobFlags) {
-    if ((flags & row.flag) != 0) out.push_back(row.name);
-  }
-  for (const FlagRow& row : kJobHiddenFlags) {
-    if ((flags & row.flag) != 0) out.push_back(row.name);
-  }
+  append_flags(kJobFlags, flags, out);
+  append_flags(kJobHiddenFlags, flags, out);
   return out;
 }
 
 std::optional<JobStateName> parse_job_state(std::string_view text) {
-  for (size_t i = 0; i < std::size(kJobStates); ++i) {
-    if (iequals(text, kJobStates[i].name) || iequals(text, kJobStates[i].code)) {
-      return JobStateName{static_cast<JobState>(i), 0};
-    }
-  }
-  for (const FlagRow& row : kJobFlags) {
-    if (iequals(text, row.name) || iequals(text, row.code)) {
-      return JobStateName{std::nullopt, row.flag};
-    }
-  }
-  for (const FlagRow& row : kJobHiddenFlags) {
-    if (iequals(text, row.name)) return JobStateName{std::nullopt, row.flag};
-  }
-  return std::nullopt;
+  if (const auto state = find_state<JobState>(kJobStates, text)) return JobStateName{*state, 0};
+  const FlagRow* flag = find_flag(kJobFlags, text);
+  if (flag == nullptr) flag = find_flag(kJobHiddenFlags, text);
+  if (flag == nullptr) return std::nullopt;
+  return JobStateName{std::nullopt, flag->flag};
 }
 
 std::string job_state_names() {
@@ -110,18 +88,13 @@ constexpr StateRow kPartitionStates[] = {
     {"UP", "up"}, {"DOWN", "down"}, {"DRAIN", "drain"}, {"INACTIVE", "inact"}};
 
 std::string_view partition_state_text(PartitionState state) {
-  return kPartitionStates[static_cast<size_t>(state) % std::size(kPartitionStates)].name;
+  return row_of(kPartitionStates, state).name;
 }
 std::string_view partition_state_short(PartitionState state) {
-  return kPartitionStates[static_cast<size_t>(state) % std::size(kPartitionStates)].code;
+  return row_of(kPartitionStates, state).code;
 }
 std::optional<PartitionState> parse_partition_state(std::string_view text) {
-  for (size_t i = 0; i < std::size(kPartitionStates); ++i) {
-    if (iequals(text, kPartitionStates[i].name) || iequals(text, kPartitionStates[i].code)) {
-      return static_cast<PartitionState>(i);
-    }
-  }
-  return std::nullopt;
+  return find_state<PartitionState>(kPartitionStates, text);
 }
 
 }  // namespace sluice

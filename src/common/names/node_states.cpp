@@ -5,26 +5,18 @@
 
 #include "common/base/text.hpp"
 #include "common/names/job_states.hpp"
+#include "common/names/state_tables.hpp"
 
 namespace sluice {
 namespace {
 
-struct Word {
-  std::string_view name;
-  std::string_view code;
-};
 // In the order of NodeBaseState.
-constexpr Word kBaseStates[] = {
+constexpr StateRow kBaseStates[] = {
     {"UNKNOWN", "unk"}, {"DOWN", "down"}, {"IDLE", "idle"},   {"ALLOCATED", "alloc"},
     {"ERROR", "err"},   {"MIXED", "mix"}, {"FUTURE", "futr"},
 };
 static_assert(std::size(kBaseStates) == static_cast<size_t>(NodeBaseState::kFuture) + 1);
 
-struct FlagRow {
-  NodeFlags flag;
-  std::string_view name;
-  std::string_view code;
-};
 // In the order of scontrol's State=.
 constexpr FlagRow kFlags[] = {
     {kNodeBlocked, "BLOCKED", "block"},
@@ -69,7 +61,7 @@ bool in_use(NodeBaseState base, NodeFlags flags) {
 }
 
 struct Shown {
-  Word word;
+  StateRow word;
   NodeFlags told = 0;
 };
 
@@ -96,7 +88,7 @@ Shown shown_word(NodeBaseState base, NodeFlags flags) {
     if (has(kNodePlanned)) return {{"PLANNED", "plnd"}, kNodePlanned};
     if (has(kNodeReserved)) return {{"RESERVED", "resv"}};
   }
-  return {kBaseStates[static_cast<size_t>(base) % std::size(kBaseStates)]};
+  return {row_of(kBaseStates, base)};
 }
 
 std::string with_suffix(std::string_view word, NodeBaseState base, NodeFlags flags,
@@ -158,15 +150,11 @@ std::string node_state_complete(NodeBaseState base, NodeFlags flags) {
 
 std::vector<std::string_view> node_flag_list(NodeFlags flags) {
   std::vector<std::string_view> out;
-  for (const FlagRow& row : kFlags) {
-    if ((flags & row.flag) != 0) out.push_back(row.name);
-  }
+  append_flags(kFlags, flags, out);
   return out;
 }
 
-std::string_view node_base_text(NodeBaseState base) {
-  return kBaseStates[static_cast<size_t>(base) % std::size(kBaseStates)].name;
-}
+std::string_view node_base_text(NodeBaseState base) { return row_of(kBaseStates, base).name; }
 
 bool NodeStateName::matches(NodeBaseState shown, NodeFlags shown_flags) const {
   const bool drain = (shown_flags & kNodeDrain) != 0;
@@ -210,12 +198,8 @@ std::optional<NodeStateName> parse_node_state(std::string_view text) {
     return left;
   }
   NodeStateName made;
-  for (size_t i = 0; i < std::size(kBaseStates); ++i) {
-    if (iequals(text, kBaseStates[i].name) || iequals(text, kBaseStates[i].code)) {
-      made.base = static_cast<NodeBaseState>(i);
-      return made;
-    }
-  }
+  made.base = find_state<NodeBaseState>(kBaseStates, text);
+  if (made.base) return made;
   if (iequals(text, "drained")) made.drained = true;
   else if (iequals(text, "draining") || iequals(text, "drng")) made.draining = true;
   else if (iequals(text, "failing") || iequals(text, "failg")) made.failing = true;
@@ -225,13 +209,10 @@ std::optional<NodeStateName> parse_node_state(std::string_view text) {
   if (made.flags != 0 || made.drained || made.draining || made.failing || made.rebooting) {
     return made;
   }
-  for (const FlagRow& row : kFlags) {
-    if (iequals(text, row.name) || (!row.code.empty() && iequals(text, row.code))) {
-      made.flags = row.flag;
-      return made;
-    }
-  }
-  return std::nullopt;
+  const FlagRow* flag = find_flag(kFlags, text);
+  if (flag == nullptr) return std::nullopt;
+  made.flags = flag->flag;
+  return made;
 }
 
 std::string node_state_names() {

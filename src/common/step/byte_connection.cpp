@@ -2,9 +2,12 @@
 
 #include <utility>
 
-#include <boost/asio/buffer.hpp>
-
 namespace sluice {
+namespace {
+
+constexpr size_t kReadBytes = 32768;
+
+}  // namespace
 
 std::shared_ptr<ByteConnection> ByteConnection::make(Socket socket, Handlers handlers) {
   return std::shared_ptr<ByteConnection>(
@@ -12,20 +15,22 @@ std::shared_ptr<ByteConnection> ByteConnection::make(Socket socket, Handlers han
 }
 
 ByteConnection::ByteConnection(Socket socket, Handlers handlers)
-    : socket_(std::move(socket)), handlers_(std::move(handlers)) {}
+    : StreamConnection(std::move(socket), kReadBytes), handlers_(std::move(handlers)) {}
 
 void ByteConnection::start() {
-  connected_ = true;
+  ready_ = true;
   read();
-  write();
+  if (queued_bytes() == 0) on_sent();
+  else write();
 }
 
 void ByteConnection::connect(const boost::asio::generic::stream_protocol::endpoint& place) {
-  socket_.async_connect(place, [self = shared_from_this()](const boost::system::error_code& error) {
-    if (!self->open_) return;
-    if (error) return self->end(self->handlers_.on_lost);
-    self->start();
-  });
+  stream_.socket().async_connect(
+      place, [this, self = shared_from_this()](const boost::system::error_code& error) {
+        if (!open_) return;
+        if (error) return on_error(error);
+        start();
+      });
 }
 
 void ByteConnection::send(std::string_view bytes) {
@@ -36,51 +41,23 @@ void ByteConnection::send(std::string_view bytes) {
 
 void ByteConnection::finish() {
   finishing_ = true;
-  write();
+  if (ready_ && queued_bytes() == 0) on_sent();
 }
 
-void ByteConnection::close() {
-  open_ = false;
-  boost::system::error_code ignored;
-  socket_.close(ignored);
+bool ByteConnection::may_read() const { return !handlers_.may_read || handlers_.may_read(); }
+
+void ByteConnection::on_error(const boost::system::error_code& /*error*/) {
+  end(handlers_.on_lost);
+}
+
+void ByteConnection::on_sent() {
+  if (finishing_) end(handlers_.on_finished);
 }
 
 void ByteConnection::end(const std::function<void()>& handler) {
   if (!open_) return;
   close();
   handler();
-}
-
-void ByteConnection::read() {
-  if (!open_ || !connected_ || reading_ || (handlers_.may_read && !handlers_.may_read())) return;
-  reading_ = true;
-  socket_.async_read_some(
-      boost::asio::buffer(buffer_),
-      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
-        self->reading_ = false;
-        if (!self->open_) return;
-        if (error) return self->end(self->handlers_.on_lost);
-        self->handlers_.on_bytes({self->buffer_.data(), bytes});
-        self->read();
-      });
-}
-
-void ByteConnection::write() {
-  if (!open_ || !connected_ || writing_) return;
-  if (queue_.size() == 0) {
-    if (finishing_) end(handlers_.on_finished);
-    return;
-  }
-  writing_ = true;
-  socket_.async_write_some(
-      boost::asio::buffer(queue_.next()),
-      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
-        self->writing_ = false;
-        if (!self->open_) return;
-        if (error) return self->end(self->handlers_.on_lost);
-        self->queue_.taken(bytes);
-        self->write();
-      });
 }
 
 }  // namespace sluice

@@ -1,23 +1,17 @@
-// A stream socket (TCP or Unix) whose bytes are handed on as they come, both ways, on one
-// io_context and its one thread: a connection of X11 forwarding, on either side.
-// FrameConnection does not stand on it: all output of tasks goes there, framed where it waits to be
-// sent, and another call for each read and write would save few lines.
+// A connection whose bytes are handed on as they come, both ways: one of X11 forwarding, on either
+// side.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <string_view>
 
-#include <boost/asio/generic/stream_protocol.hpp>
-
-#include "common/step/send_queue.hpp"
+#include "common/step/stream_connection.hpp"
 
 namespace sluice {
 
-class ByteConnection : public std::enable_shared_from_this<ByteConnection> {
+class ByteConnection : public StreamConnection {
  public:
-  using Socket = boost::asio::generic::stream_protocol::socket;
   struct Handlers {
     std::function<void(std::string_view bytes)> on_bytes;
     std::function<void()> on_lost;      // once: the peer went away, or could not be reached
@@ -34,30 +28,23 @@ class ByteConnection : public std::enable_shared_from_this<ByteConnection> {
   // With one that is not. What is sent meanwhile waits.
   void connect(const boost::asio::generic::stream_protocol::endpoint& place);
   void send(std::string_view bytes);
-  [[nodiscard]] size_t queued_bytes() const { return queue_.size(); }
   // Ends the connection when everything was sent.
   void finish();
   // may_read may say something else now.
   void resume() { read(); }
   // At once, and without a word.
-  void close();
+  void close() { shut(); }
 
  private:
   ByteConnection(Socket socket, Handlers handlers);
-  void read();
-  void write();
+  [[nodiscard]] bool may_read() const override;
+  void on_bytes(std::string_view bytes) override { handlers_.on_bytes(bytes); }
+  void on_error(const boost::system::error_code& error) override;
+  void on_sent() override;
   void end(const std::function<void()>& handler);
 
-  Socket socket_;
   Handlers handlers_;
-  SendQueue queue_;
-  bool open_ = true;
-  bool connected_ = false;
-  bool reading_ = false;
-  bool writing_ = false;
   bool finishing_ = false;
-  std::array<char, 32768>
-      buffer_;  // not cleared: pages that nothing is read into are never touched
 };
 
 }  // namespace sluice

@@ -3,13 +3,12 @@
 #include <chrono>
 #include <utility>
 
-#include <boost/asio/buffer.hpp>
-
 namespace sluice {
 namespace {
 
 // a peer that reads nothing any more is not waited for
 constexpr auto kLinger = std::chrono::seconds(2);
+constexpr size_t kReadBytes = 65536;
 
 }  // namespace
 
@@ -18,34 +17,35 @@ std::shared_ptr<FrameConnection> FrameConnection::make(Socket socket, uint32_t m
 }
 
 FrameConnection::FrameConnection(Socket socket, uint32_t max_frame)
-    : stream_(std::move(socket)),
+    : StreamConnection(std::move(socket), kReadBytes),
       reader_(max_frame),
       linger_timer_(stream_.socket().get_executor()) {
   boost::system::error_code ignored;
   stream_.socket().non_blocking(true, ignored);
+  ready_ = true;
 }
 
 void FrameConnection::secure(SecureStream::Side side, std::string_view secret) {
   stream_.secure(side, secret);
-  shaking_hands_ = true;
+  ready_ = false;
 }
 
 void FrameConnection::start(Handlers handlers) {
   handlers_ = std::move(handlers);
-  if (shaking_hands_) shake_hands();
-  else read();
+  if (ready_) read();
+  else shake_hands();
 }
 
 void FrameConnection::shake_hands() {
-  stream_.shake_hands([self = shared_from_this()](const boost::system::error_code& error) {
-    if (!self->open_) return;
+  stream_.shake_hands([this, self = shared_from_this()](const boost::system::error_code& error) {
+    if (!open_) return;
     if (error) {
-      self->handshake_problem_ = SecureStream::why_no_handshake(error);
-      return self->fail_with(error);
+      handshake_problem_ = SecureStream::why_no_handshake(error);
+      return on_error(error);
     }
-    self->shaking_hands_ = false;
-    self->read();
-    self->write();
+    ready_ = true;
+    read();
+    write();
   });
 }
 
@@ -72,9 +72,7 @@ void FrameConnection::resume() {
 
 void FrameConnection::close() {
   if (!open_) return;
-  open_ = false;
-  boost::system::error_code ignored;
-  stream_.socket().close(ignored);
+  shut();
   linger_timer_.cancel();
   handlers_ = {};
 }
@@ -101,9 +99,10 @@ void FrameConnection::linger() {
   stream_.socket().shutdown(Socket::shutdown_send, error);
   if (error) return fail();
   linger_timer_.expires_after(kLinger);
-  linger_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& stopped) {
-    if (!stopped) self->fail();
-  });
+  linger_timer_.async_wait(
+      [this, self = shared_from_this()](const boost::system::error_code& stopped) {
+        if (!stopped) fail();
+      });
   read();
 }
 
@@ -114,25 +113,20 @@ void FrameConnection::fail() {
   if (on_closed) on_closed();
 }
 
-void FrameConnection::fail_with(const boost::system::error_code& error) {
+void FrameConnection::on_error(const boost::system::error_code& error) {
   closed_by_peer_ = SecureStream::ended_by_peer(error);
   fail();
 }
 
-void FrameConnection::read() {
-  if (!open_ || shaking_hands_ || reading_ || (paused_ && !lingering_)) return;
-  reading_ = true;
-  stream_.read_some(
-      boost::asio::buffer(buffer_),
-      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
-        self->reading_ = false;
-        if (!self->open_) return;
-        if (error) return self->fail_with(error);
-        if (self->lingering_) return self->read();
-        self->reader_.feed(std::string_view(self->buffer_.data(), bytes));
-        self->hand_out();
-        self->read();
-      });
+void FrameConnection::on_bytes(std::string_view bytes) {
+  if (lingering_) return;
+  reader_.feed(bytes);
+  hand_out();
+}
+
+void FrameConnection::on_sent() {
+  if (finishing_) return all_sent();
+  if (handlers_.on_drained) handlers_.on_drained();
 }
 
 void FrameConnection::hand_out() {
@@ -145,22 +139,6 @@ void FrameConnection::hand_out() {
     const auto on_frame = handlers_.on_frame;
     if (on_frame) on_frame(std::move(**frame));
   }
-}
-
-void FrameConnection::write() {
-  if (!open_ || shaking_hands_ || writing_ || queued_bytes() == 0) return;
-  writing_ = true;
-  stream_.write_some(
-      boost::asio::buffer(queue_.next()),
-      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
-        self->writing_ = false;
-        if (!self->open_) return;
-        if (error) return self->fail_with(error);
-        self->queue_.taken(bytes);
-        if (self->queued_bytes() > 0) return self->write();
-        if (self->finishing_) return self->all_sent();
-        if (self->handlers_.on_drained) self->handlers_.on_drained();
-      });
 }
 
 }  // namespace sluice

@@ -1,26 +1,20 @@
-// A stream socket (TCP or Unix) that carries frames both ways, on one io_context and its one
-// thread.
+// A connection that carries frames both ways.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/step/frame.hpp"
-#include "common/step/secure_stream.hpp"
-#include "common/step/send_queue.hpp"
+#include "common/step/stream_connection.hpp"
 
 namespace sluice {
 
-class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
+class FrameConnection : public StreamConnection {
  public:
-  using Socket = boost::asio::generic::stream_protocol::socket;
   struct Handlers {
     std::function<void(Frame)> on_frame;
     std::function<void()> on_closed;   // once: the peer went away or broke the protocol
@@ -43,7 +37,6 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void send(protocol::FrameType type, uint32_t task, std::string_view body);
   // Frames that append_frame() made.
   void send_encoded(std::string_view frames);
-  [[nodiscard]] size_t queued_bytes() const { return queue_.size(); }
   [[nodiscard]] bool is_open() const { return open_; }
   // It is over because the peer closed it, or ended: not because it could not be reached.
   [[nodiscard]] bool closed_by_peer() const { return closed_by_peer_; }
@@ -62,25 +55,18 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
 
  private:
   FrameConnection(Socket socket, uint32_t max_frame);
+  [[nodiscard]] bool may_read() const override { return !paused_ || lingering_; }
+  void on_bytes(std::string_view bytes) override;
+  void on_error(const boost::system::error_code& error) override;
+  void on_sent() override;
   void shake_hands();
-  void read();
   void hand_out();
-  void write();
   void all_sent();
   void linger();
   void fail();
-  void fail_with(const boost::system::error_code& error);
 
-  SecureStream stream_;
   FrameReader reader_;
   Handlers handlers_;
-  // not cleared: pages that nothing is read into are never touched
-  std::array<char, 65536> buffer_;
-  SendQueue queue_;
-  bool open_ = true;
-  bool shaking_hands_ = false;
-  bool writing_ = false;
-  bool reading_ = false;
   bool paused_ = false;
   bool finishing_ = false;
   bool after_peer_ = false;
