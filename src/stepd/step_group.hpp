@@ -12,6 +12,7 @@
 #include "common/base/result.hpp"
 #include "common/cgroup/tree.hpp"
 #include "common/protocol/stepd_start.hpp"
+#include "stepd/group_counts.hpp"
 
 namespace sluice::stepd {
 
@@ -21,20 +22,21 @@ struct GroupCpus {
   Bitmap step;
 };
 
-class StepGroup {
+// Nothing happens, and nothing is counted, where no control groups are used.
+class StepGroup final : public GroupCounts {
  public:
-  // Null when no control groups are used. The error's text is for the user.
-  [[nodiscard]] static Result<std::unique_ptr<StepGroup>> make(const protocol::StepdStart& start,
-                                                               const protocol::StepLaunch& launch,
-                                                               const GroupCpus& cpus);
+  // Makes it, where control groups are used. The error's text is for the user.
+  [[nodiscard]] Status make(const protocol::StepdStart& start, const protocol::StepLaunch& launch,
+                            const GroupCpus& cpus);
+  [[nodiscard]] bool exists() const override { return tree_ != nullptr; }
 
   // A process that writes 0 into each of these files is one of the task's.
   [[nodiscard]] Result<std::vector<std::string>> add_task(uint32_t local_task);
-  [[nodiscard]] std::vector<pid_t> processes() const { return tree_->processes(step_); }
-  [[nodiscard]] std::vector<pid_t> processes_of(uint32_t local_task) const;
-  void kill() const { tree_->kill(step_); }
+  [[nodiscard]] std::vector<pid_t> processes() const;
+  [[nodiscard]] std::vector<pid_t> processes_of(uint32_t local_task) const override;
+  void kill() const;
   // The job's own group stays, for it may have other steps: the agent removes it.
-  void remove() const { (void)tree_->remove(step_); }
+  void remove() const;
 
   // From now on what this process, the step's daemon, holds counts as memory of the job, up to
   // whose limit: the kernel ends tasks for want of it, and the daemon only when there is nobody
@@ -50,20 +52,19 @@ class StepGroup {
   [[nodiscard]] bool gathers() const { return gathers_; }
   [[nodiscard]] cgroup::GroupUsage usage_of(uint32_t local_task) const;
 
-  [[nodiscard]] uint64_t oom_kills() const { return tree_->oom_kills(step_); }
-  [[nodiscard]] uint64_t oom_kills_of(uint32_t local_task) const;
-  // How often, since this step began, a process of the job could have no other for want of room
-  // below its limit.
-  [[nodiscard]] uint64_t fork_refusals() const;
-  [[nodiscard]] uint64_t most_pids() const { return most_pids_; }
-  // "python3 (pid 123, task 0)" for each process of the step that the kernel's log names.
-  [[nodiscard]] std::vector<std::string> oom_victims() const;
+  [[nodiscard]] uint64_t oom_kills() const override;
+  [[nodiscard]] uint64_t oom_kills_of(uint32_t local_task) const override;
+  [[nodiscard]] uint64_t fork_refusals() const override;
+  [[nodiscard]] uint64_t most_pids() const override { return most_pids_; }
+  [[nodiscard]] std::vector<std::string> oom_victims() const override;
 
  private:
-  StepGroup(const protocol::StepdStart& start, const protocol::StepLaunch& launch);
+  void name_groups(const protocol::StepdStart& start, const protocol::StepLaunch& launch);
+  [[nodiscard]] Status make_all(const protocol::StepdStart& start,
+                                const protocol::StepLaunch& launch, const GroupCpus& cpus);
   [[nodiscard]] std::string task(uint32_t local_task) const;
 
-  std::unique_ptr<cgroup::Tree> tree_;
+  std::unique_ptr<cgroup::Tree> tree_;  // null: none are used
   std::string job_;
   std::string step_;
   std::string daemons_;

@@ -37,6 +37,7 @@ struct StepPlan {
   std::vector<int> child_ends;  // to close once all tasks are forked
   int message_fd = -1;          // the user's stderr, where it is a file; not owned
   bool whole_lines = false;     // output is passed on line by line
+  std::string message;          // for the user, once the tasks have begun; empty: none
 };
 
 // What a plan is made of.

@@ -198,7 +198,7 @@ void Listeners::send(protocol::FrameType type, uint32_t task, std::string_view b
   }
 }
 
-void Listeners::send_owner(protocol::FrameType type, std::string_view body, uint32_t task) {
+void Listeners::send_owner(protocol::FrameType type, uint32_t task, std::string_view body) {
   for (const ListenerPtr& listener : listeners_) {
     if (!listener->owner) continue;
     if (listener->accepted) {

@@ -14,10 +14,11 @@
 
 #include "common/protocol/stepd.hpp"
 #include "common/step/frame_connection.hpp"
+#include "stepd/io/audience.hpp"
 
 namespace sluice::stepd {
 
-class Listeners {
+class Listeners final : public Audience {
  public:
   struct Handlers {
     // kStdin, kWindowSize, kSignalTasks, kMpiPassed, kX11ToNode, kBegin
@@ -33,7 +34,7 @@ class Listeners {
       : io_(io), hello_(std::move(hello)), handlers_(std::move(handlers)) {}
   Listeners(const Listeners&) = delete;
   Listeners& operator=(const Listeners&) = delete;
-  ~Listeners();
+  ~Listeners() override;
 
   // Connections that are made from now on are (TLSType).
   void encrypt(bool encrypted) { encrypted_ = encrypted; }
@@ -41,16 +42,12 @@ class Listeners {
   // key (step/io_proof.hpp). `owner` is the srun that made the step. Of watchers there are so many
   // and no more: others are not heard.
   void connect(const IoEndpoint& endpoint, bool with_stdin, bool owner);
-  // To everyone who listens; lost when nobody does.
-  void send(protocol::FrameType type, uint32_t task, std::string_view body);
-  // To the step's own srun only.
-  void send_owner(protocol::FrameType type, std::string_view body, uint32_t task = kNoTask);
-  // More waits to be sent than should: do not read on.
-  [[nodiscard]] bool congested() const;
-  [[nodiscard]] bool has_owner() const;
-  // Input from listeners stops and goes on (their other frames wait too).
-  void pause_input();
-  void resume_input();
+  void send(protocol::FrameType type, uint32_t task, std::string_view body) override;
+  void send_owner(protocol::FrameType type, uint32_t task, std::string_view body) override;
+  [[nodiscard]] bool congested() const override;
+  [[nodiscard]] bool has_owner() const override;
+  void pause_input() override;
+  void resume_input() override;
   // Closes every connection once all is sent, then calls `on_done`. The owner has as long as it
   // takes, watchers without one a few seconds.
   void finish(std::function<void()> on_done);
