@@ -459,7 +459,8 @@ TEST_F(Rpc, DispatchesWithinTheProcess) {
     void complete(Result<std::string> b) override { bytes = std::move(b); }
   };
   auto keep = std::make_shared<Keep>();
-  server->dispatch(context, "Test/Echo", wire::encode(EchoRequest{.text = "in"}), RawResponder(keep));
+  server->dispatch(context, "Test/Echo", wire::encode(EchoRequest{.text = "in"}),
+                   RawResponder(keep));
   ASSERT_TRUE(keep->bytes);
   EXPECT_EQ(wire::decode<EchoReply>(*keep->bytes)->uid, 42u);
 }
