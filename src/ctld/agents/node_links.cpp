@@ -31,8 +31,8 @@ void NodeLinks::send_bytes(const state::ClusterState& state, const Bitmap& nodes
   request.payload = std::move(order.payload);
   request.tree_width = order.tree_width != 0 ? order.tree_width : state.config->tree_width;
   request.node_timeout = state.config->message_timeout;
-  log::flag(log::DebugFlag::kAgent, "{} goes to {} nodes, {} bytes", request.method,
-            request.targets.size(), request.payload.size());
+  log::flag(log::DebugFlag::kAgent, "{} goes to {} nodes, {} bytes",
+            net::short_method_name(request.method), request.targets.size(), request.payload.size());
   fanout_->send(std::move(request), [done](const net::FanoutReply& reply) {
     if (done) done(reply.results);
   });
