@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "common/base/result.hpp"
 #include "common/protocol/node_reports.hpp"
 
 namespace sluice::noded {
