@@ -112,7 +112,7 @@ PartitionName=high Nodes=ALL PriorityTier=10
         self.assertGreaterEqual(self.seconds(self.show(job)["EndTime"]), end)
         said = self.file("grace.said").splitlines()
         self.assertEqual(said[:4], 4 * ["step TERM"], "on both nodes, then once more with KillWait; the script waits for its srun")
-        self.assertIn(said[4:], ([], ["batch TERM"]), "it comes to it where its srun is killed a moment earlier")
+        self.assertIn(said[4:], ([], ["batch TERM"]), "it comes to it where its srun is killed a moment earlier; so it is in 22.05")
 
     def test_off(self):
         job = self.both_nodes("off", "-o", "/dev/null", "--wrap", "sleep 1000")
