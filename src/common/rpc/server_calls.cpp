@@ -11,6 +11,8 @@
 namespace sluice::net {
 namespace {
 
+constexpr size_t kQuickBytes = size_t{64} << 10;  // of a request that is decoded in no time
+
 // gRPC says "ipv4:10.0.0.1:4242" and "ipv6:%5B::1%5D:4242".
 std::string peer_text(const std::string& peer) {
   if (peer.starts_with("ipv4:")) return peer.substr(5);
@@ -193,7 +195,9 @@ void ServerCall::OnReadDone(bool ok) {
   request_.Clear();
   if (Status good = check_request(request->view()); !good) return refuse(std::move(good.error()));
   CallContext context = make_context();
-  if (!method_.rules.slow) return execute(std::move(context), request->view());
+  // one user's long request takes none of the threads that serve everybody
+  const bool slow = method_.rules.slow || (counted_ && request->view().size() > kQuickBytes);
+  if (!slow) return execute(std::move(context), request->view());
   const auto work = [alive, request, context = std::move(context)] {
     alive->execute(context, request->view());
   };

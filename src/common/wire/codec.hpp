@@ -9,6 +9,7 @@
 // as the message's size makes it plausible (decode_room).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstring>
@@ -221,6 +222,15 @@ void put_field(std::string& out, uint32_t number, const T& v) {
   }
 }
 
+// How many values of this type the bytes are.
+template <Scalar T>
+size_t packed_count(std::string_view packed) {
+  if constexpr (scalar_type<T>() == WireType::kFixed64) return packed.size() / 8;
+  // the last byte of each has its high bit clear
+  return static_cast<size_t>(
+      std::ranges::count_if(packed, [](char byte) { return (byte & 0x80) == 0; }));
+}
+
 template <class T>
 void get_field(Reader& in, WireType type, T& v) {
   if constexpr (Scalar<T>) {
@@ -237,14 +247,18 @@ void get_field(Reader& in, WireType type, T& v) {
   } else if constexpr (IsVector<T>::value) {
     if constexpr (Scalar<typename T::value_type>) {
       if (type == WireType::kBytes) {
+        using Item = typename T::value_type;
         const std::string_view packed = in.bytes();
+        const size_t count = packed_count<Item>(packed);
+        if (!in.take_room(count * sizeof(Item))) return;
         Reader items = in.inside(packed);
-        while (items.more()) v.push_back(get_scalar<typename T::value_type>(items));
+        v.reserve(v.size() + count);
+        while (items.more()) v.push_back(get_scalar<Item>(items));
         in.ok = in.ok && items.ok;
       } else {
         typename T::value_type one{};
         get_field(in, type, one);
-        v.push_back(one);
+        if (in.take_room(sizeof one)) v.push_back(one);
       }
     } else if (in.take_room(sizeof(typename T::value_type))) {
       get_field(in, type, v.emplace_back());
@@ -336,6 +350,10 @@ inline bool next_key(Reader& in, FieldKey& key) {
   return true;
 }
 
+// Bytes of room that a further pass over a message's fields costs: messages of ours need one, and a
+// hostile one with its fields in the wrong order, or with many that are unknown, is given up.
+inline constexpr size_t kRoomOfPass = 256;
+
 template <class T>
 void get_message(Reader& in, T& v) {
   FieldKey key;
@@ -346,7 +364,9 @@ void get_message(Reader& in, T& v) {
       if (!emplace_alternative(v, key.number, in, key.type)) in.ok = false;
     }
   } else {
-    while (some) {  // fields come in the order of describe(): one pass takes them all
+    // fields come in the order of describe(): one pass takes them all
+    for (bool first = true; some; first = false) {
+      if (!first && !in.take_room(kRoomOfPass)) return;
       bool known = false;
       T::describe([&](uint32_t number, const char*, auto member) {
         while (some && key.number == number) {
@@ -356,8 +376,10 @@ void get_message(Reader& in, T& v) {
         }
       });
       if (known) continue;
-      in.skip(key.type);
-      some = next_key(in, key);
+      for (const uint32_t unknown = key.number; some && key.number == unknown;) {
+        in.skip(key.type);
+        some = next_key(in, key);
+      }
     }
   }
 }

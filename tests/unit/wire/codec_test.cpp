@@ -122,6 +122,55 @@ TEST(Codec, EmptyElementsAreBoundedByTheMessage) {
   EXPECT_LT(room, before);
 }
 
+struct Numbers {
+  std::vector<uint64_t> list;
+  std::vector<double> halves;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "list", &Numbers::list);
+    field(2, "halves", &Numbers::halves);
+  }
+};
+
+// A byte each became eight, which nobody counted, and twice that while the list grew.
+TEST(Codec, NumbersAreCounted) {
+  Numbers numbers{std::vector<uint64_t>(1000, 1), std::vector<double>(1000, 0.5)};
+  const std::string bytes = wire::encode(numbers);
+  size_t room = wire::decode_room(bytes.size());
+  const size_t before = room;
+  const Result<Numbers> back = wire::decode_within<Numbers>(bytes, room);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->list, numbers.list);
+  EXPECT_EQ(back->halves, numbers.halves);
+  EXPECT_EQ(before - room, 2 * 1000 * 8U);
+  EXPECT_LE(back->list.capacity(), 1000U);
+  room = 8 * 2000 - 1;
+  EXPECT_FALSE(wire::decode_within<Numbers>(bytes, room));
+  std::string one_by_one;
+  for (int i = 0; i < 1000; ++i) one_by_one += "\x08\x01";
+  room = 8 * 1000 - 1;
+  EXPECT_FALSE(wire::decode_within<Numbers>(one_by_one, room));
+}
+
+// Each key that came too late, or was unknown, cost a pass over all fields: 20 MB of them were
+// seconds.
+TEST(Codec, PassesOverTheFieldsAreBounded) {
+  const auto keys = [](size_t count, std::string_view round) {
+    std::string bytes;
+    for (size_t i = 0; i < count; ++i) bytes += round;
+    return bytes;
+  };
+  using namespace std::string_view_literals;
+  constexpr std::string_view kBackwards = "\x1a\x00\x12\x00\x0a\x00"sv;  // fields 3, 2, 1
+  constexpr std::string_view kUnknown = "\x72\x00\x7a\x00"sv;            // 14, 15
+  EXPECT_TRUE(wire::decode<Many>(keys(10, kBackwards)));
+  EXPECT_FALSE(wire::decode<Many>(keys(1 << 20, kBackwards)));
+  EXPECT_TRUE(wire::decode<Numbers>(keys(100, kUnknown)));
+  EXPECT_FALSE(wire::decode<Numbers>(keys(1 << 20, kUnknown)));
+  EXPECT_TRUE(wire::decode<Numbers>(keys(1 << 20, "\x72\x00"sv)))
+      << "many of one unknown field are passed over at once";
+}
+
 // A set of millions of tasks is fourteen bytes with a step, and never written so.
 TEST(Codec, SetsHaveNoSteps) {
   IndexSet set;
