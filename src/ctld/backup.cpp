@@ -240,6 +240,8 @@ Result<std::optional<state::ClusterState>> present_state(const fs::path& folder,
     return std::optional<state::ClusterState>();
   auto present = read_journal(folder);
   if (!present) return std::optional<state::ClusterState>();  // that is why it is replaced
+  // a start that was refused because the cluster's own was gone left it
+  if (present->recovered.last == 0) return std::optional<state::ClusterState>();
   if (present->info.cluster_id != content.cluster_id) {
     return failure(
         ErrorCode::kWrongCluster,

@@ -103,7 +103,7 @@ class StartChecks {
     const net::TlsFiles own = net::controller_tls_files(config_);
     const bool some = fs::exists(own.ca, ignored_) || fs::exists(own.certificate, ignored_) ||
                       fs::exists(own.key, ignored_);
-    if (!some && !net::names_tls_files(config_)) return;  // the first start makes them
+    if (!some && !net::names_tls_files(config_)) return made_at_start(own.ca);
     for (const std::string& file : {own.ca, own.certificate, own.key})
       readable("TLSType=tls/s2n", file);
     if (auto trust = net::tls_trust(config_); !trust)
@@ -112,6 +112,17 @@ class StartChecks {
     if (!may_read_key) return;
     if (auto identity = net::TlsIdentity::open(own, config_.slurm_user_id); !identity) {
       out_.push_back(fmt::format("TLSType=tls/s2n: {}", identity.error().text));
+    }
+  }
+
+  // The first start makes certificates beside slurm.conf.
+  void made_at_start(const fs::path& authority) {
+    if (!who_ || ::geteuid() == 0) return;
+    const fs::path folder = fs::absolute(authority, ignored_).parent_path();
+    if (const std::string why = obstacle(*who_, folder, kWrite); !why.empty()) {
+      out_.push_back(fmt::format(
+          "TLSType=tls/s2n: there are no certificates, and {}: make them as root, with slurmctld --make-certificates",
+          why));
     }
   }
 

@@ -86,6 +86,23 @@ class Backup(ClusterCase):
         self.run_cmd("scancel", held + 1)
         self.run_cmd("sinfo")
 
+    def test_after_a_start_without_a_journal(self):
+        """A start that was refused left an empty journal, and the backup was refused as another cluster's."""
+        copy = self.folder("copy3")
+        held = self.submit("-H", "--wrap", "true")
+        self.run_cmd("sluice", "backup", copy)
+        self.cluster.kill_controller()
+        state = os.path.join(self.cluster.dir, "state")
+        shutil.rmtree(os.path.join(state, "journal"))
+        with self.assertRaises(Exception):
+            self.cluster.start_controller()
+        self.assertIn("put a backup back", self.cluster.log())
+        self.assertTrue(os.path.exists(os.path.join(state, "journal", "journal.db")))
+        self.assertIn(f"next job id {held + 1}", self.out("sluice", "restore", copy))
+        self.cluster.start_controller()
+        self.assertEqual(self.state(held), "PENDING")
+        self.run_cmd("scancel", held)
+
     def test_first_job_id(self):
         self.run_cmd("scontrol", "shutdown", "slurmctld")
         wait_for(lambda: self.run_cmd("sinfo", check=False).returncode, "the controller has ended")

@@ -90,9 +90,8 @@ class SocketAuth final : public AuthProvider {
   tl::unexpected<Error> broken() {
     const int problem = errno;
     disconnect();
-    return failure(
-        ErrorCode::kAuthentication,
-        fmt::format("auth/slurm: no daemon gives tokens at {}: {}", path_, errno_text(problem)));
+    return failure(ErrorCode::kRetry, fmt::format("auth/slurm: no daemon gives tokens at {}: {}",
+                                                  path_, errno_text(problem)));
   }
   Status connect() {
     sockaddr_un address{};

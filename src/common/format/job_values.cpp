@@ -271,6 +271,11 @@ std::string standard_path(const JobView& view, StandardFile file) {
   PatternFields fields;
   fields.step = {view.job().id, kBatchStep};
   fields.array = view.job().array;
+  if (view.task != kNoTask) {  // one that still waits in its array's record
+    auto of_task = std::make_shared<ArrayInfo>(*fields.array);
+    of_task->task = view.task;
+    fields.array = std::move(of_task);
+  }
   fields.job_name = spec.name;
   fields.user_name = spec.user_name;
   fields.host = view.record->batch_host;

@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr int kMaxPadding = 10;
-constexpr uint32_t kNoArrayTask = 0xfffffffe;  // what Slurm shows for %a of a job that is no array
+constexpr uint32_t kNoArrayTask = 0xfffffffe;  // what Slurm shows for %a of no task of an array
 
 std::string padded(uint32_t number, int width) {
   return fmt::format("{:0{}}", number, std::min(width, kMaxPadding));
@@ -23,7 +23,8 @@ std::string step_text(const StepId& id, int width) {
 
 // The text of one symbol; false when it is none.
 bool put_symbol(std::string& out, char symbol, int width, const PatternFields& fields) {
-  const uint32_t array_task = fields.array == nullptr ? kNoArrayTask : fields.array->task;
+  const bool in_array = fields.array != nullptr && fields.array->task != kNoTask;
+  const uint32_t array_task = in_array ? fields.array->task : kNoArrayTask;
   switch (symbol) {
     case '%': out += '%'; return true;
     case 'A':

@@ -255,7 +255,8 @@ void Jobs::run_scripts(const JobPtr& job, const std::vector<std::string>& progra
                        std::string_view context, const std::optional<Duration>& limit,
                        std::function<void(int)> done) {
   const ClusterConfig& config = *node_.config;
-  ScriptRow row{.patterns = programs,
+  ScriptRow row{.of = fmt::format("JobId={}: ", job->id.first),
+                .patterns = programs,
                 .environment = script_environment(*job, context),
                 .limit = limit.value_or(config.prolog_epilog_timeout)};
   row.done = [job, done = std::move(done)](int status) {
@@ -371,7 +372,8 @@ void Jobs::run_unkillable_program(const protocol::StepKey& key) {
   if (job == jobs_.end() || node_.config->unkillable_step_program.empty()) return;
   Environment env = script_environment(*job->second, "unkillable");
   env.set("SLURM_STEP_ID", std::to_string(static_cast<int32_t>(number_of_step(key.id.step))));
-  scripts_.run({.patterns = {node_.config->unkillable_step_program},
+  scripts_.run({.of = fmt::format("JobId={}: ", key.id.job),
+                .patterns = {node_.config->unkillable_step_program},
                 .environment = std::move(env),
                 .done = [](int) {}});
 }

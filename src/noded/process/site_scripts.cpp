@@ -128,7 +128,7 @@ Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::str
   const auto on_exit = [this, row, path](int status) {
     row->timer->cancel();
     if (status == 0) return next(row);
-    log::error("{} failed with status {:#x}", path, status);
+    log::error("{}{} failed with status {:#x}", row->asked.of, path, status);
     row->asked.done(status);
   };
   if (!row->asked.before) return children_.spawn({path, {path}, row->environment, {}}, on_exit);
@@ -159,17 +159,18 @@ void SiteScripts::next(const std::shared_ptr<Row>& row) {
   const std::string& path = row->paths[row->at++];
   const auto pid = start(row, path);
   if (!pid) {
-    log::error("{}", pid.error().text);
+    log::error("{}{}", row->asked.of, pid.error().text);
     return row->asked.done(kNotFoundStatus);
   }
-  log::flag(log::DebugFlag::kScript, "process {} runs {}", *pid, path);
+  log::flag(log::DebugFlag::kScript, "{}process {} runs {}", row->asked.of, *pid, path);
   if (!row->asked.limit) return;
   row->timer->expires_after(*row->asked.limit);
-  row->timer->async_wait([pid = *pid, path](const boost::system::error_code& error) {
-    if (error) return;
-    log::error("{} takes too long and is killed", path);
-    ::kill(-pid, SIGKILL);
-  });
+  row->timer->async_wait(
+      [pid = *pid, of = row->asked.of, path](const boost::system::error_code& error) {
+        if (error) return;
+        log::error("{}{} takes too long and is killed", of, path);
+        ::kill(-pid, SIGKILL);
+      });
 }
 
 }  // namespace sluice::noded

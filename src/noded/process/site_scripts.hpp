@@ -20,6 +20,7 @@ namespace sluice::noded {
 // Programs that `patterns` (paths, or globs such as /etc/slurm/prolog.d/*) name, to be run in
 // order.
 struct ScriptRow {
+  std::string of;  // for the log: "JobId=17: "
   std::vector<std::string> patterns;
   Environment environment;
   std::optional<Duration> limit;  // of each: one that takes longer is killed

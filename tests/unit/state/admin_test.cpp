@@ -23,11 +23,12 @@ class AdminTest : public CoreTest {
                        AfterReboot after = AfterReboot::kAsBefore) {
     return run(RebootNodes{kRoot, {nodes, asap, after, {}}});
   }
-  void boot(const std::string& name, const std::string& boot_id) {
+  void boot(const std::string& name, const std::string& boot_id, Time boot_time = kNoTime) {
     RegisterNode command;
     command.node.name = name;
     command.node.cluster_id = state_.cluster_id;
     command.node.hardware.boot_id = boot_id;
+    command.node.hardware.boot_time = boot_time;
     ASSERT_TRUE(run(command));
   }
   const Node& node(const std::string& name) { return *find_node(state_, name); }
@@ -43,6 +44,18 @@ class AdminTest : public CoreTest {
     return run(SetTrigger{kRoot, trigger});
   }
 };
+
+// The bug: an agent once started with -b told of the true boot at its next start, and lost its
+// jobs.
+TEST_F(AdminTest, AnEarlierBootIsNoReboot) {
+  boot("n1", "told by -b", now_);
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  boot("n1", "true", now_ - minutes(60));
+  EXPECT_EQ(node("n1").reason, "");
+  boot("n1", "next", now_ + minutes(1));
+  EXPECT_EQ(node("n1").reason, "Node unexpectedly rebooted");
+}
 
 TEST_F(AdminTest, IdleNodeIsRebootedAtOnce) {
   ASSERT_TRUE(reboot("n1", false, AfterReboot::kDown));

@@ -428,6 +428,24 @@ TEST_F(UpdateJobTest, TheReasonFollowsTheDependency) {
   EXPECT_TRUE(names_.empty()) << "what is told already is not told again";
 }
 
+// The bug: it showed Dependency until its begin time, and no time from which it is eligible.
+TEST_F(UpdateJobTest, AJobThatLosesItsDependencyWaitsForItsBeginTime) {
+  const JobId other = submit(batch_spec());
+  JobSpec spec = batch_spec();
+  spec.begin = now_ + minutes(60);
+  const JobId id = submit(spec);
+  const auto depend = [&](const std::string& on) {
+    EXPECT_EQ(update(kAnn, id, [&](JobUpdate& u) { u.dependency = on; }), ErrorCode::kOk);
+    EXPECT_TRUE(run(Tick{}));
+  };
+  depend("afterany:" + std::to_string(other));
+  EXPECT_EQ(job(id).reason, JobReason::kDependency);
+  EXPECT_EQ(job(id).eligible, kNoTime);
+  depend("");
+  EXPECT_EQ(job(id).reason, JobReason::kNone);
+  EXPECT_EQ(job(id).eligible, spec.begin);
+}
+
 // The bug: each time that one of the other jobs was over, too.
 TEST_F(UpdateJobTest, OneMailTellsOfADependencyThatIsNeverSatisfied) {
   const JobId failed = submit(batch_spec()), other = submit(batch_spec());

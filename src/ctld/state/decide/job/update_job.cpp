@@ -169,6 +169,11 @@ void set_time_limit(const JobUpdate& u, Time now, Job& job, JobSpec& spec) {
   job.end = limit == kInfiniteMinutes ? kNever : std::max(end, present);
 }
 
+bool waits_for_others(const Job& job) {
+  return job.state == JobState::kPending && (job.reason == JobReason::kDependency ||
+                                             job.reason == JobReason::kDependencyNeverSatisfied);
+}
+
 // What a new dependency comes to, worked out once for all the records that get it.
 class NewDependency {
  public:
@@ -388,8 +393,12 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
       job.accrue = now;  // since when it has been eligible stays known
     }
     if (!job.dependency.empty()) job.eligible = kNoTime;
+    else if (job.eligible == kNoTime && spec.begin > now) job.eligible = spec.begin;
   }
   draft.emit(with_spec(job, spec, now));
+  // one without a begin time becomes eligible, and loses the reason with that
+  if (job.dependency.empty() && waits_for_others(draft.job(id)))
+    draft.emit(JobDependencyChanged{.job = id, .dependency = {}, .reason = JobReason::kNone});
   if (Status ok = set_hold(draft, id, command, now); !ok) return ok;
   const Job& after = draft.job(id);
   if (after.state == JobState::kPending && after.accrue == kNoTime && is_eligible(after, now)) {

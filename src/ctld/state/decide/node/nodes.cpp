@@ -279,8 +279,10 @@ Status check_key(const ClusterState& state, const protocol::RegisterNodeRequest&
 }
 
 bool is_rebooted(const Node& node, const protocol::RegisterNodeRequest& request) {
+  // that of a boot before is what an agent with -b had hidden
   const bool another_boot = node.hardware != nullptr && !node.hardware->boot_id.empty() &&
-                            node.hardware->boot_id != request.hardware.boot_id;
+                            node.hardware->boot_id != request.hardware.boot_id &&
+                            request.hardware.boot_time >= node.hardware->boot_time;
   const bool first_boot = node.hardware == nullptr && (node.flags & kNodePoweringUp) != 0;
   return another_boot || first_boot ||
          (node.reboot_issued != kNoTime && request.hardware.boot_time > node.reboot_issued);
