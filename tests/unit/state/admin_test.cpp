@@ -51,9 +51,9 @@ TEST_F(AdminTest, AnEarlierBootIsNoReboot) {
   boot("n1", "told by -b", now_);
   const JobId id = submit(batch_spec());
   ASSERT_TRUE(start_job(id, "n1"));
-  boot("n1", "true", now_ - minutes(60));
+  boot("n1", "true", now_ - std::chrono::minutes(60));
   EXPECT_EQ(node("n1").reason, "");
-  boot("n1", "next", now_ + minutes(1));
+  boot("n1", "next", now_ + std::chrono::minutes(1));
   EXPECT_EQ(node("n1").reason, "Node unexpectedly rebooted");
 }
 
