@@ -79,16 +79,26 @@ class SocketAuth final : public AuthProvider {
   Result<TokenReply> get(const TokenRequest& request) {
     const std::string question = wire::encode(request);
     const std::lock_guard lock(mutex_);
-    const bool kept = fd_ >= 0;
+    const SteadyTime until = steady_now() + kHandOver;
     Result<TokenReply> reply = ask(question);
-    if (!reply && kept) reply = ask(question);  // the daemon was restarted since
+    // the daemon was restarted since, or ended in the middle of it, and another takes its place
+    while (!reply && may_change_hands(reply.error()) && steady_now() < until) {
+      std::this_thread::sleep_for(kBetweenTries);
+      reply = ask(question);
+    }
     if (reply && !reply->problem.empty()) {
       return failure(ErrorCode::kAuthentication, "auth/slurm: " + reply->problem);
     }
     return reply;
   }
+  // A host without such a daemon has no socket, and is told so at once.
+  bool may_change_hands(const Error& error) const {
+    if (error.code != ErrorCode::kRetry) return false;
+    if (problem_ == ENOENT) return ::access(path_.c_str(), F_OK) == 0;
+    return problem_ == ECONNREFUSED || problem_ == ECONNRESET || problem_ == EPIPE;
+  }
   tl::unexpected<Error> broken() {
-    const int problem = errno;
+    const int problem = problem_ = errno;
     disconnect();
     return failure(ErrorCode::kRetry, fmt::format("auth/slurm: no daemon gives tokens at {}: {}",
                                                   path_, errno_text(problem)));
@@ -106,11 +116,7 @@ class SocketAuth final : public AuthProvider {
     const timeval limit{.tv_sec = kAnswerSeconds, .tv_usec = 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    const SteadyTime until = steady_now() + kHandOver;
-    while (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-      if (errno != ECONNREFUSED || steady_now() >= until) return broken();
-      std::this_thread::sleep_for(kBetweenTries);
-    }
+    if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return broken();
     ucred peer{};
     socklen_t length = sizeof peer;
     if (::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return broken();
@@ -146,6 +152,7 @@ class SocketAuth final : public AuthProvider {
   const bool own_;
   std::mutex mutex_;
   int fd_ = -1;
+  int problem_ = 0;  // errno of the last failure
 };
 
 }  // namespace

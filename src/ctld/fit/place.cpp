@@ -150,6 +150,8 @@ std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room,
                   : choose_cores_near(needs, room, wanted, a.gres, unit);
   }
   const auto cores = static_cast<uint32_t>(a.cores.count());
+  // units were chosen of which some are near to too few cores
+  if (needs.near_only && !needs.whole_nodes && cores < wanted) return std::nullopt;
   a.cpus = unit == Unit::kCpu && !needs.whole_nodes ? std::min(cpus, cores * all_threads)
                                                     : cores * all_threads;
   if (!needs.uses_memory) return a;

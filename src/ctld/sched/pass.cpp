@@ -310,7 +310,7 @@ void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocat
   std::string reservation = ask.reservation != nullptr ? ask.reservation->name : std::string();
   plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation),
                           std::move(reservation), shorter_limit,
-                          priority_in(job, *ask.partition->config)});
+                          priority_in(job, *ask.partition->config), job.spec});
 }
 
 bool PassRun::may_have_room_made(const Candidate& c, const Demand& demand) const {

@@ -358,6 +358,24 @@ TEST(PlaceGres, EnforcedBindingWaitsForTheUnitsOfASocket) {
   EXPECT_EQ(cluster.place_text(SixGpus::bound("gres/gpu:1", 1)), "n1:gpu:1(IDX:2)");
 }
 
+// Two tasks of two CPUs were given two CPUs: of three GPUs two are near to two cores alone, and the
+// third to any.
+TEST(PlaceGres, EnforcedBindingGivesNoFewerCpusThanTasksNeed) {
+  GpuCluster cluster(1);
+  cluster.nodes[0].gres =
+      make_inventory("gpu:a:2,gpu:b:1",
+                     {{.name = "gpu", .type = "a", .count = 2, .files = {"0", "1"}, .cores = "0-1"},
+                      {.name = "gpu", .type = "b", .count = 1, .files = {"2"}}});
+  JobSpec spec;
+  spec.num_tasks = spec.cpus_per_task = 2;
+  spec.min_nodes = spec.max_nodes = 1;
+  spec.tres_per_task = "gres/gpu:1";
+  spec.gres_flags = "enforce-binding";
+  for (const NodeAllocation& part : cluster.place_spec(spec)) EXPECT_GE(part.cpus, 4u);
+  spec.cpus_per_task = 1;
+  EXPECT_EQ(cluster.place_text(spec), "n1:gpu:a:2(IDX:0-1)");
+}
+
 // Was given a node whose GPUs are too few for its tasks.
 TEST(PlaceGres, GpusOfTasksAndNodesThatContradictEachOther) {
   GpuCluster cluster;

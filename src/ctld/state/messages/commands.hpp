@@ -232,6 +232,8 @@ struct PlannedStart {
   // 0: as asked for; else less, down to --time-min, so that it fits before others
   Minutes time_limit = 0;
   uint32_t priority = 0;  // that it had
+  // what it asked for then; null: not told
+  std::shared_ptr<const JobSpec> spec = nullptr;
 };
 // A running job is to make room for one that waits; looked at again, too.
 struct PlannedPreemption {

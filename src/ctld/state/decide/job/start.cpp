@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "ctld/fit/needs.hpp"
 #include "ctld/state/rules/access.hpp"
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
@@ -28,6 +29,12 @@ struct CheckedStart {
   std::vector<FeatureChange> changes;
 };
 
+// The plan was made of an older state. A job that was updated since may ask for other nodes, CPUs,
+// memory or devices than were chosen for it: the next pass chooses again.
+bool asks_for_the_same(const PlannedStart& plan, const Job& job) {
+  return plan.spec == nullptr || plan.spec == job.spec || fit::same_demand(*plan.spec, *job.spec);
+}
+
 // Nothing when the start is no longer possible.
 std::optional<CheckedStart> check_start(const ClusterState& state, const PlannedStart& plan,
                                         const LicensePool& licenses, BeginningJobs& beginning,
@@ -36,6 +43,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   const Partition* partition = find_partition(state, plan.partition);
   if (job == nullptr || partition == nullptr || plan.allocation == nullptr) return std::nullopt;
   if (!is_eligible(*job, now) || is_too_late(*job, now)) return std::nullopt;
+  if (!asks_for_the_same(plan, *job)) return std::nullopt;
   const bool array = job->array != nullptr && job->array->task == kNoTask;
   if (array != (plan.task != kNoTask)) return std::nullopt;
   if (array && !job->array->pending.contains(plan.task)) return std::nullopt;
