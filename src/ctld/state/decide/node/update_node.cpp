@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "common/base/contains.hpp"
 #include "common/base/hostlist.hpp"
@@ -213,25 +214,47 @@ uint64_t count_of_items(const std::vector<GresItem>& items, std::string_view gre
   return sum;
 }
 
+std::string text_of_items(const std::vector<GresItem>& items, std::string_view name) {
+  std::vector<std::string> out;
+  for (const GresItem& item : items) {
+    if (item.name == name)
+      out.push_back(gres_text({{item.name, item.type, item.count, {}, {}}}, false));
+  }
+  return join(out, ",");
+}
+
+// All of one name in a Gres=, worked out once for all nodes.
+struct WantedGres {
+  std::string name;
+  uint64_t count = 0;
+  std::string text;
+};
+Result<std::vector<WantedGres>> wanted_gres(const std::string& text) {
+  const auto items = gres_items(text);
+  if (!items) return failure(ErrorCode::kInvalidGres);
+  std::vector<WantedGres> out;
+  std::set<std::string> names;
+  for (const GresItem& item : *items) {
+    std::string name = item.name.str();
+    if (!names.insert(name).second) continue;
+    const uint64_t count = count_of_items(*items, name);
+    std::string of_name = text_of_items(*items, name);
+    out.push_back({std::move(name), count, std::move(of_name)});
+  }
+  return out;
+}
+
 // Gres=, as the node has it then. Devices can be left out, all of a name; of the rest there are as
 // many as before, and they are of the types that they were of, whatever is said.
-Result<std::string> changed_gres(const Node& node, const std::string& wanted) {
-  const auto items = gres_items(wanted);
+Result<std::string> changed_gres(const Node& node, const std::vector<WantedGres>& wanted) {
   const auto present = gres_items(node.config->gres);
-  if (!items || !present) return failure(ErrorCode::kInvalidGres);
+  if (!present) return failure(ErrorCode::kInvalidGres);
   std::vector<std::string> out;
-  std::vector<std::string> done;
-  for (const GresItem& item : *items) {
-    const std::string name = item.name.str();
-    if (contains(done, name)) continue;
-    const uint64_t count = count_of_items(*items, name);
-    const bool devices = count != 0 && has_files(node, name);
-    if (devices && count != count_of_items(*present, name)) return failure(ErrorCode::kInvalidGres);
-    for (const GresItem& one : devices ? *present : *items) {
-      if (one.name == name)
-        out.push_back(gres_text({{one.name, one.type, one.count, {}, {}}}, false));
-    }
-    done.push_back(name);
+  for (const WantedGres& one : wanted) {
+    const bool devices = one.count != 0 && has_files(node, one.name);
+    if (devices && one.count != count_of_items(*present, one.name))
+      return failure(ErrorCode::kInvalidGres);
+    out.push_back(devices ? text_of_items(*present, one.name) : one.text);
   }
   return join(out, ",");
 }
@@ -240,7 +263,9 @@ struct Places {
   ByNode addresses, hostnames;
 };
 
-void update_rest(Draft& draft, NodeId id, const NodeUpdate& update, const Places& places) {
+// `gres`: what changed_gres() gave, where the update has any.
+void update_rest(Draft& draft, NodeId id, const NodeUpdate& update, const Places& places,
+                 std::string gres) {
   const Node& node = draft.node(id);
   const auto address = places.addresses.find(node.name);
   const auto hostname = places.hostnames.find(node.name);
@@ -269,8 +294,7 @@ void update_rest(Draft& draft, NodeId id, const NodeUpdate& update, const Places
     }
     if (address != places.addresses.end()) config->address = address->second;
     if (hostname != places.hostnames.end()) config->hostname = hostname->second;
-    // it was looked at
-    if (update.gres) config->gres = changed_gres(node, *update.gres).value_or("");
+    if (update.gres) config->gres = std::move(gres);
     if (update.cpu_bind) config->cpu_bind = usual_binding(*update.cpu_bind).value_or("");
     event.config = std::move(config);
   }
@@ -333,6 +357,7 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
   if (!addresses || !hostnames) return tl::unexpected((addresses ? hostnames : addresses).error());
   const Places places{std::move(*addresses), std::move(*hostnames)};
   const NewFeatures features = features_of(command.update);
+  const auto wanted = wanted_gres(command.update.gres.value_or(""));
   Draft draft(state);
   Effects effects;
   Status failed;
@@ -342,10 +367,15 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateNode& command,
     if (!failed && failed.error().code != ErrorCode::kInvalidState) return;
     const Node& node = draft.node(static_cast<NodeId>(id));
     Status ok = check_features(node, features);
-    if (ok && command.update.gres)
-      ok = changed_gres(node, *command.update.gres).map([](const std::string&) {});
+    Result<std::string> gres;
+    if (ok && command.update.gres) {
+      gres =
+          wanted.and_then([&](const auto& all_wanted) { return changed_gres(node, all_wanted); });
+      ok = gres.map([](const std::string&) {});
+    }
     if (ok) ok = update_state(draft, static_cast<NodeId>(id), command, now, effects);
-    if (ok) return update_rest(draft, static_cast<NodeId>(id), command.update, places);
+    if (ok)
+      return update_rest(draft, static_cast<NodeId>(id), command.update, places, std::move(*gres));
     ++unsuited;
     if (failed || ok.error().code != ErrorCode::kInvalidState) failed = ok;
   });
