@@ -5,25 +5,22 @@ import os
 import subprocess
 import unittest
 
-from harness import ROOT, Cluster, ClusterCase, add_users, need_root
-from test_jwt import make_key
+from harness import ROOT
+from test_jwt import JwtCase
 
 ALICE, BOB = 61561, 61562
 PYTHON = "/usr/bin/python3"  # which has Debian's python3-grpcio
 CLIENT = os.path.join(ROOT, "tests", "clients", "grpc_client.py")
 
 
-class GrpcClient(ClusterCase):
-    NODES, CPUS = 1, 2
-    CONF = "AuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key={dir}/jwt.key\n"
+class GrpcClient(JwtCase):
+    USERS = (ALICE, BOB)
 
     @classmethod
     def setUpClass(cls):
-        need_root()
         if subprocess.run([PYTHON, "-c", "import grpc, google.protobuf"], capture_output=True, check=False).returncode:
             raise unittest.SkipTest("no python3-grpcio")
-        add_users(cls, ALICE, BOB)
-        cls.cluster = Cluster(cls.NODES, cls.CPUS, cls.MEMORY, cls.CONF, prepare=make_key)
+        super().setUpClass()
         cls.messages = os.path.join(cls.cluster.dir, "messages")
         os.mkdir(cls.messages)
         proto = os.path.join(ROOT, "proto")
@@ -32,9 +29,8 @@ class GrpcClient(ClusterCase):
             cls.address = "127.0.0.1:" + next(line.split("=")[1].strip() for line in conf if line.startswith("SlurmctldPort="))
 
     def ask(self, uid, *words, status=0):
-        token = self.out("scontrol", "token", f"username=sluicetest{uid}").strip().split("=", 1)[1]
         done = subprocess.run([PYTHON, CLIENT, self.address, self.messages, *map(str, words)], capture_output=True, text=True,
-                              env={"SLURM_JWT": token, "PATH": "/usr/bin:/bin"}, cwd=self.cluster.work, check=False)
+                              env={**self.token(f"username=sluicetest{uid}"), "PATH": "/usr/bin:/bin"}, cwd=self.cluster.work, check=False)
         self.assertEqual((done.returncode, done.stderr), (status, ""), done.stdout)
         return json.loads(done.stdout)
 

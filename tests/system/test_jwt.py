@@ -13,14 +13,16 @@ def make_key(folder):
         f.write(os.urandom(32))
 
 
-class Jwt(ClusterCase):
+class JwtCase(ClusterCase):
+    """A cluster that takes tokens, with users USERS."""
     NODES, CPUS = 1, 2
     CONF = "AuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key={dir}/jwt.key,max_token_lifespan=600\n"
+    USERS = (ALICE, BOB)
 
     @classmethod
     def setUpClass(cls):
         need_root()
-        add_users(cls, ALICE, BOB)
+        add_users(cls, *cls.USERS)
         cls.cluster = Cluster(cls.NODES, cls.CPUS, cls.MEMORY, cls.CONF, prepare=make_key)
 
     def token(self, *words, **options):
@@ -28,6 +30,8 @@ class Jwt(ClusterCase):
         self.assertRegex(text, r"^SLURM_JWT=[\w-]+\.[\w-]+\.[\w-]+\n$")
         return {"SLURM_JWT": text.strip().split("=", 1)[1]}
 
+
+class Jwt(JwtCase):
     def test_tokens(self):
         alice = self.token(f"username=sluicetest{ALICE}", "lifespan=60")
         # whoever holds it is that user: nobody's own proof is asked for
