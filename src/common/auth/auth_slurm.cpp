@@ -80,10 +80,11 @@ class SocketAuth final : public AuthProvider {
     const std::string question = wire::encode(request);
     const std::lock_guard lock(mutex_);
     const SteadyTime until = steady_now() + kHandOver;
+    bool kept = fd_ >= 0;
     Result<TokenReply> reply = ask(question);
     // the daemon was restarted since, or ended in the middle of it, and another takes its place
     while (!reply && may_change_hands(reply.error()) && steady_now() < until) {
-      std::this_thread::sleep_for(kBetweenTries);
+      if (!std::exchange(kept, false)) std::this_thread::sleep_for(kBetweenTries);
       reply = ask(question);
     }
     if (reply && !reply->problem.empty()) {
