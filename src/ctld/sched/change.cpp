@@ -70,20 +70,24 @@ class Search {
     if (!job_.dependency.empty()) base_.dependency = "";
   }
 
-  // The rooms that the job finds, for its needs and for times before which it would have to end.
+  // What the job finds, for its needs and for times before which it would have to end.
   void look_at_its_turn() {
-    Rooms rooms(state_, now_);
+    const fit::Rules rules = fit::rules_of(*state_.config);
     for (const std::string& name : state::partitions_of(state_, job_)) {
       const state::Partition* partition = state::find_partition(state_, name);
       if (partition == nullptr) continue;
-      if (auto ask = rooms.ask_of(job_, *partition); ask && !needs_) needs_ = ask->needs;
+      if (auto request = request_of(state_, rules, job_, *partition); request && !needs_)
+        needs_ = request->needs;
       limit_ = std::max(limit_, limit_of(job_, *partition));
       if (partition->config->max_time < limit_) ends_.push_back(partition->config->max_time);
       if (!budget_.take()) continue;
       PassRun run(state_, make_policies(state_), now_, {});
       if (!run.run_until(job_.id, *partition)) continue;
-      partition->nodes.for_each(
-          [&](size_t id) { end_before(run.rooms().kept(static_cast<NodeId>(id)).from); });
+      const Resources& found = run.resources();
+      partition->nodes.for_each([&](size_t id) {
+        const NodeSpan* planned = found.first_planned(static_cast<NodeId>(id));
+        if (planned != nullptr) end_before(found.time_of(planned->from));
+      });
     }
     for (const Reservation& one : *state_.reservations)
       end_before(state::period_of(one, now_).start);

@@ -159,14 +159,14 @@ void explain_placement(const ClusterState& state, const Job& job, Time now, cons
     PassRun run(state, make_policies(state), now, {});
     run.run_until(job.id,
                   *partition);  // false: it is not eligible, and all is as after a whole pass
-    const auto ask = run.rooms().ask_of(job, *partition);
-    if (!ask) {
-      lines.push_back(
-          fmt::format("In partition {} its demands cannot be met: {}.", name, ask.error().text));
+    const auto request = request_of(state, run.resources().rules(), job, *partition);
+    if (!request) {
+      lines.push_back(fmt::format("In partition {} its demands cannot be met: {}.", name,
+                                  request.error().text));
       continue;
     }
     for (std::string& line :
-         explain_nodes(state, run.rooms(), *ask, limit_of(job, *partition), viewer)) {
+         explain_nodes(state, run.resources(), *request, limit_of(job, *partition), viewer)) {
       lines.push_back(std::move(line));
     }
   }

@@ -121,22 +121,22 @@ std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
 
 class Funnel {
  public:
-  Funnel(const ClusterState& state, const Rooms& rooms, const Ask& ask, Minutes limit,
-         const Viewer& viewer)
+  Funnel(const ClusterState& state, const Resources& resources, const Request& request,
+         Minutes limit, const Viewer& viewer)
       : state_(state),
-        rooms_(rooms),
-        ask_(ask),
+        resources_(resources),
+        request_(request),
         limit_(limit),
         viewer_(viewer),
-        closed_(rooms.closed_until_end(ask, limit)) {
-    ask.partition->nodes.for_each(
+        closed_(resources.closed_to(request, resources.now(), resources.end_of(limit))) {
+    request.partition->nodes.for_each(
         [&](size_t id) { nodes_[static_cast<size_t>(cause_of(static_cast<NodeId>(id)))].set(id); });
   }
 
   std::vector<std::string> lines() {
-    const size_t all = ask_.partition->nodes.count();
-    lines_.push_back(
-        fmt::format("Partition {} has {}.", ask_.partition->config->name, count_of(all, "node")));
+    const size_t all = request_.partition->nodes.count();
+    lines_.push_back(fmt::format("Partition {} has {}.", request_.partition->config->name,
+                                 count_of(all, "node")));
     size_t left = all;
     for (size_t c = 0; c < kCauses; ++c) {
       const auto cause = static_cast<Cause>(c);
@@ -145,7 +145,7 @@ class Funnel {
       if (here == 0 && cause != Cause::kNone) continue;
       left -= cause == Cause::kNone ? 0 : here;
       lines_.push_back(
-          fmt::format("  {} {}{}.", here, words_of(cause, here == 1, ask_.needs), names(c)));
+          fmt::format("  {} {}{}.", here, words_of(cause, here == 1, request_.needs), names(c)));
       if (cause == Cause::kKept) kept_for();
     }
     together(left);
@@ -156,24 +156,28 @@ class Funnel {
  private:
   Cause cause_of(NodeId id) const {
     const Node& node = state_.nodes.at(id);
-    if (ask_.excluded.test(id)) return Cause::kExcluded;
-    const fit::Room* room = rooms_.room(id);
-    if (room == nullptr) return cause_of_state(node);
+    if (request_.excluded.test(id)) return Cause::kExcluded;
+    const fit::Room* idle = resources_.idle(id);
+    if (idle == nullptr) return cause_of_state(node);
     if (closed_.test(id)) return Cause::kReserved;
-    const fit::Room empty = fit::room_empty(node, rooms_.rules().unit);
-    if (const auto lack = fit::lack_of(ask_.needs, empty); lack != fit::Lack::kNothing) {
+    if (const auto lack = fit::lack_of(request_.needs, *idle); lack != fit::Lack::kNothing) {
       return cause_of_lack(lack, true);
     }
-    fit::PartitionUse held;
-    fit::Room now = *room, free = rooms_.free_for(id, limit_);
-    if (state::bounds_cpus(*ask_.partition->config)) {
-      held = rooms_.held_on(*ask_.partition, id);
-      now.held = free.held = &held;
-    }
-    if (const auto lack = fit::lack_of(ask_.needs, now); lack != fit::Lack::kNothing) {
+    fit::PartitionUse held_now, held;
+    fit::Room now;
+    resources_.window(id, 0, 1, *request_.partition, now, &held_now);
+    const fit::Room free = free_for(id, &held);
+    if (const auto lack = fit::lack_of(request_.needs, now); lack != fit::Lack::kNothing) {
       return cause_of_lack(lack, false);
     }
-    return fit::capacity(ask_.needs, free).tasks > 0 ? Cause::kNone : Cause::kKept;
+    return fit::capacity(request_.needs, free).tasks > 0 ? Cause::kNone : Cause::kKept;
+  }
+
+  // What of the node the job could use as long as it runs.
+  fit::Room free_for(NodeId id, fit::PartitionUse* held) const {
+    fit::Room room;
+    resources_.window(id, 0, resources_.duration_of(limit_), *request_.partition, room, held);
+    return room;
   }
 
   std::string names(size_t cause) const {
@@ -193,16 +197,16 @@ class Funnel {
 
   // What all usable nodes have to give together.
   void together(size_t left) {
-    const fit::Needs& needs = ask_.needs;
+    const fit::Needs& needs = request_.needs;
     std::string wants = count_of(needs.min_nodes, "node");
     if (needs.tasks > 1) wants += " and " + count_of(needs.tasks, "task");
     if (needs.cpus_per_task > 1) wants += fmt::format(" of {} CPUs", needs.cpus_per_task);
     uint64_t tasks = 0;
     nodes_[static_cast<size_t>(Cause::kNone)].for_each([&](size_t id) {
-      tasks += fit::capacity(needs, rooms_.free_for(static_cast<NodeId>(id), limit_)).tasks;
+      tasks += fit::capacity(needs, free_for(static_cast<NodeId>(id), nullptr)).tasks;
     });
     std::string line = fmt::format("  It wants {}", wants);
-    if (needs.min_nodes > ask_.partition->nodes.count()) {
+    if (needs.min_nodes > request_.partition->nodes.count()) {
       line += ", more than the partition has";
     } else if (left < needs.min_nodes || tasks < needs.tasks) {
       line += fmt::format("; {} with room for {} can be had now", count_of(left, "node"),
@@ -210,10 +214,11 @@ class Funnel {
     }
     lines_.push_back(line + ".");
     if (needs.contiguous) lines_.emplace_back("  Its nodes have to be neighbours.");
-    if (ask_.required.none()) return;
-    Bitmap missing = ask_.required;
+    if (request_.required.none()) return;
+    Bitmap missing = request_.required;
     missing.and_not(nodes_[static_cast<size_t>(Cause::kNone)]);
-    std::string text = fmt::format("  It must have {}", state::node_list(state_, ask_.required));
+    std::string text =
+        fmt::format("  It must have {}", state::node_list(state_, request_.required));
     if (missing.any())
       text += fmt::format(", of which {} cannot be had now", state::node_list(state_, missing));
     lines_.push_back(text + ".");
@@ -222,12 +227,12 @@ class Funnel {
   void kept_for() {
     std::vector<JobId> jobs;
     nodes_[static_cast<size_t>(Cause::kKept)].for_each([&](size_t id) {
-      const JobId job = rooms_.kept(static_cast<NodeId>(id)).job;
-      if (std::ranges::find(jobs, job) != jobs.end()) return;
-      jobs.push_back(job);
-      const Job& other = state_.jobs.at(job);
-      lines_.push_back(fmt::format("    {} is expected to start there at {}", named(other),
-                                   format_time(rooms_.kept(static_cast<NodeId>(id)).from)));
+      const NodeSpan* planned = resources_.first_planned(static_cast<NodeId>(id));
+      if (planned == nullptr || std::ranges::find(jobs, planned->job) != jobs.end()) return;
+      jobs.push_back(planned->job);
+      lines_.push_back(fmt::format("    {} is expected to start there at {}",
+                                   named(state_.jobs.at(planned->job)),
+                                   format_time(resources_.time_of(planned->from))));
     });
   }
 
@@ -265,8 +270,8 @@ class Funnel {
   }
 
   const ClusterState& state_;
-  const Rooms& rooms_;
-  const Ask& ask_;
+  const Resources& resources_;
+  const Request& request_;
   const Minutes limit_;
   const Viewer& viewer_;
   const Bitmap closed_;  // by reservations (excluded ones have been seen before)
@@ -287,9 +292,10 @@ std::string shown_id(const Job& job) {
   return fmt::format("{}_{}", job.array->array_job, job.array->task);
 }
 
-std::vector<std::string> explain_nodes(const ClusterState& state, const Rooms& rooms,
-                                       const Ask& ask, Minutes limit, const Viewer& viewer) {
-  return Funnel(state, rooms, ask, limit, viewer).lines();
+std::vector<std::string> explain_nodes(const ClusterState& state, const Resources& resources,
+                                       const Request& request, Minutes limit,
+                                       const Viewer& viewer) {
+  return Funnel(state, resources, request, limit, viewer).lines();
 }
 
 }  // namespace sluice::sched

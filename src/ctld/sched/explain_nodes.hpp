@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ctld/sched/rooms.hpp"
+#include "ctld/sched/resources.hpp"
 
 namespace sluice::sched {
 
@@ -15,10 +15,11 @@ struct Viewer {
   [[nodiscard]] bool sees(const Job& job) const { return !only_of || *only_of == job.spec->uid; }
 };
 
-// `rooms` as the job finds them when it is its turn.
+// `resources` as the job finds them when it is its turn.
 [[nodiscard]] std::vector<std::string> explain_nodes(const state::ClusterState& state,
-                                                     const Rooms& rooms, const Ask& ask,
-                                                     Minutes limit, const Viewer& viewer = {});
+                                                     const Resources& resources,
+                                                     const Request& request, Minutes limit,
+                                                     const Viewer& viewer = {});
 
 // "1 node", "3 nodes"; `things` where it is not the word with an s.
 [[nodiscard]] std::string count_of(uint64_t number, std::string_view thing,

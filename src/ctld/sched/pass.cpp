@@ -22,7 +22,8 @@ bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) co
       a.leaves_within != b.leaves_within) {
     return false;
   }
-  return a.spec == b.spec || fit::same_demand(*a.spec, *b.spec);
+  return a.spec == b.spec ||
+         (a.spec->licenses == b.spec->licenses && fit::same_demand(*a.spec, *b.spec));
 }
 
 PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const WorkBudget& budget)
@@ -30,8 +31,10 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
       policies_(std::move(policies)),
       now_(now),
       budget_(budget),
-      rooms_(state, now),
-      licenses_(state) {
+      resources_(state, now),
+      license_plan_(resources_),
+      licenses_(state),
+      preemption_(resources_) {
   for (const Partition& partition : *state.partitions) {
     names_.emplace_back(partition.config->name);
     if (state::preempt_mode_in(state, partition) == PreemptMode::kOff) continue;
@@ -45,7 +48,11 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
 Plan PassRun::run() {
   collect();
   sort();
-  for (const Candidate& c : candidates_) consider(c);
+  for (size_t at = 0; at < candidates_.size();) {
+    const Group group = group_at(at);
+    consider_group(group);
+    at += group.size();
+  }
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
   plan_.soft = std::move(soft_);
   return std::move(plan_);
@@ -55,12 +62,13 @@ bool PassRun::run_until(JobId job, const Partition& partition) {
   collect();
   sort();
   const auto wanted = static_cast<uint32_t>(&partition - state_.partitions->data());
-  for (const Candidate& c : candidates_) {
-    if (jobs_[c.entry]->id != job) {
-      consider(c);
-      continue;
-    }
-    if (c.partition == wanted) return true;
+  for (size_t at = 0; at < candidates_.size();) {
+    const Group group = group_at(at);
+    at += group.size();
+    const bool it = jobs_[group.front().entry]->id == job;
+    if (it && std::ranges::any_of(group, [&](const Candidate& c) { return c.partition == wanted; }))
+      return true;
+    consider_group(group);
   }
   return false;
 }
@@ -68,13 +76,21 @@ bool PassRun::run_until(JobId job, const Partition& partition) {
 bool PassRun::run_until_started(JobId job) {
   collect();
   sort();
-  for (const Candidate& c : candidates_) {
+  for (size_t at = 0; at < candidates_.size();) {
+    const Group group = group_at(at);
+    at += group.size();
     const size_t before = plan_.starts.size();
-    consider(c);
-    const bool it = jobs_[c.entry]->id == job;
+    consider_group(group);
+    const bool it = jobs_[group.front().entry]->id == job;
     if (it && plan_.starts.size() > before) return true;
   }
   return false;
+}
+
+PassRun::Group PassRun::group_at(size_t first) const {
+  size_t end = first + 1;
+  while (end < candidates_.size() && candidates_[end].entry == candidates_[first].entry) ++end;
+  return Group(candidates_).subspan(first, end - first);
 }
 
 const std::vector<uint32_t>& PassRun::partitions_of(const Job& job) {
@@ -109,6 +125,7 @@ void PassRun::collect() {
     settles_.push_back(partition.nodes.intersects(settling));
   state_.pending.for_each([&](JobId id) { collect_job(state_.jobs.at(id), now_); });
   gone_.resize(jobs_.size());
+  planned_.resize(jobs_.size());
   plan_.counts.pending = static_cast<uint32_t>(jobs_.size());
 }
 
@@ -151,16 +168,6 @@ void PassRun::sort() {
   if (!std::ranges::is_sorted(candidates_, before)) std::ranges::sort(candidates_, before);
 }
 
-void PassRun::wait(const Candidate& c, JobReason reason, const std::string& detail) {
-  if (reason == JobReason::kPriority) return;  // as it is from the start
-  SchedulerHints& soft = soft_->jobs[c.entry].soft;
-  // of several partitions, the one that is nearest to a start speaks for the job
-  if (soft.reason != JobReason::kPriority) return;
-  soft.partition = names_[c.partition];
-  soft.reason = reason;
-  if (!detail.empty()) soft.reason_detail = detail;
-}
-
 PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition,
                                     const Reservation* reservation) {
   const bool apart = some_share_with_nobody_ ||
@@ -171,26 +178,49 @@ PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition,
   if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key))
     return last_demand_->second;
   auto at = demands_.find(key);
-  if (at == demands_.end())
-    at = demands_.emplace(key, Demand{rooms_.ask_in(job, partition, reservation)}).first;
+  if (at == demands_.end()) {
+    Demand made(request_in(state_, resources_.rules(), job, partition, reservation));
+    at = demands_.emplace(key, std::move(made)).first;
+  }
   last_demand_ = &*at;
   return at->second;
 }
 
+StartFinder& PassRun::finder_of(Demand& demand) {
+  if (demand.finder == nullptr)
+    demand.finder = std::make_unique<StartFinder>(resources_, *demand.request);
+  return *demand.finder;
+}
+
 bool PassRun::is_closed(const Candidate& c) {
-  if (blocked_[c.partition] && in_strict_order_) return true;
+  if (blocked_[c.partition] > 0 && in_strict_order_) return true;
   if (!settles_[c.partition]) return false;
   plan_.settling = true;
   return true;
 }
 
-void PassRun::consider(const Candidate& c) {
-  if (gone_[c.entry]) return;
-  if (plan_.counts.considered >= budget_.most_jobs) {
-    // the others keep the reason that they begin with
-    plan_.counts.most_jobs = true;
-    return;
+bool PassRun::is_out_of_budget() {
+  constexpr uint32_t kBetweenLooks = 16;
+  if (plan_.counts.considered >= budget_.most_jobs) plan_.counts.most_jobs = true;
+  if (budget_.out_of_time && !plan_.counts.out_of_time && until_clock_-- == 0) {
+    until_clock_ = kBetweenLooks;
+    plan_.counts.out_of_time = budget_.out_of_time();
   }
+  return plan_.counts.most_jobs || plan_.counts.out_of_time;
+}
+
+void PassRun::consider_group(Group group) {
+  if (gone_[group.front().entry]) return;
+  waiting_here_.clear();
+  for (const Candidate& c : group) {
+    consider(c);
+    if (gone_[c.entry]) return;
+  }
+  if (!waiting_here_.empty()) resolve(std::move(waiting_here_));
+}
+
+void PassRun::consider(const Candidate& c) {
+  if (is_out_of_budget()) return;  // it keeps the reason that it begins with
   ++plan_.counts.considered;
   const Job& job = *jobs_[c.entry];
   if (job.het != nullptr) return is_closed(c) ? void() : consider_het(c);
@@ -201,7 +231,7 @@ void PassRun::consider(const Candidate& c) {
   if (is_closed(c)) return;
   plan_.counts.most_starts = plan_.counts.most_starts || plan_.starts.size() >= budget_.most_starts;
   plan_.counts.most_tests = plan_.counts.most_tests || failed_tests_ >= budget_.most_tests;
-  if (plan_.counts.most_starts || plan_.counts.most_tests) { return wait(c, JobReason::kPriority); }
+  if (plan_.counts.most_starts || plan_.counts.most_tests) return wait(c, JobReason::kPriority);
   if (state_.reservations->empty() && job.spec->reservation.empty())
     return consider_in(c, nullptr, true);
   const state::ReservationChoice choice = state::choose_reservations(state_, job, now_);
@@ -217,45 +247,72 @@ void PassRun::consider(const Candidate& c) {
 void PassRun::consider_in(const Candidate& c, const Reservation* reservation, bool last) {
   const Job& job = *jobs_[c.entry];
   Demand& demand = demand_of(job, (*state_.partitions)[c.partition], reservation);
-  if (!demand.ask) {
+  if (!demand.request) {
     if (last) wait(c, JobReason::kBadConstraints);
     return;
   }
   if (job.array) return start_tasks(c, demand, last);
-  if (try_start(c, demand, kNoTask) || !last) return;
-  if (!make_room(c, demand)) return blocked(c, demand);
-  gone_[c.entry] = true;
+  if (!try_start(c, demand, kNoTask) && last) waiting_here_.push_back({c, &demand});
+}
+
+uint32_t PassRun::tasks_that_may_run(const Job& job) const {
+  if (job.array->max_running == 0) return UINT32_MAX;
+  const state::ArrayTasks* tasks = state_.arrays.find(job.array->array_job);
+  const auto started = tasks_started_.find(job.array->array_job);
+  const uint32_t running = (tasks != nullptr ? tasks->running : 0) +
+                           (started != tasks_started_.end() ? started->second : 0);
+  return job.array->max_running > running ? job.array->max_running - running : 0;
 }
 
 // As many tasks of a pending array as fit and its %limit allows; the record may be that of one
 // task.
 void PassRun::start_tasks(const Candidate& c, Demand& demand, bool last) {
   const Job& job = *jobs_[c.entry];
-  uint32_t may = UINT32_MAX;
-  uint32_t& started = tasks_started_[job.array->array_job];
-  if (job.array->max_running > 0) {
-    const state::ArrayTasks* tasks = state_.arrays.find(job.array->array_job);
-    const uint32_t running = (tasks != nullptr ? tasks->running : 0) + started;
-    may = job.array->max_running > running ? job.array->max_running - running : 0;
-  }
+  const uint32_t may = tasks_that_may_run(job);
   if (may == 0) return wait(c, JobReason::kJobArrayTaskLimit);
+  uint32_t& started = tasks_started_[job.array->array_job];
   if (job.array->task != kNoTask) {
-    const bool goes = try_start(c, demand, kNoTask);
-    const bool has_room_made = !goes && last && make_room(c, demand);
-    if (has_room_made) gone_[c.entry] = true;
-    if (goes || has_room_made) ++started;
-    else if (last) blocked(c, demand);
+    if (try_start(c, demand, kNoTask)) ++started;
+    else if (last) waiting_here_.push_back({c, &demand});
     return;
   }
   IndexSet& left = tasks_left_.try_emplace(job.id, job.array->pending).first->second;
   for (uint32_t n = 0; !left.empty(); ++n, ++started) {
     if (n >= may) return wait(c, JobReason::kJobArrayTaskLimit);
     if (plan_.starts.size() >= budget_.most_starts) return;
-    if (!try_start(c, demand, left.front()) && !(last && make_room(c, demand)))
-      return last ? blocked(c, demand) : void();
+    if (!try_start(c, demand, left.front()))
+      return last ? waiting_here_.push_back({c, &demand}) : void();
     left.pop_first();
   }
   gone_[c.entry] = true;
+}
+
+StartFinder::Wanted PassRun::wanted_by(const Job& job, Demand& demand, Minutes limit) {
+  StartFinder::Wanted wanted;
+  const Request& request = *demand.request;
+  wanted.duration = resources_.duration_of(limit);
+  wanted.patience = patience_of(request, job, now_, !resources_.switches().empty());
+  const Reservation* own = request.reservation;
+  if (own != nullptr && (own->flags & kReservationFlex) == 0) {
+    const Tick end = resources_.tick_from(state::period_of(*own, now_).end);
+    wanted.latest = end > 0 ? end - 1 : 0;
+  }
+  return wanted;
+}
+
+std::optional<FoundStart> PassRun::find_start(Demand& demand, const Job& job,
+                                              StartFinder::Wanted wanted) {
+  StartFinder& finder = finder_of(demand);
+  if (job.spec->licenses.empty()) return finder.first(wanted);
+  while (true) {
+    const Tick licensed = license_plan_.next_start(*job.spec, wanted.from, wanted.duration);
+    if (licensed > wanted.latest) return std::nullopt;
+    wanted.from = licensed;
+    auto found = finder.first(wanted);
+    if (!found) return std::nullopt;
+    if (license_plan_.next_start(*job.spec, found->at, wanted.duration) == found->at) return found;
+    wanted.from = found->at;
+  }
 }
 
 bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
@@ -265,36 +322,33 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Minutes whole = limit_of(job, partition);
   const Minutes longest = state::limit_before_deadline(job, whole, now_);
   const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, longest) : longest;
-  const Patience patience = rooms_.patience(*demand.ask, job);
-  if (patience.until != kNever) look_again(patience.until);
-  if (demand.failed && least >= demand.failed_limit && patience.insists_on(demand.failed_patience))
-    return false;
   Minutes limit = longest;
+  StartFinder::Wanted wanted = wanted_by(job, demand, longest);
+  if (wanted.patience.until != kNever) look_again(wanted.patience.until);
+  wanted.latest = 0;
   ++plan_.counts.tested;
-  auto chosen = rooms_.place_now(*demand.ask, limit, patience);
-  if (!chosen && least < longest) {
-    chosen = rooms_.place_now(*demand.ask, least, patience);
-    if (chosen) limit = std::clamp(rooms_.minutes_before_others(*chosen), least, longest);
-  }
-  if (!chosen) {
-    if (!demand.failed) {
-      ++failed_tests_;
-      demand.waiting = why_not_placed(state_, rooms_, *demand.ask, least);
+  auto found = find_start(demand, job, wanted);
+  if (!found && least < longest) {
+    wanted.duration = resources_.duration_of(least);
+    found = find_start(demand, job, wanted);
+    if (found) {
+      const Time until = resources_.time_of(resources_.free_until(*demand.request, found->nodes));
+      const auto minutes = std::chrono::floor<std::chrono::minutes>(until - now_).count();
+      limit = static_cast<Minutes>(std::clamp<int64_t>(minutes, least, longest));
     }
-    demand.failed = true;
-    demand.failed_limit = least;
-    demand.failed_patience = patience;
-    return false;
   }
-  rooms_.take(job, *demand.ask, *chosen, limit);
+  if (!found) return false;
+  const Tick ends = resources_.duration_of(limit);
+  resources_.claim(job, *demand.request, found->nodes, 0, ends);
+  license_plan_.claim(*job.spec, 0, ends);
   licenses_.take(*job.spec);
-  plan_start(job, *demand.ask, std::move(*chosen), task, limit < whole ? limit : 0);
-  if (blocked_[c.partition]) ++plan_.counts.backfilled;
+  plan_start(job, *demand.request, std::move(found->nodes), task, limit < whole ? limit : 0);
+  if (blocked_[c.partition] > 0) ++plan_.counts.backfilled;
   if (task == kNoTask) gone_[c.entry] = true;
   return true;
 }
 
-void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocation> chosen,
+void PassRun::plan_start(const Job& job, const Request& request, std::vector<NodeAllocation> chosen,
                          uint32_t task, Minutes shorter_limit) {
   auto allocation = std::make_shared<Allocation>();
   for (const NodeAllocation& a : chosen) allocation->cpus += a.cpus;
@@ -306,74 +360,12 @@ void PassRun::plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocat
     allocation->node_list = state::node_list(state_, nodes);
   }
   allocation->nodes = std::move(chosen);
-  allocation->whole_nodes = ask.needs.whole_nodes;
-  std::string reservation = ask.reservation != nullptr ? ask.reservation->name : std::string();
-  plan_.starts.push_back({job.id, task, ask.partition->config->name, std::move(allocation),
+  allocation->whole_nodes = request.needs.whole_nodes;
+  std::string reservation =
+      request.reservation != nullptr ? request.reservation->name : std::string();
+  plan_.starts.push_back({job.id, task, request.partition->config->name, std::move(allocation),
                           std::move(reservation), shorter_limit,
-                          priority_in(job, *ask.partition->config), job.spec});
-}
-
-bool PassRun::may_have_room_made(const Candidate& c, const Demand& demand) const {
-  if (demand.nobody_makes_room || !demand.waiting.for_nodes ||
-      preemptors_ >= budget_.most_preemptors)
-    return false;
-  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) return false;
-  const Reservation* reservation = demand.ask->reservation;
-  const bool has_guests = reservation != nullptr && reservation->max_start_delay > Duration(0) &&
-                          least_tier_ != UINT32_MAX;
-  return has_guests || (*state_.partitions)[c.partition].config->priority_tier > least_tier_;
-}
-
-bool PassRun::make_room(const Candidate& c, Demand& demand) {
-  if (!may_have_room_made(c, demand)) return false;
-  const Job& job = *jobs_[c.entry];
-  const Partition& partition = (*state_.partitions)[c.partition];
-  const state::Preemptor preemptor{&job, &partition, demand.ask->reservation};
-  const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
-  ++preemptors_;
-  const auto made = rooms_.make_room({&job, &*demand.ask}, limit,
-                                     [&](const Job& running) -> std::optional<Duration> {
-                                       if (!state::may_preempt(state_, preemptor, running, now_))
-                                         return std::nullopt;
-                                       return state::preempt_grace(state_, preemptor, running);
-                                     });
-  if (!made) {
-    demand.nobody_makes_room = true;
-    if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
-    return false;
-  }
-  const std::string reservation =
-      demand.ask->reservation != nullptr ? demand.ask->reservation->name : std::string();
-  for (const JobId id : made->leave) {
-    plan_.preemptions.push_back(
-        {id, state_.jobs.at(id).restart_count, job.id, partition.config->name, reservation});
-  }
-  wait(c, demand.waiting.reason, demand.waiting.detail);
-  foresee(c, made->forecast);
-  if (in_strict_order_) blocked_[c.partition] = true;
-  return true;
-}
-
-void PassRun::foresee(const Candidate& c, const Forecast& forecast) {
-  SchedulerHints& soft = soft_->jobs[c.entry].soft;
-  soft.expected_start = forecast.start;
-  soft.planned_nodes = state::node_list(state_, forecast.nodes);
-}
-
-// The job has to wait for resources: say why, forecast its start, and keep its nodes for it.
-void PassRun::blocked(const Candidate& c, const Demand& demand) {
-  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) {
-    ++plan_.counts.unlicensed;
-    return wait(c, JobReason::kLicenses);
-  }
-  const Waiting& waiting = demand.waiting;
-  if (!waiting.for_nodes) return wait(c, waiting.reason, waiting.detail);
-  if (blocked_[c.partition]) return wait(c, JobReason::kPriority);
-  wait(c, waiting.reason, waiting.detail);
-  blocked_[c.partition] = true;
-  ++plan_.counts.planned;
-  const Job& job = *jobs_[c.entry];
-  if (const auto forecast = rooms_.reserve_earliest({{&job, &*demand.ask}})) foresee(c, *forecast);
+                          priority_in(job, *request.partition->config), job.spec});
 }
 
 const SchedulerHints* SchedulerView::find(JobId job) const {

@@ -1,15 +1,16 @@
 // One scheduling pass: a snapshot in, a plan out. The pass takes no lock and changes nothing; the
 // engine checks each start of the plan again and drops what no longer fits.
 //
-// Stages, each timed: eligible, prioritise, place (in order of priority; the first job of a
-// partition that does not fit gets its nodes reserved for the earliest time that running jobs'
-// limits allow, and later jobs may only use those nodes when they end before: EASY backfill, Lifka
-// 1995). A job that finds no room may have others make room for it
-// (ctld/state/rules/preemption.hpp): it holds what they leave from then on, and starts in a later
-// pass, when they are gone.
+// Jobs are looked at in the order of priority. One that finds no room now keeps the nodes that it
+// can have the earliest, and is planned for then: no later job delays it (conservative backfill,
+// Mu'alem and Feitelson 2001). SchedulerParameters=bf_job_part_count_reserve=N has only the first N
+// of a partition planned (with 1: EASY backfill, Lifka 1995). Running jobs may be preempted for one
+// that finds no room (ctld/state/rules/preemption.hpp): it is planned for when they are gone, and
+// starts in a later pass.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,11 +26,16 @@ namespace sluice::sched {
 
 // Bounds on one pass, so that a storm of jobs cannot hold up the next.
 struct WorkBudget {
-  uint32_t most_starts = 10'000;    // jobs and array tasks
-  uint32_t most_tests = 2'000;      // different demands tried that fail (Slurm: bf_max_job_test)
-  uint32_t most_jobs = UINT32_MAX;  // looked at, in the order of priority (default_queue_depth)
+  uint32_t most_starts = 10'000;     // jobs and array tasks
+  uint32_t most_tests = UINT32_MAX;  // jobs that are tried and have to wait (bf_max_job_test)
+  uint32_t most_jobs = UINT32_MAX;   // looked at, in the order of priority (default_queue_depth)
   // jobs for which others are asked to make room: each costs a look at all of them
   uint32_t most_preemptors = 100;
+  // of a partition that keep nodes for later (bf_job_part_count_reserve)
+  uint32_t most_planned = UINT32_MAX;
+  uint32_t most_planned_tasks = 20;  // of one array (bf_max_job_array_resv)
+  // asked now and then; true: the pass ends with what it has
+  std::function<bool()> out_of_time = nullptr;
 };
 
 // Soft facts about pending jobs, sorted by job id; published beside a snapshot, never journaled.
@@ -51,7 +57,8 @@ struct PassTimings {
   uint32_t backfilled = 0;  // started while a job of higher priority waits for nodes
   uint32_t planned = 0;     // jobs that have nodes kept for them
   uint32_t unlicensed = 0;  // jobs that wait for licenses
-  bool most_starts = false, most_tests = false, most_jobs = false;  // the budget ended the pass
+  // the budget ended the pass
+  bool most_starts = false, most_tests = false, most_jobs = false, out_of_time = false;
 };
 
 struct Plan {

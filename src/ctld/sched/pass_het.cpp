@@ -51,7 +51,7 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
       const Partition& partition = (*state.partitions)[p];
       const auto reason = why_partition_refuses(state, *job, partition);
       Demand* demand = reason ? nullptr : &demand_of(*job, partition, reservation);
-      if (demand != nullptr && demand->ask) {
+      if (demand != nullptr && demand->request) {
         part.partition = &partition;
         part.demand = demand;
         break;
@@ -71,28 +71,32 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
 std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
   const size_t before = plan_.starts.size();
   const state::LicensePool licenses = licenses_;
-  rooms_.begin_trial();
+  resources_.begin_trial();
   for (const HetPart& part : parts) {
-    const Minutes limit = limit_of(*part.job, *part.partition);
+    StartFinder::Wanted wanted =
+        wanted_by(*part.job, *part.demand, limit_of(*part.job, *part.partition));
+    wanted.latest = 0;
     ++plan_.counts.tested;
-    std::optional<std::vector<NodeAllocation>> chosen;
+    std::optional<FoundStart> found;
     const bool licensed = licenses_.lacking(*part.job->spec).empty();
-    if (licensed)
-      chosen =
-          rooms_.place_now(*part.demand->ask, limit, rooms_.patience(*part.demand->ask, *part.job));
-    if (!chosen) {
-      rooms_.end_trial(false);
+    if (licensed) found = finder_of(*part.demand).first(wanted);
+    if (!found) {
+      resources_.end_trial(false);
       licenses_ = licenses;
       plan_.starts.resize(before);
       ++failed_tests_;
       return licensed ? JobReason::kResources : JobReason::kLicenses;
     }
-    rooms_.take(*part.job, *part.demand->ask, *chosen, limit);
+    resources_.claim(*part.job, *part.demand->request, found->nodes, 0, wanted.duration);
     licenses_.take(*part.job->spec);
-    plan_start(*part.job, *part.demand->ask, std::move(*chosen), kNoTask);
+    plan_start(*part.job, *part.demand->request, std::move(found->nodes), kNoTask);
   }
-  rooms_.end_trial(true);
-  for (const HetPart& part : parts) gone_[part.entry] = true;
+  resources_.end_trial(true);
+  for (const HetPart& part : parts) {
+    license_plan_.claim(*part.job->spec, 0,
+                        resources_.duration_of(limit_of(*part.job, *part.partition)));
+    gone_[part.entry] = true;
+  }
   return std::nullopt;
 }
 
@@ -106,26 +110,67 @@ void PassRun::consider_het(const Candidate& c) {
   const auto lacking = start_het(parts);
   if (!lacking) return;
   if (*lacking == JobReason::kLicenses) return wait_het(c, *lacking);
-  std::vector<Rooms::Wish> wishes;
   for (const HetPart& part : parts) {
     const Waiting waiting =
-        why_not_placed(state_, rooms_, *part.demand->ask, limit_of(*part.job, *part.partition));
+        why_not_placed(resources_, *part.demand->request, limit_of(*part.job, *part.partition));
     if (!waiting.for_nodes) {
       wait({c.rank, part.entry, c.partition}, waiting.reason, waiting.detail);
       return wait_het(c, JobReason::kResources);
     }
-    wishes.push_back({part.job, &*part.demand->ask});
   }
-  wait_het(c, JobReason::kResources);
-  if (blocked_[c.partition]) return;
-  const auto forecast = rooms_.reserve_earliest(wishes);
-  // never together on the nodes that there are: keeping some would help nobody
-  if (!forecast) return;
+  wait_het(c, blocked_[c.partition] > 0 ? JobReason::kPriority : JobReason::kResources);
+  if (may_plan(c) && !planned_[c.entry]) plan_het(c, parts);
+}
+
+bool PassRun::plan_het_at(const std::vector<HetPart>& parts, Tick at, Bitmap& nodes) {
+  resources_.begin_trial();
   for (const HetPart& part : parts) {
-    blocked_[static_cast<size_t>(part.partition - state_.partitions->data())] = true;
-    SchedulerHints& soft = soft_->jobs[part.entry].soft;
-    soft.expected_start = forecast->start;
-    soft.planned_nodes = state::node_list(state_, forecast->nodes);  // of all components
+    const StartFinder::Wanted wanted =
+        wanted_by(*part.job, *part.demand, limit_of(*part.job, *part.partition));
+    auto placed = finder_of(*part.demand).place_at(at, wanted);
+    if (!placed) {
+      resources_.end_trial(false);
+      return false;
+    }
+    resources_.claim(*part.job, *part.demand->request, *placed, at, at + wanted.duration);
+    for (const NodeAllocation& a : *placed) nodes.set(a.node);
+  }
+  resources_.end_trial(true);
+  return true;
+}
+
+// The earliest moment at which all components find room beside one another. Components that never
+// do together keep nothing: that would help nobody.
+void PassRun::plan_het(const Candidate& c, const std::vector<HetPart>& parts) {
+  constexpr int kMostMoments = 200;
+  Tick at = 0;
+  for (int moment = 0; moment < kMostMoments; ++moment) {
+    for (const HetPart& part : parts) {
+      StartFinder::Wanted wanted =
+          wanted_by(*part.job, *part.demand, limit_of(*part.job, *part.partition));
+      wanted.from = at;
+      const auto found = find_start(*part.demand, *part.job, wanted);
+      if (!found) return;
+      at = found->at;
+    }
+    Bitmap nodes;
+    if (plan_het_at(parts, at, nodes)) {
+      for (const HetPart& part : parts) {
+        ++blocked_[static_cast<size_t>(part.partition - state_.partitions->data())];
+        planned_[part.entry] = true;
+        foresee({c.rank, part.entry, c.partition}, resources_.time_of(at), nodes);  // of all
+      }
+      ++plan_.counts.planned;
+      return;
+    }
+    Tick next = timeline::kNoTick;
+    for (const HetPart& part : parts) {
+      const StartFinder::Wanted wanted =
+          wanted_by(*part.job, *part.demand, limit_of(*part.job, *part.partition));
+      next = std::min(next, finder_of(*part.demand).next_after(at, wanted));
+    }
+    if (next == timeline::kNoTick) return;
+    at = next;
   }
 }
 

@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "ctld/sched/license_plan.hpp"
 #include "ctld/sched/pass.hpp"
-#include "ctld/sched/rooms.hpp"
+#include "ctld/sched/preempt.hpp"
+#include "ctld/sched/resources.hpp"
+#include "ctld/sched/start_finder.hpp"
 #include "ctld/sched/why.hpp"
 #include "ctld/state/rules/licenses.hpp"
 
@@ -22,12 +26,12 @@ class PassRun {
 
   Plan run();
 
-  // Considers what goes before `job` in this partition, and nothing more. Then rooms() is what the
-  // job finds there. False: the job is not a candidate there.
+  // Considers what goes before `job` in this partition, and nothing more. Then resources() is what
+  // the job finds there. False: the job is not a candidate there.
   bool run_until(JobId job, const state::Partition& partition);
   // Runs until the job (of an array: one of its tasks) is started. False: it is not.
   bool run_until_started(JobId job);
-  [[nodiscard]] Rooms& rooms() { return rooms_; }
+  [[nodiscard]] const Resources& resources() const { return resources_; }
 
  private:
   // A pending record in one of the partitions it asks for.
@@ -36,6 +40,9 @@ class PassRun {
     uint32_t entry = 0;  // in jobs_ and the soft view: in the order of the ids
     uint32_t partition = 0;
   };
+  // Candidates of one job that follow one another: it starts in the first partition that has room
+  // now, or is planned where it can start first.
+  using Group = std::span<const Candidate>;
   // Jobs that ask the same in the same partition.
   struct DemandKey {
     const JobSpec* spec = nullptr;
@@ -51,34 +58,49 @@ class PassRun {
     bool operator()(const DemandKey& a, const DemandKey& b) const;
   };
   struct Demand {
-    Result<Ask> ask;
-    bool failed = false;
-    Minutes failed_limit = 0;  // jobs with this limit or a longer one cannot be placed in this pass
-    Patience failed_patience = {};  // and that insist on this or more
-    Waiting waiting;
+    explicit Demand(Result<Request> r) : request(std::move(r)) {}
+    Result<Request> request;
+    std::unique_ptr<StartFinder> finder;  // once it was looked for
+    std::optional<Waiting> waiting;       // why it cannot start now, once that was found out
     bool nobody_makes_room = false;
+  };
+  // A candidate that finds no room now.
+  struct Blocked {
+    Candidate candidate;
+    Demand* demand = nullptr;
   };
 
   void collect();
   void collect_job(const Job& job, Time now);
   void sort();
+  // The candidates from here on that are of one job.
+  [[nodiscard]] Group group_at(size_t first) const;
   [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
+  void consider_group(Group group);
   void consider(const Candidate& c);
   // The partition starts nothing more in this pass: strict order (sched/builtin), or nodes that
   // settle (CompleteWait).
   [[nodiscard]] bool is_closed(const Candidate& c);
+  [[nodiscard]] bool is_out_of_budget();
   // Tries it in this reservation (null: in none). `last`: there is nothing else to try, it has to
   // wait.
   void consider_in(const Candidate& c, const Reservation* reservation, bool last);
   [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition,
                                   const Reservation* reservation);
+  [[nodiscard]] StartFinder& finder_of(Demand& demand);
   void start_tasks(const Candidate& c, Demand& demand, bool last);
+  // How many tasks of the job's array may begin, by its %limit.
+  [[nodiscard]] uint32_t tasks_that_may_run(const Job& job) const;
   [[nodiscard]] bool try_start(const Candidate& c, Demand& demand, uint32_t task);
+  // When and where it could start, with its licenses.
+  [[nodiscard]] std::optional<FoundStart> find_start(Demand& demand, const Job& job,
+                                                     StartFinder::Wanted wanted);
+  [[nodiscard]] StartFinder::Wanted wanted_by(const Job& job, Demand& demand, Minutes limit);
   [[nodiscard]] uint32_t priority_in(const Job& job, const PartitionConfig& partition) const;
   // There is more to plan then, without any news.
   void look_again(Time then) { plan_.again = std::min(plan_.again, std::max(then, now_)); }
-  void plan_start(const Job& job, const Ask& ask, std::vector<NodeAllocation> chosen, uint32_t task,
-                  Minutes shorter_limit = 0);  // 0: as long as it asked for
+  void plan_start(const Job& job, const Request& request, std::vector<NodeAllocation> chosen,
+                  uint32_t task, Minutes shorter_limit = 0);  // 0: as long as it asked for
 
   // Heterogeneous jobs (pass_het.cpp): the first component is the candidate for all.
   struct HetPart {
@@ -93,27 +115,41 @@ class PassRun {
   [[nodiscard]] std::vector<HetPart> het_parts(const Candidate& c);
   // nullopt: they start; else what was lacking.
   [[nodiscard]] std::optional<JobReason> start_het(const std::vector<HetPart>& parts);
+  // All components beside one another at that moment, which is theirs then.
+  [[nodiscard]] bool plan_het_at(const std::vector<HetPart>& parts, Tick at, Bitmap& nodes);
+  void plan_het(const Candidate& c, const std::vector<HetPart>& parts);
   void wait_het(const Candidate& c, JobReason reason, const std::string& detail = {});
-  // Others are to leave so that it can start; or it is to have what those leave that end anyway.
-  [[nodiscard]] bool make_room(const Candidate& c, Demand& demand);
-  [[nodiscard]] bool may_have_room_made(const Candidate& c, const Demand& demand) const;
-  void foresee(const Candidate& c, const Forecast& forecast);
-  void blocked(const Candidate& c, const Demand& demand);
+
+  // Jobs that wait (pass_wait.cpp). One that cannot start now: others are preempted for it, or it
+  // is planned for later.
+  void resolve(std::vector<Blocked> blocked);
+  [[nodiscard]] bool preempt_for(const Blocked& blocked);
+  [[nodiscard]] bool may_preempt(const Blocked& blocked) const;
+  // The earliest start among these, which it keeps.
+  void plan_later(const std::vector<Blocked>& blocked);
+  void plan_more_tasks(const Blocked& blocked, const Job& job, Tick at);
+  void tell_why(const Blocked& blocked, bool found);
+  [[nodiscard]] bool may_plan(const Candidate& c) const;
+  void foresee(const Candidate& c, Time start, const Bitmap& nodes);
   void wait(const Candidate& c, JobReason reason, const std::string& detail = {});
 
   const state::ClusterState& state_;
   const Policies policies_;
   const Time now_;
   const WorkBudget budget_;
-  Rooms rooms_;
+  Resources resources_;
+  LicensePlan license_plan_;
   state::LicensePool licenses_;
+  Preemption preemption_;
   Plan plan_;
   std::shared_ptr<SchedulerView> soft_ = std::make_shared<SchedulerView>();
   std::vector<const Job*> jobs_;  // by entry
   std::vector<bool> gone_;        // by entry: it was started, of an array all tasks
+  std::vector<bool> planned_;     // by entry: it keeps nodes for later
   std::vector<Candidate> candidates_;
-  std::vector<SharedText> names_;  // of partitions
-  std::vector<bool> blocked_;      // by partition: a job of higher priority waits for nodes
+  std::vector<Blocked> waiting_here_;  // candidates of the present group
+  std::vector<SharedText> names_;      // of partitions
+  std::vector<uint32_t> blocked_;      // by partition: jobs of higher priority that wait for nodes
   // by partition: a job completes on nodes of it, and has for less than CompleteWait
   std::vector<bool> settles_;
   bool in_strict_order_ = false;      // sched/builtin
@@ -126,6 +162,7 @@ class PassRun {
   SharedText last_text_;                               // partitions of the last job looked up
   std::vector<uint32_t> last_partitions_;
   uint32_t failed_tests_ = 0;
+  uint32_t until_clock_ = 0;             // candidates before budget_.out_of_time is asked again
   bool some_share_with_nobody_ = false;  // jobs of --exclusive=user: what fits depends on the user
 };
 

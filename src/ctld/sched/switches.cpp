@@ -10,15 +10,15 @@
 #include "ctld/state/rules/fits.hpp"
 
 namespace sluice::sched {
-SwitchWish switch_wish(const JobSpec& spec, const ClusterConfig& config) {
+SwitchRequest switches_of(const JobSpec& spec, const ClusterConfig& config) {
   const std::string_view text = spec.switches;
   if (text.empty()) return {};
   const size_t at = text.find('@');
-  SwitchWish wish;
-  wish.most = to_number<uint32_t>(text.substr(0, at)).value_or(0);
-  wish.wait = state::most_switch_wait(config);
-  if (at != std::string_view::npos) wish.wait = std::min(wish.wait, switch_wait(spec));
-  return wish;
+  SwitchRequest request;
+  request.most = to_number<uint32_t>(text.substr(0, at)).value_or(0);
+  request.wait = state::most_switch_wait(config);
+  if (at != std::string_view::npos) request.wait = std::min(request.wait, switch_wait(spec));
+  return request;
 }
 
 SwitchTree::SwitchTree(const state::ClusterState& state) {

@@ -13,11 +13,11 @@
 namespace sluice::sched {
 
 // --switches=COUNT[@TIME] as a job has it.
-struct SwitchWish {
+struct SwitchRequest {
   uint32_t most = 0;  // leaf switches; 0: any number
   Duration wait{};    // how long the job waits for that
 };
-[[nodiscard]] SwitchWish switch_wish(const JobSpec& spec, const ClusterConfig& config);
+[[nodiscard]] SwitchRequest switches_of(const JobSpec& spec, const ClusterConfig& config);
 
 class SwitchTree {
  public:

@@ -1,8 +1,9 @@
 // sbatch --test-only: the start of a job that is not submitted.
 #include <algorithm>
 
+#include "ctld/sched/idle_placement.hpp"
 #include "ctld/sched/pass.hpp"
-#include "ctld/sched/rooms.hpp"
+#include "ctld/sched/start_finder.hpp"
 #include "ctld/sched/why.hpp"
 #include "ctld/state/rules/access.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -14,6 +15,7 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
   Job waited = job;
   // when it starts, it has waited for that
   waited.accrue = now - std::chrono::seconds(job.spec->delay_boot_seconds);
+  Resources resources(state, now);
   for (const std::string& name : state::partitions_of(state, job)) {
     const state::Partition* partition = state::find_partition(state, name);
     if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
@@ -22,34 +24,35 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
       refused = Error{ErrorCode::kAccessDenied, {}};
       continue;
     }
-    Rooms rooms(state, now);
-    const auto ask = rooms.ask_of(job, *partition);
-    if (!ask) {
-      refused = ask.error();
+    const auto request = request_of(state, resources.rules(), job, *partition);
+    if (!request) {
+      refused = request.error();
       continue;
     }
     TestStart found;
     found.partition = name;
     found.start = std::max(now, job.spec->begin);
-    if (ask->reservation != nullptr && (ask->reservation->flags & kReservationFlex) == 0) {
-      found.start = std::max(found.start, state::period_of(*ask->reservation, now).start);
+    if (request->reservation != nullptr && (request->reservation->flags & kReservationFlex) == 0) {
+      found.start = std::max(found.start, state::period_of(*request->reservation, now).start);
     }
-    auto placed = rooms.place_now(*ask, limit_of(job, *partition));
-    Bitmap nodes;
+    StartFinder finder(resources, *request);
+    StartFinder::Wanted wanted;
+    wanted.duration = resources.duration_of(limit_of(job, *partition));
+    wanted.patience = patience_of(*request, waited, now, !resources.switches().empty());
+    wanted.from = resources.tick_from(found.start);
+    auto placed = finder.first(wanted);
     if (!placed) {
-      const auto forecast = rooms.reserve_earliest({{&waited, &*ask}});
-      placed = rooms.place_empty(*ask, false);
-      if (!placed) continue;
-      if (forecast) {
-        found.start = std::max(found.start, forecast->start);
-        nodes = forecast->nodes;
-      } else {
-        found.start = now + std::chrono::hours(24 * 365);  // as Slurm does when no end is in sight
-      }
+      auto idle = place_idle(resources, *request, false);
+      if (!idle) continue;
+      placed = FoundStart{0, std::move(*idle)};
+      found.start = now + std::chrono::hours(24 * 365);  // as Slurm does when no end is in sight
+    } else {
+      found.start = std::max(found.start, resources.time_of(placed->at));
     }
-    for (const NodeAllocation& a : *placed) {
+    Bitmap nodes;
+    for (const NodeAllocation& a : placed->nodes) {
       found.cpus += a.cpus;
-      if (nodes.count() < placed->size()) nodes.set(a.node);
+      nodes.set(a.node);
     }
     found.nodes = state::node_list(state, nodes);
     return found;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ctld/sched/idle_placement.hpp"
 #include "ctld/state/rules/access.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -44,13 +45,13 @@ std::optional<JobReason> why_partition_refuses(const state::ClusterState& state,
 namespace {
 
 // What Slurm says of a job whose nodes others have reserved.
-std::string reserved_text(const state::ClusterState& state, const Rooms& rooms, const Ask& ask,
-                          Minutes limit) {
-  const Time now = rooms.now();
+std::string reserved_text(const Resources& resources, const Request& request, Minutes limit) {
+  const state::ClusterState& state = resources.state();
+  const Time now = resources.now();
   const bool maintenance = std::ranges::any_of(*state.reservations, [&](const Reservation& one) {
     return (one.flags & kReservationMaint) != 0 &&
-           state::overlaps(one, now, rooms.end_of(limit), now) &&
-           state::nodes_of(state, one).intersects(ask.partition->nodes);
+           state::overlaps(one, now, resources.end_of(limit), now) &&
+           state::nodes_of(state, one).intersects(request.partition->nodes);
   });
   return maintenance ? "ReqNodeNotAvail, Reserved for maintenance"
                      : "ReqNodeNotAvail, May be reserved for other job";
@@ -58,20 +59,21 @@ std::string reserved_text(const state::ClusterState& state, const Rooms& rooms, 
 
 }  // namespace
 
-Waiting why_not_placed(const state::ClusterState& state, Rooms& rooms, const Ask& ask,
-                       Minutes limit) {
-  if (rooms.place_empty(ask, false)) {
-    if (state.reservations->empty() || rooms.place_beside_reservations(ask, limit)) return {};
-    return {JobReason::kReqNodeNotAvail, reserved_text(state, rooms, ask, limit), true};
+Waiting why_not_placed(const Resources& resources, const Request& request, Minutes limit) {
+  const state::ClusterState& state = resources.state();
+  if (place_idle(resources, request, false)) {
+    if (state.reservations->empty() || place_beside_reservations(resources, request, limit))
+      return {};
+    return {JobReason::kReqNodeNotAvail, reserved_text(resources, request, limit), true};
   }
-  if (!rooms.place_empty(ask, true)) {
-    const bool too_large = ask.needs.min_nodes > ask.partition->nodes.count() ||
-                           ask.needs.min_cpus > ask.partition->total_cpus;
+  if (!place_idle(resources, request, true)) {
+    const bool too_large = request.needs.min_nodes > request.partition->nodes.count() ||
+                           request.needs.min_cpus > request.partition->total_cpus;
     return {too_large ? JobReason::kPartitionConfig : JobReason::kBadConstraints, {}, false};
   }
   Bitmap unavailable;
-  ask.required.for_each([&](size_t id) {
-    if (rooms.room(static_cast<NodeId>(id)) == nullptr) unavailable.set(id);
+  request.required.for_each([&](size_t id) {
+    if (resources.idle(static_cast<NodeId>(id)) == nullptr) unavailable.set(id);
   });
   if (unavailable.any()) {
     return {JobReason::kReqNodeNotAvail,

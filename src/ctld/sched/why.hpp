@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/model/job.hpp"
-#include "ctld/sched/rooms.hpp"
+#include "ctld/sched/resources.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::sched {
@@ -28,7 +28,7 @@ struct Waiting {
 };
 // Why a job that cannot be placed now cannot: nodes are down or reserved, it fits
 // nowhere, or just kResources.
-[[nodiscard]] Waiting why_not_placed(const state::ClusterState& state, Rooms& rooms, const Ask& ask,
+[[nodiscard]] Waiting why_not_placed(const Resources& resources, const Request& request,
                                      Minutes limit);
 
 }  // namespace sluice::sched

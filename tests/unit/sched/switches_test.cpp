@@ -77,14 +77,14 @@ TEST(Switches, TheMemoOfAPassKnowsPatience) {
 TEST(Switches, WithoutALimitOfItsOwnAJobWaitsFiveMinutes) {
   ClusterConfig config;
   JobSpec spec;
-  EXPECT_EQ(switch_wish(spec, config).most, 0U);
+  EXPECT_EQ(switches_of(spec, config).most, 0U);
   spec.switches = "2";
-  EXPECT_EQ(switch_wish(spec, config).most, 2U);
-  EXPECT_EQ(switch_wish(spec, config).wait, Duration(std::chrono::minutes(5)));
+  EXPECT_EQ(switches_of(spec, config).most, 2U);
+  EXPECT_EQ(switches_of(spec, config).wait, Duration(std::chrono::minutes(5)));
   spec.switches = "2@3";
-  EXPECT_EQ(switch_wish(spec, config).wait, Duration(std::chrono::minutes(3)));
+  EXPECT_EQ(switches_of(spec, config).wait, Duration(std::chrono::minutes(3)));
   config.scheduler_parameters = {"max_switch_wait=60"};
-  EXPECT_EQ(switch_wish(spec, config).wait, Duration(std::chrono::minutes(1)));
+  EXPECT_EQ(switches_of(spec, config).wait, Duration(std::chrono::minutes(1)));
 }
 
 TEST(Prefer, FirstWhereItIsLikedThenAnywhere) {

@@ -166,16 +166,21 @@ bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_with
          *leaves_within <= reservation.max_start_delay;
 }
 
+Bitmap nodes_closed_by(const ClusterState& state, const Reservation& other, const Reservation* own,
+                       std::optional<Duration> leaves_within) {
+  if (own != nullptr && other.id == own->id) return {};
+  if (lets_in(other, leaves_within)) return {};
+  Bitmap nodes = nodes_of(state, other);
+  if (own != nullptr && gives_way(other, *own)) nodes.and_not(nodes_of(state, *own));
+  return nodes;
+}
+
 Bitmap closed_nodes(const ClusterState& state, const PlannedUse& visit, Time now) {
   Bitmap closed;
-  const Reservation* own = visit.own;
-  const Time until = last_moment(own, visit.to, now);
+  const Time until = last_moment(visit.own, visit.to, now);
   for (const Reservation& other : *state.reservations) {
-    if (own != nullptr && other.id == own->id) continue;
-    if (lets_in(other, visit.leaves_within) || !overlaps(other, visit.from, until, now)) continue;
-    Bitmap nodes = nodes_of(state, other);
-    if (own != nullptr && gives_way(other, *own)) nodes.and_not(nodes_of(state, *own));
-    closed |= nodes;
+    if (overlaps(other, visit.from, until, now))
+      closed |= nodes_closed_by(state, other, visit.own, visit.leaves_within);
   }
   return closed;
 }

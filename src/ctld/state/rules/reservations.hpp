@@ -57,6 +57,10 @@ struct ReservationChoice {
 // MaxStartDelay.
 [[nodiscard]] bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_within);
 
+// Nodes that jobs of `own` (null: of none) may not use while `other` holds.
+[[nodiscard]] Bitmap nodes_closed_by(const ClusterState& state, const Reservation& other,
+                                     const Reservation* own, std::optional<Duration> leaves_within);
+
 // When and as whom a job would run.
 struct PlannedUse {
   const Reservation* own = nullptr;  // null: in none

@@ -1,0 +1,124 @@
+// Full passes of conservative backfill over long queues that are hard to place: nodes of three
+// sizes, memory that binds, features, exclusive jobs, two partitions that overlap, a reservation.
+#include <random>
+
+#include <benchmark/benchmark.h>
+
+#include "ctld/sched/pass.hpp"
+#include "ctld/state/apply.hpp"
+
+namespace sluice::sched {
+namespace {
+
+constexpr Time kNow = from_seconds(1'000'000);
+
+struct Cluster {
+  state::ClusterState state;
+  std::mt19937 random{1};
+  uint32_t pick(uint32_t low, uint32_t high) {
+    return std::uniform_int_distribution<uint32_t>(low, high)(random);
+  }
+};
+
+void add_partition(ClusterConfig& config, const char* name, uint32_t from, uint32_t to) {
+  PartitionConfig partition;
+  partition.name = name;
+  partition.is_default = config.partitions.empty();
+  for (uint32_t i = from; i < to; ++i) partition.nodes.push_back(config.nodes[i].name);
+  config.partitions.push_back(std::move(partition));
+}
+
+void make_nodes(Cluster& cluster, uint32_t nodes) {
+  auto config = std::make_shared<ClusterConfig>();
+  config->select_type_parameters = {"CR_CORE_MEMORY"};
+  config->priority_type = "priority/basic";
+  config->max_job_count = 1'000'000;
+  for (uint32_t i = 0; i < nodes; ++i) {
+    NodeConfig node;
+    node.name = "n" + std::to_string(i + 1);
+    const uint32_t size = i % 4 == 0 ? 128 : i % 4 == 1 ? 32 : 64;
+    node.cpus = node.cores_per_socket = size;
+    node.real_memory_mib = size * 4000;
+    if (i % 3 == 0) node.features = {"fast"};
+    config->nodes.push_back(std::move(node));
+  }
+  add_partition(*config, "main", 0, nodes);
+  add_partition(*config, "half", nodes / 4, nodes * 3 / 4);
+  state::apply(cluster.state, state::ConfigReplaced{.config = config, .time = kNow});
+  for (NodeId id = 0; id < nodes; ++id) {
+    state::apply(cluster.state,
+                 state::NodeStateChanged{.node = id, .base = NodeBaseState::kIdle, .time = kNow});
+  }
+}
+
+void submit(Cluster& cluster, uint32_t most_tasks) {
+  auto spec = std::make_shared<JobSpec>();
+  spec->batch = true;
+  spec->uid = 1001;
+  spec->user_name = "ann";
+  spec->name = "job";
+  spec->num_tasks = 1U << cluster.pick(0, 10);
+  spec->num_tasks = std::min(spec->num_tasks, most_tasks);
+  const uint32_t limits[] = {10, 30, 60, 120, 240, 480, 720, 1440};
+  spec->time_limit = limits[cluster.pick(0, 7)];
+  spec->memory_kind = MemoryKind::kPerCpu;
+  spec->memory_mib = cluster.pick(1, 4) * 1500;
+  if (cluster.pick(0, 9) == 0) spec->constraint = "fast";
+  if (cluster.pick(0, 19) == 0) spec->sharing = Sharing::kExclusive;
+  const char* partition = cluster.pick(0, 3) == 0 ? "half" : "main";
+  spec->partitions = partition;
+  state::JobSubmitted event;
+  event.job.id = cluster.state.next_job_id;
+  event.job.partition = partition;
+  event.job.time_limit = spec->time_limit;
+  event.job.spec = std::move(spec);
+  event.job.submit = event.job.eligible = event.job.accrue = kNow - std::chrono::minutes(1);
+  state::apply(cluster.state, std::move(event));
+}
+
+void reserve(Cluster& cluster, uint32_t nodes) {
+  Reservation reservation;
+  reservation.id = 1;
+  reservation.name = "upkeep";
+  reservation.users = "root";
+  reservation.uids = {0};
+  reservation.start = kNow + std::chrono::hours(8);
+  reservation.end = kNow + std::chrono::hours(12);
+  reservation.nodes = Bitmap::first(nodes / 10);
+  state::apply(cluster.state, state::ReservationChanged{.reservation = reservation});
+}
+
+Cluster make(uint32_t nodes, uint32_t jobs) {
+  Cluster cluster;
+  make_nodes(cluster, nodes);
+  reserve(cluster, nodes);
+  for (uint32_t i = 0; i < jobs; ++i) submit(cluster, nodes * 32);
+  return cluster;
+}
+
+void BM_FullDepth(benchmark::State& run) {
+  const auto nodes = static_cast<uint32_t>(run.range(0));
+  const auto jobs = static_cast<uint32_t>(run.range(1));
+  const Cluster cluster = make(nodes, jobs);
+  const Policies policies = make_policies(cluster.state);
+  Plan plan;
+  for (auto _ : run) plan = plan_pass(cluster.state, policies, kNow);
+  size_t planned = plan.starts.size();
+  for (const SchedulerView::Entry& entry : plan.soft->jobs)
+    planned += entry.soft.expected_start != kNoTime ? 1 : 0;
+  run.counters["planned"] = static_cast<double>(planned);
+  run.counters["started"] = static_cast<double>(plan.starts.size());
+}
+BENCHMARK(BM_FullDepth)
+    ->Args({200, 1'000})
+    ->Args({200, 10'000})
+    ->Args({1'000, 10'000})
+    ->Args({10'000, 10'000})
+    ->Args({10'000, 100'000})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+
+}  // namespace
+}  // namespace sluice::sched
+
+BENCHMARK_MAIN();

@@ -1,0 +1,173 @@
+// Jobs of a pass that cannot start now: why, who is preempted for them, and when they can start.
+#include <algorithm>
+
+#include "ctld/sched/pass_run.hpp"
+#include "ctld/state/rules/fits.hpp"
+#include "ctld/state/rules/preemption.hpp"
+
+namespace sluice::sched {
+
+using state::Partition;
+
+void PassRun::wait(const Candidate& c, JobReason reason, const std::string& detail) {
+  if (reason == JobReason::kPriority) return;  // as it is from the start
+  SchedulerHints& soft = soft_->jobs[c.entry].soft;
+  // of several partitions, the one that is nearest to a start speaks for the job
+  if (soft.reason != JobReason::kPriority) return;
+  soft.partition = names_[c.partition];
+  soft.reason = reason;
+  if (!detail.empty()) soft.reason_detail = detail;
+}
+
+void PassRun::foresee(const Candidate& c, Time start, const Bitmap& nodes) {
+  SchedulerHints& soft = soft_->jobs[c.entry].soft;
+  if (soft.expected_start != kNoTime && soft.expected_start <= start) return;
+  soft.expected_start = start;
+  soft.planned_nodes = state::node_list(state_, nodes);
+}
+
+void PassRun::resolve(std::vector<Blocked> blocked) {
+  ++failed_tests_;
+  for (const Blocked& one : blocked) {
+    if (preempt_for(one)) return;
+  }
+  plan_later(blocked);
+}
+
+bool PassRun::may_preempt(const Blocked& blocked) const {
+  const auto& [c, demand] = blocked;
+  if (demand->nobody_makes_room || preemptors_ >= budget_.most_preemptors) return false;
+  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) return false;
+  const Reservation* reservation = demand->request->reservation;
+  const bool has_guests = reservation != nullptr && reservation->max_start_delay > Duration(0) &&
+                          least_tier_ != UINT32_MAX;
+  return has_guests || (*state_.partitions)[c.partition].config->priority_tier > least_tier_;
+}
+
+bool PassRun::preempt_for(const Blocked& blocked) {
+  const auto& [c, demand] = blocked;
+  if (!may_preempt(blocked)) return false;
+  const Job& job = *jobs_[c.entry];
+  const Partition& partition = (*state_.partitions)[c.partition];
+  if (!demand->waiting)
+    demand->waiting = why_not_placed(resources_, *demand->request, limit_of(job, partition));
+  if (!demand->waiting->for_nodes) return false;
+  const state::Preemptor preemptor{&job, &partition, demand->request->reservation};
+  const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
+  ++preemptors_;
+  const auto made = preemption_.make_room(
+      job, *demand->request, limit, [&](const Job& running) -> std::optional<Duration> {
+        if (!state::may_preempt(state_, preemptor, running, now_)) return std::nullopt;
+        return state::preempt_grace(state_, preemptor, running);
+      });
+  if (!made) {
+    demand->nobody_makes_room = true;
+    if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
+    return false;
+  }
+  const std::string reservation =
+      demand->request->reservation != nullptr ? demand->request->reservation->name : std::string();
+  for (const JobId id : made->preempted) {
+    plan_.preemptions.push_back(
+        {id, state_.jobs.at(id).restart_count, job.id, partition.config->name, reservation});
+  }
+  wait(c, demand->waiting->reason, demand->waiting->detail);
+  foresee(c, made->start, made->nodes);
+  if (in_strict_order_) ++blocked_[c.partition];
+  if (!job.array || job.array->task != kNoTask) {
+    gone_[c.entry] = true;
+    if (job.array) ++tasks_started_[job.array->array_job];
+    return true;
+  }
+  // the next task of the array finds room, or others have to make some for it
+  ++tasks_started_[job.array->array_job];
+  IndexSet& left = tasks_left_.at(job.id);
+  left.pop_first();
+  gone_[c.entry] = left.empty();
+  if (!gone_[c.entry]) {
+    waiting_here_.clear();
+    start_tasks(c, *demand, true);
+    if (!gone_[c.entry] && !waiting_here_.empty()) resolve(std::move(waiting_here_));
+  }
+  return true;
+}
+
+bool PassRun::may_plan(const Candidate& c) const {
+  return blocked_[c.partition] < budget_.most_planned;
+}
+
+void PassRun::tell_why(const Blocked& blocked, bool found) {
+  const auto& [c, demand] = blocked;
+  const Job& job = *jobs_[c.entry];
+  if (!licenses_.lacking(*job.spec).empty()) {
+    ++plan_.counts.unlicensed;
+    return wait(c, JobReason::kLicenses);
+  }
+  if (!demand->waiting) {
+    const bool plain = found && state_.reservations->empty();
+    demand->waiting = plain ? Waiting{}
+                            : why_not_placed(resources_, *demand->request,
+                                             limit_of(job, (*state_.partitions)[c.partition]));
+  }
+  const Waiting& waiting = *demand->waiting;
+  if (waiting.for_nodes && blocked_[c.partition] > 0) return wait(c, JobReason::kPriority);
+  wait(c, waiting.reason, waiting.detail);
+}
+
+void PassRun::plan_later(const std::vector<Blocked>& blocked) {
+  std::optional<FoundStart> best;
+  const Blocked* where = nullptr;
+  const uint32_t entry = blocked.front().candidate.entry;
+  const Job& job = *jobs_[entry];
+  StartFinder::Wanted chosen;
+  for (const Blocked& one : blocked) {
+    if (!may_plan(one.candidate)) {
+      tell_why(one, true);
+      continue;
+    }
+    StartFinder::Wanted wanted =
+        wanted_by(job, *one.demand, limit_of(job, (*state_.partitions)[one.candidate.partition]));
+    if (best) wanted.latest = std::min(wanted.latest, best->at > 0 ? best->at - 1 : 0);
+    auto found = find_start(*one.demand, job, wanted);
+    tell_why(one, found || best);
+    if (!found) continue;
+    best = std::move(found);
+    where = &one;
+    chosen = wanted;
+  }
+  for (const Blocked& one : blocked) {
+    const bool for_nodes = !one.demand->waiting || one.demand->waiting->for_nodes;
+    if (for_nodes && licenses_.lacking(*job.spec).empty()) ++blocked_[one.candidate.partition];
+  }
+  if (!best) return;
+  Bitmap nodes;
+  for (const NodeAllocation& a : best->nodes) nodes.set(a.node);
+  foresee(where->candidate, resources_.time_of(best->at), nodes);
+  if (planned_[entry]) return;  // in a partition of a higher tier
+  planned_[entry] = true;
+  ++plan_.counts.planned;
+  const Tick ends = best->at + chosen.duration;
+  resources_.claim(job, *where->demand->request, best->nodes, best->at, ends);
+  license_plan_.claim(*job.spec, best->at, ends);
+  if (job.array && job.array->task == kNoTask) plan_more_tasks(*where, job, best->at);
+}
+
+// Further tasks of an array, as far as it may run them.
+void PassRun::plan_more_tasks(const Blocked& blocked, const Job& job, Tick at) {
+  const auto left = tasks_left_.find(job.id);
+  if (left == tasks_left_.end()) return;
+  uint64_t more = std::min<uint64_t>(left->second.size(), tasks_that_may_run(job));
+  more = std::min<uint64_t>(more, budget_.most_planned_tasks);
+  StartFinder::Wanted wanted = wanted_by(
+      job, *blocked.demand, limit_of(job, (*state_.partitions)[blocked.candidate.partition]));
+  wanted.from = at;
+  for (uint64_t n = 1; n < more; ++n) {
+    auto found = find_start(*blocked.demand, job, wanted);
+    if (!found) return;
+    const Tick ends = found->at + wanted.duration;
+    resources_.claim(job, *blocked.demand->request, found->nodes, found->at, ends);
+    license_plan_.claim(*job.spec, found->at, ends);
+  }
+}
+
+}  // namespace sluice::sched

@@ -1,0 +1,58 @@
+// Who is preempted so that a job can start. The order in which running jobs are looked at, and that
+// no more are preempted than it takes, follow what Slurm documents (PreemptParameters,
+// PriorityTier).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ctld/sched/resources.hpp"
+#include "ctld/sched/start_finder.hpp"
+
+namespace sluice::sched {
+
+class Preemption {
+ public:
+  // `resources` outlives this.
+  explicit Preemption(Resources& resources) : resources_(resources) {}
+
+  // How long a running job would be left if it were preempted; nullopt: it is not.
+  using GraceOf = std::function<std::optional<Duration>(const Job&)>;
+  struct Outcome {
+    Time start = kNoTime;  // when all of it is free, as far as can be told
+    Bitmap nodes;
+    std::vector<JobId> preempted;  // empty: those that leave anyway are enough
+  };
+  // Nodes for a job that finds none, when jobs that leave already are gone and, if that is not
+  // enough, others that are preempted: as few as can be told, those first that partition tier, size
+  // and (youngest_first) age put first. The job has them from then on. nullopt: there are none.
+  [[nodiscard]] std::optional<Outcome> make_room(const Job& job, const Request& request,
+                                                 Minutes limit, const GraceOf& grace_of);
+
+ private:
+  // Running jobs that are looked at as gone, and when they are.
+  using Gone = std::unordered_map<JobId, Time>;
+  struct Victim {
+    const Job* job = nullptr;
+    Time gone = kNoTime;
+  };
+  [[nodiscard]] std::vector<Victim> find_victims(const GraceOf& grace_of) const;
+  [[nodiscard]] Gone leaving_already() const;
+  [[nodiscard]] Placed place_without(const Request& request, Tick duration, const Gone& gone,
+                                     const Bitmap* only) const;
+  // The least number of victims that is enough, with their placement; `victims` are those then.
+  [[nodiscard]] Placed place_with_victims(const Request& request, Tick duration,
+                                          std::vector<Victim>& victims, Gone& gone) const;
+  // Of those the ones that the placement needs; it is made anew as they become fewer.
+  void keep_needed(const Request& request, Tick duration, std::vector<Victim>& victims, Gone& gone,
+                   std::vector<NodeAllocation>& placed) const;
+  // They go, and with a component of a heterogeneous job its others.
+  void preempt(const std::vector<Victim>& victims);
+
+  Resources& resources_;
+  Gone preempted_;  // for jobs of this pass
+};
+
+}  // namespace sluice::sched

@@ -1,0 +1,322 @@
+#include "ctld/sched/resources.hpp"
+
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "ctld/state/core/indexes.hpp"
+#include "ctld/state/rules/fits.hpp"
+#include "ctld/state/rules/reservations.hpp"
+#include "ctld/state/rules/room.hpp"
+
+namespace sluice::sched {
+
+using state::ClusterState;
+using state::Partition;
+using timeline::Claim;
+using timeline::Closing;
+using timeline::Free;
+using timeline::kNoTick;
+
+namespace {
+
+const Bitmap kNoCores;
+
+// Occurrences that are looked at of a reservation that comes again.
+constexpr int kMostOccurrences = 400;
+
+Duration resolution_of(const ClusterConfig& config) {
+  const auto text = option_value(config.scheduler_parameters, "bf_resolution");
+  const uint32_t seconds = to_number<uint32_t>(text.value_or("")).value_or(1);
+  return std::chrono::seconds(std::clamp<uint32_t>(seconds, 1, 3600));
+}
+
+}  // namespace
+
+Time expected_end(const ClusterState& state, const Job& job, Time now) {
+  Time end = job.end;
+  if (end == kNoTime || end >= kNever) end = state::planned_end(job.start, kInfiniteMinutes);
+  const Job* leader = is_het_follower(job) ? state.jobs.find(job.het->leader) : nullptr;
+  // they go together
+  if (leader != nullptr && leader->grace_end != kNoTime) end = std::min(end, leader->grace_end);
+  return std::max(end, now);
+}
+
+Claim NodeSpan::claim() const {
+  return {no_cores ? &kNoCores : &part->cores, part->memory_mib, &part->gres, uid, whole, one_user};
+}
+
+Resources::Resources(const ClusterState& state, Time now)
+    : state_(state),
+      now_(now),
+      resolution_(resolution_of(*state.config)),
+      rules_(fit::rules_of(*state.config)),
+      tree_(state),
+      idle_(state.next_node_id),
+      timeline_(state.next_node_id),
+      spans_(state.next_node_id) {
+  state.nodes.for_each([&](const Node& node) {
+    if (!state::may_serve(state, node)) return;
+    idle_[node.id] = fit::room_empty(node, rules_.unit);
+    // it comes up with the features that it has
+    if (state::is_asleep(node)) idle_[node.id].changeable = nullptr;
+    timeline_.open(node.id, base_of(node.id));
+  });
+  state.active.for_each([&](JobId id) {
+    const Job& job = state.jobs.at(id);
+    if (job.allocation) hold(job);
+  });
+}
+
+Free Resources::base_of(NodeId node) const {
+  const fit::Room& room = idle_[node];
+  Free free;
+  free.cores = room.free_cores;
+  free.core_count = static_cast<uint32_t>(free.cores.count());
+  free.memory_mib = room.free_memory_mib;
+  return free;
+}
+
+void Resources::hold(const Job& job) {
+  const Partition* partition = state::find_partition(state_, job.partition.view());
+  NodeSpan span;
+  // what is overdue is held for now
+  span.to = std::max<Tick>(1, tick_from(expected_end(state_, job, now_)));
+  span.job = job.id;
+  span.partition = partition;
+  span.uid = job.spec->uid;
+  span.sharers = partition == nullptr ? 1 : state::sharers_of(*partition->config, *job.spec);
+  span.whole = job.allocation->whole_nodes;
+  span.one_user = state::is_one_user(partition, *job.spec);
+  span.runs = true;
+  span.no_cores = !state::holds_processors(job);
+  for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+    const NodeAllocation& part = job.allocation->nodes[at];
+    if (job.released.test(at) || part.node >= idle_.size() || idle(part.node) == nullptr) continue;
+    span.part = &part;
+    spans_[part.node].push_back(span);
+    timeline_.add(part.node, span.from, span.to, span.claim());
+  }
+}
+
+Tick Resources::tick_from(Time when) const {
+  if (when <= now_) return 0;
+  const auto ticks = (when - now_ + resolution_ - Duration(1)) / resolution_;
+  return static_cast<Tick>(std::min<int64_t>(ticks, timeline::kHorizon));
+}
+
+Tick Resources::tick_until(Time when) const {
+  if (when <= now_) return 0;
+  return static_cast<Tick>(std::min<int64_t>((when - now_) / resolution_, timeline::kHorizon));
+}
+
+Time Resources::end_of(Minutes limit) const { return state::planned_end(now_, limit); }
+
+Tick Resources::duration_of(Minutes limit) const {
+  return std::max<Tick>(1, tick_from(end_of(limit)));
+}
+
+void Resources::room_with(NodeId node, const Free& free, fit::Room& room) const {
+  room = idle_[node];
+  fit::set_free_cores(room, free.cores, rules_.unit);
+  room.free_memory_mib = free.memory_mib;
+  room.jobs = free.jobs;
+  room.user = free.user;
+  room.one_user = free.one_user;
+  room.used_gres = free.used_gres;
+  if (free.jobs > 0) room.changeable = nullptr;
+}
+
+void Resources::window(NodeId node, Tick from, Tick to, const Partition& partition, fit::Room& room,
+                       fit::PartitionUse* held) const {
+  timeline_.node(node).window(from, to, scratch_);
+  room_with(node, scratch_, room);
+  if (held == nullptr || !state::bounds_cpus(*partition.config)) return;
+  *held = held_in(node, from, to, partition);
+  room.held = held;
+}
+
+fit::PartitionUse Resources::held_in(NodeId node, Tick from, Tick to, const Partition& partition,
+                                     const std::unordered_map<JobId, Time>* gone) const {
+  const auto of_partition = [&](const NodeSpan& span) {
+    if (gone != nullptr && span.runs && gone->contains(span.job)) return false;
+    return span.partition == &partition && !span.no_cores && span.from < to && from < span.to;
+  };
+  const auto use_at = [&](Tick at) {
+    fit::PartitionUse use;
+    for (const NodeSpan& span : spans_[node]) {
+      if (of_partition(span) && span.from <= at && at < span.to)
+        use.add(*span.part, *idle_[node].config);
+    }
+    return use;
+  };
+  fit::PartitionUse most = use_at(from);
+  for (const NodeSpan& span : spans_[node]) {
+    if (!of_partition(span) || span.from <= from) continue;
+    const fit::PartitionUse use = use_at(span.from);
+    most.cpus = std::max(most.cpus, use.cpus);
+    if (most.cores.size() < use.cores.size()) most.cores.resize(use.cores.size());
+    for (size_t i = 0; i < use.cores.size(); ++i)
+      most.cores[i] = std::max(most.cores[i], use.cores[i]);
+  }
+  return most;
+}
+
+Bitmap Resources::shareable_cores(NodeId node, Tick to, const Partition& partition,
+                                  uint32_t sharers) const {
+  std::vector<uint32_t> held(idle_[node].config->cores());
+  for (const NodeSpan& span : spans_[node]) {
+    if (span.from >= to) continue;
+    const bool shares = span.partition == &partition && span.sharers > 1 && !span.whole;
+    span.part->cores.for_each([&](size_t core) {
+      if (core < held.size()) held[core] += shares ? 1 : sharers;
+    });
+  }
+  Bitmap cores = idle_[node].free_cores;
+  for (size_t core = 0; core < held.size(); ++core) {
+    if (held[core] >= sharers) cores.reset(core);
+  }
+  return cores;
+}
+
+const std::vector<NodeId>& Resources::order_of(const Partition& partition) {
+  const auto [at, fresh] = orders_.try_emplace(&partition);
+  if (!fresh) return at->second;
+  std::vector<NodeId>& ids = at->second;
+  partition.nodes.for_each([&](size_t id) {
+    if (idle(static_cast<NodeId>(id)) != nullptr) ids.push_back(static_cast<NodeId>(id));
+  });
+  // those that are asleep come last, whatever they weigh
+  const auto weight = [&](NodeId id) {
+    const Node& node = state_.nodes.at(id);
+    return std::pair(state::is_asleep(node), node.weight);
+  };
+  if (!std::ranges::is_sorted(ids, {}, weight)) std::ranges::stable_sort(ids, {}, weight);
+  return ids;
+}
+
+Bitmap Resources::closed_to(const Request& request, Time from, Time to) const {
+  Bitmap closed = request.excluded;
+  if (request.confined) {
+    Bitmap outside = request.partition->nodes;
+    closed |= outside.and_not(*request.confined);
+  }
+  if (from < to && !state_.reservations->empty()) {
+    closed |=
+        state::closed_nodes(state_, {request.reservation, from, to, request.leaves_within}, now_);
+  }
+  return closed;
+}
+
+Resources::Closings Resources::closings_for(const Request& request) const {
+  Closings closings;
+  closings.closed = closed_to(request, now_, now_);
+  for (const Reservation& other : *state_.reservations) {
+    const Bitmap nodes =
+        state::nodes_closed_by(state_, other, request.reservation, request.leaves_within);
+    if (nodes.none()) continue;
+    const bool floats = (other.flags & kReservationTimeFloat) != 0;
+    state::Period period = state::period_of(other, now_);
+    for (int n = 0; n < kMostOccurrences; ++n) {
+      const Closing closing{tick_until(period.start), floats ? kNoTick : tick_from(period.end)};
+      if (closing.to > closing.from) {
+        nodes.for_each(
+            [&](size_t id) { closings.by_node[static_cast<NodeId>(id)].push_back(closing); });
+      }
+      if (floats || (other.flags & kReservationRecurs) == 0) break;
+      period = state::next_period(period, other.flags);
+    }
+  }
+  for (auto& [node, list] : closings.by_node) std::ranges::sort(list, {}, &Closing::from);
+  return closings;
+}
+
+void Resources::claim(const Job& job, const Request& request,
+                      const std::vector<NodeAllocation>& allocation, Tick from, Tick to) {
+  own_.push_back(allocation);
+  const bool changes_any = request.needs.may_change;
+  for (const NodeAllocation& part : own_.back()) {
+    NodeSpan span{.from = from,
+                  .to = to,
+                  .job = job.id,
+                  .part = &part,
+                  .partition = request.partition,
+                  .uid = request.needs.uid,
+                  .sharers = request.sharers,
+                  .whole = request.needs.whole_nodes,
+                  .one_user = request.needs.one_user};
+    spans_[part.node].push_back(span);
+    timeline_.add(part.node, from, to, span.claim());
+    if (trial_) trial_->push_back(part.node);
+    // while a node changes nothing else begins there
+    const bool changes =
+        changes_any && !fit::satisfies_any(request.needs.features, idle_[part.node].features());
+    if (!changes || from > 0) continue;
+    span.to = 1;
+    span.whole = true;
+    spans_[part.node].push_back(span);
+    timeline_.add(part.node, 0, 1, span.claim());
+    if (trial_) trial_->push_back(part.node);
+  }
+}
+
+void Resources::rebuild(NodeId node) {
+  timeline_.open(node, base_of(node));
+  for (const NodeSpan& span : spans_[node]) timeline_.add(node, span.from, span.to, span.claim());
+}
+
+void Resources::end_trial(bool keep) {
+  const std::vector<NodeId> claimed = std::move(*trial_);
+  trial_.reset();
+  if (keep || claimed.empty()) return;
+  for (const NodeId node : claimed) spans_[node].pop_back();
+  for (const NodeId node : claimed) rebuild(node);
+  timeline_.more_is_free();
+}
+
+void Resources::end_early(const std::unordered_map<JobId, Time>& ends) {
+  for (NodeId node = 0; node < spans_.size(); ++node) {
+    bool touched = false;
+    for (NodeSpan& span : spans_[node]) {
+      const auto found = span.runs ? ends.find(span.job) : ends.end();
+      if (found == ends.end()) continue;
+      touched = true;
+      span.to = std::max<Tick>(1, std::min(span.to, tick_from(found->second)));
+    }
+    if (touched) rebuild(node);
+  }
+  timeline_.more_is_free();
+}
+
+timeline::NodeTimeline Resources::without(NodeId node,
+                                          const std::unordered_map<JobId, Time>& gone) const {
+  timeline::NodeTimeline left(base_of(node));
+  for (const NodeSpan& span : spans_[node]) {
+    if (!span.runs || !gone.contains(span.job)) left.add(span.from, span.to, span.claim());
+  }
+  return left;
+}
+
+Tick Resources::free_until(const Request& request, const std::vector<NodeAllocation>& nodes) const {
+  Tick until = kNoTick;
+  const Closings closings = closings_for(request);
+  for (const NodeAllocation& part : nodes) {
+    const Claim claim{&part.cores,       part.memory_mib,           &part.gres,
+                      request.needs.uid, request.needs.whole_nodes, request.needs.one_user};
+    until = std::min(until, timeline_.node(part.node).free_until(claim));
+    const auto closed = closings.by_node.find(part.node);
+    if (closed != closings.by_node.end() && !closed->second.empty())
+      until = std::min(until, closed->second.front().from);
+  }
+  return until;
+}
+
+const NodeSpan* Resources::first_planned(NodeId node) const {
+  const NodeSpan* first = nullptr;
+  for (const NodeSpan& span : spans_[node]) {
+    if (span.runs || span.from == 0) continue;
+    if (first == nullptr || span.from < first->from) first = &span;
+  }
+  return first;
+}
+
+}  // namespace sluice::sched

@@ -1,0 +1,133 @@
+// What the cluster's nodes have free now and later: less what running jobs hold until their time
+// limits, what this pass starts, and what it plans for jobs that wait. A pass only takes; what it
+// gives back (a trial that failed, a job that is preempted) is told to the timeline.
+//
+// A tick is a second, or SchedulerParameters=bf_resolution; the first is now.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/bitmap.hpp"
+#include "ctld/fit/place.hpp"
+#include "ctld/sched/request.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/timeline/timeline.hpp"
+
+namespace sluice::sched {
+
+using timeline::Tick;
+
+// When a running job gives its nodes back, as far as can be told; `now` where it is overdue.
+[[nodiscard]] Time expected_end(const state::ClusterState& state, const Job& job, Time now);
+
+// A job's part of a node in a span of time.
+struct NodeSpan {
+  Tick from = 0, to = 0;
+  JobId job = kNoJob;
+  const NodeAllocation* part = nullptr;         // not owned
+  const state::Partition* partition = nullptr;  // null: it is no more
+  uint32_t uid = 0;
+  uint32_t sharers = 1;
+  bool whole = false;
+  bool one_user = false;
+  bool runs = false;      // it held it when the pass began
+  bool no_cores = false;  // of a suspended job
+
+  [[nodiscard]] timeline::Claim claim() const;
+};
+
+class Resources {
+ public:
+  // `state` outlives this.
+  Resources(const state::ClusterState& state, Time now);
+  Resources(const Resources&) = delete;
+  Resources& operator=(const Resources&) = delete;
+
+  [[nodiscard]] const state::ClusterState& state() const { return state_; }
+  [[nodiscard]] const fit::Rules& rules() const { return rules_; }
+  [[nodiscard]] const SwitchTree& switches() const { return tree_; }
+  [[nodiscard]] const timeline::Timeline& timeline() const { return timeline_; }
+  [[nodiscard]] Time now() const { return now_; }
+
+  // The first tick that is not before `when`; the last that is not after it.
+  [[nodiscard]] Tick tick_from(Time when) const;
+  [[nodiscard]] Tick tick_until(Time when) const;
+  [[nodiscard]] Time time_of(Tick tick) const { return now_ + int64_t{tick} * resolution_; }
+  // How long a job with this limit holds its nodes, as far as planning goes: UNLIMITED counts as a
+  // year.
+  [[nodiscard]] Tick duration_of(Minutes limit) const;
+  // When a job that starts now with this limit gives its nodes back.
+  [[nodiscard]] Time end_of(Minutes limit) const;
+
+  // The node with nothing on it; null: it is not schedulable.
+  [[nodiscard]] const fit::Room* idle(NodeId node) const {
+    return idle_[node].config == nullptr ? nullptr : &idle_[node];
+  }
+  // What is free of a schedulable node during all of [from, to). `held` (may be null) is filled
+  // with what jobs of the partition hold then, where it has bounds.
+  void window(NodeId node, Tick from, Tick to, const state::Partition& partition, fit::Room& room,
+              fit::PartitionUse* held) const;
+  // The same with what is free given.
+  void room_with(NodeId node, const timeline::Free& free, fit::Room& room) const;
+  // `gone` (may be null): running jobs that are not counted.
+  [[nodiscard]] fit::PartitionUse held_in(
+      NodeId node, Tick from, Tick to, const state::Partition& partition,
+      const std::unordered_map<JobId, Time>* gone = nullptr) const;
+  // Cores of the node that fewer than `sharers` jobs of the partition hold in [0, to), and none of
+  // others.
+  [[nodiscard]] Bitmap shareable_cores(NodeId node, Tick to, const state::Partition& partition,
+                                       uint32_t sharers) const;
+  // The partition's schedulable nodes in the order in which they are tried.
+  [[nodiscard]] const std::vector<NodeId>& order_of(const state::Partition& partition);
+  // Times in which reservations keep jobs like this off a node, by node; a node that is not in it
+  // is open. Those that are never open are in `closed`.
+  struct Closings {
+    std::unordered_map<NodeId, std::vector<timeline::Closing>> by_node;
+    Bitmap closed;
+  };
+  [[nodiscard]] Closings closings_for(const Request& request) const;
+  // Nodes that such a job may not use in this time: excluded ones, and those of reservations.
+  [[nodiscard]] Bitmap closed_to(const Request& request, Time from, Time to) const;
+
+  // The job holds this from `from` to `to`. The allocation is copied.
+  void claim(const Job& job, const Request& request, const std::vector<NodeAllocation>& allocation,
+             Tick from, Tick to);
+  // What claim() does from begin_trial() on is undone by end_trial(false).
+  void begin_trial() { trial_.emplace(); }
+  void end_trial(bool keep);
+  // Running jobs give their nodes back at these times.
+  void end_early(const std::unordered_map<JobId, Time>& ends);
+  // The node's timeline with neither these jobs nor what they hold.
+  [[nodiscard]] timeline::NodeTimeline without(NodeId node,
+                                               const std::unordered_map<JobId, Time>& gone) const;
+  [[nodiscard]] const std::vector<NodeSpan>& spans(NodeId node) const { return spans_[node]; }
+  // How long these nodes stay free from now on, as ticks.
+  [[nodiscard]] Tick free_until(const Request& request,
+                                const std::vector<NodeAllocation>& nodes) const;
+  // The first span of a waiting job that is planned on the node and begins after now; null: none.
+  [[nodiscard]] const NodeSpan* first_planned(NodeId node) const;
+
+ private:
+  void hold(const Job& job);
+  void rebuild(NodeId node);
+  [[nodiscard]] timeline::Free base_of(NodeId node) const;
+
+  const state::ClusterState& state_;
+  const Time now_;
+  const Duration resolution_;
+  const fit::Rules rules_;
+  const SwitchTree tree_;
+  std::vector<fit::Room> idle_;  // by NodeId; without configuration: not schedulable
+  timeline::Timeline timeline_;
+  std::vector<std::vector<NodeSpan>> spans_;     // by NodeId
+  std::deque<std::vector<NodeAllocation>> own_;  // allocations of this pass
+  std::unordered_map<const state::Partition*, std::vector<NodeId>> orders_;
+  std::optional<std::vector<NodeId>> trial_;  // nodes claimed since it began, in order
+  mutable timeline::Free scratch_;
+};
+
+}  // namespace sluice::sched

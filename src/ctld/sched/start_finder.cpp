@@ -1,0 +1,256 @@
+#include "ctld/sched/start_finder.hpp"
+
+#include <algorithm>
+
+#include "ctld/state/rules/reservations.hpp"
+#include "ctld/state/rules/room.hpp"
+
+namespace sluice::sched {
+
+using timeline::Free;
+using timeline::kNoTick;
+using timeline::StartIndex;
+
+namespace {
+
+// Whether more than free CPUs and memory says how many tasks a node takes.
+bool needs_exact_units(const fit::Needs& needs, const fit::Rules& rules) {
+  return !needs.gres.empty() || needs.tasks_per_core > 0 || needs.tasks_per_socket > 0 ||
+         needs.system.given() || needs.max_cpus_per_socket != UINT32_MAX ||
+         needs.max_cpus_per_node != UINT32_MAX || needs.may_change ||
+         rules.unit == fit::Unit::kSocket;
+}
+
+// Whether which nodes serve matters, not only how many and how much they give.
+bool chooses_among_nodes(const fit::Needs& needs) {
+  return needs.contiguous || !needs.features.counts.empty() || needs.features.one_branch_for_all ||
+         !needs.node_counts.empty() || needs.near_only;
+}
+
+}  // namespace
+
+StartFinder::StartFinder(Resources& resources, const Request& request)
+    : resources_(resources), request_(request), closings_(resources.closings_for(request)) {
+  const fit::Needs& needs = request.needs;
+  const fit::Rules& rules = resources.rules();
+  const bool least_loaded = rules.least_loaded || request.partition->config->lln;
+  exact_ = needs_exact_units(needs, rules);
+  every_change_ = chooses_among_nodes(needs) || !resources.switches().empty() ||
+                  rules.unit == fit::Unit::kSocket || !needs.gres.empty() ||
+                  state::bounds_cpus(*request.partition->config);
+  const bool as_many = needs.as_many_nodes && needs.max_nodes > needs.min_nodes;
+  any_subset_ = !every_change_ && !least_loaded && !as_many && request.prefer.any_of.empty() &&
+                request.required.none() && needs.min_cpus <= needs.tasks * needs.cpus_per_task;
+  enough_ = {std::max(1U, needs.min_nodes), std::max(1U, needs.tasks)};
+  list_nodes();
+}
+
+void StartFinder::list_nodes() {
+  const fit::Needs& needs = request_.needs;
+  size_t required = 0;
+  for (const NodeId id : resources_.order_of(*request_.partition)) {
+    if (closings_.closed.test(id)) continue;
+    const fit::Capacity most = fit::capacity(needs, *resources_.idle(id));
+    if (most.tasks == 0) continue;
+    const auto closings = closings_.by_node.find(id);
+    nodes_.push_back({id, std::min(most.tasks, std::max(1U, needs.tasks)),
+                      closings == closings_.by_node.end() ? nullptr : &closings->second,
+                      request_.required.test(id)});
+    required += nodes_.back().required ? 1 : 0;
+  }
+  possible_ = !request_.unknown_node && required == request_.required.count();
+}
+
+uint32_t StartFinder::units(NodeId node, const Free& free) const {
+  const fit::Needs& needs = request_.needs;
+  if (free.core_count == 0) return 0;
+  if (free.jobs > 0) {
+    if (needs.whole_nodes || (needs.uses_memory && needs.all_memory)) return 0;
+    if (free.user != needs.uid && (free.one_user || needs.one_user)) return 0;
+  }
+  const NodeConfig& config = *resources_.idle(node)->config;
+  const uint32_t each = cpus_of_core(config);
+  const uint32_t threads =
+      needs.threads_per_core > 0 ? std::min(each, needs.threads_per_core) : each;
+  uint32_t cpus = free.core_count * threads;
+  if (needs.uses_memory) {
+    if (free.memory_mib < needs.memory_per_node_mib) return 0;
+    if (needs.memory_per_cpu_mib > 0) {
+      const uint64_t backed = free.memory_mib / needs.memory_per_cpu_mib;
+      if (needs.whole_nodes && backed < cpus) return 0;
+      cpus = static_cast<uint32_t>(std::min<uint64_t>(cpus, backed / threads * threads));
+    }
+  }
+  if (cpus == 0 || cpus < needs.min_cpus_per_node) return 0;
+  uint32_t tasks = needs.cpus_per_task > 0 ? cpus / needs.cpus_per_task : needs.tasks;
+  tasks = std::min(tasks, needs.max_tasks_per_node);
+  if (needs.tasks_per_node > 0) tasks = tasks < needs.tasks_per_node ? 0 : needs.tasks_per_node;
+  return tasks == 0 || !exact_ ? tasks : exact_units(node, free);
+}
+
+uint32_t StartFinder::exact_units(NodeId node, const Free& free) const {
+  resources_.room_with(node, free, scratch_);
+  return fit::capacity(request_.needs, scratch_).tasks;
+}
+
+StartIndex& StartFinder::index_for(Tick duration) {
+  const auto found = indexes_.find(duration);
+  if (found != indexes_.end()) return found->second;
+  const auto made =
+      indexes_.try_emplace(duration, resources_.timeline(), nodes_, *this, duration, every_change_);
+  // what a shorter job cannot have before, a longer one cannot either
+  if (made.first != indexes_.begin()) {
+    const StartIndex& shorter = std::prev(made.first)->second;
+    if (shorter.is_current()) made.first->second.raise_bound(shorter.bound());
+  }
+  return made.first->second;
+}
+
+std::optional<FoundStart> StartFinder::first(const Wanted& wanted) {
+  if (!possible_) return std::nullopt;
+  StartIndex& index = index_for(wanted.duration);
+  const bool may_share = request_.sharers > 1 && wanted.from == 0;
+  if (!may_share && index.is_current() && index.bound() > wanted.latest) return std::nullopt;
+  if (may_share) {
+    if (auto placed = place_shared(index)) return FoundStart{0, std::move(*placed)};
+  }
+  Serving serving;
+  Tick from = wanted.from;
+  bool exact = true;  // all moments before were looked at
+  while (true) {
+    const Tick at = index.next(from, enough_, !any_subset_, serving);
+    if (at == kNoTick || at > wanted.latest) return std::nullopt;
+    if (exact && wanted.from <= index.bound()) index.raise_bound(at);
+    if (auto placed = place(index, at, wanted.patience, serving))
+      return FoundStart{at, std::move(*placed)};
+    // what fails for want of patience may do later, and for another job now
+    exact = exact && request_.switches.most == 0 && !request_.needs.may_change;
+    const Tick next = index.next_change(at);
+    if (next == kNoTick) return std::nullopt;
+    from = next;
+  }
+}
+
+Placed StartFinder::place_at(Tick at, const Wanted& wanted) {
+  if (!possible_) return std::nullopt;
+  StartIndex& index = index_for(wanted.duration);
+  Serving serving;
+  if (index.next(at, enough_, true, serving) != at) return std::nullopt;
+  return place(index, at, wanted.patience, serving);
+}
+
+Tick StartFinder::next_after(Tick at, const Wanted& wanted) {
+  if (!possible_) return kNoTick;
+  StartIndex& index = index_for(wanted.duration);
+  Serving serving;
+  (void)index.next(at, enough_, true, serving);
+  const Tick next = index.next_change(at);
+  return next == kNoTick ? kNoTick : index.next(next, enough_, false, serving);
+}
+
+// Nodes that have the job's features go before those that are changed for them.
+Placed StartFinder::place(StartIndex& index, Tick at, const Patience& patience, Serving& serving) {
+  const fit::Needs& needs = request_.needs;
+  const bool insists = at == 0 || resources_.time_of(at) < patience.until;
+  const uint32_t most_switches = insists ? patience.most_switches : 0;
+  if (!needs.may_change) return place_with(index, at, needs, most_switches, serving);
+  fit::Needs unchanged = needs;
+  unchanged.may_change = false;
+  if (auto placed = place_with(index, at, unchanged, most_switches, serving)) return placed;
+  if (insists && !patience.may_change) return std::nullopt;
+  return place_with(index, at, needs, most_switches, serving);
+}
+
+Placed StartFinder::place_with(StartIndex& index, Tick at, const fit::Needs& needs,
+                               uint32_t most_switches, Serving& serving) {
+  if (any_subset_ && fit::fits_one_node(needs)) {
+    if (auto placed = place_on_one(index, at, needs)) return placed;
+    if (needs.tasks <= 1) {  // what seemed enough is not
+      (void)index.next(at, enough_, true, serving);
+      return std::nullopt;
+    }
+  }
+  if (!request_.prefer.any_of.empty()) {
+    if (auto placed = place_among(index, at, needs, most_switches, true, serving)) return placed;
+  }
+  // more nodes than it may have are enough: the largest of all are taken then
+  if (any_subset_ && serving.size() > needs.max_nodes) {
+    if (index.next(at, enough_, true, serving) != at) return std::nullopt;
+    return place_among(index, at, needs, most_switches, false, serving);
+  }
+  if (auto placed = place_among(index, at, needs, most_switches, false, serving)) return placed;
+  if (!any_subset_) return std::nullopt;
+  if (index.next(at, enough_, true, serving) != at) return std::nullopt;
+  return place_among(index, at, needs, most_switches, false, serving);
+}
+
+// The first node that takes the whole job.
+Placed StartFinder::place_on_one(StartIndex& index, Tick at, const fit::Needs& needs) {
+  if (rooms_.empty()) rooms_.resize(1);
+  if (uses_.empty()) uses_.resize(1);
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].most < needs.tasks || !index.serves(i, at) || index.units(i) < needs.tasks)
+      continue;
+    resources_.window(nodes_[i].id, at, at + index.duration(), *request_.partition, rooms_[0],
+                      uses_.data());
+    if (auto placed = fit::place_on(needs, rooms_[0], resources_.rules().unit))
+      return std::vector{std::move(*placed)};
+  }
+  return std::nullopt;
+}
+
+Placed StartFinder::place_among(StartIndex& index, Tick at, const fit::Needs& needs,
+                                uint32_t most_switches, bool preferred, const Serving& serving) {
+  const fit::Rules& rules = resources_.rules();
+  if (rooms_.size() < serving.size()) rooms_.resize(serving.size());
+  if (uses_.size() < serving.size()) uses_.resize(serving.size());
+  std::vector<const fit::Room*> list;
+  list.reserve(serving.size());
+  for (size_t i = 0; i < serving.size(); ++i) {
+    const NodeId id = nodes_[serving[i]].id;
+    if (preferred && !fit::satisfies_any(request_.prefer, resources_.idle(id)->features()))
+      continue;
+    resources_.window(id, at, at + index.duration(), *request_.partition, rooms_[i], &uses_[i]);
+    list.push_back(&rooms_[i]);
+  }
+  if (rules.least_loaded || request_.partition->config->lln) {
+    const auto by_load = [&](const fit::Room* a, const fit::Room* b) {
+      const auto key = [&](const fit::Room* room) {
+        const Node& node = resources_.state().nodes.at(room->node);
+        return std::pair(state::is_asleep(node), node.weight);
+      };
+      const auto ka = key(a), kb = key(b);
+      return ka != kb ? ka < kb : a->free_cpus > b->free_cpus;
+    };
+    std::ranges::stable_sort(list, by_load);
+  }
+  const SwitchTree& tree = resources_.switches();
+  if (tree.empty()) return fit::place(needs, list, &request_.required, rules.unit);
+  return tree.place(needs, list, &request_.required, rules.unit, most_switches);
+}
+
+Placed StartFinder::place_shared(StartIndex& index) {
+  Serving serving;
+  // free cores go first
+  if (index.next(0, enough_, true, serving) == 0) {
+    if (auto placed = place(index, 0, {}, serving)) return placed;
+  }
+  const Tick to = index.duration();
+  const fit::Unit unit = resources_.rules().unit;
+  if (rooms_.size() < nodes_.size()) rooms_.resize(nodes_.size());
+  if (uses_.size() < nodes_.size()) uses_.resize(nodes_.size());
+  std::vector<const fit::Room*> list;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const timeline::IndexedNode& node = nodes_[i];
+    if (node.closings != nullptr && !node.closings->empty() && node.closings->front().from < to)
+      continue;
+    resources_.window(node.id, 0, to, *request_.partition, rooms_[i], &uses_[i]);
+    fit::set_free_cores(
+        rooms_[i], resources_.shareable_cores(node.id, to, *request_.partition, request_.sharers),
+        unit);
+    list.push_back(&rooms_[i]);
+  }
+  return fit::place(request_.needs, list, &request_.required, unit);
+}
+
+}  // namespace sluice::sched

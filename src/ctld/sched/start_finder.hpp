@@ -1,0 +1,73 @@
+// Where and when the jobs of one request can start the earliest: now, or when running and planned
+// jobs leave them room for as long as they last. Jobs after the first find much of the answer kept.
+//
+// The timeline names moments at which enough nodes give enough (a bound that no placement is
+// before); fit::place() decides at each of them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ctld/sched/resources.hpp"
+#include "ctld/timeline/start_index.hpp"
+
+namespace sluice::sched {
+
+using Placed = std::optional<std::vector<NodeAllocation>>;
+
+struct FoundStart {
+  Tick at = 0;
+  std::vector<NodeAllocation> nodes;
+};
+
+class StartFinder final : public timeline::NodeDemand {
+ public:
+  // Both outlive this.
+  StartFinder(Resources& resources, const Request& request);
+  ~StartFinder() override = default;
+
+  struct Wanted {
+    Tick duration = 1;
+    Patience patience = {};
+    Tick from = 0;                     // the first moment that will do
+    Tick latest = timeline::kHorizon;  // the last
+  };
+  [[nodiscard]] std::optional<FoundStart> first(const Wanted& wanted);
+  // A placement at that moment, if there is one.
+  [[nodiscard]] Placed place_at(Tick at, const Wanted& wanted);
+  // No earlier moment is worth a try after `at` failed; kNoTick: none.
+  [[nodiscard]] Tick next_after(Tick at, const Wanted& wanted);
+
+ private:
+  using Serving = std::vector<uint32_t>;  // positions in nodes_
+  [[nodiscard]] uint32_t units(NodeId node, const timeline::Free& free) const override;
+  [[nodiscard]] uint32_t exact_units(NodeId node, const timeline::Free& free) const;
+  void list_nodes();
+  [[nodiscard]] timeline::StartIndex& index_for(Tick duration);
+  [[nodiscard]] Placed place(timeline::StartIndex& index, Tick at, const Patience& patience,
+                             Serving& serving);
+  [[nodiscard]] Placed place_with(timeline::StartIndex& index, Tick at, const fit::Needs& needs,
+                                  uint32_t most_switches, Serving& serving);
+  [[nodiscard]] Placed place_on_one(timeline::StartIndex& index, Tick at, const fit::Needs& needs);
+  [[nodiscard]] Placed place_among(timeline::StartIndex& index, Tick at, const fit::Needs& needs,
+                                   uint32_t most_switches, bool preferred, const Serving& serving);
+  // On cores that other jobs of the partition hold, too (OverSubscribe); now only.
+  [[nodiscard]] Placed place_shared(timeline::StartIndex& index);
+
+  Resources& resources_;
+  const Request& request_;
+  Resources::Closings closings_;
+  std::vector<timeline::IndexedNode> nodes_;  // that could serve, in order
+  timeline::StartIndex::Enough enough_;
+  bool possible_ = true;       // required nodes are among them
+  bool exact_ = false;         // what a node gives is asked of fit::capacity()
+  bool any_subset_ = true;     // the first nodes that are enough are those that are chosen
+  bool every_change_ = false;  // more than counts matters
+  mutable fit::Room scratch_;
+  std::map<Tick, timeline::StartIndex> indexes_;  // by duration
+  std::vector<fit::Room> rooms_;                  // scratch
+  std::vector<fit::PartitionUse> uses_;           // scratch
+};
+
+}  // namespace sluice::sched

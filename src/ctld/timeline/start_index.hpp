@@ -1,0 +1,83 @@
+// The earliest moments at which jobs of one demand and one duration may start, kept for the next
+// job like it: of each node the next moments at which it may serve, which later claims can only put
+// off. So a node is looked at again only when it changed and the answer hangs on it.
+//
+// The search is a sweep over the moments at which some node begins to serve: O(nodes) for each of
+// them, and of the nodes that changed only those that are counted on are looked at, up to as many
+// as are enough.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ctld/timeline/timeline.hpp"
+
+namespace sluice::timeline {
+
+struct IndexedNode {
+  NodeId id = kNoNode;
+  uint32_t most = 0;                               // units that it gives at best
+  const std::vector<Closing>* closings = nullptr;  // not owned; null: none
+  bool required = false;
+};
+
+class StartIndex {
+ public:
+  // Nodes in the order in which they are preferred. `every_change`: more than the units that a node
+  // gives matters, so that each change of what is free is a moment to be looked at.
+  StartIndex(const Timeline& timeline, const std::vector<IndexedNode>& nodes,
+             const NodeDemand& demand, Tick duration, bool every_change);
+
+  struct Enough {
+    uint32_t nodes = 1;
+    uint64_t units = 1;
+  };
+  // The first moment, `from` or later, at which so many nodes give so many units, and the required
+  // ones are among them; kNoTick: never. `serving` are then the positions of nodes that do: as many
+  // as are enough, or (`all`) all.
+  // To ask for an earlier moment than before has all nodes looked at again.
+  [[nodiscard]] Tick next(Tick from, Enough enough, bool all, std::vector<uint32_t>& serving);
+  // After next(…, all): the next moment at which something is different.
+  [[nodiscard]] Tick next_change(Tick after) const;
+  // No job like this can start before.
+  void raise_bound(Tick bound) { bound_ = std::max(bound_, bound); }
+  [[nodiscard]] Tick bound() const { return bound_; }
+  // Nothing was given back since bound() was found.
+  [[nodiscard]] bool is_current() const { return epoch_ == timeline_.epoch(); }
+  [[nodiscard]] uint32_t units(uint32_t position) const { return units_[position]; }
+  [[nodiscard]] Tick duration() const { return duration_; }
+  // Whether the node serves at that moment, looked at again if need be.
+  [[nodiscard]] bool serves(uint32_t position, Tick at);
+
+ private:
+  struct Count {
+    uint32_t nodes = 0;
+    uint64_t units = 0;
+    Tick later = kNoTick;  // when there may be more
+    [[nodiscard]] bool is_enough(Enough enough) const {
+      return nodes >= enough.nodes && units >= enough.units;
+    }
+  };
+  void begin_anew();
+  [[nodiscard]] Count count_at(Tick at) const;
+  [[nodiscard]] bool verify(Tick at, Enough enough, bool all, Count& hoped,
+                            std::vector<uint32_t>& serving);
+  [[nodiscard]] bool is_known(uint32_t position, Tick at) const;
+  void look_at(uint32_t position, Tick from);
+
+  const Timeline& timeline_;
+  const std::vector<IndexedNode>& nodes_;
+  const NodeDemand& demand_;
+  const Tick duration_;
+  const bool every_change_;
+  uint32_t epoch_ = 0;
+  Tick bound_ = 0;
+  Tick floor_ = 0;  // the latest moment that a node was looked at for
+  // by position in nodes_
+  std::vector<Tick> first_, last_;
+  std::vector<uint32_t> units_, versions_;
+  std::vector<uint32_t> required_;
+  Free scratch_;
+};
+
+}  // namespace sluice::timeline
