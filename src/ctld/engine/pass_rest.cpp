@@ -9,6 +9,8 @@ namespace {
 
 constexpr int kRestFactor = 9;
 constexpr Duration kLongestRest = std::chrono::milliseconds(500);
+// Where default_queue_depth bounds the others.
+constexpr Duration kBetweenDeepPasses = std::chrono::seconds(30);
 constexpr Duration kDeferred = std::chrono::seconds(1);  // SchedulerParameters=defer
 
 std::optional<uint32_t> number_of(const ClusterConfig& config, std::string_view option) {
@@ -42,7 +44,37 @@ sched::WorkBudget budget_of_pass(const ClusterConfig& config, bool all) {
   sched::WorkBudget budget;
   const uint32_t depth = number_of(config, "default_queue_depth").value_or(0);
   if (depth != 0 && !all) budget.most_jobs = depth;
+  const auto bound = [&](std::string_view option, uint32_t& value) {
+    const uint32_t given = number_of(config, option).value_or(0);
+    if (given != 0) value = given;
+  };
+  bound("bf_max_job_test", budget.most_tests);
+  bound("bf_job_part_count_reserve", budget.most_planned);
+  bound("bf_max_job_array_resv", budget.most_planned_tasks);
+  bound("sched_max_job_start", budget.most_starts);
+  sched::BackfillBounds& backfill = budget.backfill;
+  bound("bf_max_job_part", backfill.most_of_partition);
+  bound("bf_max_job_user", backfill.most_of_user);
+  bound("bf_max_job_user_part", backfill.most_of_user_in_partition);
+  bound("bf_max_job_start", backfill.most_starts);
+  bound("bf_min_prio_reserve", backfill.least_priority);
+  backfill.least_age = std::chrono::seconds(number_of(config, "bf_min_age_reserve").value_or(0));
+  if (const auto minutes = number_of(config, "bf_window"); minutes && *minutes > 0)
+    backfill.window = std::chrono::minutes(*minutes);
   return budget;
+}
+
+Duration rest_of_whole_passes(Duration took, const ClusterConfig& config) {
+  const Duration asked = std::chrono::seconds(number_of(config, "bf_interval").value_or(0));
+  const bool bounded = number_of(config, "default_queue_depth").value_or(0) != 0;
+  const Duration least = std::max(asked, bounded ? kBetweenDeepPasses : Duration(0));
+  return std::max(least, took > kShortPass ? took * kRestFactor : Duration(0));
+}
+
+std::optional<Duration> longest_pass(const ClusterConfig& config) {
+  const auto seconds = number_of(config, "bf_max_time");
+  if (!seconds || *seconds == 0) return std::nullopt;
+  return std::chrono::seconds(*seconds);
 }
 
 }  // namespace sluice::engine

@@ -23,9 +23,9 @@ void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Durat
   into.total_queue += into.last_queue = pass.pending;
   into.total_table += into.last_table = pass.planned;
   into.ended_licenses += pass.unlicensed;
-  ++(pass.most_starts                    ? into.ended_starts
-     : pass.most_tests || pass.most_jobs ? into.ended_tests
-                                         : into.ended_queue);
+  ++(pass.most_starts                                        ? into.ended_starts
+     : pass.most_tests || pass.most_jobs || pass.out_of_time ? into.ended_tests
+                                                             : into.ended_queue);
 }
 
 }  // namespace
@@ -129,19 +129,35 @@ void SchedulerLoop::run() {
   }
 }
 
+sched::WorkBudget SchedulerLoop::budget(const ClusterConfig& config, Steady::time_point begun,
+                                        bool all) const {
+  sched::WorkBudget budget = budget_of_pass(config, all);
+  const auto longest = all ? longest_pass(config) : std::optional(kShortPass);
+  if (longest) budget.out_of_time = [until = begun + *longest] { return Steady::now() >= until; };
+  return budget;
+}
+
 void SchedulerLoop::run_pass() {
   const state::ClusterSnapshot state = publisher_.newest()->state;
-  const auto begun = std::chrono::steady_clock::now();
-  const bool all = begun - whole_ >= interval_;
-  if (all) whole_ = begun;
+  const ClusterConfig& config = *state->config;
+  const auto begun = Steady::now();
+  const bool all = begun >= whole_due_;
   const Time planned_at = clock_();
-  sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), planned_at,
-                                      budget_of_pass(*state->config, all));
-  const auto took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
+  const auto known = soft_.get();
+  sched::WorkBudget bounds = budget(config, begun, all);
+  bounds.previous = known.get();
+  sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), planned_at, bounds);
+  const auto took = std::chrono::duration_cast<Duration>(Steady::now() - begun);
+  if (all) whole_due_ = begun + took + rest_of_whole_passes(took, config);
   count(plan.counts, took);
   soon_ = plan.settling;
+  stopped_at_starts_ = plan.counts.most_starts;
   again_ = next_pass_due(plan, *state, planned_at);
-  rest_ = rest_after(plan, took, *state->config);
+  if (plan.counts.out_of_time || plan.counts.most_jobs) {
+    const auto rest = std::chrono::duration_cast<Duration>(whole_due_ - Steady::now());
+    again_ = std::min(again_, clock_() + std::max(rest, Duration(0)));
+  }
+  rest_ = rest_after(plan, took, config);
   soft_.set(plan.soft);
   std::optional<size_t> dropped = 0;
   if (!plan.starts.empty() || !plan.preemptions.empty()) {
@@ -170,7 +186,7 @@ std::optional<size_t> SchedulerLoop::start(state::StartJobs command) {
   // what was dropped, or not looked at, is planned again on the newer state
   const state::StartedReply& reply = started->reply;
   if (reply.started == 0) soon_ = true;
-  else if (reply.dropped > 0 || planned >= sched::WorkBudget{}.most_starts) wake();
+  else if (reply.dropped > 0 || stopped_at_starts_) wake();
   return started->obeyed ? reply.dropped : planned;
 }
 

@@ -61,6 +61,10 @@ class SchedulerLoop {
   void run();
   bool wait_for_wake();
   void run_pass();
+  using Steady = std::chrono::steady_clock;
+  // Of a pass that begins now. `all`: it is to look at all jobs.
+  [[nodiscard]] sched::WorkBudget budget(const ClusterConfig& config, Steady::time_point begun,
+                                         bool all) const;
   struct Started;  // what the engine made of a plan
   // How many no longer fitted; nothing when stop() came before the answer.
   std::optional<size_t> start(state::StartJobs command);
@@ -79,10 +83,10 @@ class SchedulerLoop {
   bool stopping_ = false;  // guarded by mutex_
   // of the scheduler's thread
   bool soon_ = false;
-  Time again_ = kNever;  // next_pass_due()
-  using Steady = std::chrono::steady_clock;
-  Steady::time_point ended_ = {};  // the last pass
-  Steady::time_point whole_ = {};  // the last pass over all jobs
+  Time again_ = kNever;                // next_pass_due()
+  Steady::time_point ended_ = {};      // the last pass
+  Steady::time_point whole_due_ = {};  // the next pass over all jobs
+  bool stopped_at_starts_ = false;     // the last pass had as many as it may have
   PassRest rest_;
   PassCounts counts_;                   // guarded by mutex_
   std::shared_ptr<Started> under_way_;  // guarded by mutex_; null: no plan is

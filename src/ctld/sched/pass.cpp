@@ -41,6 +41,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
     least_tier_ = std::min(least_tier_, partition.config->priority_tier);
   }
   blocked_.resize(names_.size());
+  backfilling_.resize(names_.size());
   in_strict_order_ = state.config->scheduler_type == "sched/builtin";
   soft_->made = now;
 }
@@ -54,6 +55,7 @@ Plan PassRun::run() {
     at += group.size();
   }
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
+  if (plan_.counts.most_jobs || plan_.counts.out_of_time) keep_previous_hints();
   plan_.soft = std::move(soft_);
   return std::move(plan_);
 }
@@ -126,6 +128,7 @@ void PassRun::collect() {
   state_.pending.for_each([&](JobId id) { collect_job(state_.jobs.at(id), now_); });
   gone_.resize(jobs_.size());
   planned_.resize(jobs_.size());
+  looked_at_.resize(jobs_.size());
   plan_.counts.pending = static_cast<uint32_t>(jobs_.size());
 }
 
@@ -222,13 +225,14 @@ void PassRun::consider_group(Group group) {
 void PassRun::consider(const Candidate& c) {
   if (is_out_of_budget()) return;  // it keeps the reason that it begins with
   ++plan_.counts.considered;
+  looked_at_[c.entry] = true;
   const Job& job = *jobs_[c.entry];
   if (job.het != nullptr) return is_closed(c) ? void() : consider_het(c);
   const Partition& partition = (*state_.partitions)[c.partition];
   if (const auto reason = why_partition_refuses(state_, job, partition)) return wait(c, *reason);
   // it is about to be ended
   if (state::is_too_late(job, now_)) return wait(c, JobReason::kDeadLine);
-  if (is_closed(c)) return;
+  if (is_closed(c) || !may_backfill(c)) return;
   plan_.counts.most_starts = plan_.counts.most_starts || plan_.starts.size() >= budget_.most_starts;
   plan_.counts.most_tests = plan_.counts.most_tests || failed_tests_ >= budget_.most_tests;
   if (plan_.counts.most_starts || plan_.counts.most_tests) return wait(c, JobReason::kPriority);
@@ -279,7 +283,8 @@ void PassRun::start_tasks(const Candidate& c, Demand& demand, bool last) {
   IndexSet& left = tasks_left_.try_emplace(job.id, job.array->pending).first->second;
   for (uint32_t n = 0; !left.empty(); ++n, ++started) {
     if (n >= may) return wait(c, JobReason::kJobArrayTaskLimit);
-    if (plan_.starts.size() >= budget_.most_starts) return;
+    plan_.counts.most_starts = plan_.starts.size() >= budget_.most_starts;
+    if (plan_.counts.most_starts) return;
     if (!try_start(c, demand, left.front()))
       return last ? waiting_here_.push_back({c, &demand}) : void();
     left.pop_first();
@@ -292,10 +297,12 @@ StartFinder::Wanted PassRun::wanted_by(const Job& job, Demand& demand, Minutes l
   const Request& request = *demand.request;
   wanted.duration = resources_.duration_of(limit);
   wanted.patience = patience_of(request, job, now_, !resources_.switches().empty());
+  if (budget_.backfill.window)
+    wanted.latest = resources_.tick_until(now_ + *budget_.backfill.window);
   const Reservation* own = request.reservation;
   if (own != nullptr && (own->flags & kReservationFlex) == 0) {
     const Tick end = resources_.tick_from(state::period_of(*own, now_).end);
-    wanted.latest = end > 0 ? end - 1 : 0;
+    wanted.latest = std::min(wanted.latest, end > 0 ? end - 1 : 0);
   }
   return wanted;
 }

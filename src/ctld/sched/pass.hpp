@@ -25,6 +25,20 @@
 namespace sluice::sched {
 
 // Bounds on one pass, so that a storm of jobs cannot hold up the next.
+struct SchedulerView;
+// What SchedulerParameters=bf_... let jobs do that others of higher priority wait before. None of
+// it is needed to keep a pass short.
+struct BackfillBounds {
+  uint32_t most_of_partition = UINT32_MAX;          // looked at (bf_max_job_part)
+  uint32_t most_of_user = UINT32_MAX;               // bf_max_job_user
+  uint32_t most_of_user_in_partition = UINT32_MAX;  // bf_max_job_user_part
+  uint32_t most_starts = UINT32_MAX;                // bf_max_job_start
+  // jobs that keep nodes for later have waited for so long (bf_min_age_reserve)
+  Duration least_age{0};
+  uint32_t least_priority = 0;                    // and have as much (bf_min_prio_reserve)
+  std::optional<Duration> window = std::nullopt;  // nothing is planned for later (bf_window)
+};
+
 struct WorkBudget {
   uint32_t most_starts = 10'000;     // jobs and array tasks
   uint32_t most_tests = UINT32_MAX;  // jobs that are tried and have to wait (bf_max_job_test)
@@ -34,8 +48,11 @@ struct WorkBudget {
   // of a partition that keep nodes for later (bf_job_part_count_reserve)
   uint32_t most_planned = UINT32_MAX;
   uint32_t most_planned_tasks = 20;  // of one array (bf_max_job_array_resv)
+  BackfillBounds backfill = {};
   // asked now and then; true: the pass ends with what it has
   std::function<bool()> out_of_time = nullptr;
+  // what the last pass found out, for jobs that this one has no time for; may be null
+  const SchedulerView* previous = nullptr;
 };
 
 // Soft facts about pending jobs, sorted by job id; published beside a snapshot, never journaled.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -130,7 +131,11 @@ class PassRun {
   void plan_more_tasks(const Blocked& blocked, const Job& job, Tick at);
   void tell_why(const Blocked& blocked, bool found);
   [[nodiscard]] bool may_plan(const Candidate& c) const;
+  // Not more jobs of its user and partition than BackfillBounds has were looked at.
+  [[nodiscard]] bool may_backfill(const Candidate& c);
   void foresee(const Candidate& c, Time start, const Bitmap& nodes);
+  // What is known of jobs that there was no time for.
+  void keep_previous_hints();
   void wait(const Candidate& c, JobReason reason, const std::string& detail = {});
 
   const state::ClusterState& state_;
@@ -146,6 +151,7 @@ class PassRun {
   std::vector<const Job*> jobs_;  // by entry
   std::vector<bool> gone_;        // by entry: it was started, of an array all tasks
   std::vector<bool> planned_;     // by entry: it keeps nodes for later
+  std::vector<bool> looked_at_;   // by entry: there was time for it
   std::vector<Candidate> candidates_;
   std::vector<Blocked> waiting_here_;  // candidates of the present group
   std::vector<SharedText> names_;      // of partitions
@@ -161,6 +167,9 @@ class PassRun {
   std::unordered_map<JobId, uint32_t> tasks_started_;  // by array
   SharedText last_text_;                               // partitions of the last job looked up
   std::vector<uint32_t> last_partitions_;
+  std::vector<uint32_t> backfilling_;                              // jobs looked at, by partition
+  std::unordered_map<uint32_t, uint32_t> of_users_;                // the same by user
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
   uint32_t failed_tests_ = 0;
   uint32_t until_clock_ = 0;             // candidates before budget_.out_of_time is asked again
   bool some_share_with_nobody_ = false;  // jobs of --exclusive=user: what fits depends on the user

@@ -26,6 +26,19 @@ void PassRun::foresee(const Candidate& c, Time start, const Bitmap& nodes) {
   soft.planned_nodes = state::node_list(state_, nodes);
 }
 
+void PassRun::keep_previous_hints() {
+  if (budget_.previous == nullptr) return;
+  for (size_t entry = 0; entry < jobs_.size(); ++entry) {
+    SchedulerHints& soft = soft_->jobs[entry].soft;
+    if (looked_at_[entry] || soft.reason != JobReason::kPriority) continue;
+    const SchedulerHints* known = budget_.previous->find(jobs_[entry]->id);
+    if (known == nullptr) continue;
+    const uint32_t priority = soft.priority;
+    soft = *known;
+    soft.priority = priority;
+  }
+}
+
 void PassRun::resolve(std::vector<Blocked> blocked) {
   ++failed_tests_;
   for (const Blocked& one : blocked) {
@@ -93,7 +106,21 @@ bool PassRun::preempt_for(const Blocked& blocked) {
 }
 
 bool PassRun::may_plan(const Candidate& c) const {
-  return blocked_[c.partition] < budget_.most_planned;
+  const BackfillBounds& bounds = budget_.backfill;
+  const Job& job = *jobs_[c.entry];
+  const Time since = job.accrue != kNoTime ? job.accrue : job.submit;
+  return blocked_[c.partition] < budget_.most_planned && now_ - since >= bounds.least_age &&
+         soft_->jobs[c.entry].soft.priority >= bounds.least_priority;
+}
+
+bool PassRun::may_backfill(const Candidate& c) {
+  const BackfillBounds& bounds = budget_.backfill;
+  if (blocked_[c.partition] == 0) return true;
+  const uint32_t uid = jobs_[c.entry]->spec->uid;
+  const bool too_many = ++backfilling_[c.partition] > bounds.most_of_partition ||
+                        ++of_users_[uid] > bounds.most_of_user ||
+                        ++of_users_in_[{uid, c.partition}] > bounds.most_of_user_in_partition;
+  return !too_many && plan_.counts.backfilled < bounds.most_starts;
 }
 
 void PassRun::tell_why(const Blocked& blocked, bool found) {

@@ -59,7 +59,7 @@ Resources::Resources(const ClusterState& state, Time now)
     idle_[node.id] = fit::room_empty(node, rules_.unit);
     // it comes up with the features that it has
     if (state::is_asleep(node)) idle_[node.id].changeable = nullptr;
-    timeline_.open(node.id, base_of(node.id));
+    timeline_.reset(node.id, base_of(node.id));
   });
   state.active.for_each([&](JobId id) {
     const Job& job = state.jobs.at(id);
@@ -260,7 +260,7 @@ void Resources::claim(const Job& job, const Request& request,
 }
 
 void Resources::rebuild(NodeId node) {
-  timeline_.open(node, base_of(node));
+  timeline_.reset(node, base_of(node));
   for (const NodeSpan& span : spans_[node]) timeline_.add(node, span.from, span.to, span.claim());
 }
 

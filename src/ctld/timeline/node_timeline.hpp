@@ -45,14 +45,10 @@ class NodeTimeline {
   NodeTimeline() = default;
   explicit NodeTimeline(Free base) { spans_.push_back({0, std::move(base)}); }
 
-  // Nothing more is known of a node without spans.
-  [[nodiscard]] bool empty() const { return spans_.empty(); }
-  [[nodiscard]] size_t size() const { return spans_.size(); }
   // In [from, to) the job holds this.
   void add(Tick from, Tick to, const Claim& claim);
   // What is free during all of [from, to).
   void window(Tick from, Tick to, Free& free) const;
-  [[nodiscard]] const Free& now() const { return spans_.front().free; }
   // Until when all of this stays free, beginning with 0; kNoTick: for ever.
   [[nodiscard]] Tick free_until(const Claim& claim) const;
 

@@ -13,17 +13,15 @@ class Timeline {
   explicit Timeline(size_t nodes) : nodes_(nodes), versions_(nodes) {}
 
   // The node is there, with so much free for ever. Claims that it had are forgotten.
-  void open(NodeId node, Free base) {
+  void reset(NodeId node, Free base) {
     nodes_[node] = NodeTimeline(std::move(base));
     ++versions_[node];
   }
-  [[nodiscard]] bool is_open(NodeId node) const { return !nodes_[node].empty(); }
   void add(NodeId node, Tick from, Tick to, const Claim& claim) {
     nodes_[node].add(from, to, claim);
     ++versions_[node];
   }
   [[nodiscard]] const NodeTimeline& node(NodeId node) const { return nodes_[node]; }
-  [[nodiscard]] size_t nodes() const { return nodes_.size(); }
 
   // It changes with each change of the node.
   [[nodiscard]] uint32_t version(NodeId node) const { return versions_[node]; }

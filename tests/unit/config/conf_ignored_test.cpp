@@ -100,10 +100,10 @@ TEST(ConfIgnored, TheSummaryIsOneLineByClass) {
   EXPECT_EQ(ignored_summary(config_of("")), "");
   EXPECT_EQ(
       ignored_summary(config_of(
-          "MaxDBDMsgs=20000\nSchedulerParameters=bf_continue,bf_window=9\nTrackWCKey=yes\nResvProlog=/x\n"
+          "MaxDBDMsgs=20000\nSchedulerParameters=bf_busy_nodes,bf_hetjob_immediate\nTrackWCKey=yes\nResvProlog=/x\n"
           "NodeName=n TRESWeights=x\n")),
-      "keys without effect: accounting: MaxDBDMsgs, NodeName.TRESWeights, TrackWCKey; scheduling: SchedulerParameters=bf_continue, "
-      "SchedulerParameters=bf_window; plugins: ResvProlog");
+      "keys without effect: accounting: MaxDBDMsgs, NodeName.TRESWeights, TrackWCKey; scheduling: SchedulerParameters=bf_busy_nodes, "
+      "SchedulerParameters=bf_hetjob_immediate; plugins: ResvProlog");
 }
 
 TEST(ConfIgnored, EveryKeyWithoutEffectHasAClass) {

@@ -225,7 +225,7 @@ TEST(ConfParse, ChecksListsWithRulesOfTheirOwn) {
 TEST(ConfParse, NamesWhatHasNoEffectOnce) {
   const ClusterConfig config = config_of(
       "MCSPlugin=mcs/user\nPreemptType=preempt/none\nControlMachine=old\n"
-      "NodeName=n[1-2] TRESWeights=x\nNodeName=m TRESWeights=x\nSchedulerParameters=bf_continue,foo=3,requeue_delay=1\n"
+      "NodeName=n[1-2] TRESWeights=x\nNodeName=m TRESWeights=x\nSchedulerParameters=bf_busy_nodes,foo=3,requeue_delay=1\n"
       "PartitionName=o Nodes=m AllowAccounts=a DenyQos=q ReqResv=YES Exclusive=TOPO\n");
   EXPECT_EQ(
       config.without_effect,

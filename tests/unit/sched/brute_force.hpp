@@ -112,8 +112,8 @@ class BruteForce {
         memory += held.part.memory_mib;
         ++jobs;
         room.one_user = room.one_user || held.one_user;
-        room.user = room.user == fit::kNoUser || room.user == held.uid ? held.uid
-                                                                       : fit::kSeveralUsers;
+        room.user =
+            room.user == fit::kNoUser || room.user == held.uid ? held.uid : fit::kSeveralUsers;
       }
       room.jobs = std::max(room.jobs, jobs);
       room.free_memory_mib = std::min(room.free_memory_mib, all - std::min(all, memory));

@@ -42,7 +42,6 @@ TEST(Conservative, NoWaitingJobIsDelayed) {
 
 TEST(Conservative, TheFirstOfAPartitionAloneWhereItIsAskedFor) {
   World w(1, 4);
-  w.config.scheduler_parameters = {"bf_job_part_count_reserve=1"};
   w.up();
   for (int i = 0; i < 3; ++i) w.submit(World::spec(4, 10));
   WorkBudget budget;
@@ -50,6 +49,65 @@ TEST(Conservative, TheFirstOfAPartitionAloneWhereItIsAskedFor) {
   w.pass(budget);
   EXPECT_NE(w.soft->find(2)->expected_start, kNoTime);
   EXPECT_EQ(w.soft->find(3)->expected_start, kNoTime);
+}
+
+TEST(Conservative, NothingIsPlannedBeyondTheWindow) {
+  World w(1, 4);
+  w.up();
+  for (int i = 0; i < 4; ++i) w.submit(World::spec(4, 10));
+  WorkBudget budget;
+  budget.backfill.window = std::chrono::minutes(20);
+  w.pass(budget);
+  EXPECT_NE(w.soft->find(3)->expected_start, kNoTime) << "in twenty minutes";
+  EXPECT_EQ(w.soft->find(4)->expected_start, kNoTime);
+}
+
+TEST(Conservative, BoundsOnBackfillKeepJobsBack) {
+  const auto starts = [](BackfillBounds bounds) {
+    World w(2, 4);
+    w.up();
+    w.submit(World::spec(4, 60));
+    w.submit(World::spec(8, 60));
+    for (int i = 0; i < 3; ++i) w.submit(World::spec(1, 10));
+    WorkBudget budget;
+    budget.backfill = bounds;
+    return w.pass(budget);
+  };
+  EXPECT_EQ(starts({}), "1:n1 3:n2 4:n2 5:n2");
+  EXPECT_EQ(starts({.most_of_partition = 2}), "1:n1 3:n2 4:n2");
+  EXPECT_EQ(starts({.most_of_user = 1}), "1:n1 3:n2");
+  EXPECT_EQ(starts({.most_of_user_in_partition = 0}), "1:n1");
+  EXPECT_EQ(starts({.most_starts = 2}), "1:n1 3:n2 4:n2");
+}
+
+TEST(Conservative, YoungJobsKeepNothingWhereItIsAskedFor) {
+  World w(2, 4);
+  w.up();
+  w.submit(World::spec(4, 60));
+  w.submit(World::spec(8, 60));
+  w.submit(World::spec(4, 600));
+  WorkBudget budget;
+  budget.backfill.least_age = std::chrono::seconds(30);
+  EXPECT_EQ(w.pass(budget), "1:n1 3:n2") << "the second keeps no nodes yet";
+  EXPECT_EQ(w.soft->find(2)->expected_start, kNoTime);
+}
+
+// What a pass has no time for stays as the last one left it, and nothing of it is started.
+TEST(Conservative, APassThatEndsEarlyKeepsWhatIsKnown) {
+  World w(2, 4);
+  w.up();
+  for (int i = 0; i < 3; ++i) w.submit(World::spec(8, 10));
+  w.pass();
+  const auto known = w.soft;
+  w.submit(World::spec(1, 1));
+  WorkBudget budget;
+  budget.previous = known.get();
+  budget.out_of_time = [] { return true; };
+  EXPECT_EQ(w.pass(budget), "");
+  EXPECT_EQ(w.soft->find(3)->expected_start, known->find(3)->expected_start);
+  EXPECT_EQ(w.soft->find(3)->planned_nodes, "n[1-2]");
+  EXPECT_EQ(w.reason(2), JobReason::kResources);
+  EXPECT_EQ(w.reason(4), JobReason::kPriority);
 }
 
 TEST(Conservative, AJobOfSeveralPartitionsIsPlannedWhereItStartsFirst) {
@@ -182,7 +240,7 @@ class RandomCase {
         what = std::to_string(minutes.count()) + " " + soft->planned_nodes.str();
       }
       EXPECT_EQ(what, hoped) << "job " << id << ": " << words(*before.jobs.at(id).spec)
-                              << cluster();
+                             << cluster();
     });
   }
 

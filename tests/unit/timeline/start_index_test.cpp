@@ -35,7 +35,7 @@ TEST(StartIndex, AnswersAreThoseOfASearchByTicks) {
     Timeline timeline(count);
     std::vector<IndexedNode> nodes;
     for (NodeId id = 0; id < count; ++id) {
-      timeline.open(id, idle(4));
+      timeline.reset(id, idle(4));
       nodes.push_back({.id = id, .most = pick(1, 4), .required = pick(0, 9) == 0});
     }
     const Tick duration = pick(1, 10);
@@ -72,7 +72,7 @@ TEST(StartIndex, AnswersAreThoseOfASearchByTicks) {
 
 TEST(StartIndex, WhatIsGivenBackIsFound) {
   Timeline timeline(1);
-  timeline.open(0, idle(2));
+  timeline.reset(0, idle(2));
   const Bitmap cores = Bitmap::first(2);
   timeline.add(0, 0, 10, {.cores = &cores});
   const std::vector<IndexedNode> nodes{{.id = 0, .most = 2}};
@@ -81,7 +81,7 @@ TEST(StartIndex, WhatIsGivenBackIsFound) {
   std::vector<uint32_t> serving;
   EXPECT_EQ(index.next(0, {1, 1}, false, serving), 10U);
   index.raise_bound(10);
-  timeline.open(0, idle(2));
+  timeline.reset(0, idle(2));
   EXPECT_EQ(index.next(0, {1, 1}, false, serving), 10U) << "until it is told";
   timeline.more_is_free();
   EXPECT_FALSE(index.is_current());

@@ -53,7 +53,7 @@ struct StoppingKey {
 [[nodiscard]] std::string ignored_summary(const ClusterConfig& config);
 
 // What `scontrol show config` puts behind the value of a key: "  # no effect", "  # no effect:
-// bf_window,defer"; or nothing.
+// bf_busy_nodes,defer"; or nothing.
 [[nodiscard]] std::string ignored_mark(const ClusterConfig& config, std::string_view key);
 
 }  // namespace sluice::tables
