@@ -26,6 +26,16 @@ bool PassRun::DemandEqual::operator()(const DemandKey& a, const DemandKey& b) co
          (a.spec->licenses == b.spec->licenses && fit::same_demand(*a.spec, *b.spec));
 }
 
+namespace {
+
+bool keeps_users_apart(const ClusterState& state) {
+  return std::ranges::any_of(*state.partitions, [](const Partition& partition) {
+    return partition.config->exclusive == ExclusiveMode::kUser;
+  });
+}
+
+}  // namespace
+
 PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const WorkBudget& budget)
     : state_(state),
       policies_(std::move(policies)),
@@ -126,6 +136,7 @@ void PassRun::collect() {
   for (const Partition& partition : *state_.partitions)
     settles_.push_back(partition.nodes.intersects(settling));
   state_.pending.for_each([&](JobId id) { collect_job(state_.jobs.at(id), now_); });
+  finders_.keeps_users_apart = some_share_with_nobody_ || keeps_users_apart(state_);
   gone_.resize(jobs_.size());
   planned_.resize(jobs_.size());
   looked_at_.resize(jobs_.size());
@@ -173,9 +184,7 @@ void PassRun::sort() {
 
 PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition,
                                     const Reservation* reservation) {
-  const bool apart = some_share_with_nobody_ ||
-                     partition.config->exclusive == ExclusiveMode::kUser ||
-                     !state_.config->helpers.allow_user_boot.empty();
+  const bool apart = finders_.keeps_users_apart || !state_.config->helpers.allow_user_boot.empty();
   DemandKey key{job.spec.get(), &partition, reservation, apart ? job.spec->uid : 0};
   if (!state_.reservations->empty()) key.leaves_within = state::leaves_within(*job.spec);
   if (last_demand_ != nullptr && DemandEqual()(last_demand_->first, key))
@@ -191,7 +200,7 @@ PassRun::Demand& PassRun::demand_of(const Job& job, const Partition& partition,
 
 StartFinder& PassRun::finder_of(Demand& demand) {
   if (demand.finder == nullptr)
-    demand.finder = std::make_unique<StartFinder>(resources_, *demand.request);
+    demand.finder = std::make_unique<StartFinder>(resources_, *demand.request, &finders_);
   return *demand.finder;
 }
 

@@ -146,6 +146,7 @@ class PassRun {
   LicensePlan license_plan_;
   state::LicensePool licenses_;
   Preemption preemption_;
+  Finders finders_;
   Plan plan_;
   std::shared_ptr<SchedulerView> soft_ = std::make_shared<SchedulerView>();
   std::vector<const Job*> jobs_;  // by entry

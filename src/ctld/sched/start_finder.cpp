@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ctld/state/rules/reservations.hpp"
+#include "common/base/bounded.hpp"
 #include "ctld/state/rules/room.hpp"
 
 namespace sluice::sched {
@@ -29,8 +29,11 @@ bool chooses_among_nodes(const fit::Needs& needs) {
 
 }  // namespace
 
-StartFinder::StartFinder(Resources& resources, const Request& request)
-    : resources_(resources), request_(request), closings_(resources.closings_for(request)) {
+StartFinder::StartFinder(Resources& resources, const Request& request, Finders* finders)
+    : resources_(resources),
+      request_(request),
+      finders_(finders),
+      closings_(resources.closings_for(request)) {
   const fit::Needs& needs = request.needs;
   const fit::Rules& rules = resources.rules();
   const bool least_loaded = rules.least_loaded || request.partition->config->lln;
@@ -43,6 +46,79 @@ StartFinder::StartFinder(Resources& resources, const Request& request)
                 request.required.none() && needs.min_cpus <= needs.tasks * needs.cpus_per_task;
   enough_ = {std::max(1U, needs.min_nodes), std::max(1U, needs.tasks)};
   list_nodes();
+  if (finders_ != nullptr) finders_->by_partition[request.partition].push_back(this);
+}
+
+void StartFinder::set_least(const fit::Room& idle, timeline::IndexedNode& node) const {
+  const fit::Needs& needs = request_.needs;
+  const uint32_t each = cpus_of_core(*idle.config);
+  const uint32_t threads =
+      needs.threads_per_core > 0 ? std::min(each, needs.threads_per_core) : each;
+  const uint32_t cpus =
+      std::max({1U, needs.min_cpus_per_node,
+                bounded_product(needs.cpus_per_task, std::max(1U, needs.tasks_per_node))});
+  const uint32_t cores = needs.whole_nodes ? static_cast<uint32_t>(idle.free_cores.count())
+                                           : rounded_up_quotient(cpus, threads);
+  node.least_cores = std::max(1U, cores);
+  if (!needs.uses_memory) return;
+  node.least_memory_mib =
+      std::max(needs.memory_per_node_mib,
+               bounded_product(needs.memory_per_cpu_mib, bounded_product(cores, threads)));
+}
+
+bool StartFinder::asks_no_more_than(const StartFinder& other) const {
+  const fit::Needs &mine = request_.needs, &its = other.request_.needs;
+  const bool is_plain = any_subset_ && mine.features.any_of.empty() && mine.gres.empty() &&
+                        mine.sockets == 0 && mine.cores_per_socket == 0 &&
+                        mine.threads_per_core == its.threads_per_core && mine.tmp_disk_mib == 0;
+  const bool same_place = request_.reservation == other.request_.reservation &&
+                          request_.leaves_within == other.request_.leaves_within &&
+                          request_.excluded == other.request_.excluded &&
+                          request_.sharers == other.request_.sharers && possible_;
+  if (!is_plain || !same_place) return false;
+  if (finders_->keeps_users_apart && (mine.uid != its.uid || mine.one_user != its.one_user))
+    return false;
+  const bool fewer = enough_.nodes <= other.enough_.nodes && enough_.units <= other.enough_.units &&
+                     mine.max_nodes >= its.max_nodes && mine.min_cpus <= its.min_cpus;
+  const bool smaller =
+      mine.cpus_per_task <= its.cpus_per_task && mine.min_cpus_per_node <= its.min_cpus_per_node &&
+      mine.tasks_per_node <= its.tasks_per_node &&
+      mine.max_tasks_per_node >= its.max_tasks_per_node && (!mine.whole_nodes || its.whole_nodes);
+  const bool less_memory =
+      !mine.uses_memory ||
+      (!mine.all_memory && mine.memory_per_node_mib <= its.memory_per_node_mib &&
+       mine.memory_per_cpu_mib <= its.memory_per_cpu_mib);
+  return fewer && smaller && less_memory;
+}
+
+bool StartFinder::asks_nodes_for_the_same(const StartFinder& other) const {
+  const fit::Needs &mine = request_.needs, &its = other.request_.needs;
+  return !exact_ && !other.exact_ && !other.every_change_ &&
+         mine.cpus_per_task == its.cpus_per_task && mine.tasks_per_node == its.tasks_per_node &&
+         mine.max_tasks_per_node == its.max_tasks_per_node &&
+         mine.min_cpus_per_node == its.min_cpus_per_node && mine.whole_nodes == its.whole_nodes &&
+         mine.uses_memory == its.uses_memory && mine.all_memory == its.all_memory &&
+         mine.memory_per_node_mib == its.memory_per_node_mib &&
+         mine.memory_per_cpu_mib == its.memory_per_cpu_mib && mine.uid == its.uid &&
+         mine.one_user == its.one_user;
+}
+
+// The latest bound that is known of jobs that ask for no more and last no longer.
+void StartFinder::learn(StartIndex& index) const {
+  const StartIndex* best = nullptr;
+  bool same_on_nodes = false;
+  for (const StartFinder* one : finders_->by_partition[request_.partition]) {
+    if (one->indexes_.empty() || one->indexes_.begin()->first > index.duration()) continue;
+    if (!one->asks_no_more_than(*this)) continue;
+    for (const auto& [duration, known] : one->indexes_) {
+      if (duration > index.duration()) break;
+      const bool better = &known != &index && (best == nullptr || known.bound() > best->bound());
+      if (!better || !known.is_current()) continue;
+      best = &known;
+      same_on_nodes = one->asks_nodes_for_the_same(*this);
+    }
+  }
+  if (best != nullptr) index.learn_from(*best, same_on_nodes);
 }
 
 void StartFinder::list_nodes() {
@@ -56,6 +132,7 @@ void StartFinder::list_nodes() {
     nodes_.push_back({id, std::min(most.tasks, std::max(1U, needs.tasks)),
                       closings == closings_.by_node.end() ? nullptr : &closings->second,
                       request_.required.test(id)});
+    set_least(*resources_.idle(id), nodes_.back());
     required += nodes_.back().required ? 1 : 0;
   }
   possible_ = !request_.unknown_node && required == request_.required.count();
@@ -98,11 +175,7 @@ StartIndex& StartFinder::index_for(Tick duration) {
   if (found != indexes_.end()) return found->second;
   const auto made =
       indexes_.try_emplace(duration, resources_.timeline(), nodes_, *this, duration, every_change_);
-  // what a shorter job cannot have before, a longer one cannot either
-  if (made.first != indexes_.begin()) {
-    const StartIndex& shorter = std::prev(made.first)->second;
-    if (shorter.is_current()) made.first->second.raise_bound(shorter.bound());
-  }
+  if (finders_ != nullptr) learn(made.first->second);
   return made.first->second;
 }
 

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "ctld/sched/resources.hpp"
@@ -21,10 +22,17 @@ struct FoundStart {
   std::vector<NodeAllocation> nodes;
 };
 
+class StartFinder;
+// Finders of one pass, of which one learns from those whose jobs ask for no more.
+struct Finders {
+  bool keeps_users_apart = false;  // what fits depends on the user
+  std::unordered_map<const state::Partition*, std::vector<const StartFinder*>> by_partition;
+};
+
 class StartFinder final : public timeline::NodeDemand {
  public:
-  // Both outlive this.
-  StartFinder(Resources& resources, const Request& request);
+  // All outlive this; it stands in `finders` from now on. Null: it is alone.
+  StartFinder(Resources& resources, const Request& request, Finders* finders = nullptr);
   ~StartFinder() override = default;
 
   struct Wanted {
@@ -44,6 +52,12 @@ class StartFinder final : public timeline::NodeDemand {
   [[nodiscard]] uint32_t units(NodeId node, const timeline::Free& free) const override;
   [[nodiscard]] uint32_t exact_units(NodeId node, const timeline::Free& free) const;
   void list_nodes();
+  // What a node must have free to give a unit.
+  void set_least(const fit::Room& idle, timeline::IndexedNode& node) const;
+  // Where jobs of `other` can start, those of this one can, too.
+  [[nodiscard]] bool asks_no_more_than(const StartFinder& other) const;
+  [[nodiscard]] bool asks_nodes_for_the_same(const StartFinder& other) const;
+  void learn(timeline::StartIndex& index) const;
   [[nodiscard]] timeline::StartIndex& index_for(Tick duration);
   [[nodiscard]] Placed place(timeline::StartIndex& index, Tick at, const Patience& patience,
                              Serving& serving);
@@ -57,6 +71,7 @@ class StartFinder final : public timeline::NodeDemand {
 
   Resources& resources_;
   const Request& request_;
+  Finders* const finders_;
   Resources::Closings closings_;
   std::vector<timeline::IndexedNode> nodes_;  // that could serve, in order
   timeline::StartIndex::Enough enough_;

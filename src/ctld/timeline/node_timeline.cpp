@@ -33,44 +33,65 @@ bool uses_any(const GresShares& held, const GresShares& wanted) {
 
 }  // namespace
 
+NodeTimeline::NodeTimeline(Free base)
+    : from_{0}, counts_{base.core_count}, memories_{base.memory_mib} {
+  free_.push_back(std::move(base));
+}
+
 size_t NodeTimeline::span_at(Tick tick) const {
-  const auto after = std::ranges::upper_bound(spans_, tick, {}, &Span::from);
-  return static_cast<size_t>(after - spans_.begin()) - 1;
+  const auto after = std::ranges::upper_bound(from_, tick);
+  return static_cast<size_t>(after - from_.begin()) - 1;
 }
 
 size_t NodeTimeline::split(Tick tick) {
   const size_t at = span_at(tick);
-  if (spans_[at].from == tick) return at;
-  Span second = spans_[at];
-  second.from = tick;
-  spans_.insert(spans_.begin() + static_cast<ptrdiff_t>(at) + 1, std::move(second));
+  if (from_[at] == tick) return at;
+  const auto behind = static_cast<ptrdiff_t>(at) + 1;
+  from_.insert(from_.begin() + behind, tick);
+  counts_.insert(counts_.begin() + behind, counts_[at]);
+  memories_.insert(memories_.begin() + behind, memories_[at]);
+  free_.insert(free_.begin() + behind, Free(free_[at]));
   return at + 1;
 }
 
 void NodeTimeline::add(Tick from, Tick to, const Claim& claim) {
   if (from >= to) return;
   size_t at = split(from);
-  const size_t end = to == kNoTick ? spans_.size() : split(to);
-  for (; at < end; ++at) spans_[at].free.take(claim);
+  const size_t end = to == kNoTick ? from_.size() : split(to);
+  for (; at < end; ++at) {
+    free_[at].take(claim);
+    counts_[at] = free_[at].core_count;
+    memories_[at] = free_[at].memory_mib;
+  }
 }
 
 void NodeTimeline::window(Tick from, Tick to, Free& free) const {
   size_t at = span_at(from);
-  free = spans_[at].free;
-  for (++at; at < spans_.size() && spans_[at].from < to; ++at) free.intersect(spans_[at].free);
+  free = free_[at];
+  for (++at; at < from_.size() && from_[at] < to; ++at) free.intersect(free_[at]);
 }
 
 Tick NodeTimeline::free_until(const Claim& claim) const {
-  const Free& first = spans_.front().free;
-  for (size_t at = 1; at < spans_.size(); ++at) {
-    const Free& free = spans_[at].free;
+  const Free& first = free_.front();
+  for (size_t at = 1; at < from_.size(); ++at) {
+    const Free& free = free_[at];
     const bool cores = claim.whole ? free.jobs == 0 : free.cores.contains(*claim.cores);
     const bool stays = cores && free.memory_mib >= claim.memory_mib &&
                        (claim.gres == nullptr || free.used_gres == first.used_gres ||
                         free.used_gres == nullptr || !uses_any(*free.used_gres, *claim.gres));
-    if (!stays) return spans_[at].from;
+    if (!stays) return from_[at];
   }
   return kNoTick;
+}
+
+size_t NodeTimeline::span_behind(size_t first, Tick to) const {
+  constexpr size_t kFew = 8;  // most windows hold few spans
+  size_t at = first + 1;
+  for (; at < from_.size() && at < first + kFew; ++at) {
+    if (from_[at] >= to) return at;
+  }
+  const auto begin = from_.begin() + static_cast<ptrdiff_t>(at);
+  return static_cast<size_t>(std::lower_bound(begin, from_.end(), to) - from_.begin());
 }
 
 Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDemand& demand,
@@ -78,34 +99,36 @@ Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDem
   Tick start = wanted.from;
   size_t first = span_at(start);
   while (true) {
-    if (const Tick open = end_of_closing(wanted.closings, start, start + wanted.duration)) {
+    const Tick end = start + wanted.duration;
+    if (const Tick open = end_of_closing(wanted.closings, start, end)) {
       if (open == kNoTick) return {};
       start = open;
       first = span_at(start);
       continue;
     }
-    uint32_t units = demand.units(node, spans_[first].free);
-    size_t at = first + 1;
-    bool fits = units > 0;
-    if (fits && at < spans_.size() && spans_[at].from < start + wanted.duration) {
-      scratch = spans_[first].free;
-      for (; fits && at < spans_.size() && spans_[at].from < start + wanted.duration; ++at) {
-        scratch.intersect(spans_[at].free);
-        units = demand.units(node, scratch);
-        fits = units > 0;
-      }
-      // a span that is of no use by itself is in the way of all that begin before its end
-      if (!fits && demand.units(node, spans_[at - 1].free) == 0) first = at - 1;
-    } else if (fits) {
-      scratch = spans_[first].free;
+    // a span that is of no use by itself is in the way of all that begin before its end
+    const size_t behind = span_behind(first, end);
+    if (const size_t useless = last_useless(first, behind, wanted); useless != kNone) {
+      first = useless + 1;
+      if (first >= from_.size()) return {};
+      start = from_[first];
+      continue;
     }
-    if (fits) {
+    uint32_t units = demand.units(node, free_[first]);
+    if (units > 0) {
+      scratch = free_[first];
+      for (size_t at = first + 1; units > 0 && at < behind; ++at) {
+        scratch.intersect(free_[at]);
+        units = demand.units(node, scratch);
+      }
+    }
+    if (units > 0) {
       Starts starts{start, start, units};
-      starts.last = last_start(first, at, starts, node, wanted, demand, scratch);
+      starts.last = last_start(first, behind, starts, node, wanted, demand, scratch);
       return starts;
     }
-    if (++first >= spans_.size()) return {};
-    start = spans_[first].from;
+    if (++first >= from_.size()) return {};
+    start = from_[first];
   }
 }
 
@@ -113,12 +136,15 @@ Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDem
 Tick NodeTimeline::last_start(size_t first, size_t behind, const Starts& starts, NodeId node,
                               const Wanted& wanted, const NodeDemand& demand, Free& scratch) const {
   Tick last = kNoTick - 1 - wanted.duration;
-  if (starts.units < wanted.most && first + 1 < spans_.size()) last = spans_[first + 1].from - 1;
+  if (starts.units < wanted.most && first + 1 < from_.size()) last = from_[first + 1] - 1;
   const Tick closed = next_closing(wanted.closings, starts.first);
   if (closed != kNoTick) last = std::min(last, closed - wanted.duration);
-  for (; behind < spans_.size() && spans_[behind].from - wanted.duration < last; ++behind) {
-    scratch.intersect(spans_[behind].free);
-    if (demand.units(node, scratch) < starts.units) return spans_[behind].from - wanted.duration;
+  for (; behind < from_.size() && from_[behind] - wanted.duration < last; ++behind) {
+    if (!is_useless(behind, wanted)) {
+      scratch.intersect(free_[behind]);
+      if (demand.units(node, scratch) >= starts.units) continue;
+    }
+    return from_[behind] - wanted.duration;
   }
   return last;
 }

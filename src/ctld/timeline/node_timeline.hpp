@@ -43,7 +43,7 @@ struct Starts {
 class NodeTimeline {
  public:
   NodeTimeline() = default;
-  explicit NodeTimeline(Free base) { spans_.push_back({0, std::move(base)}); }
+  explicit NodeTimeline(Free base);
 
   // In [from, to) the job holds this.
   void add(Tick from, Tick to, const Claim& claim);
@@ -57,24 +57,41 @@ class NodeTimeline {
     Tick duration = 1;  // at least 1
     // A node that gives `most` units is not looked at for a later moment at which it gives more.
     uint32_t most = UINT32_MAX;
+    // With less it is good for nothing: known without a question to the demand.
+    uint32_t least_cores = 1;
+    uint64_t least_memory_mib = 0;
     const std::vector<Closing>* closings = nullptr;  // by `from`; null: none
   };
   [[nodiscard]] Starts next_start(NodeId node, const Wanted& wanted, const NodeDemand& demand,
                                   Free& scratch) const;
 
  private:
-  struct Span {
-    Tick from = 0;
-    Free free;
-  };
   [[nodiscard]] size_t span_at(Tick tick) const;
   // A span begins there; its position.
   size_t split(Tick tick);
+  [[nodiscard]] bool is_useless(size_t span, const Wanted& wanted) const {
+    return counts_[span] < wanted.least_cores || memories_[span] < wanted.least_memory_mib;
+  }
+  // The last useless span that a job would meet which begins in `first`, of those before `behind`;
+  // or kNone.
+  [[nodiscard]] size_t last_useless(size_t first, size_t behind, const Wanted& wanted) const {
+    for (size_t at = behind; at-- > first;) {
+      if (is_useless(at, wanted)) return at;
+    }
+    return kNone;
+  }
+  // The first span that begins at `to` or later; from `first` on.
+  [[nodiscard]] size_t span_behind(size_t first, Tick to) const;
   [[nodiscard]] Tick last_start(size_t first, size_t behind, const Starts& starts, NodeId node,
                                 const Wanted& wanted, const NodeDemand& demand,
                                 Free& scratch) const;
 
-  std::vector<Span> spans_;  // by `from`
+  static constexpr size_t kNone = SIZE_MAX;
+  // by span
+  std::vector<Tick> from_;
+  std::vector<uint32_t> counts_;    // of free cores
+  std::vector<uint64_t> memories_;  // free, in MiB
+  std::vector<Free> free_;
 };
 
 }  // namespace sluice::timeline

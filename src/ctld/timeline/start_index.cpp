@@ -1,6 +1,7 @@
 #include "ctld/timeline/start_index.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace sluice::timeline {
 
@@ -15,6 +16,8 @@ StartIndex::StartIndex(const Timeline& timeline, const std::vector<IndexedNode>&
     if (nodes_[i].required) required_.push_back(i);
   }
   epoch_ = timeline_.epoch();
+  most_.reserve(nodes_.size());
+  for (const IndexedNode& node : nodes_) most_.push_back(node.most);
   begin_anew();
 }
 
@@ -26,8 +29,22 @@ void StartIndex::begin_anew() {
   units_.resize(count);
   versions_.resize(count);
   for (size_t i = 0; i < count; ++i) {
-    units_[i] = nodes_[i].most;
+    units_[i] = most_[i];
     versions_[i] = timeline_.version(nodes_[i].id) - 1;  // another one: it was not looked at
+  }
+}
+
+void StartIndex::learn_from(const StartIndex& other, bool same_on_nodes) {
+  if (!other.is_current() || other.floor_ > other.bound_ || other.bound_ < bound_) return;
+  bound_ = floor_ = other.bound_;
+  for (size_t mine = 0, its = 0; mine < nodes_.size(); ++mine) {
+    while (its < other.nodes_.size() && other.nodes_[its].id != nodes_[mine].id) ++its;
+    if (its == other.nodes_.size()) break;
+    first_[mine] = std::max(first_[mine], other.first_[its]);
+    if (!same_on_nodes || other.duration_ != duration_ || other.most_[its] != most_[mine]) continue;
+    last_[mine] = other.last_[its];
+    units_[mine] = other.units_[its];
+    versions_[mine] = other.versions_[its];
   }
 }
 
@@ -39,7 +56,12 @@ bool StartIndex::is_known(uint32_t position, Tick at) const {
 void StartIndex::look_at(uint32_t position, Tick from) {
   floor_ = std::max(floor_, from);
   const IndexedNode& node = nodes_[position];
-  NodeTimeline::Wanted wanted{from, duration_, node.most, node.closings};
+  NodeTimeline::Wanted wanted{.from = from,
+                              .duration = duration_,
+                              .most = node.most,
+                              .least_cores = node.least_cores,
+                              .least_memory_mib = node.least_memory_mib,
+                              .closings = node.closings};
   if (every_change_) wanted.most = UINT32_MAX;
   const Starts starts = timeline_.node(node.id).next_start(node.id, wanted, demand_, scratch_);
   first_[position] = starts.first;
@@ -56,20 +78,46 @@ bool StartIndex::serves(uint32_t position, Tick at) {
 
 // What can be hoped for: nodes that changed have no more than they had.
 StartIndex::Count StartIndex::count_at(Tick at) const {
-  Count count;
   const size_t size = nodes_.size();
+  const Tick *first = first_.data(), *last = last_.data();
+  const uint32_t *units = units_.data(), *most = most_.data();
+  Tick later = kNoTick;
+  uint32_t count = 0;
+  uint64_t sum = 0, sum_of_most = 0;
   for (size_t i = 0; i < size; ++i) {
-    if (first_[i] > at) {
-      count.later = std::min(count.later, first_[i]);
-      continue;
-    }
-    const bool passed = last_[i] < at;
-    const uint32_t units = passed ? nodes_[i].most : units_[i];
-    ++count.nodes;
-    count.units += units;
-    if (units < nodes_[i].most) count.later = std::min(count.later, last_[i] + 1);
+    const bool serves = first[i] <= at;
+    const uint32_t gives = last[i] < at ? most[i] : units[i];
+    const Tick changes = gives < most[i] ? last[i] + 1 : kNoTick;
+    later = std::min(later, serves ? changes : first[i]);
+    count += serves ? 1 : 0;
+    sum += serves ? gives : 0;
+    sum_of_most += serves ? most[i] : 0;
   }
-  return count;
+  return {count, sum, sum_of_most, later};
+}
+
+Tick StartIndex::jump_from(Tick at, Enough enough) {
+  Count count;
+  coming_.clear();
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (first_[i] <= at) {
+      ++count.nodes;
+      count.units += most_[i];
+    } else if (first_[i] != kNoTick) {
+      coming_.emplace_back(first_[i], most_[i]);
+    }
+  }
+  if (count.is_enough(enough)) return at;
+  std::ranges::make_heap(coming_, std::greater());
+  while (!coming_.empty()) {
+    std::ranges::pop_heap(coming_, std::greater());
+    const auto [first, most] = coming_.back();
+    coming_.pop_back();
+    ++count.nodes;
+    count.units += most;
+    if (count.is_enough(enough)) return first;
+  }
+  return kNoTick;
 }
 
 bool StartIndex::verify(Tick at, Enough enough, bool all, Count& hoped,
@@ -82,20 +130,22 @@ bool StartIndex::verify(Tick at, Enough enough, bool all, Count& hoped,
   }
   if (!required_.empty()) hoped = count_at(at);  // they may have been looked at
   Count found;
-  for (uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (first_[i] > at) continue;
+  const auto size = static_cast<uint32_t>(nodes_.size());
+  const Tick* first = first_.data();
+  for (uint32_t i = 0; i < size; ++i) {
+    if (first[i] > at) continue;
     if (!is_known(i, at)) {
-      hoped.units -= last_[i] < at ? nodes_[i].most : units_[i];
-      --hoped.nodes;
+      hoped.units -= last_[i] < at ? most_[i] : units_[i];
       look_at(i, at);
-      if (first_[i] > at) {
-        hoped.later = std::min(hoped.later, first_[i]);
+      if (first[i] > at) {
+        --hoped.nodes;
+        hoped.most -= most_[i];
+        hoped.later = std::min(hoped.later, first[i]);
         if (!hoped.is_enough(enough)) return false;
         continue;
       }
       hoped.units += units_[i];
-      ++hoped.nodes;
-      if (units_[i] < nodes_[i].most) hoped.later = std::min(hoped.later, last_[i] + 1);
+      if (units_[i] < most_[i]) hoped.later = std::min(hoped.later, last_[i] + 1);
       if (!hoped.is_enough(enough)) return false;
     }
     serving.push_back(i);
@@ -112,12 +162,15 @@ Tick StartIndex::next(Tick from, Enough enough, bool all, std::vector<uint32_t>&
     epoch_ = timeline_.epoch();
     bound_ = 0;
   }
+  constexpr uint32_t kSteps = 8;  // before it is worth to work out how far to go
   Tick at = std::max(from, bound_);
   if (is_void || at < floor_) begin_anew();
-  while (at < kHorizon) {
+  for (uint32_t step = 1; at < kHorizon; ++step) {
     Count hoped = count_at(at);
     if (hoped.is_enough(enough) && verify(at, enough, all, hoped, serving)) return at;
+    const bool too_few = hoped.nodes < enough.nodes || hoped.most < enough.units;
     at = std::max(hoped.later, at + 1);
+    if (too_few && step % kSteps == 0 && at != kNoTick) at = std::max(at, jump_from(at, enough));
   }
   serving.clear();
   return kNoTick;

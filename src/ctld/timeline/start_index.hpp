@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "ctld/timeline/timeline.hpp"
@@ -19,6 +20,9 @@ struct IndexedNode {
   uint32_t most = 0;                               // units that it gives at best
   const std::vector<Closing>* closings = nullptr;  // not owned; null: none
   bool required = false;
+  // what it must have free to give a unit
+  uint32_t least_cores = 1;
+  uint64_t least_memory_mib = 0;
 };
 
 class StartIndex {
@@ -39,6 +43,9 @@ class StartIndex {
   [[nodiscard]] Tick next(Tick from, Enough enough, bool all, std::vector<uint32_t>& serving);
   // After next(…, all): the next moment at which something is different.
   [[nodiscard]] Tick next_change(Tick after) const;
+  // No job like this can start before what is known of `other`, an index of the same nodes whose
+  // jobs ask for no more, and last no longer. `same_on_nodes`: they ask each node for the same.
+  void learn_from(const StartIndex& other, bool same_on_nodes);
   // No job like this can start before.
   void raise_bound(Tick bound) { bound_ = std::max(bound_, bound); }
   [[nodiscard]] Tick bound() const { return bound_; }
@@ -53,6 +60,7 @@ class StartIndex {
   struct Count {
     uint32_t nodes = 0;
     uint64_t units = 0;
+    uint64_t most = 0;     // units of these nodes at best
     Tick later = kNoTick;  // when there may be more
     [[nodiscard]] bool is_enough(Enough enough) const {
       return nodes >= enough.nodes && units >= enough.units;
@@ -60,6 +68,8 @@ class StartIndex {
   };
   void begin_anew();
   [[nodiscard]] Count count_at(Tick at) const;
+  // No moment after `at` and before this has enough nodes.
+  [[nodiscard]] Tick jump_from(Tick at, Enough enough);
   [[nodiscard]] bool verify(Tick at, Enough enough, bool all, Count& hoped,
                             std::vector<uint32_t>& serving);
   [[nodiscard]] bool is_known(uint32_t position, Tick at) const;
@@ -75,8 +85,9 @@ class StartIndex {
   Tick floor_ = 0;  // the latest moment that a node was looked at for
   // by position in nodes_
   std::vector<Tick> first_, last_;
-  std::vector<uint32_t> units_, versions_;
+  std::vector<uint32_t> units_, versions_, most_;
   std::vector<uint32_t> required_;
+  std::vector<std::pair<Tick, uint32_t>> coming_;  // scratch: when nodes begin to serve, and `most`
   Free scratch_;
 };
 

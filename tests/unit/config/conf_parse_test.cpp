@@ -231,7 +231,7 @@ TEST(ConfParse, NamesWhatHasNoEffectOnce) {
       config.without_effect,
       (std::vector<std::string>{"ControlMachine", "MCSPlugin", "NodeName.TRESWeights",
                                 "PartitionName.AllowAccounts", "PartitionName.DenyQos",
-                                "PartitionName.Exclusive=TOPO", "SchedulerParameters=bf_continue",
+                                "PartitionName.Exclusive=TOPO", "SchedulerParameters=bf_busy_nodes",
                                 "SchedulerParameters=foo"}));
 }
 
