@@ -18,7 +18,7 @@ namespace sluice::sim {
 namespace {
 
 struct Arguments {
-  uint64_t seeds = 1000, events = 10'000, first = 1, jobs = 2;
+  uint64_t seeds = 700, events = 10'000, first = 1, jobs = 2;
 };
 
 struct Totals {

@@ -69,7 +69,8 @@ SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock c
       on_pass_(std::move(on_pass)),
       interval_(interval),
       soft_(std::make_shared<const sched::SchedulerView>()),
-      thread_([this] { run(); }) {}
+      thread_([this] { run(); }),
+      whole_thread_([this] { run_whole(); }) {}
 
 SchedulerLoop::~SchedulerLoop() { stop(); }
 
@@ -85,9 +86,13 @@ void SchedulerLoop::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     changed_.notify_one();
-    if (under_way_) under_way_->give_up();
+    whole_changed_.notify_one();
+    for (const auto& under_way : under_way_) {
+      if (under_way) under_way->give_up();
+    }
   }
   if (thread_.joinable()) thread_.join();
+  if (whole_thread_.joinable()) whole_thread_.join();
 }
 
 void SchedulerLoop::count(const sched::PassTimings& pass, Duration took) {
@@ -122,56 +127,74 @@ bool SchedulerLoop::wait_for_wake() {
   return !stopping_;
 }
 
+bool SchedulerLoop::wait_for_whole() {
+  std::unique_lock lock(mutex_);
+  whole_changed_.wait(lock, [this] { return whole_wanted_ || stopping_; });
+  while (!stopping_ && Steady::now() < whole_due_) whole_changed_.wait_until(lock, whole_due_);
+  whole_wanted_ = false;
+  return !stopping_;
+}
+
 void SchedulerLoop::run() {
   while (wait_for_wake()) {
-    run_pass();
+    run_pass(Depth::kFirst);
     ended_ = Steady::now();
   }
 }
 
+void SchedulerLoop::run_whole() {
+  while (wait_for_whole()) run_pass(Depth::kWhole);
+}
+
 sched::WorkBudget SchedulerLoop::budget(const ClusterConfig& config, Steady::time_point begun,
-                                        bool all) const {
+                                        Depth depth) const {
+  const bool all = depth == Depth::kWhole;
   sched::WorkBudget budget = budget_of_pass(config, all);
   const auto longest = all ? longest_pass(config) : std::optional(kShortPass);
   if (longest) budget.out_of_time = [until = begun + *longest] { return Steady::now() >= until; };
   return budget;
 }
 
-void SchedulerLoop::run_pass() {
+void SchedulerLoop::note_first(const sched::Plan& plan, const state::ClusterState& state,
+                               Time planned_at, Duration took) {
+  soon_ = plan.settling;
+  stopped_at_starts_ = plan.counts.most_starts;
+  again_ = next_pass_due(plan, state, planned_at);
+  rest_ = rest_after(plan, took, *state.config);
+  const std::lock_guard lock(mutex_);
+  whole_wanted_ = plan.counts.out_of_time || plan.counts.most_jobs;
+  if (whole_wanted_) whole_changed_.notify_one();
+}
+
+void SchedulerLoop::run_pass(Depth depth) {
   const state::ClusterSnapshot state = publisher_.newest()->state;
   const ClusterConfig& config = *state->config;
   const auto begun = Steady::now();
-  const bool all = begun >= whole_due_;
   const Time planned_at = clock_();
   const auto known = soft_.get();
-  sched::WorkBudget bounds = budget(config, begun, all);
+  sched::WorkBudget bounds = budget(config, begun, depth);
   bounds.previous = known.get();
   sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), planned_at, bounds);
   const auto took = std::chrono::duration_cast<Duration>(Steady::now() - begun);
-  if (all) whole_due_ = begun + took + rest_of_whole_passes(took, config);
   count(plan.counts, took);
-  soon_ = plan.settling;
-  stopped_at_starts_ = plan.counts.most_starts;
-  again_ = next_pass_due(plan, *state, planned_at);
-  if (plan.counts.out_of_time || plan.counts.most_jobs) {
-    const auto rest = std::chrono::duration_cast<Duration>(whole_due_ - Steady::now());
-    again_ = std::min(again_, clock_() + std::max(rest, Duration(0)));
-  }
-  rest_ = rest_after(plan, took, config);
   soft_.set(plan.soft);
+  if (depth == Depth::kFirst) note_first(plan, *state, planned_at, took);
+  else whole_due_ = Steady::now() + rest_of_whole_passes(took, config);
   std::optional<size_t> dropped = 0;
   if (!plan.starts.empty() || !plan.preemptions.empty()) {
-    dropped = start({on_pass_ ? plan.starts : std::move(plan.starts), plan.preemptions});
+    dropped = start({on_pass_ ? plan.starts : std::move(plan.starts), plan.preemptions}, depth);
   }
-  if (on_pass_ && dropped) on_pass_({*state, plan, took, *dropped});
+  if (!on_pass_ || !dropped) return;
+  const std::lock_guard lock(on_pass_mutex_);
+  on_pass_({*state, plan, took, *dropped});
 }
 
-std::optional<size_t> SchedulerLoop::start(state::StartJobs command) {
+std::optional<size_t> SchedulerLoop::start(state::StartJobs command, Depth depth) {
   const auto started = std::make_shared<Started>();
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return std::nullopt;
-    under_way_ = started;
+    under_way_[static_cast<size_t>(depth)] = started;
   }
   const size_t planned = command.starts.size();
   engine_.post({std::move(command), {}, [started](const auto& reply, const auto&) {
@@ -180,11 +203,12 @@ std::optional<size_t> SchedulerLoop::start(state::StartJobs command) {
   const bool answered = started->wait_for_answer();
   {
     const std::lock_guard lock(mutex_);
-    under_way_ = nullptr;
+    under_way_[static_cast<size_t>(depth)] = nullptr;
   }
   if (!answered) return std::nullopt;
   // what was dropped, or not looked at, is planned again on the newer state
   const state::StartedReply& reply = started->reply;
+  if (depth == Depth::kWhole) return started->obeyed ? reply.dropped : planned;
   if (reply.started == 0) soon_ = true;
   else if (reply.dropped > 0 || stopped_at_starts_) wake();
   return started->obeyed ? reply.dropped : planned;

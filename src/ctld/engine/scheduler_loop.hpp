@@ -1,8 +1,12 @@
-// The scheduler's thread: woken, it plans on the newest durable snapshot, gives the plan to the
-// engine and waits until that is durable, so that the next pass sees it. Many wakes make one pass
-// (pass_rest.hpp).
+// The scheduler's threads. The first, woken, plans on the newest durable snapshot, gives the plan
+// to the engine and waits until that is durable, so that the next pass sees it. Many wakes make one
+// pass (pass_rest.hpp). Where its passes end before they have looked at the whole queue, the second
+// goes through all of it now and then, on a snapshot of its own: what it starts is checked by the
+// engine like any other start, and what it plans for is known of jobs that the first has no time
+// for.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -37,7 +41,8 @@ struct PassReport {
 
 class SchedulerLoop {
  public:
-  using OnPass = std::function<void(const PassReport&)>;  // called on the scheduler's thread
+  // called on the scheduler's threads, one at a time
+  using OnPass = std::function<void(const PassReport&)>;
 
   // All three outlive this. A pass runs at least every `interval` even when nobody wakes it.
   SchedulerLoop(Engine& engine, const Publisher& publisher, Clock clock, OnPass on_pass = nullptr,
@@ -48,7 +53,7 @@ class SchedulerLoop {
 
   enum class Wake : uint8_t { kNews, kSubmitted };  // kSubmitted: nothing but a job came
   void wake(Wake why = Wake::kNews);                // any thread
-  // Ends the thread after the pass under way, whose starts may still wait for the journal then;
+  // Ends the threads after the passes under way, whose starts may still wait for the journal then;
   // idempotent.
   void stop();
 
@@ -58,16 +63,24 @@ class SchedulerLoop {
   [[nodiscard]] PassCounts counts(bool reset);
 
  private:
-  void run();
-  bool wait_for_wake();
-  void run_pass();
+  enum class Depth : uint8_t { kFirst, kWhole };  // the first jobs of the queue, or all
+  static constexpr size_t kDepths = 2;
   using Steady = std::chrono::steady_clock;
-  // Of a pass that begins now. `all`: it is to look at all jobs.
+
+  void run();
+  void run_whole();
+  bool wait_for_wake();
+  bool wait_for_whole();
+  void run_pass(Depth depth);
+  // Of a pass that begins now.
   [[nodiscard]] sched::WorkBudget budget(const ClusterConfig& config, Steady::time_point begun,
-                                         bool all) const;
+                                         Depth depth) const;
+  // What the pass means for the next ones.
+  void note_first(const sched::Plan& plan, const state::ClusterState& state, Time planned_at,
+                  Duration took);
   struct Started;  // what the engine made of a plan
   // How many no longer fitted; nothing when stop() came before the answer.
-  std::optional<size_t> start(state::StartJobs command);
+  std::optional<size_t> start(state::StartJobs command, Depth depth);
   void count(const sched::PassTimings& pass, Duration took);
 
   Engine& engine_;
@@ -77,20 +90,25 @@ class SchedulerLoop {
   const Duration interval_;
   SnapshotHolder<sched::SchedulerView> soft_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, whole_changed_;
   bool wanted_ = true;     // guarded by mutex_
   bool urgent_ = true;     // guarded by mutex_; woken by more than submissions
   bool stopping_ = false;  // guarded by mutex_
-  // of the scheduler's thread
+  // guarded by mutex_: the last pass did not look at all jobs
+  bool whole_wanted_ = false;
+  PassCounts counts_;  // guarded by mutex_
+  // guarded by mutex_; null: none is
+  std::array<std::shared_ptr<Started>, kDepths> under_way_;
+  std::mutex on_pass_mutex_;
+  // of the first thread
   bool soon_ = false;
-  Time again_ = kNever;                // next_pass_due()
-  Steady::time_point ended_ = {};      // the last pass
-  Steady::time_point whole_due_ = {};  // the next pass over all jobs
-  bool stopped_at_starts_ = false;     // the last pass had as many as it may have
+  Time again_ = kNever;             // next_pass_due()
+  Steady::time_point ended_ = {};   // the last pass
+  bool stopped_at_starts_ = false;  // the last pass had as many as it may have
   PassRest rest_;
-  PassCounts counts_;                   // guarded by mutex_
-  std::shared_ptr<Started> under_way_;  // guarded by mutex_; null: no plan is
-  std::thread thread_;
+  // of the second
+  Steady::time_point whole_due_ = {};
+  std::thread thread_, whole_thread_;
 };
 
 }  // namespace sluice::engine

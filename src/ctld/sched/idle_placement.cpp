@@ -1,5 +1,7 @@
 #include "ctld/sched/idle_placement.hpp"
 
+#include <unordered_map>
+
 namespace sluice::sched {
 
 Placed place_idle_but(const Resources& resources, const Request& request, bool any_state,
@@ -33,6 +35,31 @@ Placed place_beside_reservations(const Resources& resources, const Request& requ
   const Time now = resources.now();
   return place_idle_but(resources, request, false,
                         resources.closed_to(request, now, resources.end_of(limit)));
+}
+
+bool fit_together(const Resources& resources, const std::vector<const Request*>& requests) {
+  const Time now = resources.now();
+  std::unordered_map<NodeId, fit::Room> taken;  // nodes of which something is given away
+  for (const Request* request : requests) {
+    if (request->unknown_node) return false;
+    const Bitmap closed = resources.closed_to(*request, now, now);
+    std::vector<const fit::Room*> list;
+    request->partition->nodes.for_each([&](size_t at) {
+      const auto id = static_cast<NodeId>(at);
+      if (closed.test(id) || resources.idle(id) == nullptr) return;
+      const auto found = taken.find(id);
+      list.push_back(found != taken.end() ? &found->second : resources.idle(id));
+    });
+    const auto placed =
+        fit::place(request->needs, list, &request->required, resources.rules().unit);
+    if (!placed) return false;
+    for (const NodeAllocation& part : *placed) {
+      fit::Room& room = taken.try_emplace(part.node, *resources.idle(part.node)).first->second;
+      fit::take_from(room, part, request->needs.whole_nodes, request->needs.uid);
+      room.one_user = room.one_user || request->needs.one_user;
+    }
+  }
+  return true;
 }
 
 }  // namespace sluice::sched

@@ -15,4 +15,8 @@ namespace sluice::sched {
 [[nodiscard]] Placed place_beside_reservations(const Resources& resources, const Request& request,
                                                Minutes limit);
 
+// Whether all of them find room beside one another when nothing else runs.
+[[nodiscard]] bool fit_together(const Resources& resources,
+                                const std::vector<const Request*>& requests);
+
 }  // namespace sluice::sched

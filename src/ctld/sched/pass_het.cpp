@@ -1,6 +1,7 @@
 // Heterogeneous jobs in a pass: all components find room, one beside the other, or none starts.
 #include <algorithm>
 
+#include "ctld/sched/idle_placement.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -143,6 +144,9 @@ bool PassRun::plan_het_at(const std::vector<HetPart>& parts, Tick at, Bitmap& no
 // do together keep nothing: that would help nobody.
 void PassRun::plan_het(const Candidate& c, const std::vector<HetPart>& parts) {
   constexpr int kMostMoments = 200;
+  std::vector<const Request*> requests;
+  for (const HetPart& part : parts) requests.push_back(&*part.demand->request);
+  if (!fit_together(resources_, requests)) return;
   Tick at = 0;
   for (int moment = 0; moment < kMostMoments; ++moment) {
     for (const HetPart& part : parts) {

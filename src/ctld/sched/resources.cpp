@@ -210,24 +210,34 @@ Bitmap Resources::closed_to(const Request& request, Time from, Time to) const {
 Resources::Closings Resources::closings_for(const Request& request) const {
   Closings closings;
   closings.closed = closed_to(request, now_, now_);
+  const auto [at, fresh] = closings_.try_emplace({request.reservation, request.leaves_within});
+  if (fresh) at->second = std::make_shared<const NodeClosings>(make_closings(request));
+  closings.by_node = at->second;
+  return closings;
+}
+
+Resources::NodeClosings Resources::make_closings(const Request& request) const {
+  NodeClosings by_node;
   for (const Reservation& other : *state_.reservations) {
     const Bitmap nodes =
         state::nodes_closed_by(state_, other, request.reservation, request.leaves_within);
     if (nodes.none()) continue;
     const bool floats = (other.flags & kReservationTimeFloat) != 0;
+    const bool recurs = !floats && (other.flags & kReservationRecurs) != 0;
     state::Period period = state::period_of(other, now_);
-    for (int n = 0; n < kMostOccurrences; ++n) {
+    std::vector<Closing> list;
+    for (int n = 0; n < (recurs ? kMostOccurrences : 1); ++n) {
       const Closing closing{tick_until(period.start), floats ? kNoTick : tick_from(period.end)};
-      if (closing.to > closing.from) {
-        nodes.for_each(
-            [&](size_t id) { closings.by_node[static_cast<NodeId>(id)].push_back(closing); });
-      }
-      if (floats || (other.flags & kReservationRecurs) == 0) break;
-      period = state::next_period(period, other.flags);
+      if (closing.to > closing.from) list.push_back(closing);
+      if (recurs) period = state::next_period(period, other.flags);
     }
+    nodes.for_each([&](size_t id) {
+      std::vector<Closing>& all = by_node[static_cast<NodeId>(id)];
+      all.insert(all.end(), list.begin(), list.end());
+    });
   }
-  for (auto& [node, list] : closings.by_node) std::ranges::sort(list, {}, &Closing::from);
-  return closings;
+  for (auto& [node, list] : by_node) std::ranges::sort(list, {}, &Closing::from);
+  return by_node;
 }
 
 void Resources::claim(const Job& job, const Request& request,
@@ -303,8 +313,8 @@ Tick Resources::free_until(const Request& request, const std::vector<NodeAllocat
     const Claim claim{&part.cores,       part.memory_mib,           &part.gres,
                       request.needs.uid, request.needs.whole_nodes, request.needs.one_user};
     until = std::min(until, timeline_.node(part.node).free_until(claim));
-    const auto closed = closings.by_node.find(part.node);
-    if (closed != closings.by_node.end() && !closed->second.empty())
+    const auto closed = closings.by_node->find(part.node);
+    if (closed != closings.by_node->end() && !closed->second.empty())
       until = std::min(until, closed->second.front().from);
   }
   return until;

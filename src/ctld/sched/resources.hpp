@@ -6,6 +6,8 @@
 #pragma once
 
 #include <deque>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -85,8 +87,9 @@ class Resources {
   [[nodiscard]] const std::vector<NodeId>& order_of(const state::Partition& partition);
   // Times in which reservations keep jobs like this off a node, by node; a node that is not in it
   // is open. Those that are never open are in `closed`.
+  using NodeClosings = std::unordered_map<NodeId, std::vector<timeline::Closing>>;
   struct Closings {
-    std::unordered_map<NodeId, std::vector<timeline::Closing>> by_node;
+    std::shared_ptr<const NodeClosings> by_node;
     Bitmap closed;
   };
   [[nodiscard]] Closings closings_for(const Request& request) const;
@@ -113,6 +116,7 @@ class Resources {
 
  private:
   void hold(const Job& job);
+  [[nodiscard]] NodeClosings make_closings(const Request& request) const;
   void rebuild(NodeId node);
   [[nodiscard]] timeline::Free base_of(NodeId node) const;
 
@@ -128,6 +132,10 @@ class Resources {
   std::unordered_map<const state::Partition*, std::vector<NodeId>> orders_;
   std::optional<std::vector<NodeId>> trial_;  // nodes claimed since it began, in order
   mutable timeline::Free scratch_;
+  // by the reservation in which a job would run, and how soon it leaves
+  mutable std::map<std::pair<const Reservation*, std::optional<Duration>>,
+                   std::shared_ptr<const NodeClosings>>
+      closings_;
 };
 
 }  // namespace sluice::sched

@@ -128,9 +128,9 @@ void StartFinder::list_nodes() {
     if (closings_.closed.test(id)) continue;
     const fit::Capacity most = fit::capacity(needs, *resources_.idle(id));
     if (most.tasks == 0) continue;
-    const auto closings = closings_.by_node.find(id);
+    const auto closings = closings_.by_node->find(id);
     nodes_.push_back({id, std::min(most.tasks, std::max(1U, needs.tasks)),
-                      closings == closings_.by_node.end() ? nullptr : &closings->second,
+                      closings == closings_.by_node->end() ? nullptr : &closings->second,
                       request_.required.test(id)});
     set_least(*resources_.idle(id), nodes_.back());
     required += nodes_.back().required ? 1 : 0;
