@@ -32,7 +32,7 @@ enum class Cause : uint8_t {
   kGres,
   kWhole,
   kUser,
-  kKept,
+  kPlanned,
   kFreeCpus,
   kFreeMemory,
   kFreeGres,
@@ -110,7 +110,7 @@ std::string words_of(Cause cause, bool one, const fit::Needs& needs) {
                          gres_words(needs));
     case Cause::kWhole: return fmt::format("{} in use, and it wants nodes for itself", are);
     case Cause::kUser: return fmt::format("{} in use by another user, and may not be shared", are);
-    case Cause::kKept: return fmt::format("{} kept for jobs of higher priority", are);
+    case Cause::kPlanned: return fmt::format("{} kept for jobs of higher priority", are);
     case Cause::kFreeCpus:
       return fmt::format("{} too few free CPUs now: it wants {} on one node", have, cpus);
     case Cause::kFreeMemory:
@@ -146,7 +146,7 @@ class Funnel {
       left -= cause == Cause::kNone ? 0 : here;
       lines_.push_back(
           fmt::format("  {} {}{}.", here, words_of(cause, here == 1, request_.needs), names(c)));
-      if (cause == Cause::kKept) kept_for();
+      if (cause == Cause::kPlanned) planned_jobs();
     }
     together(left);
     blocking_jobs();
@@ -170,7 +170,7 @@ class Funnel {
     if (const auto lack = fit::lack_of(request_.needs, now); lack != fit::Lack::kNothing) {
       return cause_of_lack(lack, false);
     }
-    return fit::capacity(request_.needs, free).tasks > 0 ? Cause::kNone : Cause::kKept;
+    return fit::capacity(request_.needs, free).tasks > 0 ? Cause::kNone : Cause::kPlanned;
   }
 
   // What of the node the job could use as long as it runs.
@@ -224,9 +224,9 @@ class Funnel {
     lines_.push_back(text + ".");
   }
 
-  void kept_for() {
+  void planned_jobs() {
     std::vector<JobId> jobs;
-    nodes_[static_cast<size_t>(Cause::kKept)].for_each([&](size_t id) {
+    nodes_[static_cast<size_t>(Cause::kPlanned)].for_each([&](size_t id) {
       const NodeSpan* planned = resources_.first_planned(static_cast<NodeId>(id));
       if (planned == nullptr || std::ranges::find(jobs, planned->job) != jobs.end()) return;
       jobs.push_back(planned->job);
@@ -238,7 +238,7 @@ class Funnel {
 
   void blocking_jobs() {
     std::vector<const Job*> jobs;
-    for (const Cause cause : {Cause::kWhole, Cause::kUser, Cause::kKept, Cause::kFreeCpus,
+    for (const Cause cause : {Cause::kWhole, Cause::kUser, Cause::kPlanned, Cause::kFreeCpus,
                               Cause::kFreeMemory, Cause::kFreeGres}) {
       nodes_[static_cast<size_t>(cause)].for_each([&](size_t id) {
         for (const JobId job : state_.nodes.at(static_cast<NodeId>(id)).jobs)

@@ -162,7 +162,7 @@ void PassRun::plan_het(const Candidate& c, const std::vector<HetPart>& parts) {
       for (const HetPart& part : parts) {
         ++blocked_[static_cast<size_t>(part.partition - state_.partitions->data())];
         planned_[part.entry] = true;
-        foresee({c.rank, part.entry, c.partition}, resources_.time_of(at), nodes);  // of all
+        set_forecast({c.rank, part.entry, c.partition}, resources_.time_of(at), nodes);  // of all
       }
       ++plan_.counts.planned;
       return;

@@ -133,7 +133,7 @@ class PassRun {
   [[nodiscard]] bool may_plan(const Candidate& c) const;
   // Not more jobs of its user and partition than BackfillBounds has were looked at.
   [[nodiscard]] bool may_backfill(const Candidate& c);
-  void foresee(const Candidate& c, Time start, const Bitmap& nodes);
+  void set_forecast(const Candidate& c, Time start, const Bitmap& nodes);
   // What is known of jobs that there was no time for.
   void keep_previous_hints();
   void wait(const Candidate& c, JobReason reason, const std::string& detail = {});

@@ -19,7 +19,7 @@ void PassRun::wait(const Candidate& c, JobReason reason, const std::string& deta
   if (!detail.empty()) soft.reason_detail = detail;
 }
 
-void PassRun::foresee(const Candidate& c, Time start, const Bitmap& nodes) {
+void PassRun::set_forecast(const Candidate& c, Time start, const Bitmap& nodes) {
   SchedulerHints& soft = soft_->jobs[c.entry].soft;
   if (soft.expected_start != kNoTime && soft.expected_start <= start) return;
   soft.expected_start = start;
@@ -85,7 +85,7 @@ bool PassRun::preempt_for(const Blocked& blocked) {
         {id, state_.jobs.at(id).restart_count, job.id, partition.config->name, reservation});
   }
   wait(c, demand->waiting->reason, demand->waiting->detail);
-  foresee(c, made->start, made->nodes);
+  set_forecast(c, made->start, made->nodes);
   if (in_strict_order_) ++blocked_[c.partition];
   if (!job.array || job.array->task != kNoTask) {
     gone_[c.entry] = true;
@@ -169,7 +169,7 @@ void PassRun::plan_later(const std::vector<Blocked>& blocked) {
   if (!best) return;
   Bitmap nodes;
   for (const NodeAllocation& a : best->nodes) nodes.set(a.node);
-  foresee(where->candidate, resources_.time_of(best->at), nodes);
+  set_forecast(where->candidate, resources_.time_of(best->at), nodes);
   if (planned_[entry]) return;  // in a partition of a higher tier
   planned_[entry] = true;
   ++plan_.counts.planned;

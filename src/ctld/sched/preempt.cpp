@@ -28,13 +28,6 @@ bool leaves_already(const state::ClusterState& state, const Job& job) {
   return leader != nullptr && leader->het != nullptr && leader->grace_end != kNoTime;
 }
 
-bool touches(const Job& job, const Bitmap& nodes) {
-  for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
-    if (!job.released.test(at) && nodes.test(job.allocation->nodes[at].node)) return true;
-  }
-  return false;
-}
-
 bool youngest_goes_first(const ClusterConfig& config) {
   // the second as Slurm had it once
   return has_option(config.preempt_parameters, "youngest_first") ||
@@ -87,13 +80,12 @@ Placed Preemption::place_without(const Request& request, Tick duration, const Go
   rooms.reserve(order.size());
   uses.reserve(order.size());
   std::vector<const fit::Room*> list;
+  Bitmap touched;
+  for (const auto& [job, end] : gone) touched |= nodes_of(resources_.state().jobs.at(job));
   timeline::Free free;
   for (const NodeId id : order) {
     if (closed.test(id) || (only != nullptr && !only->test(id))) continue;
-    const bool changed = std::ranges::any_of(resources_.spans(id), [&](const NodeSpan& span) {
-      return span.runs && gone.contains(span.job);
-    });
-    if (changed) resources_.without(id, gone).window(0, duration, free);
+    if (touched.test(id)) resources_.without(id, gone).window(0, duration, free);
     else resources_.timeline().node(id).window(0, duration, free);
     if (free.core_count == 0) continue;
     rooms.emplace_back();
@@ -116,7 +108,7 @@ void Preemption::keep_needed(const Request& request, Tick duration, std::vector<
   Bitmap nodes;
   for (const NodeAllocation& a : placed) nodes.set(a.node);
   std::erase_if(victims, [&](const Victim& one) {
-    const bool elsewhere = !touches(*one.job, nodes);
+    const bool elsewhere = !nodes_of(*one.job).intersects(nodes);
     if (elsewhere) gone.erase(one.job->id);
     return elsewhere;
   });
@@ -197,7 +189,7 @@ std::optional<Preemption::Outcome> Preemption::make_room(const Job& job, const R
   outcome.start = resources_.now();
   for (const auto& [id, at] : gone) {
     const Job& leaves = resources_.state().jobs.at(id);
-    if (touches(leaves, outcome.nodes)) outcome.start = std::max(outcome.start, at);
+    if (nodes_of(leaves).intersects(outcome.nodes)) outcome.start = std::max(outcome.start, at);
   }
   const Tick start = std::max<Tick>(1, resources_.tick_from(outcome.start));
   resources_.claim(job, now, *placed, start, start + duration);

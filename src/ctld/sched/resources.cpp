@@ -41,6 +41,14 @@ Time expected_end(const ClusterState& state, const Job& job, Time now) {
   return std::max(end, now);
 }
 
+Bitmap nodes_of(const Job& job) {
+  Bitmap nodes;
+  for (size_t at = 0; job.allocation && at < job.allocation->nodes.size(); ++at) {
+    if (!job.released.test(at)) nodes.set(job.allocation->nodes[at].node);
+  }
+  return nodes;
+}
+
 Claim NodeSpan::claim() const {
   return {no_cores ? &kNoCores : &part->cores, part->memory_mib, &part->gres, uid, whole, one_user};
 }
@@ -284,16 +292,17 @@ void Resources::end_trial(bool keep) {
 }
 
 void Resources::end_early(const std::unordered_map<JobId, Time>& ends) {
-  for (NodeId node = 0; node < spans_.size(); ++node) {
-    bool touched = false;
+  Bitmap touched;
+  for (const auto& [id, end] : ends) touched |= nodes_of(state_.jobs.at(id));
+  touched.for_each([&](size_t at) {
+    const auto node = static_cast<NodeId>(at);
     for (NodeSpan& span : spans_[node]) {
       const auto found = span.runs ? ends.find(span.job) : ends.end();
-      if (found == ends.end()) continue;
-      touched = true;
-      span.to = std::max<Tick>(1, std::min(span.to, tick_from(found->second)));
+      if (found != ends.end())
+        span.to = std::max<Tick>(1, std::min(span.to, tick_from(found->second)));
     }
-    if (touched) rebuild(node);
-  }
+    if (idle(node) != nullptr) rebuild(node);
+  });
   timeline_.more_is_free();
 }
 

@@ -26,6 +26,9 @@ using timeline::Tick;
 // When a running job gives its nodes back, as far as can be told; `now` where it is overdue.
 [[nodiscard]] Time expected_end(const state::ClusterState& state, const Job& job, Time now);
 
+// Nodes that it has not given back.
+[[nodiscard]] Bitmap nodes_of(const Job& job);
+
 // A job's part of a node in a span of time.
 struct NodeSpan {
   Tick from = 0, to = 0;
@@ -107,7 +110,6 @@ class Resources {
   // The node's timeline with neither these jobs nor what they hold.
   [[nodiscard]] timeline::NodeTimeline without(NodeId node,
                                                const std::unordered_map<JobId, Time>& gone) const;
-  [[nodiscard]] const std::vector<NodeSpan>& spans(NodeId node) const { return spans_[node]; }
   // How long these nodes stay free from now on, as ticks.
   [[nodiscard]] Tick free_until(const Request& request,
                                 const std::vector<NodeAllocation>& nodes) const;

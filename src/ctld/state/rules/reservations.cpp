@@ -175,12 +175,12 @@ Bitmap nodes_closed_by(const ClusterState& state, const Reservation& other, cons
   return nodes;
 }
 
-Bitmap closed_nodes(const ClusterState& state, const PlannedUse& visit, Time now) {
+Bitmap closed_nodes(const ClusterState& state, const PlannedUse& use, Time now) {
   Bitmap closed;
-  const Time until = last_moment(visit.own, visit.to, now);
+  const Time until = last_moment(use.own, use.to, now);
   for (const Reservation& other : *state.reservations) {
-    if (overlaps(other, visit.from, until, now))
-      closed |= nodes_closed_by(state, other, visit.own, visit.leaves_within);
+    if (overlaps(other, use.from, until, now))
+      closed |= nodes_closed_by(state, other, use.own, use.leaves_within);
   }
   return closed;
 }
@@ -232,10 +232,10 @@ bool BeginningJobs::may_begin(const Job& job, std::string_view reservation,
   });
 }
 
-const BeginningJobs::Bounds& BeginningJobs::bounds(const PlannedUse& visit) {
-  const auto [at, fresh] = bounds_.try_emplace(
-      {visit.own == nullptr ? 0 : visit.own->id, visit.to, visit.leaves_within});
-  if (fresh) at->second = {closed_nodes(state_, visit, now_), confines(state_, visit.own)};
+const BeginningJobs::Bounds& BeginningJobs::bounds(const PlannedUse& use) {
+  const auto [at, fresh] =
+      bounds_.try_emplace({use.own == nullptr ? 0 : use.own->id, use.to, use.leaves_within});
+  if (fresh) at->second = {closed_nodes(state_, use, now_), confines(state_, use.own)};
   return at->second;
 }
 

@@ -68,7 +68,7 @@ struct PlannedUse {
   std::optional<Duration> leaves_within = {};
 };
 // Nodes that it may not use then, since they are others'.
-[[nodiscard]] Bitmap closed_nodes(const ClusterState& state, const PlannedUse& visit, Time now);
+[[nodiscard]] Bitmap closed_nodes(const ClusterState& state, const PlannedUse& use, Time now);
 // Nodes that a job of `own` is confined to; nullopt: it is not.
 [[nodiscard]] std::optional<Bitmap> confines(const ClusterState& state, const Reservation* own);
 
@@ -89,7 +89,7 @@ class BeginningJobs {
     Bitmap closed;
     std::optional<Bitmap> confined;
   };
-  const Bounds& bounds(const PlannedUse& visit);
+  const Bounds& bounds(const PlannedUse& use);
 
   const ClusterState& state_;
   const Time now_;
