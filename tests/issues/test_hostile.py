@@ -1,4 +1,5 @@
 """Senders that mean no good: what is not proved is not read, and no amount of it ends or stalls the controller."""
+import collections
 import os
 import resource
 import socket
@@ -185,6 +186,47 @@ class Floods(ClusterCase):
             quiet.append(one)
         self.assertEqual(self.out("squeue", "-h"), "")
         self.assertLess(memory_mib(self.controller), self.MOST_MIB)
+
+
+class Crowd(threading.Thread):
+    """As many connections as a host may have and some more, that begin and prove nothing; the oldest is closed for each new one."""
+    MOST = 4500
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.port, self.over, self.opened = port, False, 0
+
+    def run(self):
+        held = collections.deque()
+        while not self.over:
+            try:
+                held.append(socket.create_connection(("127.0.0.1", self.port)))
+                held[-1].sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
+                self.opened += 1
+            except OSError:
+                pass
+            if len(held) > self.MOST:
+                held.popleft().close()
+        for one in held:
+            one.close()
+
+
+class Crowded(ClusterCase):
+    """Whoever opened 4096 connections without a token, and again, kept all others of his host away from the controller."""
+    NODES, CPUS = 1, 2
+
+    def test_a_crowd_keeps_nobody_out(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+        port = int(self.out("scontrol", "show", "config").split("SlurmctldPort")[1].split("=")[1].split()[0])
+        crowd = Crowd(port)
+        self.addCleanup(crowd.join)
+        self.addCleanup(lambda: setattr(crowd, "over", True))
+        crowd.start()
+        for _ in range(5):
+            before = crowd.opened
+            wait_for(lambda count=before: crowd.opened > count + Crowd.MOST, "the crowd is there")
+            self.assertEqual(self.out("squeue", "-h"), "")
+            self.run_cmd("srun", "true")
 
 
 class RateLimit(ClusterCase):

@@ -10,6 +10,7 @@
 
 #include "cli/scontrol/session.hpp"
 #include "cli/format/environment.hpp"
+#include "common/os/back_off.hpp"
 #include "common/os/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
@@ -106,7 +107,12 @@ std::vector<ControllerAnswer> ping_controllers(Session& session) {
                                                    : "backup" + std::to_string(i);
     const auto begin = std::chrono::steady_clock::now();
     Result<Client> client = Client::open(std::move(one));
-    answer.up = client && client->call<protocol::PingReply>(protocol::PingRequest{}).has_value();
+    const auto reply = client ? client->call<protocol::PingReply>(protocol::PingRequest{})
+                              : tl::unexpected<Error>(client.error());
+    answer.up = reply.has_value();
+    // it is there, but for others
+    if (!reply && net::is_crowded(reply.error()))
+      std::fprintf(stderr, "scontrol: error: %s\n", error_text(reply.error()).c_str());
     answer.took = std::chrono::steady_clock::now() - begin;
     out.push_back(std::move(answer));
   }

@@ -15,6 +15,7 @@
 
 #include "common/net/address.hpp"
 #include "common/net/call_status.hpp"
+#include "common/os/back_off.hpp"
 #include "common/os/clock.hpp"
 #include "common/net/metadata_text.hpp"
 
@@ -55,7 +56,14 @@ struct Http2Connection::Callbacks {
     if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
       connection.settled_ = true;
     // calls that it has not looked at are closed as refused
-    if (frame->hd.type == NGHTTP2_GOAWAY) connection.going_ = true;
+    if (frame->hd.type == NGHTTP2_GOAWAY) {
+      connection.going_ = true;
+      const nghttp2_goaway& away = frame->goaway;
+      const std::string_view why(reinterpret_cast<const char*>(away.opaque_data),
+                                 away.opaque_data_len);
+      if (away.last_stream_id == 0 && why == kCrowded) connection.sent_away_ = kCrowded;
+      if (away.last_stream_id == 0 && why == kCrowdedHost) connection.sent_away_ = kCrowdedHost;
+    }
     return 0;
   }
   static int on_header(nghttp2_session* session, const nghttp2_frame* frame, const uint8_t* name,
@@ -73,13 +81,13 @@ struct Http2Connection::Callbacks {
     if (call != nullptr) call->reply_.add_body({reinterpret_cast<const char*>(data), size});
     return 0;
   }
-  static int on_stream_close(nghttp2_session* session, int32_t stream, uint32_t error,
-                             void* /*user*/) {
+  static int on_stream_close(nghttp2_session* session, int32_t stream, uint32_t error, void* user) {
     Http2Call* call = call_of(session, stream);
     if (call == nullptr) return 0;
     call->is_open_ = false;
+    const Http2Connection& connection = *static_cast<Http2Connection*>(user);
     if (error == NGHTTP2_REFUSED_STREAM)
-      call->reply_.fail(ErrorCode::kUnreachable, "the server is going away");
+      call->reply_.fail(connection.lost(ErrorCode::kUnreachable, "the server is going away"));
     else call->reply_.close(nghttp2_http2_strerror(error));
     return 0;
   }
@@ -161,7 +169,7 @@ Status Http2Connection::greet(SteadyTime deadline) {
     break;
   }
   held_back_ = false;
-  if (!settled_) {
+  if (!settled_ || !sent_away_.empty()) {
     return tl::unexpected<Error>(
         lost(ErrorCode::kUnreachable, open ? "does not answer" : "closed the connection"));
   }
@@ -328,6 +336,8 @@ bool Http2Connection::receive() {
 
 // The reason for a connection that came to nothing, or broke.
 Error Http2Connection::lost(ErrorCode code, std::string_view why) const {
+  if (!sent_away_.empty())
+    return {ErrorCode::kRetry, fmt::format("{} closed the connection: {}", address_, sent_away_)};
   if (!heard_tls_) return {code, fmt::format("{}: {}", address_, why)};
   return {
       ErrorCode::kAuthentication,

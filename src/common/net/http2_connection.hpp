@@ -96,8 +96,10 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   bool held_back_ = false;  // nothing is sent for now
   bool settled_ = false;    // the server's settings have come
   bool heard_tls_ = false;  // the first that came is an alert of TLS, which is not spoken here
-  bool going_ = false;      // the server wants no more calls, or the connection is gone
-  bool closed_ = false;     // it is gone
+  // why the server closed it, where it has looked at no call; empty: it has not
+  std::string_view sent_away_;
+  bool going_ = false;   // the server wants no more calls, or the connection is gone
+  bool closed_ = false;  // it is gone
   SteadyTime heard_{};
   SteadyTime probed_{};  // when a ping went out; its initial value: none is out
 };

@@ -20,6 +20,7 @@ constexpr int kMostTries = 600;  // of who is told to back off
 // of whose token is older than the daemon: it was made before a restart, or the clock here is
 // behind
 constexpr int kMostEarlyTries = 10;
+constexpr int kMostCrowdedTries = 10;  // of whom a flood kept out
 
 // A second, as Slurm's commands wait, and not the same for all who were told so.
 void wait_to_ask_again() {
@@ -29,7 +30,8 @@ void wait_to_ask_again() {
 // The request has not been looked at, and may be welcome with a new token.
 bool may_ask_again(const Error& error, int tries) {
   return (is_back_off(error) && tries < kMostTries) ||
-         (is_older_than_daemon(error) && tries < kMostEarlyTries);
+         (is_older_than_daemon(error) && tries < kMostEarlyTries) ||
+         (is_crowded(error) && tries < kMostCrowdedTries);
 }
 
 using StartCall = std::function<Result<std::unique_ptr<Http2Call>>()>;
@@ -178,6 +180,15 @@ Result<std::string> RpcClient::call_once(std::string_view method, const std::str
 
 Result<std::unique_ptr<RawStream>> RpcClient::open_raw(std::string_view method,
                                                        const std::string& request) {
+  for (int tries = 1;; ++tries) {
+    auto stream = open_once(method, request);
+    if (stream || !may_ask_again(stream.error(), tries)) return stream;
+    wait_to_ask_again();
+  }
+}
+
+Result<std::unique_ptr<RawStream>> RpcClient::open_once(std::string_view method,
+                                                        const std::string& request) {
   const ClientEndpoints& endpoints = impl_->endpoints;
   const size_t first = endpoints.preferred();
   Error error = no_address();

@@ -5,11 +5,13 @@
 //   Result<PingReply> reply = client.call<PingReply>(PingRequest{}, std::chrono::seconds(10));
 //
 // Errors of all calls, apart from those of the handler itself:
-//   kUnreachable     nothing was sent: no address could be resolved and connected to, or none of
-//   several answered kConnectionLost  the connection broke after the request was sent; it may or
-//   may not be done kTimedOut        no reply in time; it may or may not be done kAuthentication no
-//   token could be made, or the server refused it kNotSupported    the server does not know the
-//   method
+// - kUnreachable: nothing was sent: no address could be resolved and connected to, or none of
+//   several answered
+// - kConnectionLost: the connection broke after the request was sent; it may or may not be done
+// - kTimedOut: no reply in time; it may or may not be done
+// - kAuthentication: no token could be made, or the server refused it
+// - kNotSupported: the server does not know the method
+// - kRetry: the server closed the connection, as it has too many, again and again; nothing was done
 // Their texts name the address and cause, for logs; commands show the code's own sentence instead.
 // An address that cannot be reached is passed over for the next; nothing is ever sent twice.
 // It starts no thread and links no gRPC: what a command costs to start is what a user waits for.
@@ -113,6 +115,7 @@ class RpcClient {
  private:
   Result<std::string> call_once(std::string_view method, const std::string& request,
                                 Duration timeout);
+  Result<std::unique_ptr<RawStream>> open_once(std::string_view method, const std::string& request);
 
   struct Impl;
   std::shared_ptr<Impl> impl_;  // streams know it, too

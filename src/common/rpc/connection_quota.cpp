@@ -1,11 +1,16 @@
 #include "common/rpc/connection_quota.hpp"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
+#include "common/base/text.hpp"
+#include "common/os/back_off.hpp"
 #include "common/os/clock.hpp"
 
 namespace sluice::net {
@@ -15,77 +20,195 @@ constexpr size_t kLeastReserve = 64;  // descriptors
 constexpr Duration kBetweenRecounts = std::chrono::milliseconds(100);
 constexpr size_t kPortBytes = sizeof(in_port_t);
 
+// of what is kept free, a part is for those that are being closed
+size_t reserve_of(size_t all) { return std::max(kLeastReserve, all / 8); }
+
 size_t within_descriptors(size_t most) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return most;
   const size_t all = limit.rlim_cur;
-  const size_t reserve = std::max(kLeastReserve, all / 8);
+  const size_t reserve = reserve_of(all);
   return std::min(most, all > 2 * reserve ? all - reserve : all / 2);
 }
 
-// Port and address as bytes; without a port where it is no connection of an IP network.
+template <class Value>
+std::string bytes_of(const Value& value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Port and address as bytes, those of IPv4 within IPv6 as what they are.
+std::string name_of(in_port_t port, const in6_addr& address) {
+  if (!IN6_IS_ADDR_V4MAPPED(&address)) return bytes_of(port) + bytes_of(address);
+  in_addr v4{};
+  std::memcpy(&v4, &address.s6_addr[12], sizeof v4);
+  return bytes_of(port) + bytes_of(v4);
+}
+
+// Without a port where it is no connection of an IP network.
 std::string name_of(const sockaddr_storage& peer) {
-  const auto bytes = [](const auto& value) {
-    return std::string(reinterpret_cast<const char*>(&value), sizeof value);
-  };
   if (peer.ss_family == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer);
-    return bytes(v4.sin_port) + bytes(v4.sin_addr);
+    return bytes_of(v4.sin_port) + bytes_of(v4.sin_addr);
   }
   if (peer.ss_family == AF_INET6) {
     const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer);
-    return bytes(v6.sin6_port) + bytes(v6.sin6_addr);
+    return name_of(v6.sin6_port, v6.sin6_addr);
   }
   return std::string(kPortBytes, '\0');
 }
 
+// Of "ipv4:10.0.0.1:4242" and "ipv6:%5Bfe80::1%25eth0%5D:4242"; empty for all else.
+std::string name_of(std::string_view peer) {
+  constexpr std::string_view kV4 = "ipv4:", kV6 = "ipv6:%5B";
+  const bool is_v4 = peer.starts_with(kV4);
+  if (!is_v4 && !peer.starts_with(kV6)) return {};
+  peer.remove_prefix(is_v4 ? kV4.size() : kV6.size());
+  const auto number = to_number<uint16_t>(peer.substr(peer.rfind(':') + 1));
+  const std::string host(peer.substr(0, peer.find(is_v4 ? ':' : '%')));
+  if (!number) return {};
+  const in_port_t port = htons(*number);
+  in_addr v4{};
+  in6_addr v6{};
+  if (is_v4 && inet_pton(AF_INET, host.c_str(), &v4) == 1) return bytes_of(port) + bytes_of(v4);
+  if (!is_v4 && inet_pton(AF_INET6, host.c_str(), &v6) == 1) return name_of(port, v6);
+  return {};
+}
+
 std::string host_in(const std::string& name) { return name.substr(kPortBytes); }
+
+// SETTINGS, which are the first that a client takes, and GOAWAY, which says that no call of its was
+// looked at (RFC 9113, 6.5 and 6.8).
+std::string farewell(std::string_view why) {
+  constexpr std::array<uint8_t, 9> kSettings{0, 0, 0, 4, 0, 0, 0, 0, 0};
+  constexpr uint8_t kGoAway = 7, kEnhanceYourCalm = 11;
+  const auto size = static_cast<uint8_t>(8 + why.size());
+  const std::array<uint8_t, 17> head{0, 0, size, kGoAway,         0, 0, 0, 0, 0, 0, 0, 0, 0,
+                                     0, 0, 0,    kEnhanceYourCalm};
+  return bytes_of(kSettings) + bytes_of(head) + std::string(why);
+}
 
 }  // namespace
 
-ConnectionQuota::ConnectionQuota(size_t most, size_t most_of_host)
-    : most_(within_descriptors(most)), most_of_host_(std::min(most_of_host, most_)) {}
+ConnectionQuota::ConnectionQuota(size_t most, size_t most_of_host, bool plain)
+    : most_(within_descriptors(most)),
+      most_ever_(most_ + reserve_of(most_) / 2),
+      most_of_host_(std::min(most_of_host, most_)),
+      plain_(plain) {}
 
 ConnectionQuota::Verdict ConnectionQuota::take(int fd, const sockaddr_storage& peer) {
   const auto at = static_cast<size_t>(fd);
   const std::lock_guard lock(mutex_);
-  if (at < peers_.size()) forget(at);
-  // the lowest number that is free: there are as many descriptors
-  if (at >= most_) return Verdict::kTooMany;
+  if (at < connections_.size()) forget(at);
+  if (at >= most_ && !has_descriptor(at)) return send_away(fd, kCrowded), Verdict::kTooMany;
   std::string name = name_of(peer);
   const std::string host = host_in(name);
-  const auto full = [&] {
-    const auto found = counts_.find(host);
-    return found != counts_.end() && found->second >= most_of_host_;
-  };
-  if (full()) recount(host, steady_now());
-  if (full()) return Verdict::kTooManyOfHost;
-  if (at >= peers_.size()) peers_.resize(at + 1);
-  peers_[at] = std::move(name);
-  ++counts_[host];
+  if (!has_room(host)) return send_away(fd, kCrowdedHost), Verdict::kTooManyOfHost;
+  if (at >= connections_.size()) connections_.resize(at + 1);
+  Host& from = hosts_[host];
+  ++from.count;
+  by_name_.emplace(name, at);
+  connections_[at] = {std::move(name), false, ++taken_,
+                      from.unproved.insert(from.unproved.end(), at)};
   return Verdict::kTaken;
 }
 
+bool ConnectionQuota::prove(std::string_view peer) {
+  const std::string name = name_of(peer);
+  if (name.empty()) return true;  // of this host's own, by a Unix socket
+  const std::lock_guard lock(mutex_);
+  const auto [begin, end] = by_name_.equal_range(name);
+  for (auto found = begin; found != end; ++found) {
+    Connection& connection = connections_[found->second];
+    if (!connection.proved) hosts_[host_in(name)].unproved.erase(connection.place);
+    connection.proved = true;
+  }
+  return begin != end;
+}
+
+bool ConnectionQuota::is_full(const std::string& host) const {
+  const auto found = hosts_.find(host);
+  return found != hosts_.end() && found->second.count >= most_of_host_;
+}
+
+bool ConnectionQuota::has_room(const std::string& host) {
+  if (is_full(host)) recount(host, steady_now());
+  return !is_full(host) || drop_oldest(host, kCrowdedHost);
+}
+
+// The number given is the lowest that is free: there are as many descriptors. The host that has
+// most of those that prove nothing gives one back.
+bool ConnectionQuota::has_descriptor(size_t fd) {
+  while (true) {
+    const Hosts::value_type* most = nullptr;
+    const auto rank = [this](const Host& host) {
+      return std::pair(host.unproved.size(), ~connections_[host.unproved.front()].number);
+    };
+    for (const Hosts::value_type& one : hosts_) {
+      if (one.second.unproved.empty()) continue;
+      if (most == nullptr || rank(one.second) > rank(most->second)) most = &one;
+    }
+    if (most == nullptr) return false;
+    const size_t oldest = most->second.unproved.front();
+    const bool open = is_open(oldest);
+    const std::string host = most->first;
+    (void)drop_oldest(host, kCrowded);
+    if (open) return fd < most_ever_;
+  }
+}
+
+// False: all of them are proved.
+bool ConnectionQuota::drop_oldest(const std::string& host, std::string_view why) {
+  const std::list<size_t>& unproved = hosts_[host].unproved;
+  if (unproved.empty()) return false;
+  const size_t oldest = unproved.front();
+  if (is_open(oldest)) {
+    tell(static_cast<int>(oldest), why);
+    ::shutdown(static_cast<int>(oldest), SHUT_RDWR);  // who has it finds its end, and closes it
+  }
+  forget(oldest);
+  return true;
+}
+
+void ConnectionQuota::tell(int fd, std::string_view why) const {
+  if (!plain_) return;
+  const std::string bytes = farewell(why);
+  (void)::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// What has come is dropped: to close a socket with bytes that nobody read resets it, and its peer
+// may lose what it was told.
+void ConnectionQuota::send_away(int fd, std::string_view why) const {
+  constexpr size_t kMost = size_t{64} << 10;
+  tell(fd, why);
+  (void)::recv(fd, nullptr, kMost, MSG_TRUNC | MSG_DONTWAIT);
+}
+
 void ConnectionQuota::forget(size_t fd) {
-  if (peers_[fd].empty()) return;
-  const auto found = counts_.find(host_in(peers_[fd]));
-  if (--found->second == 0) counts_.erase(found);
-  peers_[fd].clear();
+  Connection& gone = connections_[fd];
+  if (gone.name.empty()) return;
+  const auto host = hosts_.find(host_in(gone.name));
+  if (!gone.proved) host->second.unproved.erase(gone.place);
+  if (--host->second.count == 0) hosts_.erase(host);
+  const auto [begin, end] = by_name_.equal_range(gone.name);
+  by_name_.erase(std::find_if(begin, end, [fd](const auto& one) { return one.second == fd; }));
+  gone.name.clear();
 }
 
 // Connections that ended and whose numbers have not come again.
 void ConnectionQuota::recount(const std::string& host, SteadyTime now) {
   if (now < recounted_ + kBetweenRecounts) return;
   recounted_ = now;
-  for (size_t fd = 0; fd < peers_.size(); ++fd) {
-    if (peers_[fd].empty() || host_in(peers_[fd]) != host) continue;
-    sockaddr_storage peer{};
-    socklen_t size = sizeof peer;
-    const bool same =
-        ::getpeername(static_cast<int>(fd), reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
-        name_of(peer) == peers_[fd];
-    if (!same) forget(fd);
+  for (size_t fd = 0; fd < connections_.size(); ++fd) {
+    const std::string& name = connections_[fd].name;
+    if (!name.empty() && host_in(name) == host && !is_open(fd)) forget(fd);
   }
+}
+
+bool ConnectionQuota::is_open(size_t fd) const {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  return ::getpeername(static_cast<int>(fd), reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+         name_of(peer) == connections_[fd].name;
 }
 
 }  // namespace sluice::net

@@ -33,6 +33,8 @@ constexpr Duration kLastWord = std::chrono::seconds(2);    // for who was refuse
 // of the log: a flood is counted, not written down
 constexpr Duration kBetweenLines = std::chrono::seconds(1);
 constexpr Duration kNoRoom = std::chrono::milliseconds(50);
+constexpr Duration kForOthersToGo = std::chrono::milliseconds(1);
+constexpr int kMostAtOnce = 64;  // taken before those that wait are looked at again
 constexpr uint8_t kHandshake = 22;
 // "protocol version", fatal, which is how one that speaks TLS says no.
 constexpr std::array<uint8_t, 7> kAlert{21, 3, 3, 0, 2, 2, 70};
@@ -107,12 +109,12 @@ class Listener::Impl {
         if (turn == Turn::kOver) ::close(peer->fd);
         peer = turn == Turn::kWaits ? std::next(peer) : peers_.erase(peer);
       }
-      if (watched[1].revents != 0) accept_all();
+      if (watched[1].revents != 0) accept_some();
     }
   }
 
-  void accept_all() {
-    while (true) {
+  void accept_some() {
+    for (int i = 0; i < kMostAtOnce; ++i) {
       Peer peer;
       socklen_t size = sizeof peer.name;
       peer.fd = ::accept4(listener_, reinterpret_cast<sockaddr*>(&peer.name), &size,
@@ -137,7 +139,9 @@ class Listener::Impl {
   }
 
   bool is_within_quota(const Peer& peer) {
-    switch (quota_->take(peer.fd, peer.name)) {
+    const ConnectionQuota::Verdict verdict = quota_->take(peer.fd, peer.name);
+    if (quota_->is_crowded(peer.fd)) std::this_thread::sleep_for(kForOthersToGo);
+    switch (verdict) {
       case ConnectionQuota::Verdict::kTaken: return true;
       case ConnectionQuota::Verdict::kTooMany: note(peer, "there are too many connections"); break;
       case ConnectionQuota::Verdict::kTooManyOfHost:

@@ -93,9 +93,10 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
   SlowWork slow_work;
   SlowWork credentials{kCredentialWork};
   InlineTurn credential_turn;
-  const ServerShared shared{options, admission, slow_work, credentials, credential_turn};
-  const std::shared_ptr<ConnectionQuota> connections =
-      std::make_shared<ConnectionQuota>(options.connections, options.connections_of_host);
+  const std::shared_ptr<ConnectionQuota> connections = std::make_shared<ConnectionQuota>(
+      options.connections, options.connections_of_host, options.tls == nullptr);
+  const ServerShared shared{options,     admission,       slow_work,
+                            credentials, credential_turn, *connections};
   struct Port {
     std::unique_ptr<Listener> listener;
     std::unique_ptr<Listener::Acceptor> acceptor;  // until it starts

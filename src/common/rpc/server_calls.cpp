@@ -126,6 +126,8 @@ void ServerCall::prove(const std::shared_ptr<ServerCall>& call, const std::strin
 
 Status ServerCall::admit() {
   if (!proof_) return {};
+  if (!shared_.connections.prove(grpc_context_->peer()))
+    return failure(ErrorCode::kRetry, "the connection was closed");
   uid_ = proof_->identity.uid;
   if (make_context().is_super_user()) return {};
   if (options_.admit) {

@@ -15,6 +15,7 @@
 
 #include <grpcpp/generic/async_generic_service.h>
 
+#include "common/rpc/connection_quota.hpp"
 #include "common/rpc/grpc_support.hpp"
 #include "common/rpc/idle.hpp"
 #include "common/rpc/inline_turn.hpp"
@@ -36,6 +37,7 @@ struct ServerShared {
   SlowWork& slow_work;
   SlowWork& credentials;        // the verification of those that another daemon has to be asked of
   InlineTurn& credential_turn;  // whether it is asked by gRPC's thread instead
+  ConnectionQuota& connections;
 };
 
 class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Reader {
