@@ -26,7 +26,7 @@ import threading
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROW = re.compile(r"\| `(-[^`]*)` \| (.*)")
 TESTED = re.compile(r"(?:supported|acts, not tested yet) \| `(system|issues):(\w+) ([\w.]+)`")
-PERMUTES = {"squeue", "sinfo", "scancel", "sstat", "sdiag", "sattach", "sbcast", "strigger", "scrontab", "scontrol"}
+PERMUTES = {"squeue", "sinfo", "scancel", "sprio", "sstat", "sdiag", "sattach", "sbcast", "strigger", "scrontab", "scontrol"}
 SUITES = collections.defaultdict(threading.Lock)  # one test of a file at a time: its users and numbers are the file's own
 WRAPPER = '''#!/usr/bin/env python3
 import os, sys

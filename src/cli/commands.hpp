@@ -19,6 +19,7 @@ int scontrol_main(int argc, char** argv);
 int scrontab_main(int argc, char** argv);
 int sdiag_main(int argc, char** argv);
 int sinfo_main(int argc, char** argv);
+int sprio_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);
 int srun_main(int argc, char** argv);
 int sstat_main(int argc, char** argv);

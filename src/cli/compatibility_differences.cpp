@@ -103,6 +103,13 @@ constexpr CompatibilityDifference kDifferences[] = {
     {"priority",
      "without `PriorityType` and `PriorityWeight…` priorities are those of priority/basic, as in 22.05",
      "is priority/multifactor since 24.05"},
+    {"priority",
+     "what changes of a partition, a node or the configuration counts in the priorities of waiting jobs at once; "
+     "ages alone wait for the next `PriorityCalcPeriod`",
+     "counts then, too"},
+    {"`squeue -P`", "shows the priority that a job has in the line's partition",
+     "shows in each line that of the first partition"},
+    {"sprio", "has a job from the moment at which it may start", "has it some seconds later after a release"},
     {"preemption", "`sbatch --test-only` does not name whom the job would preempt", "names them"},
     {"preemption", "jobs on shared cores (OverSubscribe) have whole cores made free for them", ""},
     {"power saving", "a job's time limit counts while its nodes boot", "starts when they are up"},

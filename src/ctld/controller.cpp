@@ -308,6 +308,7 @@ Status Controller::Graph::start_server() {
   add_step_methods(*server, *services);
   add_change_methods(*server, *services);
   add_usage_methods(*server, *services);
+  add_priority_methods(*server, *services);
   add_broadcast_methods(*server, *services);
   add_outside_methods(*server, *services);
   add_reservation_methods(*server, *services);

@@ -8,6 +8,7 @@ namespace sluice::cli {
 
 class OptionLines {
  public:
+  explicit OptionLines(size_t name_width = 12) : name_width_(name_width) {}
   void rule() { out_ += "-----------------------------\n"; }
   void flag(std::string_view name, bool value) { line(name, value ? "true" : "false"); }
   void number(std::string_view name, uint64_t value) { line(name, std::to_string(value)); }
@@ -17,14 +18,14 @@ class OptionLines {
   }
   void line(std::string_view name, std::string_view value) {
     out_.append(name);
-    if (name.size() < kNameWidth) out_.append(kNameWidth - name.size(), ' ');
+    if (name.size() < name_width_) out_.append(name_width_ - name.size(), ' ');
     out_.append("= ").append(value).append("\n");
   }
   void raw(std::string_view text) { out_ += text; }
   [[nodiscard]] const std::string& out() const { return out_; }
 
  private:
-  static constexpr size_t kNameWidth = 12;
+  const size_t name_width_;
   std::string out_;
 };
 

@@ -174,12 +174,17 @@ void SchedulerLoop::run_pass(Depth depth) {
   const auto known = soft_.get();
   sched::WorkBudget bounds = budget(config, begun, depth);
   bounds.previous = known.get();
-  sched::Plan plan = sched::plan_pass(*state, sched::make_policies(*state), planned_at, bounds);
+  const sched::Policies policies = sched::make_policies(*state, known);
+  sched::Plan plan = sched::plan_pass(*state, policies, planned_at, bounds);
   const auto took = std::chrono::duration_cast<Duration>(Steady::now() - begun);
   count(plan.counts, took);
   soft_.set(plan.soft);
-  if (depth == Depth::kFirst) note_first(plan, *state, planned_at, took);
-  else whole_due_ = Steady::now() + rest_of_whole_passes(took, config);
+  if (depth == Depth::kFirst) {
+    plan.again = std::min(plan.again, policies.priority->next_change(planned_at));
+    note_first(plan, *state, planned_at, took);
+  } else {
+    whole_due_ = Steady::now() + rest_of_whole_passes(took, config);
+  }
   std::optional<size_t> dropped = 0;
   if (!plan.starts.empty() || !plan.preemptions.empty()) {
     dropped = start({on_pass_ ? plan.starts : std::move(plan.starts), plan.preemptions}, depth);

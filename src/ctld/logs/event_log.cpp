@@ -278,12 +278,10 @@ class EventLines {
   // Of a job that is held Slurm says 0.
   [[nodiscard]] uint32_t first_priority(const Job& job) const {
     if (job.hold != HoldKind::kNone) return 0;
-    const uint32_t given = job.spec->priority;
-    if (given != UINT32_MAX && given != 0) return given;
     const Partition* partition = find_partition(at_.after, job.partition.view());
-    return partition == nullptr ? 0
-                                : sched::make_policies(at_.after).priority->priority(
-                                      job, *partition->config, at_.time);
+    if (partition == nullptr) return 0;
+    return sched::priority_of(*sched::make_policies(at_.after).priority, job, *partition->config,
+                              at_.time);
   }
   [[nodiscard]] std::string name(JobId job) const { return job_id_text(at_.after, job); }
   [[nodiscard]] static std::string name(const Job& job) {

@@ -10,6 +10,7 @@
 #include "ctld/fit/needs.hpp"
 #include "ctld/query/record_size.hpp"
 #include "ctld/state/rules/batch_host.hpp"
+#include "ctld/state/rules/requested_tres.hpp"
 #include "ctld/state/core/fold.hpp"
 
 namespace sluice::ctld {
@@ -39,32 +40,24 @@ std::shared_ptr<const Step> shown_step(const std::shared_ptr<const Step>& step, 
   return out;
 }
 
-// While the scheduler has not seen it, and once it has started: it keeps what it started with.
-uint32_t priority_without_a_pass(const Job& job) {
-  if (job.state == JobState::kPending && job.hold != HoldKind::kNone) return 0;
+// Of a job that does not wait: it keeps what it started with.
+uint32_t kept_priority(const Job& job) {
+  if (job.state == JobState::kPending) return 0;  // it is held
   if (job.spec->priority != UINT32_MAX) return job.spec->priority;
   return std::max(1U, job.priority);
 }
 
-std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes) {
-  std::string out = fmt::format("cpu={}", cpus);
-  if (memory_mib > 0) out += ",mem=" + format_memory(memory_mib);
-  return out + fmt::format(",node={},billing={}", nodes, cpus);
+std::string tres_text(const state::TresCounts& tres, const ClusterConfig& config) {
+  std::string out = fmt::format("cpu={}", tres.cpus);
+  if (tres.memory_mib > 0) out += ",mem=" + format_memory(tres.memory_mib);
+  return out + fmt::format(",node={},billing={}", tres.nodes, tres.cpus) +
+         gres_tres(tres.gres, config.accounting_storage_tres);
 }
 
 }  // namespace
 
 std::string allocated_tres(const Job& job, const ClusterConfig& config) {
-  if (!job.allocation) return {};
-  uint64_t memory = 0;
-  for (const NodeAllocation& a : job.allocation->nodes) memory += a.memory_mib;
-  GresShares gres;
-  for (const NodeAllocation& a : job.allocation->nodes) {
-    for (const GresShare& share : a.gres)
-      add_shares(gres, {{share.name, share.type, share.count, {}, {}}});
-  }
-  return tres_text(job.allocation->cpus, memory, job.allocation->nodes.size()) +
-         gres_tres(gres, config.accounting_storage_tres);
+  return job.allocation ? tres_text(state::allocated_tres(*job.allocation), config) : std::string();
 }
 
 namespace {
@@ -80,25 +73,8 @@ const state::Partition* partition_of(const state::ClusterState& state, const Job
 std::string required_tres(const state::ClusterState& state, const Job& job) {
   const state::Partition* partition = partition_of(state, job);
   if (partition == nullptr) return {};
-  const auto needs = fit::needs_of(*job.spec, *partition->config, *state.config);
-  if (!needs) return {};
-  const uint64_t cpus = std::max(needs->min_cpus, needs->min_nodes * needs->min_cpus_per_node);
-  const uint64_t memory = needs->memory_per_cpu_mib > 0
-                              ? needs->memory_per_cpu_mib * cpus
-                              : needs->memory_per_node_mib * needs->min_nodes;
-  const uint32_t tasks = (needs->tasks + needs->min_nodes - 1) / needs->min_nodes;
-  const std::vector<uint64_t> on_node = fit::gres_counts(*needs, tasks, {});
-  GresShares gres;
-  for (size_t i = 0; i < on_node.size(); ++i) {
-    const fit::GresNeed& need = needs->gres[i];
-    const uint64_t by_task = need.per_task * needs->tasks;
-    const uint64_t all = need.per_job > 0                    ? need.per_job
-                         : by_task > 0 && need.per_node == 0 ? by_task
-                                                             : on_node[i] * needs->min_nodes;
-    gres.push_back({need.name, need.type, all, {}, {}});
-  }
-  return tres_text(cpus, memory, needs->min_nodes) +
-         gres_tres(gres, state.config->accounting_storage_tres);
+  const auto tres = state::requested_tres(*job.spec, *partition->config, *state.config);
+  return tres ? tres_text(*tres, *state.config) : std::string();
 }
 
 JobQuery::JobQuery(protocol::QueryJobsRequest request, Asker asker, state::ClusterSnapshot state,
@@ -107,7 +83,9 @@ JobQuery::JobQuery(protocol::QueryJobsRequest request, Asker asker, state::Clust
       asker_(std::move(asker)),
       state_(std::move(state)),
       soft_(std::move(soft)),
-      now_(now) {}
+      now_(now),
+      policies_(sched::make_policies(*state_, soft_)),
+      calculates_running_(has_option(state_->config->priority_flags, "CALCULATE_RUNNING")) {}
 
 // Whether the id names the job or its array; a task that the array lacks is nothing found, no
 // error.
@@ -152,6 +130,23 @@ std::shared_ptr<const JobSpec> JobQuery::shown_spec(const Job& job, bool to_stra
   return shown;
 }
 
+// As it is at this moment: what a pass found may be of the time before the last change.
+void JobQuery::set_priority(const Job& job, protocol::JobRecord& out) const {
+  const bool waits = job.state == JobState::kPending && job.hold == HoldKind::kNone;
+  const bool runs = job.state == JobState::kRunning || job.state == JobState::kSuspended;
+  out.soft.priority = kept_priority(job);
+  if (!waits && !(runs && calculates_running_)) return;
+  const std::vector<std::string> names =
+      waits ? state::partitions_of(*state_, job) : std::vector<std::string>{job.partition.str()};
+  std::vector<PartitionPriority> all;
+  for (const std::string& name : names) {
+    const state::Partition* partition = state::find_partition(*state_, name);
+    if (partition == nullptr) continue;
+    all.push_back({name, sched::priority_of(*policies_.priority, job, *partition->config, now_)});
+  }
+  out.soft.priority = all.empty() ? 1 : all.front().priority;
+}
+
 protocol::JobRecord JobQuery::record(const Job& job) const {
   protocol::JobRecord out;
   out.job = job;
@@ -163,7 +158,7 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   if (const SchedulerHints* soft = soft_->find(job.id);
       soft != nullptr && job.state == JobState::kPending)
     out.soft = *soft;
-  else out.soft.priority = priority_without_a_pass(job);
+  set_priority(job, out);
   if (out.soft.last_evaluated == kNoTime)
     out.soft.last_evaluated = job.start != kNoTime ? job.start : job.submit;
   if (job.allocation && !job.allocation->nodes.empty()) {

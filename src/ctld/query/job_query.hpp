@@ -33,12 +33,15 @@ class JobQuery {
   [[nodiscard]] static bool is_of(const Job& job, JobId id);
   [[nodiscard]] std::shared_ptr<const JobSpec> shown_spec(const Job& job, bool to_stranger) const;
   [[nodiscard]] protocol::JobRecord record(const Job& job) const;
+  void set_priority(const Job& job, protocol::JobRecord& out) const;
 
   const protocol::QueryJobsRequest request_;
   const Asker asker_;
   const state::ClusterSnapshot state_;
   const std::shared_ptr<const sched::SchedulerView> soft_;
   const Time now_;
+  const sched::Policies policies_;
+  const bool calculates_running_;
   std::optional<state::JobFilter> filter_;  // made when the first chunk is asked for
   bool any_ = false;                        // a job was found
   bool done_ = false;

@@ -144,10 +144,7 @@ void PassRun::collect() {
 }
 
 uint32_t PassRun::priority_in(const Job& job, const PartitionConfig& partition) const {
-  const uint32_t given = job.spec->priority;
-  // 0: a hold of former times, and released
-  const bool computed = given == UINT32_MAX || given == 0;
-  return computed ? policies_.priority->priority(job, partition, now_) : given;
+  return priority_of(*policies_.priority, job, partition, now_);
 }
 
 void PassRun::collect_job(const Job& job, Time now) {

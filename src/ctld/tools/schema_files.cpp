@@ -14,6 +14,7 @@
 #include "common/protocol/fanout.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/mpi_spawn.hpp"
+#include "common/protocol/priority.hpp"
 #include "common/protocol/reservation.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/protocol/stepd_start.hpp"
@@ -100,7 +101,8 @@ void add_ctld(To& to) {
       ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
       ReservationValues, ChangeReservationRequest, ChangeReservationReply, CreateUserTokenRequest,
       CreateUserTokenReply, QueryReservationsRequest, ReservationRecord, QueryReservationsReply,
-      QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply>(to);
+      QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply, TresWeight,
+      PriorityWeights, PartitionPriority, PriorityFactors, QueryPrioritiesRequest, PriorityRecord, PriorityChunk>(to);
 }
 
 template <class To>

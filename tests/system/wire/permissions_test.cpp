@@ -76,6 +76,11 @@ void expect_nothing_of_alice(const Row& row, const std::string& reply) {
     ASSERT_TRUE(pids);
     EXPECT_TRUE(pids->pids.empty());
   }
+  if (row.method == "Controller/QueryPriorities") {
+    const auto chunk = wire::decode<protocol::PriorityChunk>(reply);
+    ASSERT_TRUE(chunk);
+    EXPECT_TRUE(chunk->records.empty());
+  }
 }
 
 TEST_F(Permissions, StrangersNeitherChangeNorSeeAnything) {

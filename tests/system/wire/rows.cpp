@@ -7,6 +7,7 @@
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/noded.hpp"
+#include "common/protocol/priority.hpp"
 #include "common/protocol/protocol_version.hpp"
 #include "common/protocol/reservation.hpp"
 #include "common/protocol/stepd.hpp"
@@ -60,6 +61,7 @@ void add_user_rows(std::vector<Row>& rows) {
     request.all_states = request.steps = true;
     return request;
   });
+  add(Stranger::kHarmless, [](JobId job) { return QueryPrioritiesRequest{{job}, {}, {}}; });
   add(Stranger::kHidden, [](JobId job) { return ExplainRequest{text(job)}; });
   add(Stranger::kDenied, [](JobId job) { return BatchScriptRequest{job}; });
   add(Stranger::kHarmless, [](JobId) {  // becomes the sender's own job, whatever it says

@@ -94,5 +94,87 @@ TEST_F(Multifactor, WhatIsWeighedIsAdded) {
   EXPECT_EQ(priority(weigh, raised, hours(5), "half"), 1U);
 }
 
+TEST_F(Multifactor, PartitionsByTheirOwnFactor) {
+  const auto raw = [](ClusterConfig& config) {
+    config.priority_weight_partition = 3;
+    config.priority_flags = {"NO_NORMAL_PART"};
+  };
+  EXPECT_EQ(priority(raw, World::spec(1)), 300U);
+  EXPECT_EQ(priority(raw, World::spec(1), {}, "half"), 150U);
+}
+
+// Ages grow at multiples of PriorityCalcPeriod after the controller's start; what is changed of a
+// job counts at once.
+TEST(PriorityCalcPeriod, AJobKeepsItsPriorityInBetween) {
+  World w(1, 8);
+  w.config.priority_type = "priority/multifactor";
+  w.config.priority_weight_age = 1000;
+  w.config.priority_max_age = hours(10);
+  w.config.priority_calc_period = std::chrono::minutes(5);
+  w.up();
+  const Time start = w.now;
+  w.now += std::chrono::seconds(10);
+  const JobId id = w.submit(World::spec(1));
+  const auto at = [&](Duration after) {
+    w.now = start + after;
+    const auto policy = make_policies(w.state).priority;
+    return policy->weigh(w.job(id), w.config.partitions[0], w.now)->priority;
+  };
+  EXPECT_EQ(at(std::chrono::seconds(299)), 1U);
+  EXPECT_EQ(at(std::chrono::seconds(300)), 8U) << "290 s of 10 h";
+  EXPECT_EQ(at(std::chrono::seconds(599)), 8U);
+  EXPECT_EQ(at(std::chrono::seconds(600)), 16U);
+  EXPECT_EQ(make_policies(w.state).priority->next_change(w.now), start + std::chrono::minutes(15));
+  state::UpdateJob command;
+  command.who = {0, 0};
+  command.target = std::to_string(id);
+  command.update.site_factor = 100;
+  ASSERT_TRUE(w.run(command));
+  EXPECT_EQ(at(std::chrono::seconds(601)), 116U);
+}
+
+// What accounting will fill in.
+class Shares : public ::testing::Test {
+ protected:
+  std::optional<WeighedJob> weigh(const std::vector<std::string>& flags, const std::string& account,
+                                  const std::string& qos, uint32_t uid = 1001) {
+    World w(4, 8);
+    w.config.priority_type = "priority/multifactor";
+    w.config.priority_flags = flags;
+    w.config.priority_weight_fair_share = 10'000;
+    w.config.priority_weight_assoc = 100;
+    w.config.priority_weight_qos = 1'000;
+    w.up();
+    JobSpec spec = World::spec(1);
+    spec.account = account;
+    spec.qos = qos;
+    spec.uid = uid;
+    const JobId id = w.submit(spec);
+    const auto shares = std::make_shared<ShareTable>();
+    shares->set("physics", 1001, {.fair_share = 0.5, .priority = 20});
+    shares->set("physics", 1002, {.fair_share = 0.25, .priority = 40});
+    shares->set_qos("high", 8);
+    shares->set_qos("normal", 2);
+    const auto policy = make_policies(w.state, nullptr, shares).priority;
+    return policy->weigh(w.job(id), w.config.partitions[0], w.now);
+  }
+};
+
+TEST_F(Shares, AreWeighedByAccountAndUser) {
+  const auto ann = weigh({}, "physics", "high");
+  EXPECT_EQ(ann->factors, (PriorityFactors{.assoc = 0.5, .fair_share = 0.5, .qos = 1}));
+  EXPECT_EQ(ann->priority, 5'000U + 50 + 1'000);
+  const auto bob = weigh({}, "physics", "normal", 1002);
+  EXPECT_EQ(bob->factors, (PriorityFactors{.assoc = 1, .fair_share = 0.25, .qos = 0.25}));
+  EXPECT_EQ(bob->priority, 2'500U + 100 + 250);
+  EXPECT_EQ(weigh({}, "biology", "none")->priority, 1U) << "nobody knows them";
+}
+
+TEST_F(Shares, AreNotNormalisedWhereFlagsSaySo) {
+  EXPECT_EQ(weigh({"NO_NORMAL_ASSOC"}, "physics", "high")->priority, 5'000U + 2'000 + 1'000);
+  EXPECT_EQ(weigh({"NO_NORMAL_QOS"}, "physics", "high")->priority, 5'000U + 50 + 8'000);
+  EXPECT_EQ(weigh({"NO_NORMAL_ALL"}, "physics", "high")->priority, 5'000U + 2'000 + 8'000);
+}
+
 }  // namespace
 }  // namespace sluice::sched

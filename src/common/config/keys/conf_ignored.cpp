@@ -56,7 +56,7 @@ struct Group {
 constexpr Group kGroups[] = {
     {Class::kAccounting,
      "Accounting*,AcctGather*,JobComp*,TrackWCKey,MaxDBDMsgs,FairShareDampeningFactor,PartitionName.TRESBillingWeights,"
-     "NodeName.TRESWeights,JobAcctGather*"},
+     "NodeName.TRESWeights,JobAcctGather*,PriorityDecayHalfLife,PriorityUsageResetPeriod"},
     {Class::kScheduling,
      "Priority*,Preempt*,Scheduler*,SelectType*,Topology*,LicenseParameters,BurstBuffer*,FederationParameters,"
      "DependencyParameters,PartitionName.Alternate,PartitionName.Exclusive*,PartitionName.SelectTypeParameters,"

@@ -33,15 +33,19 @@ constexpr GlobalKey kRows[] = {
     key("PrEpPlugins", K::kWords, "prep/script"),
     key("PriorityParameters", K::kText).keeps<&C::priority_parameters>(),
     key("PrioritySiteFactorParameters", K::kText),
-    key("PrioritySiteFactorPlugin", K::kText),
+    key("PrioritySiteFactorPlugin", K::kEnum).allow("site_factor/none").acts_by(nullptr),
     key("PriorityDecayHalfLife", K::kTimeSpan, "7-0").with_unlimited().keeps<&C::priority_decay_half_life>(),
-    key("PriorityCalcPeriod", K::kTimeSpan, "5").keeps<&C::priority_calc_period>(),
+    key("PriorityCalcPeriod", K::kTimeSpan, "5").acts<&C::priority_calc_period>(),
     key("PriorityFavorSmall", K::kBool, "NO").acts<&C::priority_favor_small>(),
     key("PriorityFlags", K::kFlags)
         .allow(
             "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,NO_FAIR_TREE,INCR_ONLY,MAX_TRES,"
             "NO_NORMAL_ALL,NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,"
-            "SMALL_RELATIVE_TO_TIME,MAX_TRES_GRES,FAIR_TREE,TICKET_BASED").keeps<&C::priority_flags>().shown({}, ""),
+            "SMALL_RELATIVE_TO_TIME,MAX_TRES_GRES,FAIR_TREE,TICKET_BASED")
+        .only(
+            "ACCRUE_ALWAYS,CALCULATE_RUNNING,INCR_ONLY,NO_NORMAL_ALL,NO_NORMAL_ASSOC,NO_NORMAL_PART,"
+            "NO_NORMAL_QOS,NO_NORMAL_TRES,SMALL_RELATIVE_TO_TIME")
+        .acts<&C::priority_flags>().shown({}, ""),
     key("PriorityMaxAge", K::kTimeSpan, "7-0").with_unlimited().acts<&C::priority_max_age>(),
     key("PriorityType", K::kEnum, "priority/multifactor")
         .allow("priority/basic,priority/multifactor").acts<&C::priority_type>(),
@@ -49,13 +53,13 @@ constexpr GlobalKey kRows[] = {
         .allow("NONE,NOW,DAILY,WEEKLY,MONTHLY,QUARTERLY,YEARLY")
         .keeps<&C::priority_usage_reset_period>(),
     key("PriorityWeightAge", K::kNumber, "0").acts<&C::priority_weight_age>(),
-    key("PriorityWeightAssoc", K::kNumber, "0").keeps<&C::priority_weight_assoc>(),
-    key("PriorityWeightFairshare", K::kNumber, "0").keeps<&C::priority_weight_fair_share>()
+    key("PriorityWeightAssoc", K::kNumber, "0").acts<&C::priority_weight_assoc>(),
+    key("PriorityWeightFairshare", K::kNumber, "0").acts<&C::priority_weight_fair_share>()
         .shown("PriorityWeightFairShare", "0"),
     key("PriorityWeightJobSize", K::kNumber, "0").acts<&C::priority_weight_job_size>(),
     key("PriorityWeightPartition", K::kNumber, "0").acts<&C::priority_weight_partition>(),
-    key("PriorityWeightQOS", K::kNumber, "0").keeps<&C::priority_weight_qos>(),
-    key("PriorityWeightTRES", K::kWords).keeps<&C::priority_weight_tres>(),
+    key("PriorityWeightQOS", K::kNumber, "0").acts<&C::priority_weight_qos>(),
+    key("PriorityWeightTRES", K::kWords).acts_by(set_priority_tres, kTresWeightWords),
     key("PrivateData", K::kFlags)
         .allow("accounts,cloud,events,jobs,nodes,partitions,reservations,usage,users,all,none")
         .only("cloud,jobs,nodes,partitions,reservations").except("none").acts_by(set_private_data).shown({}, "none"),

@@ -6,6 +6,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/syntax/licenses.hpp"
+#include "common/syntax/tres_weights.hpp"
 
 namespace sluice::tables {
 
@@ -118,6 +119,11 @@ bool set_licenses(ClusterConfig& config, const ConfValue& value) {
   if (!parse_licenses(value.text)) return false;
   config.licenses = value.text;
   return true;
+}
+
+bool set_priority_tres(ClusterConfig& config, const ConfValue& value) {
+  config.priority_weight_tres = value.text;
+  return parse_tres_weights(value.text).has_value();
 }
 
 bool is_exit_codes(std::string_view text) {

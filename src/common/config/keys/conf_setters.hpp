@@ -23,6 +23,10 @@ bool set_controller_ports(ClusterConfig& config, const ConfValue& value);
 bool set_licenses(ClusterConfig& config, const ConfValue& value);
 inline constexpr std::string_view kLicenseWords = "a comma-separated list of NAME or NAME:COUNT";
 
+// "CPU=1000,Mem=2000": names of TRES with numbers.
+bool set_priority_tres(ClusterConfig& config, const ConfValue& value);
+inline constexpr std::string_view kTresWeightWords = "a comma-separated list of TRES=NUMBER";
+
 // "1-9,18": exit codes and ranges of them.
 bool is_exit_codes(std::string_view text);
 template <std::string ClusterConfig::*Member>

@@ -4,13 +4,26 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "common/base/time.hpp"
 #include "common/model/job.hpp"
+#include "common/model/priority_factors.hpp"
+#include "ctld/sched/policy/job_shares.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::sched {
+
+struct SchedulerView;
+
+// A job's place in one of the partitions that it asks for, and how it came to it. That of a job
+// which was given its priority weighs nothing.
+struct WeighedJob {
+  PriorityFactors factors;
+  double sum = 0;  // before it becomes a whole number
+  uint32_t priority = 0;
+};
 
 class PriorityPolicy {
  public:
@@ -21,6 +34,14 @@ class PriorityPolicy {
   // 1 … 2^32-2; larger goes first. `partition` is the one the job would start in.
   [[nodiscard]] virtual uint32_t priority(const Job& job, const PartitionConfig& partition,
                                           Time now) const = 0;
+  // The same with what it is made of; nullopt: this policy weighs nothing.
+  [[nodiscard]] virtual std::optional<WeighedJob> weigh(const Job&, const PartitionConfig&,
+                                                        Time) const {
+    return std::nullopt;
+  }
+  [[nodiscard]] virtual PriorityWeights weights() const { return {}; }
+  // When priorities change next by themselves.
+  [[nodiscard]] virtual Time next_change(Time /*now*/) const { return kNever; }
 };
 
 struct Policies {
@@ -29,7 +50,17 @@ struct Policies {
 
 // Of "priority/multifactor" or "priority/basic"; null for a name that is not known.
 [[nodiscard]] std::shared_ptr<const PriorityPolicy> make_priority_policy(
-    std::string_view type, const state::ClusterState& state);
-[[nodiscard]] Policies make_policies(const state::ClusterState& state);
+    std::string_view type, const state::ClusterState& state,
+    std::shared_ptr<const JobShares> shares = nullptr);
+// `before` is what the last pass published; without it INCR_ONLY knows no former priorities.
+[[nodiscard]] Policies make_policies(const state::ClusterState& state,
+                                     std::shared_ptr<const SchedulerView> before = nullptr,
+                                     std::shared_ptr<const JobShares> shares = nullptr);
+
+// The priority that the job was given (--priority, an update), else the policy's.
+[[nodiscard]] uint32_t priority_of(const PriorityPolicy& policy, const Job& job,
+                                   const PartitionConfig& partition, Time now);
+// Whether it was given one.
+[[nodiscard]] bool has_fixed_priority(const Job& job);
 
 }  // namespace sluice::sched

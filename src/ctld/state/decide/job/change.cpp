@@ -16,11 +16,17 @@ Status hold(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const bool as_admin = command.action == JobAction::kHold && admin;
   const HoldKind kind = as_admin ? HoldKind::kAdmin : HoldKind::kUser;
   if (job.hold == kind || (job.hold == HoldKind::kAdmin && !admin)) return {};
+  // once it is released its priority is computed
+  if (job.state == JobState::kPending && job.spec->priority != UINT32_MAX) {
+    JobSpec spec = *job.spec;
+    spec.priority = UINT32_MAX;
+    draft.emit(with_spec(job, spec, now));
+  }
   draft.emit(JobHeld{.job = id,
                      .hold = kind,
                      .reason = as_admin ? JobReason::kJobHeldAdmin : JobReason::kJobHeldUser,
                      .time = now,
-                     .eligible = delay_of_held(job, now)});
+                     .eligible = delay_of_held(draft.job(id), now)});
   return {};
 }
 

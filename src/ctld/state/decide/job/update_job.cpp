@@ -50,7 +50,8 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   set_field(u.switches, spec.switches);
   if (u.wait_for_switch_seconds) set_switch_wait(*u.wait_for_switch_seconds, spec);
   if (u.requeue) spec.requeue = *u.requeue ? Toggle::kYes : Toggle::kNo;
-  set_field(u.nice, spec.nice);
+  // of a job that was given its priority it would say nothing, and stays as it is, as in Slurm
+  if (spec.priority == UINT32_MAX) set_field(u.nice, spec.nice);
   set_field(u.site_factor, spec.site_factor);
   // 0 is a hold: set_hold()
   if (u.priority) spec.priority = *u.priority == 0 ? UINT32_MAX : *u.priority;

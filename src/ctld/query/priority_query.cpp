@@ -1,0 +1,80 @@
+#include "ctld/query/priority_query.hpp"
+
+#include <algorithm>
+
+#include "common/base/contains.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+constexpr size_t kChunkRecords = 2'000;
+
+template <class T>
+bool passes(const std::vector<T>& wanted, const T& one) {
+  return wanted.empty() || std::ranges::find(wanted, one) != wanted.end();
+}
+
+}  // namespace
+
+PriorityQuery::PriorityQuery(protocol::QueryPrioritiesRequest request, uint32_t uid,
+                             state::ClusterSnapshot state, sched::Policies policies, Time now)
+    : request_(std::move(request)),
+      state_(std::move(state)),
+      policies_(std::move(policies)),
+      now_(now),
+      calculates_running_(has_option(state_->config->priority_flags, "CALCULATE_RUNNING")) {
+  const bool is_private = has_option(state_->config->private_data, "jobs");
+  if (is_private && !state::is_admin(*state_, uid)) only_of_ = uid;
+}
+
+bool PriorityQuery::is_wanted(const Job& job) const {
+  const bool runs =
+      calculates_running_ && (job.state == JobState::kRunning || job.state == JobState::kSuspended);
+  if (job.state != JobState::kPending && !runs) return false;
+  if (!runs && !state::is_eligible(job, now_)) return false;
+  if (only_of_ && job.spec->uid != *only_of_) return false;
+  return passes(request_.uids, job.spec->uid) && passes(request_.jobs, job.id);
+}
+
+void PriorityQuery::add(const Job& job, std::vector<protocol::PriorityRecord>& out) const {
+  std::vector<std::string> names = {job.partition.str()};
+  if (job.state == JobState::kPending) names = state::partitions_of(*state_, job);
+  for (const std::string& name : names) {
+    const state::Partition* partition = state::find_partition(*state_, name);
+    if (partition == nullptr || !passes(request_.partitions, name)) continue;
+    auto weighed = policies_.priority->weigh(job, *partition->config, now_);
+    if (!weighed) return;
+    protocol::PriorityRecord& record = out.emplace_back();
+    record.job = job.id;
+    record.partition = name;
+    record.uid = job.spec->uid;
+    record.account = job.spec->account.str();
+    record.qos = job.spec->qos.str();
+    record.priority = weighed->priority;
+    record.fixed = sched::has_fixed_priority(job);
+    record.nice = job.spec->nice;
+    record.site_factor = job.spec->site_factor;
+    record.sum = weighed->sum;
+    record.factors = std::move(weighed->factors);
+  }
+}
+
+Result<std::optional<protocol::PriorityChunk>> PriorityQuery::next() {
+  if (done_) return std::optional<protocol::PriorityChunk>();
+  protocol::PriorityChunk chunk;
+  chunk.priority_type = state_->config->priority_type;
+  chunk.weights = policies_.priority->weights();
+  chunk.tres_weights = state_->config->priority_weight_tres;
+  while (chunk.records.size() < kChunkRecords) {
+    at_ = state_->jobs.next_id(at_);
+    if (at_ == UINT32_MAX) {
+      done_ = true;
+      break;
+    }
+    const Job& job = state_->jobs.at(at_++);
+    if (is_wanted(job)) add(job, chunk.records);
+  }
+  return std::optional(std::move(chunk));
+}
+
+}  // namespace sluice::ctld

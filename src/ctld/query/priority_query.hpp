@@ -1,0 +1,39 @@
+// QueryPriorities: jobs of a snapshot with what their priorities are made of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "common/protocol/priority.hpp"
+#include "ctld/sched/policy/priority.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+
+namespace sluice::ctld {
+
+// Walks the jobs of one snapshot in chunks.
+class PriorityQuery {
+ public:
+  // With PrivateData=jobs others' jobs are left out unless an administrator asks.
+  PriorityQuery(protocol::QueryPrioritiesRequest request, uint32_t uid,
+                state::ClusterSnapshot state, sched::Policies policies, Time now);
+
+  // nullopt: no more.
+  [[nodiscard]] Result<std::optional<protocol::PriorityChunk>> next();
+
+ private:
+  [[nodiscard]] bool is_wanted(const Job& job) const;
+  void add(const Job& job, std::vector<protocol::PriorityRecord>& out) const;
+
+  const protocol::QueryPrioritiesRequest request_;
+  const state::ClusterSnapshot state_;
+  const sched::Policies policies_;
+  const Time now_;
+  bool calculates_running_ = false;
+  std::optional<uint32_t> only_of_;
+  bool done_ = false;
+  uint32_t at_ = 0;  // the next job id to look at
+};
+
+}  // namespace sluice::ctld
