@@ -32,6 +32,7 @@ int check_main(int argc, char** argv);
 int down_main(int argc, char** argv);
 int compatibility_main(int argc, char** argv);
 int explain_main(int argc, char** argv);
+int sim_main(int argc, char** argv);
 int up_main(int argc, char** argv);
 
 }  // namespace sluice::cli

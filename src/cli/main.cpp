@@ -32,6 +32,7 @@ constexpr Command kOwnCommands[] = {
     {"down", sluice::cli::down_main},
     {"explain", sluice::cli::explain_main},
     {"restore", sluice::cli::restore_main},
+    {"sim", sluice::cli::sim_main},
     {"up", sluice::cli::up_main},
 };
 

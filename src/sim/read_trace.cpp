@@ -1,0 +1,34 @@
+#include "sim/read_trace.hpp"
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include <zlib.h>
+
+#include "common/base/errno_text.hpp"
+#include "sim/trace/formats.hpp"
+
+namespace sluice::sim {
+
+Result<Trace> read_trace(const std::string& path) {
+  errno = 0;
+  // reads what is not compressed as it is
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (file == nullptr) return failure(path + ": " + errno_text(errno));
+  constexpr size_t kBlock = 1U << 16, kMost = size_t{4} << 30;
+  const auto block = std::make_unique<std::array<char, kBlock>>();
+  std::string text;
+  int got = 0;
+  while ((got = gzread(file.get(), block->data(), kBlock)) > 0) {
+    text.append(block->data(), static_cast<size_t>(got));
+    if (text.size() > kMost) return failure(path + ": it is longer than 4 GiB");
+  }
+  int code = Z_OK;
+  const char* what = gzerror(file.get(), &code);
+  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+    return failure(path + ": " + (code == Z_ERRNO ? errno_text(errno) : what));
+  return parse_trace(text, path);
+}
+
+}  // namespace sluice::sim

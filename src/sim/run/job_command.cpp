@@ -1,0 +1,47 @@
+#include "sim/run/job_command.hpp"
+
+#include "common/base/contains.hpp"
+
+namespace sluice::sim {
+
+Submissions::Submissions(const ClusterConfig& config, Unit unit) : unit_(unit) {
+  for (const PartitionConfig& partition : config.partitions) {
+    partitions_.push_back(partition.name);
+    for (const std::string& group : partition.allow_groups) {
+      if (!contains(groups_, group)) groups_.push_back(group);
+    }
+  }
+}
+
+uint32_t Submissions::uid_of(const std::string& user) {
+  constexpr uint32_t kFirst = 100'000;  // nobody that the configuration may name
+  return uids_.try_emplace(user, kFirst + static_cast<uint32_t>(uids_.size())).first->second;
+}
+
+state::SubmitJob Submissions::command(const TraceJob& job) {
+  state::SubmitJob made;
+  JobSpec& spec = made.job;
+  spec.batch = true;
+  spec.user_name = job.user.empty() ? "unknown" : job.user;
+  spec.uid = spec.gid = uid_of(job.user);
+  spec.name = job.id;
+  spec.account = job.account;
+  spec.constraint = job.constraint;
+  if (contains(partitions_, job.partition)) spec.partitions = job.partition;
+  spec.time_limit = limit_minutes(job);
+  spec.memory_kind = job.memory_kind;
+  spec.memory_mib = job.memory_mib;
+  if (unit_ == Unit::kNode) {
+    spec.min_nodes = spec.max_nodes = job.cpus;
+    spec.sharing = Sharing::kExclusive;
+  } else {
+    spec.num_tasks = job.cpus;
+    spec.min_nodes = job.nodes;
+  }
+  if (!job.gres.empty()) spec.tres_per_job = job.gres;
+  made.who = {spec.uid, spec.gid};
+  made.groups = groups_;
+  return made;
+}
+
+}  // namespace sluice::sim

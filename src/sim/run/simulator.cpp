@@ -1,0 +1,304 @@
+#include "sim/run/simulator.hpp"
+
+#include <algorithm>
+
+#include "common/base/check.hpp"
+#include "common/names/errors.hpp"
+#include "ctld/state/apply.hpp"
+#include "ctld/state/decide.hpp"
+#include "ctld/state/react.hpp"
+#include "ctld/state/rules/batch_host.hpp"
+#include "sim/run/node_command.hpp"
+
+namespace sluice::sim {
+
+using namespace sluice::state;
+
+namespace {
+
+// The daemon's is a second; limits are looked at when they are due beside it.
+constexpr Duration kBetweenTicks = std::chrono::minutes(1);
+constexpr Duration kBetweenWholePasses = std::chrono::seconds(30);
+constexpr Duration kSettling = std::chrono::seconds(1);
+constexpr Duration kBootTime = std::chrono::seconds(30);
+constexpr uint32_t kNobody = UINT32_MAX;
+
+Duration seconds(int64_t count) { return std::chrono::seconds(count); }
+
+// So long it has run in this run of it.
+Duration run_time(const Job& job, Time now) {
+  if (job.state == JobState::kSuspended) return job.before_suspend;
+  return job.suspended_at == kNoTime ? now - job.start
+                                     : job.before_suspend + (now - job.suspended_at);
+}
+
+}  // namespace
+
+Simulator::Simulator(std::shared_ptr<const ClusterConfig> config, const Trace& trace,
+                     SimOptions options)
+    : config_(std::move(config)),
+      trace_(trace),
+      options_(std::move(options)),
+      submissions_(*config_, options_.unit),
+      now_(trace.begin) {}
+
+SimResult Simulator::run() {
+  bring_up();
+  result_.jobs.reserve(trace_.jobs.size());
+  while (advance()) {
+    submit_due();
+    do_due();
+    settle();
+  }
+  result_.end = now_;
+  for (SimJob& job : result_.jobs) result_.last_submit = std::max(result_.last_submit, job.submit);
+  state_.active.for_each([&](JobId id) {  // what runs still when the time is over
+    note_run(state_.jobs.at(id));
+  });
+  return std::move(result_);
+}
+
+Result<Reply> Simulator::run_command(const Command& command) {
+  Result<Decision> decision = decide(state_, command, now_);
+  if (!decision) return tl::unexpected(decision.error());
+  for (const Event& event : decision->events) apply(state_, event);
+  std::ranges::move(decision->effects, std::back_inserter(effects_));
+  std::ranges::move(react(state_, decision->events), std::back_inserter(effects_));
+  return std::move(decision->reply);
+}
+
+void Simulator::bring_up() {
+  result_.name = options_.name;
+  result_.begin = now_;
+  SLUICE_CHECK(run_command(StartEpoch{"simulated", 1}));
+  SLUICE_CHECK(run_command(ReplaceConfig{config_}));
+  const NodeId nodes = state_.next_node_id;
+  boots_.resize(nodes);
+  result_.nodes.resize(nodes);
+  for (NodeId id = 0; id < nodes; ++id) {
+    const Node& node = state_.nodes.at(id);
+    result_.nodes[id] = {node.name, node.config->cpus};
+    result_.cpus += node.config->cpus;
+    register_node(id);
+  }
+  next_tick_ = now_;
+  pass_wanted_ = urgent_ = true;
+}
+
+void Simulator::register_node(NodeId id) {
+  const Node& node = state_.nodes.at(id);
+  if (node.base == NodeBaseState::kFuture) return;
+  // one that sleeps says nothing
+  if (boots_[id] == 0 && (node.flags & kNodePoweredDown) != 0) return;
+  RegisterNode command = registration(*node.config, ++boots_[id], now_);
+  command.node.cluster_id = state_.cluster_id;
+  (void)run_command(command);
+}
+
+Time Simulator::next_submission() const {
+  if (submitted_ == trace_.jobs.size()) return kNever;
+  return trace_.begin + seconds(trace_.jobs[submitted_].submit_s);
+}
+
+bool Simulator::may_pass() const { return now_ >= last_pass_ + rest_.before_next(!urgent_); }
+
+bool Simulator::advance() {
+  Time next = next_submission();
+  if (!due_.empty()) next = std::min(next, due_.top().at);
+  if (!state_.pending.empty()) next = std::min(next, pass_due_);
+  if (pass_wanted_) next = std::min(next, last_pass_ + rest_.before_next(!urgent_));
+  const bool alive = next != kNever || !state_.active.empty() || !state_.waiting.empty();
+  if (!alive) return false;
+  next = std::max(std::min(next, next_tick_), now_);
+  if (options_.until != kNoLimit && next > trace_.begin + options_.until) {
+    now_ = trace_.begin + options_.until;
+    result_.stopped = true;
+    return false;
+  }
+  now_ = next;
+  return true;
+}
+
+void Simulator::submit_due() {
+  for (; next_submission() <= now_; ++submitted_) {
+    const TraceJob& job = trace_.jobs[submitted_];
+    SimJob& made = result_.jobs.emplace_back();
+    made.trace = &job;
+    made.submit = now_;
+    const auto reply = run_command(submissions_.command(job));
+    if (!reply) {
+      ++result_.refused[error_text(reply.error())];
+      continue;
+    }
+    made.id = std::get<JobSubmittedReply>(*reply).job;
+    made.limit = state_.jobs.at(made.id).time_limit;
+    const size_t at = made.id - config_->first_job_id;
+    if (by_id_.size() <= at) by_id_.resize(at + 1, kNobody);
+    by_id_[at] = static_cast<uint32_t>(result_.jobs.size() - 1);
+  }
+}
+
+SimJob* Simulator::job_of(JobId id) {
+  const size_t at = id - config_->first_job_id;
+  return at < by_id_.size() && by_id_[at] != kNobody ? &result_.jobs[by_id_[at]] : nullptr;
+}
+
+void Simulator::do_due() {
+  std::vector<protocol::StepEnded> ended;
+  while (!due_.empty() && due_.top().at <= now_) {
+    const Due due = due_.top();
+    due_.pop();
+    if (due.kind == Kind::kJobOver) job_over(due.id, due.restart, ended);
+    if (due.kind == Kind::kLimit) tick_wanted_ = true;
+    if (due.kind == Kind::kNodeUp) register_node(due.id);
+  }
+  if (!ended.empty()) (void)run_command(EndSteps{std::move(ended)});
+}
+
+void Simulator::job_over(JobId id, uint32_t restart, std::vector<protocol::StepEnded>& ended) {
+  const Job* job = state_.jobs.find(id);
+  if (job == nullptr || job->restart_count != restart || job->allocation == nullptr) return;
+  if (is_completing(*job) || is_terminal(job->state) || job->state == JobState::kPending) return;
+  const Duration left = seconds(job_of(id)->trace->run_s) - run_time(*job, now_);
+  if (left > Duration(0) || job->state == JobState::kSuspended) {  // it was suspended meanwhile
+    due_.push({now_ + std::max<Duration>(left, seconds(1)), Kind::kJobOver, id, restart});
+    return;
+  }
+  protocol::StepEnded report;
+  report.key = {{id, kBatchStep}, restart};
+  report.nodes = state_.nodes.at(job->allocation->nodes[batch_position(state_, *job)].node).name;
+  ended.push_back(std::move(report));
+}
+
+void Simulator::tick() {
+  tick_wanted_ = false;
+  next_tick_ = now_ + kBetweenTicks;
+  (void)run_command(Tick{ticks_++});
+  if (!options_.on_progress) return;
+  options_.on_progress(
+      {now_, submitted_, trace_.jobs.size(), state_.pending.size(), state_.active.size()});
+}
+
+// All that follows from what has happened, in this moment.
+void Simulator::settle() {
+  if (now_ >= next_tick_) tick_wanted_ = true;
+  if (now_ >= pass_due_ && !state_.pending.empty()) pass_wanted_ = urgent_ = true;
+  while (true) {
+    if (!effects_.empty()) obey(std::exchange(effects_, {}));
+    else if (tick_wanted_) tick();
+    else if (pass_wanted_ && may_pass()) pass();
+    else return;
+  }
+}
+
+void Simulator::obey(std::vector<Effect> effects) {
+  std::vector<protocol::JobCleaned> cleaned;
+  std::vector<PrologDone> prologs;
+  for (const Effect& effect : effects) {
+    if (const auto* wake = std::get_if<WakeScheduler>(&effect)) {
+      pass_wanted_ = true;
+      urgent_ = urgent_ || !wake->submitted;
+    } else if (const auto* start = std::get_if<LaunchStep>(&effect)) {
+      if (start->key.id.step == kBatchStep) launch(start->key);
+    } else if (const auto* end = std::get_if<TerminateJob>(&effect)) {
+      cleaned.push_back(
+          {.job = end->job, .restart = end->restart, .nodes = node_list(state_, end->nodes)});
+    } else if (const auto* record = std::get_if<JobRecordEnded>(&effect)) {
+      note_run(*record->job);
+    } else if (const auto* prolog = std::get_if<LaunchProlog>(&effect)) {
+      prologs.push_back({prolog->job, prolog->restart, node_list(state_, prolog->nodes), 0});
+    } else if (const auto* own = std::get_if<RunControllerProlog>(&effect)) {
+      prologs.push_back({own->job, own->restart, {}, 0});
+    } else if (std::holds_alternative<RunTick>(effect)) {
+      tick_wanted_ = true;
+    } else if (const auto* power = std::get_if<PowerNodes>(&effect)) {
+      if (power->program == PowerProgram::kSuspend) continue;
+      power->nodes.for_each([&](size_t id) {
+        due_.push({now_ + kBootTime, Kind::kNodeUp, static_cast<uint32_t>(id), 0});
+      });
+    } else if (const auto* reboot = std::get_if<RebootNow>(&effect)) {
+      reboot->nodes.for_each([&](size_t id) {
+        due_.push({now_ + kBootTime, Kind::kNodeUp, static_cast<uint32_t>(id), 0});
+      });
+    }
+  }
+  if (!cleaned.empty()) (void)run_command(JobsCleaned{std::move(cleaned)});
+  if (!prologs.empty()) (void)run_command(PrologsDone{std::move(prologs)});
+}
+
+void Simulator::launch(const protocol::StepKey& key) {
+  const Job* job = state_.jobs.find(key.id.job);
+  if (job == nullptr || job->restart_count != key.restart || job->allocation == nullptr) return;
+  SimJob& known = *job_of(job->id);
+  ++known.runs;
+  known.begun = job->start;
+  if (known.start == kNoTime) known.start = job->start;
+  known.cpus = job->allocation->cpus;
+  known.limit = job->time_limit;
+  const Time over = now_ + seconds(known.trace->run_s);
+  due_.push({over, Kind::kJobOver, job->id, key.restart});
+  if (job->end != kNever && job->end < over) due_.push({job->end, Kind::kLimit, job->id, 0});
+}
+
+// Its run is over, or all of it.
+void Simulator::note_run(const Job& job) {
+  SimJob* known = job_of(job.id);
+  if (known == nullptr) return;
+  const bool over = is_terminal(job.state) && (job.flags & kJobRequeued) == 0;
+  if (over) {
+    known->state = job.state;
+    known->end = job.end;
+  } else if (!is_terminal(job.state)) {
+    known->state = job.state;
+  }
+  if (job.allocation == nullptr || known->runs == 0) return;
+  if (is_completing(job) && result_.stopped) return;  // told already
+  SimRun& run = result_.runs.emplace_back();
+  run.job = static_cast<uint32_t>(known - result_.jobs.data());
+  run.start = job.start;
+  run.end = std::min(is_terminal(job.state) ? job.end : now_, now_);
+  for (const NodeAllocation& part : job.allocation->nodes)
+    run.nodes.push_back({part.node, part.cpus});
+}
+
+void Simulator::pass() {
+  pass_wanted_ = urgent_ = false;
+  if (state_.pending.empty()) return;
+  const bool whole = now_ - last_whole_pass_ >= kBetweenWholePasses;
+  if (whole) last_whole_pass_ = now_;
+  const Duration before = options_.cpu_clock ? options_.cpu_clock() : Duration(0);
+  sched::Plan plan = sched::plan_pass(state_, sched::make_policies(state_), now_,
+                                      options_.budget(*config_, whole));
+  const Duration took = options_.cpu_clock ? options_.cpu_clock() - before : Duration(0);
+  last_pass_ = now_;
+  rest_ = engine::rest_after(plan, Duration(0), *config_);
+  pass_due_ = engine::next_pass_due(plan, state_, now_);
+  if (plan.settling) pass_due_ = std::min(pass_due_, now_ + kSettling);
+  PassFigures& figures = result_.passes;
+  ++figures.passes;
+  figures.starting += plan.starts.empty() ? 0 : 1;
+  figures.backfilled += plan.counts.backfilled;
+  figures.looked_at += plan.counts.considered;
+  figures.tried += plan.counts.tested;
+  figures.longest_queue = std::max(figures.longest_queue, plan.counts.pending);
+  figures.cpu += took;
+  figures.slowest = std::max(figures.slowest, took);
+  if (plan.soft != nullptr) note_forecasts(*plan.soft);
+  if (plan.starts.empty() && plan.preemptions.empty()) return;
+  const bool cut = plan.counts.most_starts;
+  const auto reply = run_command(StartJobs{std::move(plan.starts), std::move(plan.preemptions)});
+  if (!reply) return;
+  const auto& started = std::get<StartedReply>(*reply);
+  figures.starts += started.started;
+  if (started.started > 0 && (cut || started.dropped > 0)) pass_wanted_ = urgent_ = true;
+}
+
+void Simulator::note_forecasts(const sched::SchedulerView& soft) {
+  for (const sched::SchedulerView::Entry& entry : soft.jobs) {
+    if (entry.soft.expected_start == kNoTime) continue;
+    SimJob* job = job_of(entry.job);
+    if (job != nullptr && job->forecast == kNoTime) job->forecast = entry.soft.expected_start;
+  }
+}
+
+}  // namespace sluice::sim
