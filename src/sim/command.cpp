@@ -13,7 +13,9 @@
 #include "common/base/time_text.hpp"
 #include "common/config_files/load.hpp"
 #include "common/os/replace_file.hpp"
+#include "sim/png.hpp"
 #include "sim/read_trace.hpp"
+#include "sim/report/chart.hpp"
 #include "sim/report/text.hpp"
 #include "sim/run/node_command.hpp"
 #include "sim/run/simulator.hpp"
@@ -25,7 +27,7 @@ namespace {
 struct Arguments {
   std::string conf, compare, trace, until, requested = "trace", unit = "cpu";
   std::vector<std::string> nodes;
-  std::string csv;
+  std::string csv, svg, png;
   uint64_t seed = 1;
   uint32_t jobs = 10'000;
   double load = 0;
@@ -65,6 +67,8 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--seed", a.seed, "of everything that is random (default: 1)");
   app.add_option("--until", a.until, "stop after so much of the trace's time: 30-0, 12:00:00");
   app.add_option("--csv", a.csv, "write a line for each job to this file");
+  app.add_option("--svg", a.svg, "draw the machine over time into this file");
+  app.add_option("--png", a.png, "the same as PNG");
   app.add_flag("--times", a.times, "tell how much CPU time passes took, too");
 }
 
@@ -163,6 +167,18 @@ SimResult simulate(std::shared_ptr<const ClusterConfig> config, const Trace& tra
   return Simulator(std::move(config), trace, std::move(options)).run();
 }
 
+Status write_files(const Arguments& a, const SimResult& result) {
+  if (!a.csv.empty()) {
+    if (Status ok = replace_file(a.csv, csv_text(result), {.mode = 0644}); !ok) return ok;
+  }
+  if (!a.svg.empty()) {
+    SvgCanvas canvas(kChartWidth, kChartHeight);
+    draw_chart(result, canvas);
+    if (Status ok = replace_file(a.svg, canvas.finished(), {.mode = 0644}); !ok) return ok;
+  }
+  return a.png.empty() ? Status() : write_png(result, a.png);
+}
+
 int run(const Arguments& a) {
   SimOptions options;
   options.unit = a.unit == "node" ? Unit::kNode : Unit::kCpu;
@@ -188,10 +204,7 @@ int run(const Arguments& a) {
     options.name = paths[i].substr(paths[i].rfind('/') + 1);
     results.push_back(simulate(configs[i], load->trace, options));
   }
-  if (!a.csv.empty()) {
-    if (Status ok = replace_file(a.csv, csv_text(results.front()), {.mode = 0644}); !ok)
-      return fail(ok.error().text);
-  }
+  if (Status ok = write_files(a, results.front()); !ok) return fail(ok.error().text);
   std::vector<const SimResult*> shown;
   for (const SimResult& result : results) shown.push_back(&result);
   std::fputs(report_text(load->heading, shown, {.times = a.times}).c_str(), stdout);
