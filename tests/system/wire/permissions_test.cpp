@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/text.hpp"
+#include "common/protocol/priority.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/protocol_version.hpp"

@@ -120,7 +120,7 @@ void tick_waiting(Draft& draft, uint64_t tick, Time now) {
     }
     if (due && !draft.job(id).dependency.empty()) {
       if (const auto dependency =
-              parse_dependency(draft.job(id).dependency.view(), DependencyText::kPlanned)) {
+              parse_dependency(draft.job(id).dependency.view(), DependencyText::kKept)) {
         split_decided(draft, id, *dependency, notes, waiting);
         if (!check_dependency(draft, id, *dependency, notes, now)) continue;
       }

@@ -270,7 +270,7 @@ class Evaluation {
 // The jobs that a pending one still waits for.
 std::vector<DependencyItem> waits_for(const Job& job) {
   if (job.state != JobState::kPending || job.dependency.empty()) return {};
-  const auto parsed = parse_dependency(job.dependency.view(), DependencyText::kPlanned);
+  const auto parsed = parse_dependency(job.dependency.view(), DependencyText::kKept);
   return parsed ? parsed->items : std::vector<DependencyItem>();
 }
 

@@ -47,7 +47,7 @@ struct Dependency {
 // Takes what users type and what format_dependency() made. kInvalidDependency: it is neither;
 // kNotSupported: expand, which Slurm no longer has. What a job has kept may have more items than a
 // new one: earlier versions took more.
-enum class DependencyText { kGiven, kPlanned };
+enum class DependencyText { kGiven, kKept };
 [[nodiscard]] Result<Dependency> parse_dependency(std::string_view text,
                                                   DependencyText source = DependencyText::kGiven);
 // As squeue %E and scontrol show it: "afterok:12(unfulfilled),singleton(unfulfilled)".
