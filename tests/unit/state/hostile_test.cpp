@@ -471,6 +471,20 @@ TEST_F(HostileTickTest, ManyLongDependenciesAreQuick) {
                "UpdateJob of tasks that wait for others of their array");
 }
 
+// The bug: each line went through the whole array.
+TEST_F(HostileTickTest, ManyLinesOfACrontabThatWaitForTasksAreQuick) {
+  ReplaceCrontab crontab{kAnn, "x", {}, {"users"}};
+  for (uint32_t line = 1; line <= 1000; ++line) {
+    JobSpec spec = batch_spec();
+    spec.uid = kAnn.uid;
+    spec.cron = "0 0 1 1 *";
+    spec.cron_line = line;
+    spec.dependency = "afterany:" + of_array("[0-3999]");
+    crontab.jobs.push_back(std::move(spec));
+  }
+  expect_quick(crontab, "ReplaceCrontab of many lines that wait for tasks");
+}
+
 // The bug: a trigger's list was written out for each node and each tick.
 TEST_F(HostileTickTest, ManyTriggersAreQuick) {
   SetTrigger set{kAnn, {}};

@@ -6,6 +6,8 @@
 
 namespace sluice::state {
 
+struct DependencyNotes;
+
 Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, Time now);
@@ -43,6 +45,10 @@ Result<Decision> decide_on(const ClusterState& state, const LaunchFailed& comman
 Result<Decision> decide_on(const ClusterState& state, const UsersGroups& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time now);
 
+// SubmitJob for jobs that come together: what one's dependency needed to know of arrays is in
+// `notes`, and is not looked for again.
+Result<Decision> decide_submission(const ClusterState& state, const SubmitJob& command, Time now,
+                                   DependencyNotes& notes);
 // Marks the job's line as #DISABLED: it was cancelled (scancel --cron).
 void disable_cron_line(Draft& draft, const Job& job);
 // Brings nodes into the states of slurm.conf's DownNodes lines, where they are not in them; the

@@ -228,11 +228,16 @@ std::shared_ptr<JobSpec> spec_of_component(const SubmitJob& command, uint32_t of
 
 }  // namespace
 
-// All components of a heterogeneous job, or none: one frame of the journal.
 Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now) {
+  DependencyNotes notes;
+  return decide_submission(state, command, now, notes);
+}
+
+// All components of a heterogeneous job, or none: one frame of the journal.
+Result<Decision> decide_submission(const ClusterState& state, const SubmitJob& command, Time now,
+                                   DependencyNotes& notes) {
   const auto size = static_cast<uint32_t>(command.components.size() + 1);
   const std::shared_ptr<JobSpec> leader = spec_of_component(command, 0);
-  DependencyNotes notes;  // of all components
   if (const JobId known = find_request(state, leader->uid, leader->request_id); known != kNoJob) {
     return Decision{{}, JobSubmittedReply{known, {}}, {}};
   }
