@@ -2,7 +2,9 @@
 import grp
 import os
 import pwd
+import subprocess
 import threading
+import time
 import unittest
 
 from harness import ClusterCase, add_users, need_root, wait_for
@@ -108,6 +110,23 @@ class Administrator(ClusterCase):
             over.set()
             thread.join()
         self.assertEqual(failed, [])
+
+    def test_commands_wait_for_a_daemon_that_gives_tokens(self):
+        """Others than srun and sbatch failed at once while no daemon of their host gave tokens."""
+        nodes = self.out("sinfo", "-h", "-N", "-o", "%N").split()
+        self.cluster.kill_controller()
+        for node in nodes:
+            self.cluster.kill_node(node)
+        asking = [self.cluster.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                  for command in (("sinfo", "-h"), ("squeue", "-h"), ("scontrol", "show", "nodes"))]
+        time.sleep(3)  # longer than a socket takes to change hands
+        self.cluster.start_controller()
+        for one in asking:
+            self.addCleanup(one.kill)
+            self.assertEqual((one.wait(60), one.stderr.read()), (0, ""))
+        for node in nodes:
+            self.cluster.start_node(node)
+        wait_for(lambda: "idle" in self.out("sinfo", "-h", "-o", "%t"), "the nodes are back")
 
     def test_nodes_that_cannot_be_resolved_are_named(self):
         before = self.cluster.change_conf(lambda text: text + "NodeName=far NodeHostname=no-such-host.invalid CPUs=1\n")

@@ -17,6 +17,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/config_files/load.hpp"
+#include "common/os/back_off.hpp"
 #include "common/net/address.hpp"
 #include "common/auth/auth_config.hpp"
 #include "common/net/config_fetch.hpp"
@@ -217,7 +218,8 @@ class Patience {
 
   bool goes_on(std::string_view method, const Error& error) const {
     const bool lost = error.code == ErrorCode::kConnectionLost && may_be_repeated(method);
-    if ((error.code != ErrorCode::kUnreachable && !lost) || Clock::now() >= end_) return false;
+    const bool away = error.code == ErrorCode::kUnreachable || net::is_without_token(error);
+    if ((!away && !lost) || Clock::now() >= end_) return false;
     std::this_thread::sleep_for(kBetween);
     return true;
   }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/os/back_off.hpp"
 #include "common/os/host_name.hpp"
 #include "common/os/clock.hpp"
 #include "common/auth/crypto.hpp"
@@ -102,8 +103,8 @@ class SocketAuth final : public AuthProvider {
   tl::unexpected<Error> broken() {
     const int problem = problem_ = errno;
     disconnect();
-    return failure(ErrorCode::kRetry, fmt::format("auth/slurm: no daemon gives tokens at {}: {}",
-                                                  path_, errno_text(problem)));
+    return failure(ErrorCode::kRetry,
+                   fmt::format("{} at {}: {}", kNoTokensText, path_, errno_text(problem)));
   }
   Status connect() {
     sockaddr_un address{};
