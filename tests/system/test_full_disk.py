@@ -71,6 +71,9 @@ class FullDisk(ClusterCase):
         self.assertIn(f"new work is refused until 32 MiB are free in {self.disk}/state", self.cluster.log())
 
         # the ballast has room for what goes on
+        # whose was refused is, too
+        self.assertIn("a submission of uid 0 was refused: the journal's disk is full (1 so far)", self.cluster.log())
+
         self.go("go1")
         self.wait_state(first, "COMPLETED")
         self.assertTrue(self.try_submit().returncode, "still refused")
@@ -90,7 +93,21 @@ class FullDisk(ClusterCase):
         self.cluster.start_controller()
         known = set(self.out("squeue", "-h", "-t", "all", "-o", "%i").split())
         self.assertEqual(set(map(str, acknowledged)) - known, set(), "acknowledged jobs are lost")
-        self.run_cmd("scancel", *[job for job in acknowledged if job not in (first, second)])
+        self.run_cmd("scancel", *[job for job in acknowledged if job not in (first, second, third)])
+
+    def test_started_while_full(self):
+        """Neither that it is full was in the log, nor whose submissions were refused for it."""
+        self.addCleanup(self.free)
+        self.cluster.kill_controller()
+        os.truncate(os.path.join(self.disk, "state", "ballast"), 0)
+        with open(os.path.join(self.disk, "first"), "wb") as f:
+            room = os.statvfs(self.disk).f_bavail * os.statvfs(self.disk).f_bsize
+            f.write(b"x" * (room - (8 << 20)))
+        before = len(self.cluster.log())
+        self.cluster.start_controller()
+        self.assertIn("the disk of the journal has no room for its reserve; new work is refused", self.cluster.log()[before:])
+        self.assertNotEqual(self.try_submit().returncode, 0)
+        self.assertIn("a submission of uid 0 was refused", self.cluster.log()[before:])
 
     def test_ended_while_full(self):
         """The bug: the controller aborted, as several changes waited for room, one behind the other."""

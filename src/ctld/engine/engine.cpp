@@ -112,8 +112,20 @@ ErrorCode Engine::refusal(const Post& post) const {
   return is_new_work(post.command) ? commit_.trouble() : ErrorCode::kOk;
 }
 
+// The first one, and then ever fewer: whoever asks again and again fills no log.
+void Engine::note_refusal(const state::Command& command, ErrorCode code) {
+  const uint32_t uid = issuer(command);
+  if (uid == UINT32_MAX || (++refused_ & (refused_ - 1)) != 0) return;
+  log::error("{} of uid {} was refused: {} ({} so far)",
+             std::holds_alternative<state::SubmitJob>(command) ? "a submission" : "a command", uid,
+             code == ErrorCode::kStorageFull ? "the journal's disk is full"
+                                             : "another process has the journal locked",
+             refused_);
+}
+
 void Engine::execute(Post& post, Time now, Group& group) {
   if (const ErrorCode code = refusal(post); code != ErrorCode::kOk) {
+    note_refusal(post.command, code);
     // Nothing happened, so the answer waits for no journal: that may not be written for hours.
     publisher_.answer({std::move(post.done), failure(code)});
     return;

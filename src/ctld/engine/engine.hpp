@@ -74,6 +74,7 @@ class Engine {
   void execute(Post& post, Time now, Group& group);
   void commit_batch(Group group);
   [[nodiscard]] ErrorCode refusal(const Post& post) const;  // kOk: it is taken
+  void note_refusal(const state::Command& command, ErrorCode code);
   [[nodiscard]] bool job_ids_open() const;
   void wait_for_job_ids(Post post, Group& group);
 
@@ -82,6 +83,7 @@ class Engine {
   journal::Sequence sequence_;  // likewise
   TickTimer ticks_;             // likewise
   uint64_t tick_number_ = 0;    // likewise
+  uint64_t refused_ = 0;        // likewise: commands of users
   journal::GroupCommit& commit_;
   Publisher& publisher_;
   EventCounts counts_;

@@ -78,6 +78,8 @@ std::deque<GroupCommit::Waiting> GroupCommit::take_batch() {
 }
 
 void GroupCommit::run() {
+  if (trouble_ != ErrorCode::kOk && options_.on_storage_change)
+    options_.on_storage_change(true, "the disk of the journal has no room for its reserve");
   std::optional<Error> given_up;  // why a group was not written: those behind it cannot follow it
   for (;;) {
     std::deque<Waiting> batch = take_batch();
