@@ -56,7 +56,8 @@ class FullDisk(ClusterCase):
 
     def test_refused_held_and_going_on(self):
         first, second = self.waiting_job("go1"), self.waiting_job("go2")
-        acknowledged = [first, second]
+        third = self.submit("-o", "/dev/null", "-d", f"afterany:{first}", "--wrap", "true")
+        acknowledged = [first, second, third]
         self.fill("first")
 
         def refused():
@@ -70,13 +71,15 @@ class FullDisk(ClusterCase):
         # how much room it wants is in the log
         self.assertIn(f"new work is refused until 32 MiB are free in {self.disk}/state", self.cluster.log())
 
-        # the ballast has room for what goes on
         # whose was refused is, too
         self.assertIn("a submission of uid 0 was refused: the journal's disk is full (1 so far)", self.cluster.log())
 
+        # the ballast has room for what goes on
         self.go("go1")
         self.wait_state(first, "COMPLETED")
         self.assertTrue(self.try_submit().returncode, "still refused")
+        # it showed Priority
+        wait_for(lambda: self.out("squeue", "-h", "-j", third, "-o", "%r").strip() == "SystemFailure", "why it does not start is shown")
 
         # not even that: the end is held until there is room
         self.fill("second")
@@ -86,6 +89,7 @@ class FullDisk(ClusterCase):
         self.assertEqual(self.try_submit().stderr, error, "and so are refusals")
         self.free()
         self.wait_state(second, "COMPLETED")
+        self.wait_state(third, "COMPLETED")
         done = wait_for(lambda: (d := self.try_submit()).returncode == 0 and d, "submissions are accepted again")
         acknowledged.append(int(done.stdout))
 

@@ -28,6 +28,17 @@ void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Durat
                                                              : into.ended_queue);
 }
 
+// With the jobs that would have started, but for the disk.
+std::shared_ptr<const sched::SchedulerView> held_by_disk(const sched::SchedulerView& view,
+                                                         std::vector<JobId> jobs) {
+  std::ranges::sort(jobs);
+  auto held = std::make_shared<sched::SchedulerView>(view);
+  for (sched::SchedulerView::Entry& entry : held->jobs) {
+    if (std::ranges::binary_search(jobs, entry.job)) entry.soft.reason = JobReason::kSystemFailure;
+  }
+  return held;
+}
+
 }  // namespace
 
 // Shared with the answer, which may come when the loop is gone: the journal may have no room for
@@ -37,7 +48,8 @@ struct SchedulerLoop::Started {
   std::condition_variable changed;
   bool given_up = false;
   bool answered = false;
-  bool obeyed = false;  // else the disk is full
+  bool obeyed = false;
+  ErrorCode refusal = ErrorCode::kOk;
   state::StartedReply reply;
 
   // False: given up before there was one.
@@ -52,6 +64,7 @@ struct SchedulerLoop::Started {
     answered = true;
     obeyed = started != nullptr;
     if (obeyed) reply = *started;
+    if (!what) refusal = what.error().code;
     changed.notify_one();
   }
   void give_up() {
@@ -178,20 +191,28 @@ void SchedulerLoop::run_pass(Depth depth) {
   sched::Plan plan = sched::plan_pass(*state, policies, planned_at, bounds);
   const auto took = std::chrono::duration_cast<Duration>(Steady::now() - begun);
   count(plan.counts, took);
-  soft_.set(plan.soft);
   if (depth == Depth::kFirst) {
     plan.again = std::min(plan.again, policies.priority->next_change(planned_at));
     note_first(plan, *state, planned_at, took);
   } else {
     whole_due_ = Steady::now() + rest_of_whole_passes(took, config);
   }
-  std::optional<size_t> dropped = 0;
-  if (!plan.starts.empty() || !plan.preemptions.empty()) {
-    dropped = start({on_pass_ ? plan.starts : std::move(plan.starts), plan.preemptions}, depth);
-  }
+  const auto dropped = publish(plan, depth);
   if (!on_pass_ || !dropped) return;
   const std::lock_guard lock(on_pass_mutex_);
   on_pass_({*state, plan, took, *dropped});
+}
+
+std::optional<size_t> SchedulerLoop::publish(sched::Plan& plan, Depth depth) {
+  std::vector<JobId> starting;
+  for (const state::PlannedStart& start : plan.starts) starting.push_back(start.job);
+  const bool was_full = is_disk_full_;
+  soft_.set(was_full ? held_by_disk(*plan.soft, starting) : plan.soft);
+  if (plan.starts.empty() && plan.preemptions.empty()) return 0;
+  const auto dropped =
+      start({on_pass_ ? plan.starts : std::move(plan.starts), plan.preemptions}, depth);
+  if (is_disk_full_ && !was_full) soft_.set(held_by_disk(*plan.soft, starting));
+  return dropped;
 }
 
 std::optional<size_t> SchedulerLoop::start(state::StartJobs command, Depth depth) {
@@ -211,6 +232,7 @@ std::optional<size_t> SchedulerLoop::start(state::StartJobs command, Depth depth
     under_way_[static_cast<size_t>(depth)] = nullptr;
   }
   if (!answered) return std::nullopt;
+  is_disk_full_ = started->refusal == ErrorCode::kStorageFull;
   // what was dropped, or not looked at, is planned again on the newer state
   const state::StartedReply& reply = started->reply;
   if (depth == Depth::kWhole) return started->obeyed ? reply.dropped : planned;

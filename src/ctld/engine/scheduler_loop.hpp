@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -78,6 +79,8 @@ class SchedulerLoop {
   // What the pass means for the next ones.
   void note_first(const sched::Plan& plan, const state::ClusterState& state, Time planned_at,
                   Duration took);
+  // Tells what the plan found out, and gives it to the engine; as start().
+  std::optional<size_t> publish(sched::Plan& plan, Depth depth);
   struct Started;  // what the engine made of a plan
   // How many no longer fitted; nothing when stop() came before the answer.
   std::optional<size_t> start(state::StartJobs command, Depth depth);
@@ -100,6 +103,7 @@ class SchedulerLoop {
   // guarded by mutex_; null: none is
   std::array<std::shared_ptr<Started>, kDepths> under_way_;
   std::mutex on_pass_mutex_;
+  std::atomic<bool> is_disk_full_ = false;  // the last plan was refused for that
   // of the first thread
   bool soon_ = false;
   Time again_ = kNever;             // next_pass_due()
