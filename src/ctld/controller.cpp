@@ -328,7 +328,7 @@ Status Controller::Graph::read_again() {
     log::error("reconfigure refused: {}", fresh.error().text);
     return tl::unexpected(fresh.error());
   }
-  if (auto ok = tables::check_ignored(*fresh); !ok) {
+  if (auto ok = check_stopping_keys(*fresh); !ok) {
     log::error("reconfigure refused: {}", ok.error().text);
     return ok;
   }

@@ -137,7 +137,9 @@ int main(int argc, char** argv) {
   auto config = load_config(config_path(a.config), &warnings);
   if (!config) return daemon::refuse(a, config.error().text);
   if (!a.backup_to.empty() || !a.restore_from.empty()) return copy_state(a, *config);
-  if (auto ok = tables::check_ignored(*config); !ok) return daemon::refuse(a, ok.error().text);
+  if (std::string none = warning_without_partitions(*config); !none.empty())
+    warnings.push_back(std::move(none));
+  if (auto ok = check_stopping_keys(*config); !ok) return daemon::refuse(a, ok.error().text);
   if (a.make_certificates) return make_certificates(a, *config);
   auto background = daemon::leave_terminal(a);
   daemon::Signals signals;

@@ -22,7 +22,6 @@
 #include "common/rpc/token_server.hpp"
 #include "common/step/cpu_settings.hpp"
 #include "common/step/gpu_clocks.hpp"
-#include "common/config/keys/conf_ignored.hpp"
 #include "common/names/step_names.hpp"
 #include "noded/broadcasts.hpp"
 #include "noded/process/child_processes.hpp"
@@ -132,7 +131,7 @@ class Agent::Graph {
       log::error("the configuration cannot be used: {}", fresh.error().text);
       return tl::unexpected<Error>(fresh.error());
     }
-    const Status enforced = cache_ ? Status{} : tables::check_ignored(*fresh);
+    const Status enforced = cache_ ? Status{} : check_stopping_keys(*fresh);
     if (!enforced) {
       log::error("the configuration cannot be used: {}", enforced.error().text);
       return enforced;

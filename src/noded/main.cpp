@@ -19,7 +19,6 @@
 #include "common/net/srv_records.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/idle.hpp"
-#include "common/config/keys/conf_ignored.hpp"
 #include "noded/agent.hpp"
 #include "noded/config_cache.hpp"
 #include "noded/node/gres_devices.hpp"
@@ -208,7 +207,7 @@ int main(int argc, char** argv) {
   if (!start) return daemon::refuse(a, start.error().text);
   if (a.show_gres) return show_gres(a, *start);
   // what a controller sent was looked at there
-  const Status enforced = start->cache ? Status{} : tables::check_ignored(start->config);
+  const Status enforced = start->cache ? Status{} : check_stopping_keys(start->config);
   if (!enforced) return daemon::refuse(a, enforced.error().text);
   const ClusterConfig& config = start->config;
 

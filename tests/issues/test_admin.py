@@ -140,7 +140,7 @@ class AskedFor(unittest.TestCase):
             status, out, err = self.run_it(program, option, "-f", self.conf, user=user)
             self.assertEqual((status, err), (1, ""))
             for line in (f'error: {self.conf}:6: unknown key "KilWait"; did you mean "KillWait"?\n',
-                         f'error: {self.conf}:7: KillWait="x" is not valid; ', f"error: {self.conf}: MCSPlugin is set, but ",
+                         f'error: {self.conf}:7: KillWait="x" is not valid; ', f"error: {self.conf}:8: MCSPlugin is set, but ",
                          f"warning: {self.conf}: keys without effect: security: MCSPlugin; accounting: MaxDBDMsgs\n",
                          "warning: Prolog=/no/such/program is not there\n", f"{self.conf}: 3 errors, 2 warnings\n"):
                 self.assertIn(line, out)

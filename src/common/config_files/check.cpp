@@ -17,6 +17,7 @@
 #include "common/os/matching_paths.hpp"
 #include "common/base/text.hpp"
 #include "common/config_files/load.hpp"
+#include "common/config/conf_syntax.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 
 namespace sluice {
@@ -250,15 +251,21 @@ std::string counted(size_t number, std::string_view what) {
 ConfigCheck check_config(const std::string& path) {
   WholeConfig whole = load_whole_config(path);
   ConfigCheck check{path, std::move(whole.errors), std::move(whole.warnings), {}};
-  for (std::string& refused : tables::refused_names(whole.config.without_effect, whole.config)) {
-    check.errors.push_back(fmt::format("{}: {}", path, refused));
-  }
+  tables::append_errors(check.errors, check_stopping_keys(whole.config));
   if (std::string ignored = tables::ignored_summary(whole.config); !ignored.empty()) {
     check.warnings.push_back(fmt::format("{}: {}", path, ignored));
   }
+  if (std::string none = warning_without_partitions(whole.config); !none.empty())
+    check.warnings.push_back(std::move(none));
   Checker(whole.config, check.warnings).all();
   check.config = std::move(whole.config);
   return check;
+}
+
+std::string warning_without_partitions(const ClusterConfig& config) {
+  if (!config.partitions.empty()) return {};
+  return config.config_path +
+         ": it has no partition: jobs can be submitted only to those that scontrol makes";
 }
 
 std::string check_text(const ConfigCheck& check) {

@@ -22,4 +22,7 @@ struct ConfigCheck {
 // The lines to print: "error: …", "warning: …", and in the end "PATH: 2 errors, 1 warning".
 [[nodiscard]] std::string check_text(const ConfigCheck& check);
 
+// What the log says of it, too, when the controller starts; empty: there are partitions.
+[[nodiscard]] std::string warning_without_partitions(const ClusterConfig& config);
+
 }  // namespace sluice

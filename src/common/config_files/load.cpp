@@ -18,6 +18,7 @@
 #include "common/os/matching_paths.hpp"
 #include "common/base/text.hpp"
 #include "common/config/conf_parse.hpp"
+#include "common/config/keys/conf_ignored.hpp"
 
 namespace sluice {
 namespace {
@@ -360,6 +361,20 @@ Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files, const st
   };
   const std::string main(kMainConfigFile);
   return parse_all(sent_lines(main, *find_config_file(files, main)), path, lines_of, warnings);
+}
+
+Status check_stopping_keys(const ClusterConfig& config) {
+  if (tables::check_ignored(config)) return {};
+  tables::KeyPlaces places;
+  if (const auto lines = read_lines(config.config_path)) {
+    for (const ConfLine& line : *lines) {
+      std::vector<tables::ConfPair> pairs;
+      (void)tables::read_conf_pairs(line, pairs);
+      for (const tables::ConfPair& pair : pairs)
+        places.try_emplace(to_lower(pair.key), fmt::format("{}:{}", line.file, line.number));
+    }
+  }
+  return tables::check_ignored(config, places);
 }
 
 Result<std::vector<ConfigFile>> read_config_files(const std::string& path) {

@@ -69,6 +69,9 @@ struct WholeConfig {
                                                 const std::string& path,
                                                 std::vector<std::string>* warnings = nullptr);
 
+// Keys that stop a start (tables::check_ignored), with the lines on which they stand.
+[[nodiscard]] Status check_stopping_keys(const ClusterConfig& config);
+
 // What a node without slurm.conf needs: the file at `path` under the name slurm.conf, and those
 // beside it. Where a file includes others their lines stand in it. Errors: what cannot be read, or
 // must not be sent (check_config_files).

@@ -52,7 +52,7 @@ TEST_F(Check, TellsAllErrorsOfAllFilesAtOnce) {
         path("slurm.conf") + ":7: partition \"a\": unknown node \"n9\"",
         path("cgroup.conf") + ":1: ConstrainCores=\"perhaps\"",
         path("cgroup.conf") + ":2: unknown key \"NoSuchKey\"",
-        path("gres.conf") + ":1: Count=\"x\"", path("slurm.conf") + ": MCSPlugin is set, but"}) {
+        path("gres.conf") + ":1: Count=\"x\"", path("slurm.conf") + ":4: MCSPlugin is set, but"}) {
     EXPECT_TRUE(any_has(found.errors, error)) << error << "\n" << check_text(found);
   }
   EXPECT_EQ(found.errors.size(), 9U) << check_text(found);
@@ -166,7 +166,7 @@ TEST_F(Check, WarnsOfKeysAndFilesThatAgentsWouldShare) {
   put("slurm.conf",
       "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nAuthType=auth/slurm\nAuthAltTypes=auth/jwt\nStateSaveLocation=" +
           path("state") +
-          "\nSlurmdSpoolDir=/spool/%n\nNodeName=n[1-3] NodeAddr=127.0.0.1 NodeHostname=vm Port=[7001-7003]\nNodeName=m NodeAddr=127.0.0.2\n");
+          "\nSlurmdSpoolDir=/spool/%n\nNodeName=n[1-3] NodeAddr=127.0.0.1 NodeHostname=vm Port=[7001-7003]\nNodeName=m NodeAddr=127.0.0.2\nPartitionName=p Nodes=ALL\n");
   for (
       const std::string& warning :
       {"AuthType=auth/slurm: the key " + path("slurm.key") + " is not there",
@@ -180,6 +180,24 @@ TEST_F(Check, WarnsOfKeysAndFilesThatAgentsWouldShare) {
   std::filesystem::create_directory(folder_ / "state");
   put_key("state/jwt_hs256.key");
   EXPECT_EQ(check().warnings.size(), 1U) << check_text(check());
+}
+
+TEST_F(Check, KeysThatStopTheStartAreOnLines) {
+  put("slurm.conf",
+      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nNodeName=n1 NodeAddr=127.0.0.1\nInclude more.conf\n");
+  put("more.conf", "\nPartitionName=p Nodes=ALL allowqos=good\nprivatedata=jobs,users\n");
+  for (const char* error :
+       {":2: PartitionName.AllowQos is set, but", ":3: PrivateData=users is set"})
+    EXPECT_TRUE(any_has(check().errors, path("more.conf") + error)) << check_text(check());
+}
+
+TEST_F(Check, WarnsWhereThereIsNoPartition) {
+  put("slurm.conf",
+      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nNodeName=n1 NodeAddr=127.0.0.1\n");
+  EXPECT_EQ(check().warnings,
+            std::vector<std::string>{
+                path("slurm.conf") +
+                ": it has no partition: jobs can be submitted only to those that scontrol makes"});
 }
 
 TEST_F(Check, RequiredPluginsOfSpankStopTheStart) {

@@ -179,13 +179,16 @@ std::vector<std::string> refused_names(const std::vector<std::string>& names,
   return refused;
 }
 
-Status check_ignored(const ClusterConfig& config) {
-  const std::vector<std::string> refused = refused_names(config.without_effect, config);
-  if (refused.empty()) return {};
-  const std::string where = config.config_path.empty() ? "slurm.conf" : config.config_path;
+Status check_ignored(const ClusterConfig& config, const KeyPlaces& places) {
+  const std::string file = config.config_path.empty() ? "slurm.conf" : config.config_path;
   std::string text;
-  for (const std::string& one : refused)
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", where, one);
+  for (const std::string& name : config.without_effect) {
+    const auto place = places.find(to_lower(without_section(without_option(name))));
+    for (const std::string& refused : refused_names({name}, config))
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "\n",
+                          place != places.end() ? place->second : file, refused);
+  }
+  if (text.empty()) return {};
   return failure(ErrorCode::kInvalidConfig, text);
 }
 

@@ -3,6 +3,7 @@
 // "MCSPlugin", "PrivateData=users", "PartitionName.AllowQos", "cgroup.conf: CgroupSlice".
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,11 +44,14 @@ struct StoppingKey {
 // Whether accept_ignored= may name it: a key of any file, or one of `stopping_keys`.
 [[nodiscard]] bool is_ignorable(std::string_view name);
 
+// Where keys stand: "FILE:LINE" by their names in lower case.
+using KeyPlaces = std::map<std::string, std::string>;
+
 // Those of `names` that stop a start and that the site has not accepted: an error a line, with what
-// to write. kInvalidConfig.
+// to write, and in check_ignored() where it stands. kInvalidConfig.
 [[nodiscard]] std::vector<std::string> refused_names(const std::vector<std::string>& names,
                                                      const ClusterConfig& config);
-[[nodiscard]] Status check_ignored(const ClusterConfig& config);
+[[nodiscard]] Status check_ignored(const ClusterConfig& config, const KeyPlaces& places = {});
 
 // "keys without effect: accounting: A, B; scheduling: C=d"; empty: there are none.
 [[nodiscard]] std::string ignored_summary(const ClusterConfig& config);
