@@ -39,15 +39,15 @@ std::optional<size_t> own_position(const ClusterConfig& config) {
   return std::nullopt;
 }
 
-bool answers(const ClusterConfig& config, const ControllerHost& host) {
-  net::RpcClient client({.addresses = {fmt::format("{}:{}", host.address, config.slurmctld_port)},
+}  // namespace
+
+bool controller_answers(const ClusterConfig& config, const std::string& host) {
+  net::RpcClient client({.addresses = {fmt::format("{}:{}", host, config.slurmctld_port)},
                          .receiver = std::string(net::kController),
                          .tls = net::tls_trust(config).value_or(nullptr),
                          .connect_timeout = config.tcp_timeout});
   return client.call<protocol::PingReply>(protocol::PingRequest{}, config.tcp_timeout).has_value();
 }
-
-}  // namespace
 
 Status may_control_here(const ClusterConfig& config) {
   const auto own = own_position(config);
@@ -63,7 +63,7 @@ Status may_control_here(const ClusterConfig& config) {
     if (at == *own) continue;
     others += (others.empty() ? "" : ", ") + host.name;
     // one of several controllers of this host would find the port in use
-    if (net::is_own_address(host.address) || !answers(config, host)) continue;
+    if (net::is_own_address(host.address) || !controller_answers(config, host.address)) continue;
     return failure(
         ErrorCode::kAlreadyDone,
         fmt::format("the controller on {} answers: only one runs at a time. End it there "

@@ -12,10 +12,14 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/os/group_list.hpp"
+#include "common/os/host_name.hpp"
 #include "common/base/text.hpp"
 #include "common/auth/auth_config.hpp"
+#include "common/net/address.hpp"
+#include "common/net/listen_address.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/tls_identity.hpp"
+#include "ctld/own_host.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -73,6 +77,7 @@ class StartChecks {
     keys();
     certificates();
     folders();
+    port();
     return std::move(out_);
   }
 
@@ -148,6 +153,18 @@ class StartChecks {
     place("SlurmctldLogFile", config_.slurmctld_log_file);
     place("SlurmctldPidFile", config_.slurmctld_pid_file);
     place("SlurmSchedLogFile", config_.slurm_sched_log_file);
+  }
+
+  // A controller that runs has it, and one on another host its own.
+  void port() {
+    const std::string address = net::controller_listen_address(config_, short_host_name());
+    const Status free = net::can_listen(address);
+    if (free) return;
+    const std::string host = address.substr(0, address.rfind(':'));
+    const bool anywhere = host == "0.0.0.0";
+    if (!anywhere && !net::is_own_address(host)) return;
+    if (!controller_answers(config_, anywhere ? "localhost" : host))
+      out_.push_back("SlurmctldPort: cannot listen on " + free.error().text);
   }
 
   const ClusterConfig& config_;

@@ -1,5 +1,6 @@
 // slurmctld -t: what would stop the start on this host, beside what stands in the files: keys and
-// certificates that cannot be used, folders that are not there, files that SlurmUser may not read.
+// certificates that cannot be used, folders that are not there, files that SlurmUser may not read,
+// a port that another program has.
 #pragma once
 
 #include <string>

@@ -4,10 +4,16 @@
 #include <filesystem>
 #include <fstream>
 
+#include <chrono>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <pwd.h>
 #include <unistd.h>
 
+#include "common/net/address.hpp"
+#include "common/protocol/query.hpp"
+#include "common/rpc/rpc_server.hpp"
 #include "unit/temp_folder.hpp"
 
 namespace sluice::ctld {
@@ -78,6 +84,29 @@ TEST_F(StartChecks, FilesThatSlurmUserMayNotRead) {
             Texts{"SlurmUser: user nobody may not read " + config_.config_path});
   fs::permissions(path("."), fs::perms(0700));
   EXPECT_EQ(start_errors(config_).size(), 2U) << "nor come to it";
+}
+
+TEST_F(StartChecks, APortThatAnotherProgramHas) {
+  const auto taken = net::listen_at(*net::resolve("0.0.0.0:0"), "0.0.0.0:0");
+  ASSERT_TRUE(taken) << taken.error().text;
+  config_.slurmctld_port = static_cast<uint32_t>(taken->port);
+  config_.tcp_timeout = std::chrono::milliseconds(100);
+  EXPECT_EQ(start_errors(config_),
+            Texts{fmt::format("SlurmctldPort: cannot listen on 0.0.0.0:{}: another process listens "
+                              "there (`ss -ltnp` says which)",
+                              taken->port)});
+  ::close(taken->fd);
+}
+
+TEST_F(StartChecks, ThePortOfTheControllerThatRuns) {
+  net::RpcServer server({.addresses = {"0.0.0.0:0"}});
+  server.handle<protocol::PingRequest, protocol::PingReply>(
+      [](const net::CallContext&, protocol::PingRequest,
+         net::Responder<protocol::PingReply> responder) { responder.reply({}); },
+      net::kForAnyone);
+  ASSERT_TRUE(server.start());
+  config_.slurmctld_port = static_cast<uint32_t>(server.port());
+  EXPECT_EQ(start_errors(config_), Texts{});
 }
 
 }  // namespace
