@@ -22,6 +22,7 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace sluice::log {
@@ -39,6 +40,7 @@ struct Targets {
   std::mutex mutex;
   Options options;
   SinkPtr to_stderr = plain(std::make_shared<spdlog::sinks::stderr_sink_st>());
+  bool stderr_is_journal = false;
   AppendFile to_file;
   SinkPtr to_syslog;
   std::timespec last{};                                 // of the newest line
@@ -123,6 +125,15 @@ void emit(const SinkPtr& sink, Level level, std::string_view line) {
   } catch (const std::exception&) {}
 }
 
+// Whether journald reads our standard error: $JOURNAL_STREAM names it by device and inode
+// (systemd.exec(5)).
+bool is_journal(int fd) {
+  const char* stream = std::getenv("JOURNAL_STREAM");  // NOLINT(concurrency-mt-unsafe)
+  struct stat file {};
+  return stream != nullptr && ::fstat(fd, &file) == 0 &&
+         fmt::format("{}:{}", file.st_dev, file.st_ino) == stream;
+}
+
 struct Entry {
   Level level = Level::kInfo;
   std::string_view prefix;
@@ -130,6 +141,16 @@ struct Entry {
   std::timespec when{};
   bool always = false;  // whatever the level of a target is
 };
+
+// What journald takes from the beginning of a line as its priority (sd-daemon(3)).
+std::string journal_priority(const Entry& entry) {
+  const int priority = entry.prefix == kWarningPrefix   ? LOG_WARNING
+                       : entry.level <= Level::kFatal   ? LOG_CRIT
+                       : entry.level == Level::kError   ? LOG_ERR
+                       : entry.level <= Level::kVerbose ? LOG_INFO
+                                                        : LOG_DEBUG;
+  return fmt::format("<{}>", priority);
+}
 
 // Lines are in the order of their times: one that was late has that of the line before it. The
 // clock may be set back further.
@@ -149,11 +170,13 @@ void emit(Targets& log, const Entry& entry, std::string& file) {
   const bool to_syslog = log.to_syslog && wanted(options.syslog_level);
   const bool to_stderr =
       entry.level <= options.stderr_level || (entry.always && !to_file && !to_syslog);
+  const std::string priority =
+      to_stderr && log.stderr_is_journal ? journal_priority(entry) : std::string();
   if (options.json) {
     const std::string line =
         json_line({entry.level, options.program, entry.prefix, entry.text, entry.when});
     if (to_file) file += line + '\n';
-    if (to_stderr) emit(log.to_stderr, entry.level, line);
+    if (to_stderr) emit(log.to_stderr, entry.level, priority + line);
     if (to_syslog) emit(log.to_syslog, entry.level, line);
     return;
   }
@@ -164,7 +187,8 @@ void emit(Targets& log, const Entry& entry, std::string& file) {
   if (to_stderr) {
     const bool named = !options.program.empty();
     emit(log.to_stderr, entry.level,
-         fmt::format("{}{}{}{}", options.program, named ? ": " : "", entry.prefix, entry.text));
+         fmt::format("{}{}{}{}{}", priority, options.program, named ? ": " : "", entry.prefix,
+                     entry.text));
   }
   if (to_syslog) emit(log.to_syslog, entry.level, fmt::format("{}{}", entry.prefix, entry.text));
 }
@@ -211,6 +235,7 @@ Status configure(const Options& options) {
   }
   const std::lock_guard lock(log.mutex);
   log.options = options;
+  log.stderr_is_journal = is_journal(STDERR_FILENO);
   log.to_file = std::move(file);
   log.to_syslog = std::move(syslog);
   log.publish_threshold();

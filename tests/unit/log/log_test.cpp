@@ -6,7 +6,9 @@
 #include <fstream>
 #include <regex>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace sluice::log {
@@ -109,6 +111,42 @@ TEST_F(Log, AFileThatCannotBeOpenedLeavesTheLogAsItWas) {
   EXPECT_FALSE(configure({.file = "/proc/nowhere/log", .file_level = Level::kInfo}));
   info("here");
   EXPECT_EQ(lines(path).size(), 1u);
+}
+
+// journalctl -p err found nothing.
+TEST_F(Log, LinesInTheJournalHavePriorities) {
+  const std::string journal = path + ".journal";
+  const int before = ::dup(STDERR_FILENO);
+  const int fd = ::open(journal.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  struct stat file {};
+  ASSERT_EQ(::fstat(fd, &file), 0);
+  ::dup2(fd, STDERR_FILENO);
+  const std::string stream = std::to_string(file.st_dev) + ":" + std::to_string(file.st_ino);
+  ::setenv("JOURNAL_STREAM", stream.c_str(), 1);
+  const auto write = [](bool json) {
+    ASSERT_TRUE(configure({.program = "slurmctld", .stderr_level = Level::kDebug, .json = json}));
+    error("no such node");
+    warning("this is odd");
+    info("up");
+    debug("in detail");
+  };
+  write(false);
+  write(true);
+  ::setenv("JOURNAL_STREAM", "1:1", 1);
+  write(false);
+  ::unsetenv("JOURNAL_STREAM");
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  ::close(fd);
+  const auto written = lines(journal);
+  std::filesystem::remove(journal);
+  ASSERT_EQ(written.size(), 12U);
+  EXPECT_EQ(written[0], "<3>slurmctld: error: no such node");
+  EXPECT_EQ(written[1], "<4>slurmctld: warning: this is odd");
+  EXPECT_EQ(written[2], "<6>slurmctld: up");
+  EXPECT_EQ(written[3], "<7>slurmctld: debug:  in detail");
+  EXPECT_TRUE(written[4].starts_with("<3>{")) << written[4];
+  EXPECT_EQ(written[8], "slurmctld: error: no such node") << "of another stream";
 }
 
 TEST(LogNames, AreReadAndWritten) {
