@@ -9,7 +9,7 @@ constexpr CompatibilityRow kRows[] = {
     {"squeue", "--accounts, -A", Support::kSupported, "system:query test_squeue_filters"},
     {"squeue", "--all, -a", Support::kSupported, "system:scontrol test_squeue_hidden_partitions"},
     {"squeue", "--array, -r", Support::kSupported, "system:query test_squeue_array"},
-    {"squeue", "--array-unique", Support::kSupported, "system:query test_squeue_array"},
+    {"squeue", "--array-unique", Support::kNoEffect, "", "as in Slurm 22.05"},
     {"squeue", "--autocomplete", Support::kNoEffect, "", "completion of shells"},
     {"squeue", "--cluster, -M", Support::kSupported, "system:query test_squeue_more"},
     {"squeue", "--clusters, -M", Support::kSupported, "system:query test_squeue_more"},

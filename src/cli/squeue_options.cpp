@@ -230,7 +230,7 @@ std::optional<int> take_span(const char* text, Duration& out) {
 
 std::optional<int> from_environment(SqueueOptions& o) {
   if (environment("SQUEUE_ALL")) o.request.hidden_partitions = true;
-  if (environment("SQUEUE_ARRAY") || environment("SQUEUE_ARRAY_UNIQUE")) o.one_row_a_task = true;
+  if (environment("SQUEUE_ARRAY")) o.one_row_a_task = true;
   if (environment("SQUEUE_PRIORITY")) o.one_row_a_partition = true;
   if (const auto v = environment("SQUEUE_ACCOUNT"))
     o.request.accounts = listed('A', to_lower(*v), o);
@@ -254,7 +254,7 @@ constexpr OptionRow<O> kOwnRows[] = {
     {"all", 'a', Takes::kNothing,
      [](O& o, V) { return o.request.hidden_partitions = true, kGoOn; }},
     {"array", 'r', Takes::kNothing, [](O& o, V) { return o.one_row_a_task = true, kGoOn; }},
-    {"array-unique", 'r', Takes::kNothing, nullptr},
+    {"array-unique", 0, Takes::kNothing, no_effect<O>},
     {"expand-patterns", 0, Takes::kNothing, no_effect<O>},
     {"hide", 0, Takes::kNothing,
      [](O& o, V) { return o.request.hidden_partitions = false, kGoOn; }},

@@ -164,7 +164,8 @@ class Shown(ClusterCase):
 
     def test_words_of_update(self):
         self.fails(1, "No changes specified\n", "scontrol", "update", "JobId=")
-        self.fails(1, "No changes specified\n", "scontrol", "update", "JobId=", "TimeLimit=5")
+        self.assertEqual(self.out("scontrol", "update", "JobId=", "TimeLimit=5"), "")
+        self.fails(1, "Update of this parameter is not supported: Foo=5\nRequest aborted\n", "scontrol", "update", "JobId=", "Foo=5")
         self.fails(1, "scontrol: error: JobName nobodys not found\n", "scontrol", "update", "JobName=nobodys", "UserID=root", "TimeLimit=5")
         self.fails(1, "Invalid UserID: no-such-user\nRequest aborted\n", "scontrol", "update", "JobName=x", "UserID=no-such-user", "TimeLimit=5")
         self.fails(1, "scontrol: error: No topology information available\n", "scontrol", "show", "topology", "switch=s1")

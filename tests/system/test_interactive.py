@@ -506,6 +506,14 @@ class Cancel(ClusterCase):
         self.assertEqual((done.returncode, done.stderr),
                          (1, "scancel: error: Kill job error on job step id 99999.0: Invalid job id specified\n"))
 
+        # blanks were taken for commas
+        held = [self.submit("-H", "--wrap", "true") for _ in range(2)]
+        for word in (f"{held[0]} {held[1]}", f"{held[0]} ", f"{held[0]} ,{held[1]}"):
+            self.fails(1, f"scancel: error: Invalid job id {word}\n", "scancel", word)
+        self.assertEqual([self.state(job) for job in held], ["PENDING", "PENDING"])
+        self.run_cmd("scancel", f" {held[0]}, {held[1]}")
+        self.assertEqual([self.state(job) for job in held], ["CANCELLED", "CANCELLED"])
+
     def test_filters(self):
         jobs = [self.submit("-H", "-J", name, "--wrap", "true") for name in ("one", "two", "two")]
         self.run_cmd("scancel", "-n", "two")

@@ -41,12 +41,13 @@ class Query(ClusterCase):
         self.fails(1, "slurm_load_jobs error: Invalid job id specified\n", "squeue", "-j", "99999")
         self.fails(1, "squeue: error: Invalid job id: abc\n", "squeue", "-j", "abc")
 
-    def test_squeue_array(self):  # -r, --array-unique and their variables
+    def test_squeue_array(self):  # -r and its variable; --array-unique, which changes nothing
         ask = ("squeue", "-h", "-j", str(self.array), "-S", "i", "-o", "%i %K")
-        for options, env in ((["-r"], {}), (["--array-unique"], {}), ([], {"SQUEUE_ARRAY": "1"}), ([], {"SQUEUE_ARRAY_UNIQUE": "1"})):
+        for options, env in ((["-r"], {}), ([], {"SQUEUE_ARRAY": "1"})):
             rows = [line.split() for line in self.out(*ask, *options, env=env).splitlines()]
             self.assertEqual(rows, [[f"{self.array}_{t}", str(t)] for t in range(4)])
-        self.assertEqual(len(self.out(*ask).splitlines()), 1)
+        for options, env in (([], {}), (["--array-unique"], {}), ([], {"SQUEUE_ARRAY_UNIQUE": "1"})):
+            self.assertEqual(len(self.out(*ask, *options, env=env).splitlines()), 1, options)
 
     def test_squeue_filters(self):  # -t -n -u --me -p -w -A -q
         ids = lambda *args: self.out("squeue", "-h", "-S", "i", "-o", "%A", *args).split()

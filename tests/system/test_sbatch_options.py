@@ -232,6 +232,11 @@ class Sbatch(ClusterCase):
         self.wait_state(dead, "DEADLINE")
         self.wait_state(late, "DEADLINE")
         self.run_cmd("scancel", begin)
+        then = self.submit("--begin=2037-06-01T10:00", "-t", "10", "--wrap", "true")
+        found = self.show(then)
+        self.assertEqual((found["StartTime"], found["EndTime"]), ("2037-06-01T10:00:00", "2037-06-01T10:10:00"))
+        self.assertEqual(self.out("squeue", "-h", "-j", then, "-o", "%e").strip(), "2037-06-01T10:10:00")
+        self.run_cmd("scancel", then)
 
     def test_requeue(self):
         kept = self.submit("--requeue", "-o", "/dev/null", "--wrap", "sleep 100")

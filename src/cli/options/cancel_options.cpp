@@ -1,6 +1,7 @@
 #include "cli/options/cancel_options.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 
@@ -177,6 +178,21 @@ bool is_cancel_target(const std::string& text) {
   return number && *number != 0;
 }
 
+namespace {
+
+// Slurm passes over blanks before a target, and takes none behind one.
+bool has_blank_behind(std::string_view word) {
+  char before = ',';
+  for (const char c : word) {
+    const bool blank = std::isspace(static_cast<unsigned char>(c)) != 0;
+    if (blank && before != ',') return true;
+    if (!blank) before = c;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string filters_text(const CancelRequest& request) {
   std::string out;
   const auto add = [&out](std::string_view name, const std::optional<std::string>& value) {
@@ -209,7 +225,8 @@ std::optional<int> read_cancel_request(int argc, char** argv, CancelRequest& out
   for (int i = optind; i < argc; ++i) {
     const std::string word = words[static_cast<size_t>(i)];
     const std::vector<std::string> targets = split_hosts(word);  // "12,13_[1,4]" is two
-    if (targets.empty() || !std::ranges::all_of(targets, is_cancel_target)) {
+    if (targets.empty() || has_blank_behind(word) ||
+        !std::ranges::all_of(targets, is_cancel_target)) {
       print_error("scancel", "Invalid job id " + word);
       return 1;
     }

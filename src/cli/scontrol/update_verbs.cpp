@@ -186,6 +186,14 @@ void update_jobs(Session& session, const std::vector<Pair>& pairs, const Words& 
   }
 }
 
+// "JobId= Nice=5": as in Slurm, what is wrong with the changes is all there is to tell.
+void update_no_job(Session& session, const std::vector<Pair>& changes) {
+  if (changes.empty()) return session.fail("No changes specified");
+  JobUpdate unused;
+  bool any = false;
+  (void)read_job_update(session, changes, {}, unused, any);
+}
+
 bool is_job_id(const Pair& pair) { return is_key(pair, "JobId", 3); }
 bool is_job_name(const Pair& pair) {
   return is_key(pair, "JobName", 4) || iequals(pair.key, "Name");
@@ -300,7 +308,7 @@ void update(Session& session, const Words& words) {
     const Words jobs = split_ids(entity->value);
     std::vector<Pair> changes = pairs;
     std::erase_if(changes, is_job_id);
-    if (jobs.empty()) return session.fail("No changes specified");
+    if (jobs.empty()) return update_no_job(session, changes);
     return update_jobs(session, changes, jobs);
   }
   if (std::ranges::any_of(pairs, is_job_name)) return update_named_jobs(session, pairs);

@@ -228,7 +228,7 @@ Time job_start(const JobView& view) {
 Time job_end(const JobView& view) {
   const Job& job = view.job();
   if (job.state != JobState::kPending) return job.end;
-  const Time start = view.record->soft.expected_start;
+  const Time start = job_start(view);
   if (start == kNoTime || job.time_limit == 0 || job.time_limit == kInfiniteMinutes) return kNoTime;
   return start + std::chrono::minutes(job.time_limit);
 }

@@ -115,7 +115,9 @@ ErrorCode Engine::refusal(const Post& post) const {
 // The first one, and then ever fewer: whoever asks again and again fills no log.
 void Engine::note_refusal(const state::Command& command, ErrorCode code) {
   const uint32_t uid = issuer(command);
-  if (uid == UINT32_MAX || (++refused_ & (refused_ - 1)) != 0) return;
+  if (uid == UINT32_MAX) return;
+  ++refused_;
+  if ((refused_ & (refused_ - 1)) != 0) return;
   log::error("{} of uid {} was refused: {} ({} so far)",
              std::holds_alternative<state::SubmitJob>(command) ? "a submission" : "a command", uid,
              code == ErrorCode::kStorageFull ? "the journal's disk is full"
