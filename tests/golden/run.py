@@ -19,6 +19,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 BIN = os.path.join(os.environ.get("SLUICE_BUILD", HERE.parent.parent / "build/dev"), "bin")
+SIM_CONF = ("ClusterName=sim\nSlurmctldHost=localhost\nAuthType=auth/slurm\nSelectTypeParameters=CR_Core\n"
+            "PriorityType=priority/basic\nNodeName=n[1-2] CPUs=4\nPartitionName=batch Nodes=ALL Default=YES\n")
 FILES = {
     "job.sh": "#!/bin/sh\ntrue\n",
     "empty.sh": "",
@@ -33,6 +35,18 @@ FILES = {
     "after.sh": "#!/bin/sh\ntrue\n#SBATCH --nope\n",
     "prog.conf": "0 echo zero\n",
     "bad.conf": "x echo zero\n",
+    "sim.conf": SIM_CONF,
+    "easy.conf": SIM_CONF + "SchedulerParameters=bf_job_part_count_reserve=1\n",
+    "small.swf": "; UnixStartTime: 978307200\n" + "".join(
+        f"{n} {40 * n} -1 {run} {cpus} -1 -1 {cpus} {limit} -1 1 {n % 3} 1 -1 0 -1 -1 -1\n" for n, (run, cpus, limit) in
+        enumerate([(600, 6, 900), (300, 8, 300), (2000, 2, 2400), (50, 1, 60), (700, 1, 60), (90, 4, 120), (15, 2, 600)], 1)),
+    "bad.swf": "; a header\n1 0 -1 10 1 -1\n",
+    "sacct.txt": "JobID|User|Submit|Start|ElapsedRaw|Timelimit|ReqCPUS|State\n"
+                 "1|ann|2026-11-01T08:00:00|2026-11-01T08:00:00|3600|02:00:00|8|COMPLETED\n"
+                 "1.batch||2026-11-01T08:00:00|2026-11-01T08:00:00|3600||8|COMPLETED\n"
+                 "2|bob|2026-11-01T08:10:00|2026-11-01T09:00:00|60|00:10:00|2|COMPLETED\n"
+                 "3|bob|2026-11-01T08:20:00|Unknown|0|00:10:00|2|CANCELLED\n",
+    "bad.txt": "JobID|User\n1|ann\n",
 }
 
 

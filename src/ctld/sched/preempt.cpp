@@ -29,9 +29,10 @@ bool leaves_already(const state::ClusterState& state, const Job& job) {
 }
 
 bool youngest_goes_first(const ClusterConfig& config) {
-  // the second as Slurm had it once
-  return has_option(config.preempt_parameters, "youngest_first") ||
-         has_option(config.scheduler_parameters, "preempt_youngest_first");
+  const bool asked_for = has_option(config.preempt_parameters, "youngest_first");
+  // as Slurm had it once
+  const bool asked_before = has_option(config.scheduler_parameters, "preempt_youngest_first");
+  return asked_for || asked_before;
 }
 
 }  // namespace

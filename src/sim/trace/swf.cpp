@@ -1,5 +1,6 @@
 #include "sim/trace/swf.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -37,7 +38,8 @@ constexpr double kMostTime = 4e9, kMostCount = 1e9;  // seconds; CPUs, KiB of a 
 
 // The value of a header line: "; UnixStartTime: 749458803".
 void read_header(std::string_view line, Trace& trace) {
-  const std::string_view text = trim(line.substr(line.find_first_not_of(';')));
+  const std::string_view text =
+      trim(line.substr(std::min(line.find_first_not_of(';'), line.size())));
   constexpr std::string_view kStart = "UnixStartTime:";
   if (!text.starts_with(kStart)) return;
   const auto seconds = to_number<int64_t>(trim(text.substr(kStart.size())));

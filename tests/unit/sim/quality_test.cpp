@@ -67,11 +67,6 @@ void compare(uint32_t most_planned) {
       EXPECT_NEAR(got.slowdown, wanted.slowdown, wanted.slowdown / 100);
       EXPECT_NEAR(got.utilisation, wanted.utilisation, wanted.utilisation / 100);
       EXPECT_GT(wanted.slowdown, 1) << "somebody has to wait, or nothing is compared";
-      if (std::getenv("SLUICE_SHOW") != nullptr)
-        std::printf(
-            "most_planned %u load %.2f %s: slowdown %.4f, reference %.4f; utilisation %.4f, reference %.4f\n",
-            most_planned, load, how == RequestedTime::kExact ? "exact" : "factor", got.slowdown,
-            wanted.slowdown, got.utilisation, wanted.utilisation);
     }
   }
 }

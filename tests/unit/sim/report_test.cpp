@@ -65,6 +65,7 @@ TEST(Chart, AveragesOverPartsOfTheTime) {
 TEST(Csv, HasALineForEachJob) {
   Trace trace = trace_of({{0, 100, 4, 600}, {10, 5, 99}});
   trace.jobs[1].user = "a,\"b\"";
+  trace.jobs[1].constraint = "nosuch";
   EXPECT_EQ(csv_text(simulate(machine(1, 4), trace)),
             "trace_job,job,user,partition,state,submit,start,end,wait,run,limit,cpus,nodes,runs,"
             "forecast,forecast_error,slowdown\n"

@@ -48,12 +48,21 @@ TEST(Simulator, OverTimeLimitIsGranted) {
   EXPECT_EQ(since(result, result.jobs[1].end), 240);
 }
 
-TEST(Simulator, WhatDoesNotFitIsRefused) {
-  const SimResult result = simulate(machine(1, 4), trace_of({{0, 10, 99}, {5, 10, 1}}));
+TEST(Simulator, WhatCannotRunHereIsRefused) {
+  Trace trace = trace_of({{0, 10, 1}, {5, 10, 1}});
+  trace.jobs[0].constraint = "nosuch";
+  const SimResult result = simulate(machine(1, 4), trace);
   EXPECT_EQ(result.jobs[0].id, kNoJob);
   ASSERT_EQ(result.refused.size(), 1U);
   EXPECT_EQ(result.refused.begin()->second, 1U);
   EXPECT_EQ(starts_of(result), (Starts{-1, 5}));
+}
+
+TEST(Simulator, EndsWhenNothingCanHappenAnyMore) {
+  const SimResult result = simulate(machine(1, 4), trace_of({{0, 10, 99}, {5, 10, 1}}));
+  EXPECT_EQ(result.jobs[0].state, JobState::kPending) << "it waits for a larger machine";
+  EXPECT_EQ(starts_of(result), (Starts{-1, 5}));
+  EXPECT_EQ(since(result, result.end), 15);
 }
 
 TEST(Simulator, StopsWhereItIsTold) {
@@ -112,7 +121,7 @@ TEST(Simulator, SleepingNodesWakeForAJob) {
   config.resume_program = "/resume";
   config.suspend_time = std::chrono::seconds(60);
   config.suspend_timeout = std::chrono::seconds(30);
-  const SimResult result = simulate(config, trace_of({{0, 10, 1}, {3600, 10, 1}}));
+  const SimResult result = simulate(config, trace_of({{0, 10, 1}, {3600, 10, 1, 600}}));
   EXPECT_EQ(result.jobs[1].state, JobState::kCompleted);
   EXPECT_GT(since(result, result.jobs[1].end), 3615) << "it has to boot first";
 }
