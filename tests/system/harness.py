@@ -38,6 +38,15 @@ def tell_skip(result, test, reason, add=unittest.TestResult.addSkip):
 unittest.TestResult.addSkip = tell_skip
 
 
+def is_over(pid):
+    """Its files are closed: one that is killed has no command line before that."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def wait_for(condition, what, limit_s=LIMIT_S):
     """Returns the first true value of condition()."""
     end, value = time.monotonic() + limit_s, None
@@ -173,7 +182,7 @@ class Cluster:
     def kill_controller(self):
         pid = self.controller_pid()
         os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: not pids_with(self.conf, "sluicectld"), "the controller is gone")
+        wait_for(lambda: is_over(pid) and not pids_with(self.conf, "sluicectld"), "the controller is gone")
 
     def start_controller(self, *options):
         subprocess.run([self.daemon("sluicectld"), "-f", self.conf, *options], check=True, env=self.env)

@@ -88,6 +88,7 @@ class Silent(ClusterCase):
         never = self.submit("-w", "n2", "--no-requeue", "-o", "/dev/null", "--wrap", "sleep 1000")
         for job in (again, never):
             self.wait_state(job, "RUNNING")
+        wait_for(lambda: self.file("again.out").split() == ["0"], "it runs")
         pid = self.silence()
         self.assertEqual(self.node("%E"), "Not responding")
         self.assertEqual(self.state(never), "NODE_FAIL")

@@ -81,10 +81,15 @@ class File:
         return "\n".join(lines) + "\n"
 
 
-def answers(cases, env, cwd):
-    """What the commands print, one list of lines a command."""
-    mark = "=====next====="
-    script = SHELL + "".join(f"{case.command}\nstatus=$?; [ $status = 0 ] || echo \"# exit $status\"; echo {mark}\n" for case in cases)
+def answers(cases, env, cwd, pause=0):
+    """What the commands print, one list of lines a command. `pause`: seconds after the last of several submissions, since the
+    real Slurm knows the priority of an array only a moment later."""
+    mark, script, submitted = "=====next=====", SHELL, False
+    for case in cases:
+        submits = case.command.startswith("sub ")
+        script += f"sleep {pause}\n" if submitted and not submits else ""
+        script += f"{case.command}\nstatus=$?; [ $status = 0 ] || echo \"# exit $status\"; echo {mark}\n"
+        submitted = submits
     with tempfile.NamedTemporaryFile("r") as ids:
         done = subprocess.run(["sh", "-c", f"exec 2>&1 3>{ids.name}\n" + script], env=env, cwd=cwd, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, timeout=300, check=False)
@@ -101,7 +106,7 @@ def record(path):
     conf.write_text(text + "# of the case\n" + "".join(line + "\n" for line in file.conf) + "# end of the case\n")
     subprocess.run(["scontrol", "reconfigure"], check=True)
     time.sleep(1)
-    for case, answer in zip(file.cases, answers(file.cases, dict(os.environ, LC_ALL="C"), "/tmp")):
+    for case, answer in zip(file.cases, answers(file.cases, dict(os.environ, LC_ALL="C"), "/tmp", 5)):
         if case.theirs is not None:
             case.theirs = answer
         else:
