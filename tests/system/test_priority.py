@@ -61,6 +61,7 @@ class Priorities(ClusterCase):
         self.replay("updates")
 
     def test_layouts(self):  # -o -l -n -w -h, and what else stands in that file
+        self.assertEqual(self.out("sprio", "-h"), "")
         self.replay("layouts")
 
     def rows(self, *args):

@@ -82,6 +82,7 @@ SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock c
       on_pass_(std::move(on_pass)),
       interval_(interval),
       soft_(std::make_shared<const sched::SchedulerView>()),
+      priorities_(std::make_shared<const sched::PriorityMemory>()),
       thread_([this] { run(); }),
       whole_thread_([this] { run_whole(); }) {}
 
@@ -187,12 +188,16 @@ void SchedulerLoop::run_pass(Depth depth) {
   const auto known = soft_.get();
   sched::WorkBudget bounds = budget(config, begun, depth);
   bounds.previous = known.get();
-  const sched::Policies policies = sched::make_policies(*state, known);
-  sched::Plan plan = sched::plan_pass(*state, policies, planned_at, bounds);
+  const sched::Policies of_pass = policies(*state);
+  sched::Plan plan = sched::plan_pass(*state, of_pass, planned_at, bounds);
   const auto took = std::chrono::duration_cast<Duration>(Steady::now() - begun);
   count(plan.counts, took);
   if (depth == Depth::kFirst) {
-    plan.again = std::min(plan.again, policies.priority->next_change(planned_at));
+    plan.again = std::min(plan.again, of_pass.priority->next_change(planned_at));
+    if (sched::only_increases(config)) {
+      priorities_.set(
+          std::make_shared<sched::PriorityMemory>(*state, *of_pass.priority, planned_at));
+    }
     note_first(plan, *state, planned_at, took);
   } else {
     whole_due_ = Steady::now() + rest_of_whole_passes(took, config);

@@ -21,6 +21,7 @@
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/snapshot_holder.hpp"
 #include "ctld/sched/pass.hpp"
+#include "ctld/sched/policy/incr_only.hpp"
 
 namespace sluice::engine {
 
@@ -60,6 +61,10 @@ class SchedulerLoop {
 
   // What the last pass found out about pending jobs.
   [[nodiscard]] std::shared_ptr<const sched::SchedulerView> soft() const { return soft_.get(); }
+  // The policies of this state, with what the last pass remembers.
+  [[nodiscard]] sched::Policies policies(const state::ClusterState& state) const {
+    return sched::make_policies(state, priorities_.get());
+  }
   // What the passes did since the counts were last reset.
   [[nodiscard]] PassCounts counts(bool reset);
 
@@ -92,6 +97,7 @@ class SchedulerLoop {
   const OnPass on_pass_;
   const Duration interval_;
   SnapshotHolder<sched::SchedulerView> soft_;
+  SnapshotHolder<sched::PriorityMemory> priorities_;  // of PriorityFlags=INCR_ONLY
   std::mutex mutex_;
   std::condition_variable changed_, whole_changed_;
   bool wanted_ = true;     // guarded by mutex_

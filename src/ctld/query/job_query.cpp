@@ -78,14 +78,16 @@ std::string required_tres(const state::ClusterState& state, const Job& job) {
 }
 
 JobQuery::JobQuery(protocol::QueryJobsRequest request, Asker asker, state::ClusterSnapshot state,
-                   std::shared_ptr<const sched::SchedulerView> soft, Time now)
+                   std::shared_ptr<const sched::SchedulerView> soft, Time now,
+                   sched::Policies policies)
     : request_(std::move(request)),
       asker_(std::move(asker)),
       state_(std::move(state)),
       soft_(std::move(soft)),
       now_(now),
-      policies_(sched::make_policies(*state_, soft_)),
-      calculates_running_(has_option(state_->config->priority_flags, "CALCULATE_RUNNING")) {}
+      policies_(policies.priority ? std::move(policies) : sched::make_policies(*state_)),
+      calculates_running_(has_option(state_->config->priority_flags, "CALCULATE_RUNNING")),
+      accrues_always_(has_option(state_->config->priority_flags, "ACCRUE_ALWAYS")) {}
 
 // Whether the id names the job or its array; a task that the array lacks is nothing found, no
 // error.
@@ -134,6 +136,7 @@ std::shared_ptr<const JobSpec> JobQuery::shown_spec(const Job& job, bool to_stra
 void JobQuery::set_priority(const Job& job, protocol::JobRecord& out) const {
   const bool waits = job.state == JobState::kPending && job.hold == HoldKind::kNone;
   const bool runs = job.state == JobState::kRunning || job.state == JobState::kSuspended;
+  if (accrues_always_ && job.state == JobState::kPending) out.job.accrue = job.submit;
   out.soft.priority = kept_priority(job);
   if (!waits && !(runs && calculates_running_)) return;
   const std::vector<std::string> names =

@@ -23,7 +23,8 @@ class JobQuery {
   };
   // With PrivateData=jobs others' jobs are left out unless an administrator asks.
   JobQuery(protocol::QueryJobsRequest request, Asker asker, state::ClusterSnapshot state,
-           std::shared_ptr<const sched::SchedulerView> soft, Time now);
+           std::shared_ptr<const sched::SchedulerView> soft, Time now,
+           sched::Policies policies = {});
 
   // nullopt: no more. kInvalidJobId: the one job asked for is not there.
   [[nodiscard]] Result<std::optional<protocol::JobChunk>> next();
@@ -42,6 +43,7 @@ class JobQuery {
   const Time now_;
   const sched::Policies policies_;
   const bool calculates_running_;
+  const bool accrues_always_;
   std::optional<state::JobFilter> filter_;  // made when the first chunk is asked for
   bool any_ = false;                        // a job was found
   bool done_ = false;

@@ -9,29 +9,39 @@ namespace {
 
 constexpr size_t kChunkRecords = 2'000;
 
+// Of a list in order.
 template <class T>
 bool passes(const std::vector<T>& wanted, const T& one) {
-  return wanted.empty() || std::ranges::find(wanted, one) != wanted.end();
+  return wanted.empty() || std::ranges::binary_search(wanted, one);
+}
+
+protocol::QueryPrioritiesRequest in_order(protocol::QueryPrioritiesRequest request) {
+  std::ranges::sort(request.jobs);
+  std::ranges::sort(request.uids);
+  std::ranges::sort(request.partitions);
+  return request;
 }
 
 }  // namespace
 
 PriorityQuery::PriorityQuery(protocol::QueryPrioritiesRequest request, uint32_t uid,
                              state::ClusterSnapshot state, sched::Policies policies, Time now)
-    : request_(std::move(request)),
+    : request_(in_order(std::move(request))),
       state_(std::move(state)),
       policies_(std::move(policies)),
       now_(now),
-      calculates_running_(has_option(state_->config->priority_flags, "CALCULATE_RUNNING")) {
+      calculates_running_(has_option(state_->config->priority_flags, "CALCULATE_RUNNING")),
+      accrues_always_(has_option(state_->config->priority_flags, "ACCRUE_ALWAYS")) {
   const bool is_private = has_option(state_->config->private_data, "jobs");
   if (is_private && !state::is_admin(*state_, uid)) only_of_ = uid;
 }
 
 bool PriorityQuery::is_wanted(const Job& job) const {
-  const bool runs =
-      calculates_running_ && (job.state == JobState::kRunning || job.state == JobState::kSuspended);
+  const bool runs = calculates_running_ && job.state == JobState::kRunning;
   if (job.state != JobState::kPending && !runs) return false;
-  if (!runs && !state::is_eligible(job, now_)) return false;
+  const bool may_start =
+      accrues_always_ ? job.hold == HoldKind::kNone : state::is_eligible(job, now_);
+  if (!runs && !may_start) return false;
   if (only_of_ && job.spec->uid != *only_of_) return false;
   return passes(request_.uids, job.spec->uid) && passes(request_.jobs, job.id);
 }

@@ -30,7 +30,8 @@ class PriorityQuery {
   const state::ClusterSnapshot state_;
   const sched::Policies policies_;
   const Time now_;
-  bool calculates_running_ = false;
+  const bool calculates_running_;
+  const bool accrues_always_;  // jobs that wait for their time or for others, too
   std::optional<uint32_t> only_of_;
   bool done_ = false;
   uint32_t at_ = 0;  // the next job id to look at

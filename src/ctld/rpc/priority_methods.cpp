@@ -12,9 +12,9 @@ void add_priority_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle_stream<protocol::QueryPrioritiesRequest, protocol::PriorityChunk>(
       [&parts](const auto& context, auto request, auto writer) {
         const state::ClusterSnapshot state = parts.publisher.newest()->state;
-        auto query = std::make_shared<PriorityQuery>(
-            std::move(request), context.identity.uid, state,
-            sched::make_policies(*state, parts.scheduler.soft()), parts.clock());
+        auto query =
+            std::make_shared<PriorityQuery>(std::move(request), context.identity.uid, state,
+                                            parts.scheduler.policies(*state), parts.clock());
         writer.pull([query] { return query->next(); });
       },
       net::kSlow);

@@ -171,7 +171,7 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
         if (!request.hidden_partitions) unseen = unseen_partitions(parts, context, *state);
         auto query = std::make_shared<JobQuery>(
             std::move(request), JobQuery::Asker{context.identity.uid, std::move(unseen)}, state,
-            parts.scheduler.soft(), parts.clock());
+            parts.scheduler.soft(), parts.clock(), parts.scheduler.policies(*state));
         writer.pull([query] { return query->next(); });
       },
       net::kSlow);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ctld/sched/policy/incr_only.hpp"
 #include "unit/sched/world.hpp"
 
 namespace sluice::sched {
@@ -131,6 +132,34 @@ TEST(PriorityCalcPeriod, AJobKeepsItsPriorityInBetween) {
   command.update.site_factor = 100;
   ASSERT_TRUE(w.run(command));
   EXPECT_EQ(at(std::chrono::seconds(601)), 116U);
+}
+
+// What an administrator changes of a partition lowers nobody; what is changed of a job does.
+TEST(IncrOnly, PrioritiesFallOnlyWithTheJob) {
+  World w(1, 8);
+  w.config.priority_type = "priority/multifactor";
+  w.config.priority_flags = {"INCR_ONLY"};
+  w.config.priority_weight_partition = 1000;
+  w.partition("other").priority_job_factor = 10;
+  w.config.partitions[0].priority_job_factor = 10;
+  w.up();
+  const JobId id = w.submit(World::spec(1));
+  const auto now_is = [&](const std::shared_ptr<const PriorityMemory>& before) {
+    const auto policy = make_policies(w.state, before).priority;
+    return policy->weigh(w.job(id), w.config.partitions[0], w.now)->priority;
+  };
+  EXPECT_EQ(now_is(nullptr), 1000U);
+  const auto before =
+      std::make_shared<PriorityMemory>(w.state, *make_policies(w.state).priority, w.now);
+  w.config.partitions[0].priority_job_factor = 5;
+  EXPECT_EQ(now_is(nullptr), 500U);
+  EXPECT_EQ(now_is(before), 1000U);
+  state::UpdateJob command;
+  command.who = {0, 0};
+  command.target = std::to_string(id);
+  command.update.nice = 100;
+  ASSERT_TRUE(w.run(command));
+  EXPECT_EQ(now_is(before), 400U);
 }
 
 // What accounting will fill in.

@@ -1,16 +1,35 @@
-// PriorityFlags=INCR_ONLY: what a job's priority was in the last pass it does not fall below. Kept
-// where passes publish what they found, so for as long as the controller runs. Jobs of several
-// partitions, whose priorities in each are not published, rise and fall.
+// PriorityFlags=INCR_ONLY: a job's priority does not fall below what it was in the last pass,
+// unless the job itself was changed since. Remembered for as long as the controller runs.
 #pragma once
+
+#include <vector>
 
 #include "ctld/sched/policy/priority.hpp"
 
 namespace sluice::sched {
 
+// What the jobs' priorities were.
+class PriorityMemory {
+ public:
+  // Of all jobs that wait. O(jobs).
+  PriorityMemory(const state::ClusterState& state, const PriorityPolicy& policy, Time now);
+  PriorityMemory() = default;
+  // 0: the job was another, or is not known.
+  [[nodiscard]] uint32_t find(const Job& job, std::string_view partition) const;
+
+ private:
+  struct Entry {
+    JobId job = kNoJob;
+    std::shared_ptr<const JobSpec> spec;
+    std::vector<PartitionPriority> by_partition;
+  };
+  std::vector<Entry> entries_;  // by job
+};
+
 class IncreasingPriority final : public PriorityPolicy {
  public:
   IncreasingPriority(std::shared_ptr<const PriorityPolicy> policy,
-                     std::shared_ptr<const SchedulerView> before)
+                     std::shared_ptr<const PriorityMemory> before)
       : policy_(std::move(policy)), before_(std::move(before)) {}
 
   [[nodiscard]] uint32_t priority(const Job& job, const PartitionConfig& partition,
@@ -21,10 +40,10 @@ class IncreasingPriority final : public PriorityPolicy {
   [[nodiscard]] Time next_change(Time now) const override { return policy_->next_change(now); }
 
  private:
-  [[nodiscard]] uint32_t least(const Job& job) const;
-
   const std::shared_ptr<const PriorityPolicy> policy_;
-  const std::shared_ptr<const SchedulerView> before_;
+  const std::shared_ptr<const PriorityMemory> before_;
 };
+
+[[nodiscard]] bool only_increases(const ClusterConfig& config);
 
 }  // namespace sluice::sched

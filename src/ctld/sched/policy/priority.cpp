@@ -31,11 +31,11 @@ std::shared_ptr<const PriorityPolicy> make_priority_policy(
 }
 
 Policies make_policies(const state::ClusterState& state,
-                       std::shared_ptr<const SchedulerView> before,
+                       std::shared_ptr<const PriorityMemory> before,
                        std::shared_ptr<const JobShares> shares) {
   auto priority = make_priority_policy(state.config->priority_type, state, shares);
   if (!priority) priority = std::make_shared<MultifactorPriority>(state, std::move(shares));
-  if (before != nullptr && has_option(state.config->priority_flags, "INCR_ONLY"))
+  if (before != nullptr && only_increases(*state.config))
     priority = std::make_shared<IncreasingPriority>(std::move(priority), std::move(before));
   return {std::move(priority)};
 }

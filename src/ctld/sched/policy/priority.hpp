@@ -15,7 +15,7 @@
 
 namespace sluice::sched {
 
-struct SchedulerView;
+class PriorityMemory;
 
 // A job's place in one of the partitions that it asks for, and how it came to it. That of a job
 // which was given its priority weighs nothing.
@@ -52,9 +52,9 @@ struct Policies {
 [[nodiscard]] std::shared_ptr<const PriorityPolicy> make_priority_policy(
     std::string_view type, const state::ClusterState& state,
     std::shared_ptr<const JobShares> shares = nullptr);
-// `before` is what the last pass published; without it INCR_ONLY knows no former priorities.
+// `before` is what priorities were (incr_only.hpp); without it INCR_ONLY does nothing.
 [[nodiscard]] Policies make_policies(const state::ClusterState& state,
-                                     std::shared_ptr<const SchedulerView> before = nullptr,
+                                     std::shared_ptr<const PriorityMemory> before = nullptr,
                                      std::shared_ptr<const JobShares> shares = nullptr);
 
 // The priority that the job was given (--priority, an update), else the policy's.
