@@ -225,7 +225,7 @@ void PassRun::consider_group(Group group) {
     consider(c);
     if (gone_[c.entry]) return;
   }
-  if (!waiting_here_.empty()) resolve(std::move(waiting_here_));
+  if (!waiting_here_.empty()) resolve();
 }
 
 void PassRun::consider(const Candidate& c) {

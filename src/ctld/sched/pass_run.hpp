@@ -121,9 +121,9 @@ class PassRun {
   void plan_het(const Candidate& c, const std::vector<HetPart>& parts);
   void wait_het(const Candidate& c, JobReason reason, const std::string& detail = {});
 
-  // Jobs that wait (pass_wait.cpp). One that cannot start now: others are preempted for it, or it
-  // is planned for later.
-  void resolve(std::vector<Blocked> blocked);
+  // Jobs that wait (pass_wait.cpp). The one of waiting_here_: others are preempted for it, or it is
+  // planned for later.
+  void resolve();
   [[nodiscard]] bool preempt_for(const Blocked& blocked);
   [[nodiscard]] bool may_preempt(const Blocked& blocked) const;
   // The earliest start among these, which it keeps.

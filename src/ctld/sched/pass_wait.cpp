@@ -1,5 +1,6 @@
 // Jobs of a pass that cannot start now: why, who is preempted for them, and when they can start.
 #include <algorithm>
+#include <utility>
 
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/rules/fits.hpp"
@@ -39,7 +40,8 @@ void PassRun::keep_previous_hints() {
   }
 }
 
-void PassRun::resolve(std::vector<Blocked> blocked) {
+void PassRun::resolve() {
+  const std::vector<Blocked> blocked = std::exchange(waiting_here_, {});
   ++failed_tests_;
   for (const Blocked& one : blocked) {
     if (preempt_for(one)) return;
@@ -100,7 +102,7 @@ bool PassRun::preempt_for(const Blocked& blocked) {
   if (!gone_[c.entry]) {
     waiting_here_.clear();
     start_tasks(c, *demand, true);
-    if (!gone_[c.entry] && !waiting_here_.empty()) resolve(std::move(waiting_here_));
+    if (!gone_[c.entry] && !waiting_here_.empty()) resolve();
   }
   return true;
 }

@@ -124,7 +124,7 @@ Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDem
     }
     if (units > 0) {
       Starts starts{start, start, units};
-      starts.last = last_start(first, behind, starts, node, wanted, demand, scratch);
+      starts.last = last_start({first, behind}, starts, node, wanted, demand, scratch);
       return starts;
     }
     if (++first >= from_.size()) return {};
@@ -132,13 +132,14 @@ Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDem
   }
 }
 
-// `scratch` is what is free from the start on, up to the span at `behind`.
-Tick NodeTimeline::last_start(size_t first, size_t behind, const Starts& starts, NodeId node,
-                              const Wanted& wanted, const NodeDemand& demand, Free& scratch) const {
+// `scratch` is what is free in all spans that are met.
+Tick NodeTimeline::last_start(Met met, const Starts& starts, NodeId node, const Wanted& wanted,
+                              const NodeDemand& demand, Free& scratch) const {
   Tick last = kNoTick - 1 - wanted.duration;
-  if (starts.units < wanted.most && first + 1 < from_.size()) last = from_[first + 1] - 1;
+  if (starts.units < wanted.most && met.first + 1 < from_.size()) last = from_[met.first + 1] - 1;
   const Tick closed = next_closing(wanted.closings, starts.first);
   if (closed != kNoTick) last = std::min(last, closed - wanted.duration);
+  size_t behind = met.behind;
   for (; behind < from_.size() && from_[behind] - wanted.duration < last; ++behind) {
     if (!is_useless(behind, wanted)) {
       scratch.intersect(free_[behind]);

@@ -82,9 +82,12 @@ class NodeTimeline {
   }
   // The first span that begins at `to` or later; from `first` on.
   [[nodiscard]] size_t span_behind(size_t first, Tick to) const;
-  [[nodiscard]] Tick last_start(size_t first, size_t behind, const Starts& starts, NodeId node,
-                                const Wanted& wanted, const NodeDemand& demand,
-                                Free& scratch) const;
+  // A job meets the spans from `first` on, up to and without `behind`.
+  struct Met {
+    size_t first = 0, behind = 0;
+  };
+  [[nodiscard]] Tick last_start(Met met, const Starts& starts, NodeId node, const Wanted& wanted,
+                                const NodeDemand& demand, Free& scratch) const;
 
   static constexpr size_t kNone = SIZE_MAX;
   // by span
