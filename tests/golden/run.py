@@ -36,7 +36,7 @@ FILES = {
     "prog.conf": "0 echo zero\n",
     "bad.conf": "x echo zero\n",
     "sim.conf": SIM_CONF,
-    "easy.conf": SIM_CONF + "SchedulerParameters=bf_job_part_count_reserve=1\n",
+    "fifo.conf": SIM_CONF + "SchedulerType=sched/builtin\n",
     "small.swf": "; UnixStartTime: 978307200\n" + "".join(
         f"{n} {40 * n} -1 {run} {cpus} -1 -1 {cpus} {limit} -1 1 {n % 3} 1 -1 0 -1 -1 -1\n" for n, (run, cpus, limit) in
         enumerate([(600, 6, 900), (300, 8, 300), (2000, 2, 2400), (50, 1, 60), (700, 1, 60), (90, 4, 120), (15, 2, 600)], 1)),
