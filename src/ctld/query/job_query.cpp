@@ -73,7 +73,13 @@ const state::Partition* partition_of(const state::ClusterState& state, const Job
 std::string required_tres(const state::ClusterState& state, const Job& job) {
   const state::Partition* partition = partition_of(state, job);
   if (partition == nullptr) return {};
-  const auto tres = state::requested_tres(*job.spec, *partition->config, *state.config);
+  auto tres = state::requested_tres(*job.spec, *partition->config, *state.config);
+  // all of it is what the partition's first node has, as in Slurm
+  if (tres && tres->all_memory && !partition->nodes.none() &&
+      fit::rules_of(*state.config).uses_memory) {
+    const Node& first = state.nodes.at(static_cast<NodeId>(partition->nodes.find_first()));
+    tres->memory_mib = first.config->real_memory_mib * tres->nodes;
+  }
   return tres ? tres_text(*tres, *state.config) : std::string();
 }
 

@@ -63,5 +63,41 @@ TEST_F(JobQueries, StrangersSeeNothingOfScriptsAndEnvironments) {
       << "of the state nothing is cut";
 }
 
+// The bugs: there was no memory with --mem=0, and nothing at all where tasks and nodes contradict.
+TEST_F(JobQueries, WhatAJobAsksForIsCounted) {
+  configure([](ClusterConfig& config) {
+    config.select_type_parameters = {"CR_CPU_Memory"};
+    config.nodes.front().real_memory_mib = 4000;
+  });
+  JobSpec spec = batch_spec();
+  spec.min_nodes = spec.max_nodes = 2;
+  spec.memory_kind = MemoryKind::kPerNode;
+  spec.memory_mib = 0;
+  spec.num_tasks = 2;
+  (void)submit(spec);
+  EXPECT_EQ(shown_to(state::kAnn.uid).required_tres, "cpu=2,mem=8000M,node=2,billing=2");
+}
+
+TEST_F(JobQueries, WhatAHeldJobAsksForInVainIsCounted) {
+  JobSpec spec = batch_spec();
+  spec.min_nodes = spec.max_nodes = 2;
+  spec.num_tasks = 8;
+  spec.ntasks_per_node = 2;
+  spec.hold = true;
+  (void)submit(spec);
+  EXPECT_TRUE(shown_to(state::kAnn.uid).required_tres.starts_with("cpu=8,"))
+      << shown_to(state::kAnn.uid).required_tres;
+}
+
+// It was 1 until the scheduler had looked at it, which it does not at once where a job cannot start
+// yet.
+TEST_F(JobQueries, AJobThatTheSchedulerHasNotSeenHasItsPriority) {
+  configure([](ClusterConfig& config) { config.priority_type = "priority/basic"; });
+  JobSpec spec = batch_spec();
+  spec.begin = now_ + std::chrono::hours(1);
+  const JobId job = submit(spec);
+  EXPECT_EQ(shown_to(state::kAnn.uid).soft.priority, 4'294'901'760U - job);
+}
+
 }  // namespace
 }  // namespace sluice::ctld

@@ -8,7 +8,13 @@ namespace sluice::state {
 
 std::optional<RequestedTres> requested_tres(const JobSpec& spec, const PartitionConfig& partition,
                                             const ClusterConfig& config) {
-  const auto needs = fit::needs_of(spec, partition, config);
+  auto needs = fit::needs_of(spec, partition, config);
+  if (!needs && spec.ntasks_per_node > 0) {
+    // more tasks than its nodes may have: it is held, and counted by its tasks
+    JobSpec spread = spec;
+    spread.ntasks_per_node = 0;
+    needs = fit::needs_of(spread, partition, config);
+  }
   if (!needs) return std::nullopt;
   RequestedTres out;
   out.memory_per_cpu_mib = needs->memory_per_cpu_mib;

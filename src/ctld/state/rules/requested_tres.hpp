@@ -23,7 +23,7 @@ struct RequestedTres : TresCounts {
   bool all_memory = false;  // of its nodes
 };
 
-// Nothing where what is asked for contradicts itself.
+// Nothing where what is asked for contradicts itself; but for tasks on fewer nodes than they need.
 [[nodiscard]] std::optional<RequestedTres> requested_tres(const JobSpec& spec,
                                                           const PartitionConfig& partition,
                                                           const ClusterConfig& config);
