@@ -206,6 +206,7 @@ int run(const Arguments& a) {
   }
   if (Status ok = write_files(a, results.front()); !ok) return fail(ok.error().text);
   std::vector<const SimResult*> shown;
+  shown.reserve(results.size());
   for (const SimResult& result : results) shown.push_back(&result);
   std::fputs(report_text(load->heading, shown, {.times = a.times}).c_str(), stdout);
   return 0;

@@ -3,6 +3,7 @@
 
 #include "sim/command.hpp"
 
+// NOLINTNEXTLINE(bugprone-exception-escape): what nobody caught is told by std::terminate
 int main(int argc, char** argv) {
   const int status = sluice::sim::command_main(argc, argv);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;

@@ -53,7 +53,7 @@ Duration scale_of(const Chart& chart, size_t bars) {
 std::string words_of(Duration step) {
   const auto m = std::chrono::duration_cast<minutes>(step).count();
   if (m < 60) return fmt::format("{} minute{}", m, m == 1 ? "" : "s");
-  if (m < 24 * 60) return fmt::format("{} hour{}", m / 60, m == 60 ? "" : "s");
+  if (m < 1440) return fmt::format("{} hour{}", m / 60, m == 60 ? "" : "s");
   return fmt::format("{} day{}", m / 1440, m == 1440 ? "" : "s");
 }
 

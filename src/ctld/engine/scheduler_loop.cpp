@@ -161,11 +161,15 @@ void SchedulerLoop::run_whole() {
 }
 
 sched::WorkBudget SchedulerLoop::budget(const ClusterConfig& config, Steady::time_point begun,
-                                        Depth depth) const {
+                                        Depth depth) {
   const bool all = depth == Depth::kWhole;
   sched::WorkBudget budget = budget_of_pass(config, all);
   const auto longest = all ? longest_pass(config) : std::optional(kShortPass);
-  if (longest) budget.out_of_time = [until = begun + *longest] { return Steady::now() >= until; };
+  const auto until = longest ? begun + *longest : Steady::time_point::max();
+  budget.out_of_time = [this, until] {
+    const std::lock_guard lock(mutex_);
+    return stopping_ || Steady::now() >= until;
+  };
   return budget;
 }
 

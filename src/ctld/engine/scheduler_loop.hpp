@@ -80,7 +80,7 @@ class SchedulerLoop {
   void run_pass(Depth depth);
   // Of a pass that begins now.
   [[nodiscard]] sched::WorkBudget budget(const ClusterConfig& config, Steady::time_point begun,
-                                         Depth depth) const;
+                                         Depth depth);
   // What the pass means for the next ones.
   void note_first(const sched::Plan& plan, const state::ClusterState& state, Time planned_at,
                   Duration took);
