@@ -202,8 +202,8 @@ class Crowd(threading.Thread):
         while not self.over:
             try:
                 held.append(socket.create_connection(("127.0.0.1", self.port)))
-                held[-1].sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
                 self.opened += 1
+                held[-1].sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
             except OSError:
                 pass
             time.sleep(0.001)  # a client has as long to prove itself as a flood takes to fill a host's room

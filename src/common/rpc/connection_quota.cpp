@@ -112,6 +112,10 @@ ConnectionQuota::Verdict ConnectionQuota::take(int fd, const sockaddr_storage& p
   return Verdict::kTaken;
 }
 
+std::string ConnectionQuota::host_of(const sockaddr_storage& peer) {
+  return host_in(name_of(peer));
+}
+
 bool ConnectionQuota::prove(std::string_view peer) {
   const std::string name = name_of(peer);
   if (name.empty()) return true;  // of this host's own, by a Unix socket

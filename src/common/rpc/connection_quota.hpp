@@ -35,6 +35,11 @@ class ConnectionQuota {
   // Descriptors are as many as may be: who closes those that were shut down needs some time.
   [[nodiscard]] bool is_crowded(int fd) const { return static_cast<size_t>(fd) >= most_; }
 
+  // Who is to be closed is told why.
+  void send_away(int fd, std::string_view why) const;
+  // Its address, as bytes.
+  [[nodiscard]] static std::string host_of(const sockaddr_storage& peer);
+
   // A call of `peer`, as gRPC names it, has a valid token: its connection stays. False: it was shut
   // down before, and its client knows that nothing was done.
   [[nodiscard]] bool prove(std::string_view peer);
@@ -60,7 +65,6 @@ class ConnectionQuota {
   void recount(const std::string& host, SteadyTime now);
   [[nodiscard]] bool is_open(size_t fd) const;
   void tell(int fd, std::string_view why) const;
-  void send_away(int fd, std::string_view why) const;
 
   const size_t most_;
   const size_t most_ever_;  // while others are being closed
