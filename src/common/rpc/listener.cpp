@@ -151,8 +151,8 @@ class Listener::Impl {
       ::setsockopt(peer.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
       peer.until = steady_now() + kFirstWord;
       const Turn turn = look_at(peer);  // its first word is mostly there already
-      if (turn == Turn::kWaits) keep(std::move(peer));
       if (turn == Turn::kOver) ::close(peer.fd);
+      else if (turn == Turn::kWaits) keep(std::move(peer));
     }
   }
 
