@@ -112,7 +112,8 @@ bool PassRun::may_plan(const Candidate& c) const {
   const Job& job = *jobs_[c.entry];
   const Time since = job.accrue != kNoTime ? job.accrue : job.submit;
   return blocked_[c.partition] < budget_.most_planned && now_ - since >= bounds.least_age &&
-         soft_->jobs[c.entry].soft.priority >= bounds.least_priority;
+         soft_->jobs[c.entry].soft.priority >= bounds.least_priority &&
+         limits_.may_plan(job, soft_->jobs[c.entry].soft.priority);
 }
 
 bool PassRun::may_backfill(const Candidate& c) {
