@@ -5,7 +5,6 @@
 
 #include "common/base/text.hpp"
 #include "common/syntax/licenses.hpp"
-#include "common/syntax/tres_weights.hpp"
 
 namespace sluice::state {
 namespace {
@@ -34,6 +33,26 @@ double amount(const TresWeight& weight, const TresCounts& counts, const LicenseC
   if (!name.starts_with(kLicenseKind)) return 0;
   const auto at = licenses.find(name.substr(kLicenseKind.size()));
   return at == licenses.end() ? 0 : static_cast<double>(at->second);
+}
+
+// "CPU=1.0,Mem=0.25G,GRES/gpu=2.0": memory is weighed by the MB, with a suffix by KB, GB, TB or PB.
+// An item that is none is passed over; the configuration was checked when it was read.
+std::vector<TresWeight> billing_weights(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGTP";
+  std::vector<TresWeight> weights;
+  for (const std::string& item : split_list(text)) {
+    const size_t equals = item.find('=');
+    if (equals == std::string::npos) continue;
+    std::string_view value = trim(std::string_view(item).substr(equals + 1));
+    const size_t unit = value.empty() ? std::string::npos : kUnits.find(value.back());
+    if (unit != std::string::npos) value.remove_suffix(1);
+    const auto weight = to_number<double>(value);
+    if (!weight || !std::isfinite(*weight)) continue;
+    const int steps = unit == std::string::npos ? 0 : static_cast<int>(unit) - 1;
+    weights.push_back({to_lower(trim(std::string_view(item).substr(0, equals))),
+                       *weight / std::pow(1024.0, steps)});
+  }
+  return weights;
 }
 
 void add_billing(const ClusterState& state, const JobSpec& spec, const PartitionConfig& partition,
@@ -66,8 +85,7 @@ TresAmounts tres_amounts(const Accounting& accounting, const TresCounts& counts,
 
 uint64_t billing_micro(const ClusterConfig& config, const PartitionConfig& partition,
                        const TresCounts& counts, std::string_view licenses) {
-  const auto weights = parse_tres_weights(partition.tres_billing_weights)
-                           .value_or(std::vector<TresWeight>());
+  const std::vector<TresWeight> weights = billing_weights(partition.tres_billing_weights);
   if (weights.empty()) return counts.cpus * kMicro;
   const LicenseCounts of_licenses = parse_licenses(licenses).value_or(LicenseCounts());
   const bool largest_gres = has_option(config.priority_flags, "MAX_TRES");
