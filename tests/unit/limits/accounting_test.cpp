@@ -1,7 +1,10 @@
 // Accounting in the core: who may submit, what is charged, what starts, and what a restart keeps.
 #include "support/core_fixture.hpp"
 
+#include <cmath>
+
 #include "common/model/job_update.hpp"
+#include "common/names/job_states.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/core/invariants.hpp"
 #include "unit/limits/accounting_world.hpp"
@@ -267,7 +270,7 @@ TEST_F(AccountingTest, AnArrayCountsItsTasks) {
   ASSERT_TRUE(start_job(id, "n1", 1, 3));
   EXPECT_EQ(held(kPhysics).submit, 10u);
   EXPECT_EQ(held(kPhysics).jobs, 1u);
-  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), protocol::kSignalCancel}));
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), 0, protocol::kSignalCancel}));
   EXPECT_EQ(held(kPhysics).submit, 0u);
 }
 
