@@ -69,9 +69,9 @@ TEST_F(RunProgram, NothingOfItsSessionIsLeftAfterItsTime) {
 // group.
 TEST_F(RunProgram, OfAUserHasBounds) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts programs as another user";
-  const std::string path =
-      program("[ $(ulimit -v) = 1048576 ] && [ $(ulimit -u) -ge 64 ] && [ $(ulimit -u) -lt 1000 ]"
-              " && [ $(ulimit -c) = 0 ] && [ $(< /proc/self/oom_score_adj) = 1000 ]\n");
+  const std::string path = program(
+      "[ $(ulimit -v) = 1048576 ] && [ $(ulimit -u) -ge 64 ] && [ $(ulimit -u) -lt 1000 ]"
+      " && [ $(ulimit -c) = 0 ] && [ $(< /proc/self/oom_score_adj) = 1000 ]\n");
   ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
   ASSERT_EQ(::chmod((folder_ / "").c_str(), 0755), 0);
   EXPECT_EQ(run_program({path}, {{"PATH", "/usr/bin:/bin"}}, {"nobody", 65534, 65534}), 0);
