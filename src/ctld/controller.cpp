@@ -246,9 +246,11 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
                                             config->state_save_location);
                                else log::info("the journal can be written again");
                              }});
-  engine.emplace(
-      engine::EngineOptions{.clock = now, .job_ids_wait = kJobIdsWait, .on_events = log_events, .recorder = &recorder},
-      std::move(recovered.state), recovered.last, *commit, *publisher);
+  engine.emplace(engine::EngineOptions{.clock = now,
+                                       .job_ids_wait = kJobIdsWait,
+                                       .on_events = log_events,
+                                       .recorder = &recorder},
+                 std::move(recovered.state), recovered.last, *commit, *publisher);
   scheduler.emplace(*engine, *publisher, now, [this](const engine::PassReport& report) {
     schedule_log.note(report,
                       runtime.get().second.value_or(report.state.config->slurm_sched_log_level));

@@ -41,8 +41,7 @@ bool was_in(JobState state, const JobHistory& job, Time from, Time until) {
     case JobState::kRunning:
       return job.start != kNoTime && job.start <= until && !is_over_before(job, from) &&
              !(job.end != kNoTime && job.end == job.start && job.start < from);
-    case JobState::kSuspended:
-      return job.state == JobState::kSuspended && job.start <= until;
+    case JobState::kSuspended: return job.state == JobState::kSuspended && job.start <= until;
     default: return job.state == state && job.end >= from && job.end <= until;
   }
 }
@@ -85,9 +84,8 @@ Result<Filter> Filter::make(protocol::QueryHistoryRequest request) {
 }
 
 bool Filter::matches(const JobHistory& job) const {
-  return in(request_.uids, job.uid) && in(request_.gids, job.gid) &&
-         was_there(job, request_) && matches_names(job) && matches_sizes(job) &&
-         matches_nodes(job);
+  return in(request_.uids, job.uid) && in(request_.gids, job.gid) && was_there(job, request_) &&
+         matches_names(job) && matches_sizes(job) && matches_nodes(job);
 }
 
 bool Filter::matches_names(const JobHistory& job) const {
@@ -98,8 +96,7 @@ bool Filter::matches_names(const JobHistory& job) const {
   return any_in(r.accounts, job.account) && any_in(r.partitions, job.partition) &&
          any_in(r.qos, job.qos) && in(r.names, job.name) && any_in(r.wckeys, job.wckey) &&
          any_in(r.reasons, job.reason) && any_in(r.reservations, job.reservation) &&
-         (r.constraints.empty() ||
-          std::ranges::any_of(r.constraints, [&](const std::string& one) {
+         (r.constraints.empty() || std::ranges::any_of(r.constraints, [&](const std::string& one) {
             return job.constraint.find(one) != std::string::npos;
           }));
 }

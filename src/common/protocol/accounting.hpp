@@ -69,9 +69,9 @@ struct StoreHistoryReply {
 // A job that is asked for by number: kNoTask, kNoOffset: all of it.
 inline constexpr uint32_t kNoOffset = UINT32_MAX;
 struct HistoryJobName {
-  JobId job = kNoJob;           // of the job, its array or its heterogeneous job
-  uint32_t task = kNoTask;      // "12_3"
-  uint32_t offset = kNoOffset;  // "12+1"
+  JobId job = kNoJob;            // of the job, its array or its heterogeneous job
+  uint32_t task = kNoTask;       // "12_3"
+  uint32_t offset = kNoOffset;   // "12+1"
   StepNumber step = UINT32_MAX;  // "12.0"; UINT32_MAX: the job with all of them
   template <class V>
   static void describe(V&& field) {

@@ -144,8 +144,9 @@ StepHistory step_history(const ClusterConfig& config, const Job& job, const Step
   out.id = step.id;
   out.job_submit = job.submit;
   out.job_restarts = job.restart_count;
-  out.name = step.spec != nullptr && step.id.step <= kMaxNormalStep ? text(step.spec->name)
-                                                                    : step_number_text(step.id.step);
+  out.name = step.spec != nullptr && step.id.step <= kMaxNormalStep
+                 ? text(step.spec->name)
+                 : step_number_text(step.id.step);
   out.state = step.state == StepState::kPending ? StepState::kRunning : step.state;
   out.start = step.start;
   out.exit_status = step.exit_status;

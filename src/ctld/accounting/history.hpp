@@ -1,4 +1,5 @@
-// What the accounting daemon is told of jobs, steps, nodes and reservations, made of the state. Pure.
+// What the accounting daemon is told of jobs, steps, nodes and reservations, made of the state.
+// Pure.
 #pragma once
 
 #include <optional>

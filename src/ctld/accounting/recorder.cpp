@@ -142,11 +142,13 @@ bool HistoryRecorder::wants(const ClusterConfig& config) {
 
 void HistoryRecorder::before(const state::ClusterState& state, const state::Event& event,
                              Time now) {
-  if (wants(*state.config)) std::visit(Before{*this, state, now}, static_cast<const state::AnyEvent&>(event));
+  if (wants(*state.config))
+    std::visit(Before{*this, state, now}, static_cast<const state::AnyEvent&>(event));
 }
 
 void HistoryRecorder::after(const state::ClusterState& state, const state::Event& event, Time now) {
-  if (wants(*state.config)) std::visit(After{*this, state, now}, static_cast<const state::AnyEvent&>(event));
+  if (wants(*state.config))
+    std::visit(After{*this, state, now}, static_cast<const state::AnyEvent&>(event));
 }
 
 void HistoryRecorder::note_run(JobHistory history) {

@@ -23,10 +23,7 @@ constexpr uint64_t kLeastMessages = 10'000;
 }  // namespace
 
 HistorySender::HistorySender(journal::JournalStore& store, DbdClient& client, Options options)
-    : store_(store),
-      client_(client),
-      options_(std::move(options)),
-      thread_([this] { run(); }) {}
+    : store_(store), client_(client), options_(std::move(options)), thread_([this] { run(); }) {}
 
 HistorySender::~HistorySender() { stop(); }
 
@@ -121,9 +118,10 @@ void HistorySender::tell(const Status& sent) {
   if (waiting < options_.most) {
     log::warning("{} records wait for the accounting daemon", waiting);
   } else {
-    log::error("{} records wait for the accounting daemon, more than MaxDBDMsgs ({}); none is lost "
-               "while the journal's disk has room",
-               waiting, options_.most);
+    log::error(
+        "{} records wait for the accounting daemon, more than MaxDBDMsgs ({}); none is lost "
+        "while the journal's disk has room",
+        waiting, options_.most);
   }
 }
 

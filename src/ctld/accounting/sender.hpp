@@ -43,13 +43,13 @@ class HistorySender {
   journal::JournalStore& store_;
   DbdClient& client_;
   const Options options_;
-  bool away_ = false;        // these two are of the thread alone
-  uint64_t told_ = 0;        // how many waited when that was told
+  bool away_ = false;  // these two are of the thread alone
+  uint64_t told_ = 0;  // how many waited when that was told
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool woken_ = true;     // guarded by mutex_
+  bool woken_ = true;      // guarded by mutex_
   bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;    // last: starts when all else is there
+  std::thread thread_;     // last: starts when all else is there
 };
 
 // What MaxDBDMsgs is: as set, else by the numbers of jobs and nodes.

@@ -23,8 +23,8 @@ class EventRecorder {
   virtual void before(const state::ClusterState& state, const state::Event& event, Time now) = 0;
   virtual void after(const state::ClusterState& state, const state::Event& event, Time now) = 0;
   // The records of one command, to be kept with its frame. `blobs` came with it.
-  [[nodiscard]] virtual std::vector<std::string> take(
-      const state::ClusterState& state, const std::vector<journal::Blob>& blobs) = 0;
+  [[nodiscard]] virtual std::vector<std::string> take(const state::ClusterState& state,
+                                                      const std::vector<journal::Blob>& blobs) = 0;
 };
 
 }  // namespace sluice::engine

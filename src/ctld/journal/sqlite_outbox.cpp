@@ -27,16 +27,15 @@ Result<OutboxBatch> read_outgoing(Database& database, size_t records, size_t byt
 }
 
 Result<std::string> outbox_stream(Database& database, const std::string& fresh) {
-  Status done =
-      database.run("INSERT OR IGNORE INTO meta(name, value) VALUES('outbox_stream', ?)",
-                   std::string_view(fresh));
+  Status done = database.run("INSERT OR IGNORE INTO meta(name, value) VALUES('outbox_stream', ?)",
+                             std::string_view(fresh));
   std::string stream;
   if (done) {
-    done = database.query("SELECT value FROM meta WHERE name = 'outbox_stream'",
-                          [&](const Row& row) {
-                            stream = row.bytes(0);
-                            return false;
-                          });
+    done =
+        database.query("SELECT value FROM meta WHERE name = 'outbox_stream'", [&](const Row& row) {
+          stream = row.bytes(0);
+          return false;
+        });
   }
   if (!done) return tl::unexpected(done.error());
   return stream;

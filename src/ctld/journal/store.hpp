@@ -45,8 +45,8 @@ struct FrameGroup {
   std::vector<std::string> outgoing;  // for the outbox, in order
 };
 
-// What waits to be sent to the accounting daemon: durable with the frames that it comes of, numbered
-// 1, 2, … without gaps.
+// What waits to be sent to the accounting daemon: durable with the frames that it comes of,
+// numbered 1, 2, … without gaps.
 struct OutboxBatch {
   Sequence first = 0;
   std::vector<std::string> records;

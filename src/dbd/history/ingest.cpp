@@ -30,18 +30,19 @@ class Writer {
   Writer(soci::session& sql, int64_t cluster)
       : sql_(sql),
         cluster_(cluster),
-        put_job_((sql.prepare << "INSERT INTO job(cluster, job_id, submit, restarts, part, array_job, "
-                                 "het_job, uid, gid, account, state, eligible, start, ended, record) "
-                                 "VALUES(:c, :j, :s, :r, :p, :a, :h, :u, :g, :k, :t, :e, :b, :d, :x) "
-                                 "ON CONFLICT(cluster, job_id, submit, restarts, part) DO UPDATE SET "
-                                 "array_job = excluded.array_job, het_job = excluded.het_job, "
-                                 "uid = excluded.uid, gid = excluded.gid, "
-                                 "account = excluded.account, state = excluded.state, "
-                                 "eligible = excluded.eligible, start = excluded.start, "
-                                 "ended = excluded.ended, record = excluded.record",
-                  use(cluster_), use(job_), use(submit_), use(restarts_), use(part_),
-                  use(array_job_), use(het_job_), use(uid_), use(gid_), use(account_), use(state_),
-                  use(eligible_), use(start_), use(ended_), use(record_))) {}
+        put_job_(
+            (sql.prepare << "INSERT INTO job(cluster, job_id, submit, restarts, part, array_job, "
+                            "het_job, uid, gid, account, state, eligible, start, ended, record) "
+                            "VALUES(:c, :j, :s, :r, :p, :a, :h, :u, :g, :k, :t, :e, :b, :d, :x) "
+                            "ON CONFLICT(cluster, job_id, submit, restarts, part) DO UPDATE SET "
+                            "array_job = excluded.array_job, het_job = excluded.het_job, "
+                            "uid = excluded.uid, gid = excluded.gid, "
+                            "account = excluded.account, state = excluded.state, "
+                            "eligible = excluded.eligible, start = excluded.start, "
+                            "ended = excluded.ended, record = excluded.record",
+             use(cluster_), use(job_), use(submit_), use(restarts_), use(part_), use(array_job_),
+             use(het_job_), use(uid_), use(gid_), use(account_), use(state_), use(eligible_),
+             use(start_), use(ended_), use(record_))) {}
 
   void put(const JobHistory& job) {
     job_ = job.id;
@@ -194,8 +195,9 @@ Result<protocol::StoreHistoryReply> store_history(Database& database,
     for (const std::string& bytes : request.records) {
       if (number++ <= last) continue;
       if (const auto record = wire::decode<HistoryRecord>(bytes)) writer.put(*record);
-      else log::error("cluster {}: record {} cannot be read: {}", request.cluster, number - 1,
-                      record.error().text);
+      else
+        log::error("cluster {}: record {} cannot be read: {}", request.cluster, number - 1,
+                   record.error().text);
     }
     last = std::max(last, number - 1);
     sql << "UPDATE cluster SET stream = :t, sequence = :s, control_host = :h, control_port = :p, "

@@ -83,8 +83,8 @@ Status HistoryQuery::find_rows(soci::session& sql) {
   std::vector<std::pair<int64_t, std::string>> known;
   int64_t id = 0;
   std::string name;
-  soci::statement list = (sql.prepare << "SELECT id, name FROM cluster ORDER BY name", into(id),
-                          into(name));
+  soci::statement list =
+      (sql.prepare << "SELECT id, name FROM cluster ORDER BY name", into(id), into(name));
   list.execute();
   while (list.fetch()) known.emplace_back(id, name);
   const std::vector<std::string>& asked = filter_.request().clusters;
@@ -164,8 +164,8 @@ Status HistoryQuery::read_rows(soci::session& sql, protocol::HistoryChunk& chunk
     if (!job) return tl::unexpected(job.error());
     if (!filter_.matches(*job) || is_earlier_run(row, *job)) continue;
     size += bytes.size();
-    protocol::HistoryJob out{clusters_[row.cluster], static_cast<uint64_t>(row.id),
-                             std::move(*job), {}};
+    protocol::HistoryJob out{
+        clusters_[row.cluster], static_cast<uint64_t>(row.id), std::move(*job), {}};
     if (filter_.request().steps && out.job.part == 0) read_steps(sql, row.id, out);
     for (const StepHistory& step : out.steps) size += step.submit_line.size() + sizeof(StepHistory);
     chunk.jobs.push_back(std::move(out));
@@ -190,8 +190,7 @@ void HistoryQuery::read_steps(soci::session& sql, int64_t row, protocol::History
                    std::make_move_iterator(named.end()));
 }
 
-Result<std::string> job_text(const Database& database,
-                             const protocol::QueryJobTextRequest& request,
+Result<std::string> job_text(const Database& database, const protocol::QueryJobTextRequest& request,
                              const std::function<bool(const JobHistory&)>& may_see) {
   protocol::QueryHistoryRequest asked;
   asked.clusters = {request.cluster};

@@ -38,8 +38,8 @@ class HistoryQuery {
   std::vector<Row> rows_;  // by cluster, job, then the newest first
   size_t at_ = 0;
   bool found_ = false;
-  Row shown_;                         // the job that was looked at last …
-  std::set<uint32_t> shown_parts_;    // … and what of it was taken
+  Row shown_;                       // the job that was looked at last …
+  std::set<uint32_t> shown_parts_;  // … and what of it was taken
 };
 
 // The script or environment: kInvalidJobId, kNotFound; `may_see` says who may.

@@ -34,7 +34,8 @@ Result<history::Filter> allowed_filter(const ServiceParts& parts, const CallCont
       return failure(ErrorCode::kAccessDenied, "Too wide of a date range in query");
     if (contains(parts.config.private_data, "jobs")) {
       const uint32_t own = context.identity.uid;
-      const bool others = !request.uids.empty() && std::ranges::find(request.uids, own) == request.uids.end();
+      const bool others =
+          !request.uids.empty() && std::ranges::find(request.uids, own) == request.uids.end();
       request.uids = {others ? UINT32_MAX : own};  // of nobody
     }
   }
@@ -43,9 +44,7 @@ Result<history::Filter> allowed_filter(const ServiceParts& parts, const CallCont
 
 }  // namespace
 
-bool ServiceParts::is_operator(const CallContext& context) const {
-  return context.is_super_user();
-}
+bool ServiceParts::is_operator(const CallContext& context) const { return context.is_super_user(); }
 
 void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only

@@ -8,8 +8,8 @@
 namespace sluice::dbd {
 namespace {
 
-// Times are in microseconds since 1970; 0: not yet, and kNotEnded for ends. `record` is a HistoryRecord's part, encoded:
-// the columns beside it are what is looked for.
+// Times are in microseconds since 1970; 0: not yet, and kNotEnded for ends. `record` is a
+// HistoryRecord's part, encoded: the columns beside it are what is looked for.
 const std::vector<const char*> kHistory = {
     "CREATE TABLE cluster(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
     "stream TEXT NOT NULL DEFAULT '', sequence BIGINT NOT NULL DEFAULT 0, "
