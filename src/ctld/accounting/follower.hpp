@@ -54,11 +54,11 @@ class AccountingFollower {
   engine::Engine& engine_;
   DbdClient& client_;
   const Options options_;
-  uint64_t known_ = 0;                      // these three are of the thread alone
+  uint64_t known_ = 0;  // these three are of the thread alone
   std::map<std::string, uint32_t> uids_;
   bool away_ = false;
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
-  std::thread thread_;     // last: starts when all else is there
+  std::thread thread_;  // last: starts when all else is there
 };
 
 // The system's.

@@ -244,9 +244,10 @@ class EventLines {
     line(Level::kDebug, "uid {} is in the groups {}", e.user.uid, e.user.groups.view());
   }
   void operator()(const AccountingChanged& e) {
-    line(Level::kVerbose,
-         "accounting: version {}: {} associations, {} QOS, {} accounts, {} users are new or changed",
-         e.version, e.associations.size(), e.qos.size(), e.accounts.size(), e.users.size());
+    line(
+        Level::kVerbose,
+        "accounting: version {}: {} associations, {} QOS, {} accounts, {} users are new or changed",
+        e.version, e.associations.size(), e.qos.size(), e.accounts.size(), e.users.size());
   }
   void operator()(const UsageDecayed& e) {
     if (e.factor == 0) info("accounting: usage is forgotten (PriorityUsageResetPeriod)");

@@ -57,7 +57,9 @@ bool PassRun::may_preempt(const Blocked& blocked) const {
   const Reservation* reservation = demand->request->reservation;
   const bool has_guests = reservation != nullptr && reservation->max_start_delay > Duration(0) &&
                           least_tier_ != UINT32_MAX;
-  return has_guests || (*state_.partitions)[c.partition].config->priority_tier > least_tier_;
+  return has_guests ||
+         state::could_preempt(state_,
+                              {jobs_[c.entry], &(*state_.partitions)[c.partition], reservation});
 }
 
 bool PassRun::preempt_for(const Blocked& blocked) {
@@ -77,7 +79,8 @@ bool PassRun::preempt_for(const Blocked& blocked) {
         return state::preempt_grace(state_, preemptor, running);
       });
   if (!made) {
-    demand->nobody_makes_room = true;
+    // jobs that ask the same may be of QOS that others make room for
+    demand->nobody_makes_room = !by_qos_;
     if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
     return false;
   }

@@ -48,9 +48,7 @@ class AccountingTest : public CoreTest {
     now_ += time;
     ASSERT_TRUE(run(Tick{++tick_}));
   }
-  void end(JobId id, const char* nodes) {
-    ASSERT_TRUE(end_step(id, kBatchStep, nodes, 0, true));
-  }
+  void end(JobId id, const char* nodes) { ASSERT_TRUE(end_step(id, kBatchStep, nodes, 0, true)); }
   double used(AssociationId id) {
     const Usage* usage = state_.accounting.association_usage.find(id);
     return usage == nullptr ? 0 : usage->raw;
@@ -287,10 +285,11 @@ TEST_F(AccountingTest, AnAssociationThatMovesTakesItsJobsAlong) {
   follow();
   EXPECT_EQ(held(kRootId).jobs, 0u) << "what is gone counts nowhere";
   EXPECT_EQ(plan(submit([] {
-    JobSpec spec = batch_spec();
-    spec.account = "chem";
-    return spec;
-  }())), "starts");
+              JobSpec spec = batch_spec();
+              spec.account = "chem";
+              return spec;
+            }())),
+            "starts");
 }
 
 TEST_F(AccountingTest, AnUpdateMovesAJobToAnotherAccount) {
@@ -359,6 +358,47 @@ TEST_F(AccountingTest, ThePartitionsQos) {
   const JobId id = submit(batch_spec());
   EXPECT_EQ(job(id).account->partition_qos, kPartQos);
   EXPECT_EQ(plan(id), "QOSGrpJobsLimit");
+}
+
+// preempt/qos: those of `high` may have those of `normal` make room, and not the other way round.
+TEST_F(AccountingTest, AQosPreemptsAnother) {
+  configure([](ClusterConfig& config) {
+    config.preempt_type = "preempt/qos";
+    config.preempt_mode = PreemptMode::kRequeue;
+  });
+  qos(kHigh).preempt = {kNormal};
+  qos(kNormal).grace_time = std::chrono::seconds(30);
+  follow();
+  JobSpec whole = batch_spec();
+  whole.required_nodes = "n1";
+  whole.sharing = Sharing::kExclusive;
+  const JobId low = submit(whole);
+  ASSERT_TRUE(start_job(low, "n1", 8));
+  const JobId same = submit(whole);
+  const auto preempted = [&] {
+    return sched::plan_pass(state_, sched::make_policies(state_), now_, sched::WorkBudget())
+        .preemptions;
+  };
+  EXPECT_TRUE(preempted().empty());
+  whole.qos = "high";
+  const JobId high = submit(whole);
+  auto plan = preempted();
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(plan[0].job, low);
+  EXPECT_EQ(plan[0].preemptor, high);
+  ASSERT_TRUE(run(StartJobs{{}, plan}));
+  EXPECT_EQ(job(low).grace_end, now_ + std::chrono::seconds(30)) << "GraceTime of its QOS";
+  pass_time(std::chrono::seconds(30));
+  EXPECT_TRUE(is_completing(job(low)));
+  EXPECT_NE(job(low).flags & kJobRequeued, 0u);
+  EXPECT_EQ(job(same).state, JobState::kPending);
+  // a QOS says itself what becomes of its jobs
+  qos(kNormal).preempt_mode = QosPreemptMode::Suspend;
+  follow();
+  ASSERT_TRUE(cleaned(low, "n1"));
+  pass_time(std::chrono::hours(1));
+  ASSERT_TRUE(start_job(same, "n1", 8));
+  EXPECT_TRUE(preempted().empty());
 }
 
 TEST_F(AccountingTest, AJobWhoseAccountIsGoneWaits) {

@@ -6,9 +6,9 @@
 
 #include "ctld/fit/needs.hpp"
 #include "ctld/state/rules/access.hpp"
-#include "ctld/state/rules/accounts.hpp"
+#include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/batch_host.hpp"
-#include "ctld/state/rules/billing.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
 #include "ctld/state/decide/node/node_features.hpp"
 #include "ctld/state/decide/node/power.hpp"
@@ -38,14 +38,15 @@ bool asks_for_the_same(const PlannedStart& plan, const Job& job) {
 }
 
 // Whom it is charged to there; nullopt: an account or a limit does not let it start.
-std::optional<std::shared_ptr<const JobAccount>> charged_account(
-    const ClusterState& state, const Job& job, const Partition& partition,
-    const PlannedStart& plan, Minutes limit, Time now) {
+std::optional<std::shared_ptr<const JobAccount>> charged_account(const ClusterState& state,
+                                                                 const Job& job,
+                                                                 const Partition& partition,
+                                                                 const PlannedStart& plan,
+                                                                 Minutes limit, Time now) {
   const AccountIn in = account_in(state, job, partition);
   if (in.reason) return std::nullopt;
   if (in.account == nullptr) return in.account;
-  const TresAmounts tres =
-      allocated_amounts(state, *job.spec, *partition.config, *plan.allocation);
+  const TresAmounts tres = allocated_amounts(state, *job.spec, *partition.config, *plan.allocation);
   const TresAmounts of_node = largest_of_nodes(state.accounting, *plan.allocation);
   const StartToCheck start{&job, in.account.get(), &tres, &of_node, limit};
   if (why_limited(state, state.accounting.held, start, now)) return std::nullopt;
@@ -96,7 +97,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   event.early_script = event.prolog && !has_option(config.prolog_flags, "DeferBatch");
   event.controller_prolog = !config.prolog_slurmctld.empty();
   event.reboot = reboots_nodes(state, *job->spec);
-  event.preempt_exempt = preempt_exempt_in(state, *partition);
+  event.preempt_exempt = preempt_exempt_in(
+      state, *partition, event.account == nullptr ? qos_of(*job) : event.account->qos);
   event.priority = plan.priority;
   JobId id = plan.job;
   if (array && job->array->pending.size() > 1) {
@@ -106,8 +108,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   }
   JobStarted::Start start{.task = plan.task, .job = id, .allocation = plan.allocation};
   if (event.account != nullptr)
-    start.charge = charge_of(state, *job->spec, *partition->config, *plan.allocation,
-                             *event.account);
+    start.charge =
+        charge_of(state, *job->spec, *partition->config, *plan.allocation, *event.account);
   for (const FeatureChange& change : *changes) start.booting.set(change.position);
   if (job->spec->batch && !is_het_follower(*job))
     start.batch = batch_part(state, *job->spec, *plan.allocation);
