@@ -401,6 +401,59 @@ TEST_F(AccountingTest, AQosPreemptsAnother) {
   EXPECT_TRUE(preempted().empty());
 }
 
+// Without `safe` a job goes on until nothing is left, with it it does not begin.
+TEST_F(AccountingTest, JobsEndWhenTheirMinutesAreUsedUp) {
+  configure([](ClusterConfig& config) {
+    config.priority_calc_period = std::chrono::seconds(60);
+    config.partitions[0].max_time = 60;
+  });
+  association(kPhysics).group.tres_mins = {{kTresCpu, 10}};
+  follow();
+  pass_time(std::chrono::seconds(1));
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(plan(id), "starts");
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  pass_time(std::chrono::minutes(4));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  pass_time(std::chrono::minutes(1));
+  EXPECT_EQ(job(id).state, JobState::kTimeout);
+  EXPECT_EQ(job(id).reason, JobReason::kAssocGrpCPUMinutesLimit);
+  ASSERT_TRUE(cleaned(id, "n1"));
+  EXPECT_EQ(plan(submit(batch_spec())), "AssocGrpCPUMinutesLimit");
+  association(kPhysics).group.tres_mins = {{kTresCpu, 60}};
+  follow();
+  const JobId next = submit(batch_spec());
+  EXPECT_EQ(plan(next), "starts");
+  enforce({"associations", "limits", "qos", "safe"});
+  EXPECT_EQ(plan(next), "AssocGrpCPUMinutesLimit") << "10 are used, it might use 60 more";
+}
+
+// Flags of a QOS open a partition for its jobs.
+TEST_F(AccountingTest, AQosPassesOverLimitsOfThePartition) {
+  configure([](ClusterConfig& config) {
+    config.partitions[0].max_time = 10;
+    config.partitions[0].max_nodes = 1;
+  });
+  JobSpec spec = batch_spec();
+  spec.time_limit = 20;
+  const JobId id = submit(spec);
+  EXPECT_EQ(plan(id), "PartitionTimeLimit");
+  qos(kNormal).flags = kQosPartitionTimeLimit;
+  follow();
+  EXPECT_EQ(plan(id), "starts");
+  spec.min_nodes = spec.max_nodes = 2;
+  const JobId wide = submit(spec);
+  EXPECT_EQ(plan(wide), "PartitionNodeLimit");
+  qos(kNormal).flags |= kQosPartitionMaxNodes;
+  follow();
+  EXPECT_EQ(plan(wide), "starts");
+}
+
+TEST_F(AccountingTest, AllowAccountsHasThoseBelow) {
+  configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"root"}; });
+  EXPECT_NE(submit(batch_spec()), kNoJob);
+}
+
 TEST_F(AccountingTest, AJobWhoseAccountIsGoneWaits) {
   const JobId id = submit(batch_spec());
   std::erase_if(site_.associations, [](const auto& one) { return one.id == kAnnPhysics; });
