@@ -105,6 +105,31 @@ PriorityDecayHalfLife=0
                       "Invalid account or account/partition combination specified\n", "sbatch", "-A", "nope", "--wrap", "true")
         self.cluster.start_dbd()
 
+    def test_sshare(self):
+        usual = self.out("sshare").splitlines()
+        self.assertEqual(usual[0], "Account                    User  RawShares  NormShares    RawUsage  EffectvUsage  FairShare ")
+        self.assertEqual(usual[1], "-------------------- ---------- ---------- ----------- ----------- ------------- ---------- ")
+        self.assertTrue(usual[2].startswith("root "), usual[2])
+        self.assertEqual(self.out("sshare", "-n").splitlines(), usual[2:])
+        self.assertEqual(self.out("sshare", "-h").splitlines(), usual[2:])
+        self.assertEqual(self.out("sshare", "-u", USER), self.out("sshare"))
+        users = self.out("sshare", "-UP", "-A", "physics", "-o", "User,Account%30").splitlines()
+        self.assertEqual([line.split("|")[0] for line in users], ["User", USER])
+        self.assertEqual(users[1].split("|")[1].strip(), "physics")
+        self.assertIn("|Partition|", self.out("sshare", "-amp").splitlines()[0])
+        self.assertIn("LevelFS", self.out("sshare", "-al").splitlines()[0])
+        self.assertIn("FairShare", self.out("sshare", "-e"))
+        self.fails(1, 'sshare: error: Invalid field requested: "Nothing"\n', "sshare", "-o", "Nothing")
+        self.assertEqual(self.out("sshare", "-V").split()[0], "slurm")
+        self.assertEqual(self.out("sshare", "-M", self.show_config("ClusterName")), self.out("sshare"))
+        for option in ("--help", "--usage"):
+            self.assertTrue(self.out("sshare", option).startswith("Usage: sshare"))
+        self.assertIn("Users requested", self.run_cmd("sshare", "-v").stderr)
+
+    def show_config(self, key):
+        lines = self.out("scontrol", "show", "config").splitlines()
+        return next(line.split("=", 1)[1].strip() for line in lines if line.split("=")[0].strip() == key)
+
     def test_priority_of_a_qos_and_fair_share(self):
         self.run_cmd("sacctmgr", "-i", "modify", "user", USER, "where", "account=physics", "set", "qos+=high")
         filler = self.sleeper("-n4")
