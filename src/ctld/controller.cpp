@@ -309,6 +309,7 @@ Status Controller::Graph::start_server() {
   add_change_methods(*server, *services);
   add_usage_methods(*server, *services);
   add_priority_methods(*server, *services);
+  add_assoc_mgr_methods(*server, *services);
   add_broadcast_methods(*server, *services);
   add_outside_methods(*server, *services);
   add_reservation_methods(*server, *services);

@@ -89,6 +89,7 @@ void add_admin_methods(net::RpcServer& server, ServiceParts& parts);
 void add_statistics_methods(net::RpcServer& server, ServiceParts& parts);   // QueryStatistics
 void add_usage_methods(net::RpcServer& server, ServiceParts& parts);        // QueryUsage
 void add_priority_methods(net::RpcServer& server, ServiceParts& parts);     // QueryPriorities
+void add_assoc_mgr_methods(net::RpcServer& server, ServiceParts& parts);    // QueryAssocMgr
 void add_reservation_methods(net::RpcServer& server, ServiceParts& parts);  // …Reservation
 void add_token_methods(net::RpcServer& server, ServiceParts& parts);        // CreateUserToken
 void add_broadcast_methods(net::RpcServer& server, ServiceParts& parts);    // BroadcastTicket

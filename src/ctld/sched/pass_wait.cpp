@@ -113,7 +113,8 @@ bool PassRun::may_plan(const Candidate& c) const {
   const Job& job = *jobs_[c.entry];
   const Time since = job.accrue != kNoTime ? job.accrue : job.submit;
   return blocked_[c.partition] < budget_.most_planned && now_ - since >= bounds.least_age &&
-         soft_->jobs[c.entry].soft.priority >= bounds.least_priority;
+         soft_->jobs[c.entry].soft.priority >= bounds.least_priority &&
+         limits_.may_plan(job, soft_->jobs[c.entry].soft.priority);
 }
 
 bool PassRun::may_backfill(const Candidate& c) {
@@ -199,8 +200,8 @@ bool PassRun::keep_start(const Candidate& c) {
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
   if (!repair_.has_start() || !may_plan(c) || planned_[c.entry]) return false;
-  const Demand& demand = demand_of(job, partition, nullptr);
-  if (!demand.request) return false;
+  Demand& demand = demand_of(job, partition, nullptr);
+  if (!demand.request || limit_on(job, partition, demand, limit_of(job, partition))) return false;
   const Tick duration = resources_.duration_of(limit_of(job, partition));
   const KeptStart* kept = repair_.may_keep(*demand.request, duration);
   if (kept == nullptr || !may_be_kept(job, *demand.request)) return false;

@@ -11,6 +11,7 @@
 #include "ctld/state/decide/job/submit_plugins.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/rules/accounts.hpp"
 #include "ctld/state/rules/dependency.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/licenses.hpp"
@@ -351,6 +352,16 @@ JobUpdate relevant_changes(const Job& job, JobUpdate u) {
   return u;
 }
 
+// Another account, QOS, wckey or partition is checked as at submission; null: none of these.
+Result<std::shared_ptr<const JobAccount>> changed_account(const ClusterState& state,
+                                                          const JobUpdate& u, uint32_t by,
+                                                          JobSpec& spec) {
+  if (!u.account && !u.qos && !u.wckey && !u.partitions) return nullptr;
+  const auto partitions = find_partitions(state, spec);
+  if (!partitions) return failure(partitions.error().code);
+  return resolve_account(state, spec, *partitions, is_operator(state, by));
+}
+
 Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
                   NewDependency& dependency) {
   const ClusterState& state = draft.state();
@@ -376,6 +387,8 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
           follow_tasks(spec.licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(spec));
     if (Status ok = check_changed(state, job, spec, command); !ok) return ok;
   }
+  const auto account = changed_account(state, u, command.who.uid, spec);
+  if (!account) return tl::unexpected(account.error());
   if (Status ok = check_values(state, job, u, spec); !ok) return ok;
   if (Status ok = dependency.set(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
@@ -396,7 +409,9 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
     if (!job.dependency.empty()) job.eligible = kNoTime;
     else if (job.eligible == kNoTime && spec.begin > now) job.eligible = spec.begin;
   }
-  draft.emit(with_spec(job, spec, now));
+  JobUpdated event = with_spec(job, spec, now);
+  event.account = *account;
+  draft.emit(std::move(event));
   // one without a begin time becomes eligible, and loses the reason with that
   if (job.dependency.empty() && waits_for_others(draft.job(id)))
     draft.emit(JobDependencyChanged{.job = id, .dependency = {}, .reason = JobReason::kNone});
