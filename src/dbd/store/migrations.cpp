@@ -43,8 +43,33 @@ const std::vector<const char*> kHistory = {
     "bytes BLOB NOT NULL, PRIMARY KEY(cluster, key)) WITHOUT ROWID",
 };
 
+// What administrators keep. `record` is a struct of dbd/entities, encoded; the columns beside it are
+// for people and their queries. What is deleted stays.
+const std::vector<const char*> kEntities = {
+    "CREATE TABLE entity_version(version BIGINT NOT NULL)",
+    "CREATE TABLE account(name TEXT PRIMARY KEY, description TEXT NOT NULL, "
+    "organization TEXT NOT NULL, deleted INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE user(name TEXT PRIMARY KEY, admin_level INTEGER NOT NULL, "
+    "deleted INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE association(id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, "
+    "account TEXT NOT NULL, user TEXT NOT NULL, partition TEXT NOT NULL, parent BIGINT NOT NULL, "
+    "lineage TEXT NOT NULL, deleted INTEGER NOT NULL, record BLOB NOT NULL, "
+    "UNIQUE(cluster, account, user, partition))",
+    "CREATE TABLE qos(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
+    "deleted INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE tres(id INTEGER PRIMARY KEY, type TEXT NOT NULL, name TEXT NOT NULL, "
+    "record BLOB NOT NULL, UNIQUE(type, name))",
+    "CREATE TABLE wckey(id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, user TEXT NOT NULL, "
+    "name TEXT NOT NULL, deleted INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE site_cluster(name TEXT PRIMARY KEY, deleted INTEGER NOT NULL, "
+    "record BLOB NOT NULL)",
+    "CREATE TABLE txn(id INTEGER PRIMARY KEY, time BIGINT NOT NULL, action TEXT NOT NULL, "
+    "actor TEXT NOT NULL, subject TEXT NOT NULL, info TEXT NOT NULL, record BLOB NOT NULL)",
+    "CREATE INDEX txn_time ON txn(time)",
+};
+
 // Step i brings version i to i + 1.
-const std::vector<const char*>* const kSteps[] = {&kHistory};
+const std::vector<const char*>* const kSteps[] = {&kHistory, &kEntities};
 
 }  // namespace
 
