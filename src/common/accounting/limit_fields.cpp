@@ -26,48 +26,45 @@ constexpr std::array kRows = {
     LimitRow{F::GrpSubmitJobs, K::Count, "GrpSubmitJobs", "GrpSubmitJobs", "GrpSubmitJobs",
              "grp_submit_jobs", false},
     LimitRow{F::GrpTres, K::Tres, "GrpTRES", "GrpTRES", "GrpTRES", "grp_tres", false},
-    LimitRow{F::GrpTresMins, K::Tres, "GrpTRESMins", "GrpTRESMins", "GrpTRESMins",
-             "grp_tres_mins", false},
+    LimitRow{F::GrpTresMins, K::Tres, "GrpTRESMins", "GrpTRESMins", "GrpTRESMins", "grp_tres_mins",
+             false},
     LimitRow{F::GrpTresRunMins, K::Tres, "GrpTRESRunMins", "GrpTRESRunMins", "GrpTRESRunMins",
              "grp_tres_run_mins", false},
     LimitRow{F::GrpWall, K::Wall, "GrpWall", "GrpWall", "GrpWall", "grp_wall", false},
     LimitRow{F::MaxJobs, K::Count, "MaxJobs", "MaxJobsPerUser", "MaxJobs", "max_jobs", true},
-    LimitRow{F::MaxJobsAccrue, K::Count, "MaxJobsAccrue", "MaxJobsAccruePerUser",
-             "MaxJobsAccrue", "max_jobs_accrue", true},
-    LimitRow{F::MaxSubmitJobs, K::Count, "MaxSubmitJobs", "MaxSubmitJobsPerUser",
-             "MaxSubmitJobs", "max_submit_jobs", true},
-    LimitRow{F::MaxTresPerJob, K::Tres, "MaxTRES", "MaxTRESPerJob", "MaxTRESPerJob",
-             "max_tres_pj", true},
+    LimitRow{F::MaxJobsAccrue, K::Count, "MaxJobsAccrue", "MaxJobsAccruePerUser", "MaxJobsAccrue",
+             "max_jobs_accrue", true},
+    LimitRow{F::MaxSubmitJobs, K::Count, "MaxSubmitJobs", "MaxSubmitJobsPerUser", "MaxSubmitJobs",
+             "max_submit_jobs", true},
+    LimitRow{F::MaxTresPerJob, K::Tres, "MaxTRES", "MaxTRESPerJob", "MaxTRESPerJob", "max_tres_pj",
+             true},
     LimitRow{F::MaxTresPerNode, K::Tres, "MaxTRESPerNode", "MaxTRESPerNode", "MaxTRESPerNode",
              "max_tres_pn", true},
-    LimitRow{F::MaxTresMinsPerJob, K::Tres, "MaxTRESMins", "MaxTRESMinsPerJob",
-             "MaxTRESMinsPerJob", "max_tres_mins_pj", true},
+    LimitRow{F::MaxTresMinsPerJob, K::Tres, "MaxTRESMins", "MaxTRESMinsPerJob", "MaxTRESMinsPerJob",
+             "max_tres_mins_pj", true},
     LimitRow{F::MaxTresRunMins, K::Tres, "MaxTRESRunMins", "MaxTRESRunMinsPerUser",
              "MaxTRESRunMins", "max_tres_run_mins", true},
-    LimitRow{F::MaxTresPerUser, K::Tres, nullptr, "MaxTRESPerUser", nullptr, "max_tres_pu",
+    LimitRow{F::MaxTresPerUser, K::Tres, nullptr, "MaxTRESPerUser", nullptr, "max_tres_pu", false},
+    LimitRow{F::MaxJobsPerAccount, K::Count, nullptr, "MaxJobsPerAccount", nullptr, "max_jobs_pa",
              false},
-    LimitRow{F::MaxJobsPerAccount, K::Count, nullptr, "MaxJobsPerAccount", nullptr,
-             "max_jobs_pa", false},
     LimitRow{F::MaxJobsAccruePerAccount, K::Count, nullptr, "MaxJobsAccruePerAccount", nullptr,
              "max_jobs_accrue_pa", false},
     LimitRow{F::MaxSubmitJobsPerAccount, K::Count, nullptr, "MaxSubmitJobsPerAccount", nullptr,
              "max_submit_jobs_pa", false},
-    LimitRow{F::MaxTresPerAccount, K::Tres, nullptr, "MaxTRESPerAccount", nullptr,
-             "max_tres_pa", false},
+    LimitRow{F::MaxTresPerAccount, K::Tres, nullptr, "MaxTRESPerAccount", nullptr, "max_tres_pa",
+             false},
     LimitRow{F::MaxTresRunMinsPerAccount, K::Tres, nullptr, "MaxTRESRunMinsPerAccount", nullptr,
              "max_tres_run_mins_pa", false},
     LimitRow{F::MaxWall, K::Wall, "MaxWall", "MaxWall", "MaxWallDurationPerJob", "max_wall_pj",
              true},
-    LimitRow{F::MinTresPerJob, K::Tres, nullptr, "MinTRESPerJob", nullptr, "min_tres_pj",
-             false},
-    LimitRow{F::MinPrioThreshold, K::Count, "MinPrioThreshold", "MinPrioThreshold",
-             "MinPrioThresh", "min_prio_thresh", true},
+    LimitRow{F::MinTresPerJob, K::Tres, nullptr, "MinTRESPerJob", nullptr, "min_tres_pj", false},
+    LimitRow{F::MinPrioThreshold, K::Count, "MinPrioThreshold", "MinPrioThreshold", "MinPrioThresh",
+             "min_prio_thresh", true},
     LimitRow{F::PreemptExemptTime, K::Seconds, nullptr, "PreemptExemptTime", nullptr,
              "preempt_exempt_time", false},
     LimitRow{F::Priority, K::Count, "Priority", "Priority", "Priority", "priority", true},
     LimitRow{F::UsageFactor, K::Real, nullptr, "UsageFactor", nullptr, "usage_factor", false},
-    LimitRow{F::UsageThreshold, K::Real, nullptr, "UsageThreshold", nullptr, "usage_thres",
-             false},
+    LimitRow{F::UsageThreshold, K::Real, nullptr, "UsageThreshold", nullptr, "usage_thres", false},
     LimitRow{F::LimitFactor, K::Real, nullptr, "LimitFactor", nullptr, "limit_factor", false},
 };
 
@@ -119,8 +116,8 @@ std::optional<uint64_t> tres_count(const TresRecord& record, std::string_view te
 std::span<const LimitRow> limit_rows() { return kRows; }
 
 const LimitRow& limit_row(LimitField field) {
-  const auto* row = std::find_if(kRows.begin(), kRows.end(),
-                                 [&](const LimitRow& r) { return r.field == field; });
+  const auto* row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const LimitRow& r) { return r.field == field; });
   return row == kRows.end() ? kRows.front() : *row;
 }
 
@@ -210,9 +207,8 @@ struct SetLimit {
   }
   void operator()(TresAmounts* amounts) const {
     for (const TresAmount& change : setting.tres) {
-      const auto at =
-          std::lower_bound(amounts->begin(), amounts->end(), change.id,
-                           [](const TresAmount& a, TresId id) { return a.id < id; });
+      const auto at = std::lower_bound(amounts->begin(), amounts->end(), change.id,
+                                       [](const TresAmount& a, TresId id) { return a.id < id; });
       const bool there = at != amounts->end() && at->id == change.id;
       if (change.count == protocol::kClearTres) {
         if (there) amounts->erase(at);
@@ -275,7 +271,7 @@ std::string tres_text(const TresAmounts& amounts, std::span<const TresRecord> tr
     out += '=';
     const bool memory = amount.id == kTresMem || amount.id == kTresVmem;
     out += amount.count == protocol::kClearTres ? "-1"
-        : memory && !raw                        ? exact_memory(amount.count)
+           : memory && !raw                     ? exact_memory(amount.count)
                                                 : std::to_string(amount.count);
   }
   return out;

@@ -31,9 +31,9 @@ struct LimitRow {
 [[nodiscard]] const LimitRow& limit_row(protocol::LimitField field);
 
 // Where a record keeps the number; monostate where it has none such.
-using LimitRef = std::variant<std::monostate, std::optional<uint32_t>*, uint32_t*,
-                              std::optional<Duration>*, TresAmounts*, double*,
-                              std::optional<double>*>;
+using LimitRef =
+    std::variant<std::monostate, std::optional<uint32_t>*, uint32_t*, std::optional<Duration>*,
+                 TresAmounts*, double*, std::optional<double>*>;
 [[nodiscard]] LimitRef limit_of(AssociationRecord& record, protocol::LimitField field);
 [[nodiscard]] LimitRef limit_of(QosRecord& record, protocol::LimitField field);
 

@@ -24,11 +24,11 @@ void put_changed(const Map& before, const Map& after, List& out) {
 // The length of the character that starts at `at`; 0: no UTF-8.
 size_t utf8_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const size_t length = byte(at) < 0x80 ? 1
-      : (byte(at) & 0xe0) == 0xc0       ? 2
-      : (byte(at) & 0xf0) == 0xe0       ? 3
-      : (byte(at) & 0xf8) == 0xf0       ? 4
-                                        : 0;
+  const size_t length = byte(at) < 0x80             ? 1
+                        : (byte(at) & 0xe0) == 0xc0 ? 2
+                        : (byte(at) & 0xf0) == 0xe0 ? 3
+                        : (byte(at) & 0xf8) == 0xf0 ? 4
+                                                    : 0;
   if (length == 0 || at + length > text.size() || byte(at) == 0xc0 || byte(at) == 0xc1) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((byte(at + i) & 0xc0) != 0x80) return 0;
@@ -61,13 +61,13 @@ void tidy(std::optional<std::string>& name) {
 }
 protocol::ChangeAccountingRequest tidied(protocol::ChangeAccountingRequest request) {
   protocol::AccountingConditions& where = request.where;
-  for (auto* list : {&where.clusters, &where.accounts, &where.users, &where.partitions,
-                     &where.parents, &where.names, &where.qos, &where.default_qos,
-                     &where.default_accounts})
+  for (auto* list :
+       {&where.clusters, &where.accounts, &where.users, &where.partitions, &where.parents,
+        &where.names, &where.qos, &where.default_qos, &where.default_accounts})
     tidy(*list);
   protocol::AccountingSettings& settings = request.settings;
-  for (auto* name : {&settings.new_name, &settings.parent, &settings.default_account,
-                     &settings.default_qos})
+  for (auto* name :
+       {&settings.new_name, &settings.parent, &settings.default_account, &settings.default_qos})
     tidy(*name);
   for (protocol::NameSet& set : settings.qos) tidy(set.names);
   for (protocol::NameSet& set : settings.preempt) tidy(set.names);
@@ -133,7 +133,7 @@ bool is_text(std::string_view text) { return is_plain(text, 1024, ""); }
 
 bool EntityDiff::empty() const {
   return accounts.empty() && users.empty() && clusters.empty() && associations.empty() &&
-      qos.empty() && tres.empty() && wckeys.empty() && transactions.empty();
+         qos.empty() && tres.empty() && wckeys.empty() && transactions.empty();
 }
 
 EntityDiff difference(const Entities& before, const Entities& after) {

@@ -26,9 +26,10 @@ std::vector<Place> places(Draft& draft, const std::vector<std::string>& clusters
       out.push_back({cluster, above->record.id});
       continue;
     }
-    draft.refuse(fmt::format(" Parent account '{}' doesn't exist on cluster {}\n        Contact "
-                             "your admin to add this account.",
-                             parent, cluster));
+    draft.refuse(
+        fmt::format(" Parent account '{}' doesn't exist on cluster {}\n        Contact "
+                    "your admin to add this account.",
+                    parent, cluster));
   }
   return out;
 }
@@ -70,8 +71,7 @@ bool add_accounts(Draft& draft) {
     }
     for (const Place& place : where) {
       if (find_association(draft.now, place.cluster, name, "", "") != nullptr) continue;
-      const AssociationId id =
-          draft.add_association(place.cluster, name, "", "", place.parent).id;
+      const AssociationId id = draft.add_association(place.cluster, name, "", "", place.parent).id;
       StoredAssociation& stored = draft.now.associations[id];
       if (!draft.set_association(stored)) return false;
       stored.record.lineage = lineage_of(draft.now, stored.record);
@@ -85,8 +85,8 @@ bool add_accounts(Draft& draft) {
   std::string& shown = draft.reply.shown;
   if (!accounts.empty()) {
     shown += " Adding Account(s)\n" + accounts + " Settings\n";
-    shown += fmt::format("  {:<16}= {}\n", "Description",
-                         settings.description.value_or("Account Name"));
+    shown +=
+        fmt::format("  {:<16}= {}\n", "Description", settings.description.value_or("Account Name"));
     shown += fmt::format("  {:<16}= {}\n", "Organization",
                          settings.organization.value_or("Parent/Account Name"));
   }
@@ -118,8 +118,7 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
   const AccountingSettings& settings = draft.settings();
   std::vector<AssociationId> meant;
   for (const auto& [id, stored] : draft.now.associations)
-    if (!stored.deleted && stored.record.user.empty() &&
-        matches(draft.now, stored, draft.where()))
+    if (!stored.deleted && stored.record.user.empty() && matches(draft.now, stored, draft.where()))
       meant.push_back(id);
   for (const AssociationId id : meant) {
     StoredAssociation& stored = draft.now.associations[id];
@@ -132,8 +131,9 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
                                         *settings.parent, stored.record.cluster));
       if (!draft.may_change(*settings.parent)) return draft.deny();
       if (is_below(draft.now, above->record.id, id))
-        return draft.refuse(fmt::format(" Account '{}' is '{}' or below it: it cannot be its parent.",
-                                        *settings.parent, stored.record.account));
+        return draft.refuse(
+            fmt::format(" Account '{}' is '{}' or below it: it cannot be its parent.",
+                        *settings.parent, stored.record.account));
       stored.record.parent = above->record.id;
     }
     if (!draft.set_association(stored)) return false;
@@ -175,8 +175,7 @@ bool modify_accounts(Draft& draft) {
       own.description = settings.description;
       own.organization = settings.organization;
       own.users_are_coordinators = settings.users_are_coordinators;
-      draft.log("Modify Accounts", fmt::format("(name='{}')", name),
-                settings_info(draft.now, own));
+      draft.log("Modify Accounts", fmt::format("(name='{}')", name), settings_info(draft.now, own));
       draft.transactions.back().accounts = {name};
     }
   }

@@ -67,7 +67,7 @@ bool set_qos(Draft& draft, QosId id) {
 
 bool of_qos(const QosRecord& record, const protocol::AccountingConditions& where) {
   return listed(where.names, record.name) && listed(where.descriptions, record.description) &&
-      (where.ids.empty() || has(where.ids, record.id));
+         (where.ids.empty() || has(where.ids, record.id));
 }
 
 }  // namespace

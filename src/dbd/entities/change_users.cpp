@@ -16,7 +16,7 @@ bool may_give_level(const Draft& draft, const std::string& user) {
   if (!draft.settings().admin_level || draft.is_administrator()) return true;
   const UserRecord* there = find_user(draft.now, user);
   return draft.is_operator() && *draft.settings().admin_level != AdminLevel::Administrator &&
-      (there == nullptr || there->admin_level != AdminLevel::Administrator);
+         (there == nullptr || there->admin_level != AdminLevel::Administrator);
 }
 
 void make_default(Draft& draft, const std::string& user, const std::string& cluster,
@@ -94,9 +94,8 @@ bool add_user_associations(Draft& draft, const std::string& user,
                   association_info(draft.now, stored.record, draft.when()), &stored.record);
       }
     }
-    if (settings.default_account &&
-        find_association(draft.now, cluster, *settings.default_account, user,
-                         partitions.front()) != nullptr)
+    if (settings.default_account && find_association(draft.now, cluster, *settings.default_account,
+                                                     user, partitions.front()) != nullptr)
       make_default(draft, user, cluster, *settings.default_account);
     else if (default_account_of(draft.now, user, cluster).empty() &&
              !draft.where().accounts.empty())
@@ -254,7 +253,7 @@ bool modify_user_records(Draft& draft, std::string& users) {
       const auto has_key = [&](const auto& entry) {
         const Stored<WckeyRecord>& stored = entry.second;
         return !stored.deleted && stored.record.user == name &&
-            stored.record.name == *settings.default_wckey;
+               stored.record.name == *settings.default_wckey;
       };
       if (!settings.default_wckey->empty() &&
           std::none_of(draft.now.wckeys.begin(), draft.now.wckeys.end(), has_key))
@@ -286,7 +285,7 @@ bool modify_user_records(Draft& draft, std::string& users) {
 bool modify_users(Draft& draft) {
   const AccountingSettings& settings = draft.settings();
   const bool of_user = settings.new_name || settings.default_account || settings.default_wckey ||
-      settings.admin_level;
+                       settings.admin_level;
   if (settings.parent) return draft.refuse(" A user has no parent: use add user, delete user");
   if (!of_user && !sets_association(settings))
     return draft.refuse(" You didn't give me anything to set");
@@ -311,8 +310,7 @@ bool modify_users(Draft& draft) {
   if (users.empty() && associations.empty()) return draft.nothing(" Nothing modified");
   if (!draft.default_qos_holds()) return false;
   if (!users.empty()) draft.reply.shown += " Modified users...\n" + users;
-  if (!associations.empty())
-    draft.reply.shown += " Modified user associations...\n" + associations;
+  if (!associations.empty()) draft.reply.shown += " Modified user associations...\n" + associations;
   return true;
 }
 

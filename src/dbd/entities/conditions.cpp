@@ -26,7 +26,7 @@ bool matches(const Entities& entities, const StoredAssociation& stored,
         entities.associations.begin(), entities.associations.end(), [&](const auto& entry) {
           const AssociationRecord& top = entry.second.record;
           return top.user.empty() && top.cluster == r.cluster &&
-              listed(where.accounts, top.account) && is_below(entities, r.id, top.id);
+                 listed(where.accounts, top.account) && is_below(entities, r.id, top.id);
         });
     if (!below) return false;
   }
@@ -43,9 +43,8 @@ bool matches(const Entities& entities, const StoredAssociation& stored,
     return it != entities.qos.end() && listed(names, it->second.record.name);
   };
   if (!where.default_qos.empty() && !named(where.default_qos, all.default_qos)) return false;
-  return where.qos.empty() || std::any_of(all.qos.begin(), all.qos.end(), [&](QosId id) {
-           return named(where.qos, id);
-         });
+  return where.qos.empty() || std::any_of(all.qos.begin(), all.qos.end(),
+                                          [&](QosId id) { return named(where.qos, id); });
 }
 
 bool matches(const Entities& entities, const AccountRecord& record,
@@ -59,11 +58,10 @@ bool matches(const Entities& entities, const AccountRecord& record,
     return true;
   protocol::AccountingConditions of_association = where;
   of_association.accounts = {record.name};
-  return std::any_of(entities.associations.begin(), entities.associations.end(),
-                     [&](const auto& entry) {
-                       return entry.second.record.user.empty() &&
-                           matches(entities, entry.second, of_association);
-                     });
+  return std::any_of(
+      entities.associations.begin(), entities.associations.end(), [&](const auto& entry) {
+        return entry.second.record.user.empty() && matches(entities, entry.second, of_association);
+      });
 }
 
 bool matches(const Entities& entities, const UserRecord& record,
@@ -75,7 +73,7 @@ bool matches(const Entities& entities, const UserRecord& record,
                    [&](const auto& entry) {
                      const AssociationRecord& r = entry.second.record;
                      return !entry.second.deleted && r.user == record.name && r.is_default &&
-                         listed(where.default_accounts, r.account);
+                            listed(where.default_accounts, r.account);
                    }))
     return false;
   if (where.accounts.empty() && where.clusters.empty() && where.partitions.empty() &&

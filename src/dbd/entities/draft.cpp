@@ -35,11 +35,11 @@ bool Draft::nothing(std::string text) {
 bool Draft::deny() {
   reply.shown.clear();
   if (request.verb == protocol::AccountingVerb::Add) {
-    const char* what = request.entity == protocol::AccountingEntity::Account ? "accounts"
-        : request.entity == protocol::AccountingEntity::User                 ? "users"
-        : request.entity == protocol::AccountingEntity::Qos                  ? "QOS"
-        : request.entity == protocol::AccountingEntity::Cluster              ? "clusters"
-                                                                             : "coordinators";
+    const char* what = request.entity == protocol::AccountingEntity::Account   ? "accounts"
+                       : request.entity == protocol::AccountingEntity::User    ? "users"
+                       : request.entity == protocol::AccountingEntity::Qos     ? "QOS"
+                       : request.entity == protocol::AccountingEntity::Cluster ? "clusters"
+                                                                               : "coordinators";
     return refuse(fmt::format(" Problem adding {}: Access/permission denied", what));
   }
   refuse("sacctmgr: error: Your user doesn't have privilege to perform this action");
@@ -54,8 +54,7 @@ bool Draft::clusters(std::vector<std::string>& out) {
   if (where().clusters.empty()) {
     for (const auto& [name, cluster] : now.clusters)
       if (!cluster.deleted) out.push_back(name);
-    if (out.empty())
-      return refuse("  No clusters defined.  Please contact your administrator.");
+    if (out.empty()) return refuse("  No clusters defined.  Please contact your administrator.");
     return true;
   }
   bool ok = true;
@@ -64,9 +63,10 @@ bool Draft::clusters(std::vector<std::string>& out) {
       out.push_back(name);
       continue;
     }
-    refuse(fmt::format(" This cluster '{}' doesn't exist.\n        Contact your admin to add it to "
-                       "accounting.",
-                       name));
+    refuse(
+        fmt::format(" This cluster '{}' doesn't exist.\n        Contact your admin to add it to "
+                    "accounting.",
+                    name));
     ok = false;
   }
   return ok;
@@ -143,7 +143,7 @@ bool Draft::set_association(StoredAssociation& stored) {
     const auto above = before_.associations.find(stored.record.parent);
     return (it != before_.associations.end() && !it->second.deleted &&
             has(effective(before_, it->second).qos, id)) ||
-        (above != before_.associations.end() && has(effective(before_, above->second).qos, id));
+           (above != before_.associations.end() && has(effective(before_, above->second).qos, id));
   };
   if (!set_qos_list(stored)) return false;
   if (!settings().qos.empty()) {
@@ -172,15 +172,16 @@ bool Draft::default_qos_holds() {
     const AssociationRecord record = effective(now, stored);
     if (record.default_qos == 0 || has(record.qos, record.default_qos)) continue;
     const auto qos = now.qos.find(record.default_qos);
-    lines += fmt::format("\n  DefQOS = {:<10} {}",
-                         qos == now.qos.end() ? "" : qos->second.record.name,
-                         modified_line(now, record));
+    lines +=
+        fmt::format("\n  DefQOS = {:<10} {}", qos == now.qos.end() ? "" : qos->second.record.name,
+                    modified_line(now, record));
   }
   if (lines.empty()) return true;
   reply.shown.clear();
-  return refuse(" These associations don't have access to their default qos.\n Please give them "
-                "access before they the default can be set to this." +
-                lines);
+  return refuse(
+      " These associations don't have access to their default qos.\n Please give them "
+      "access before they the default can be set to this." +
+      lines);
 }
 
 void Draft::renew_lineages() {

@@ -30,7 +30,7 @@ struct Stored {
 };
 
 struct StoredAssociation {
-  AssociationRecord record;  // its own values: a list of QOS that is empty is inherited
+  AssociationRecord record;        // its own values: a list of QOS that is empty is inherited
   std::vector<int64_t> qos_delta;  // to what it inherits: +ID of one more, -ID of one less
   bool deleted = false;
   bool operator==(const StoredAssociation&) const = default;

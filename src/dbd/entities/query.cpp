@@ -116,8 +116,7 @@ void list_clusters(const View& view, const QueryAccountingRequest& request,
     if (record.deleted) reply.deleted.push_back(name);
     const StoredAssociation* root = find_association(view.entities, name, "root", "", "");
     if (root != nullptr)
-      reply.associations.push_back(
-          shown(view.entities, *root, request.where.own_values));
+      reply.associations.push_back(shown(view.entities, *root, request.where.own_values));
   }
 }
 
@@ -148,8 +147,9 @@ void list_wckeys(const View& view, const QueryAccountingRequest& request,
                  QueryAccountingReply& reply) {
   for (const auto& [id, stored] : view.entities.wckeys) {
     const WckeyRecord& r = stored.record;
-    if ((stored.deleted && !request.where.with_deleted) || !listed(request.where.clusters, r.cluster) ||
-        !listed(request.where.users, r.user) || !listed(request.where.wckeys, r.name) ||
+    if ((stored.deleted && !request.where.with_deleted) ||
+        !listed(request.where.clusters, r.cluster) || !listed(request.where.users, r.user) ||
+        !listed(request.where.wckeys, r.name) ||
         (!request.where.ids.empty() && !has(request.where.ids, id)) || !view.user(r.user))
       continue;
     reply.wckeys.push_back(r);
@@ -194,16 +194,17 @@ std::vector<protocol::ProblemRecord> problems_of(
     if (!r.user.empty() || r.parent == 0 || !listed(where.clusters, r.cluster) ||
         !listed(where.accounts, r.account))
       continue;
-    const bool empty = std::none_of(
-        entities.associations.begin(), entities.associations.end(), [&, top = id](const auto& e) {
-          return !e.second.deleted && !e.second.record.user.empty() &&
-              is_below(entities, e.first, top);
-        });
+    const bool empty = std::none_of(entities.associations.begin(), entities.associations.end(),
+                                    [&, top = id](const auto& e) {
+                                      return !e.second.deleted && !e.second.record.user.empty() &&
+                                             is_below(entities, e.first, top);
+                                    });
     if (empty) out.push_back({r.cluster, r.account, "", "Account has no users"});
   }
   for (const auto& [name, stored] : entities.users) {
     if (stored.deleted || !listed(where.users, name)) continue;
-    if (placed.count(name) == 0) out.push_back({"", "", name, "User does not have any associations"});
+    if (placed.count(name) == 0)
+      out.push_back({"", "", name, "User does not have any associations"});
     if (!has_uid(name)) out.push_back({"", "", name, "User does not have a uid"});
   }
   return out;
@@ -222,7 +223,7 @@ bool matches(const protocol::TransactionRecord& record,
   if (where.end && record.time > *where.end) return false;
   if (!where.ids.empty() && !has(where.ids, static_cast<uint32_t>(record.id))) return false;
   return any_of(where.clusters, record.clusters) && any_of(where.accounts, record.accounts) &&
-      any_of(where.users, record.users);
+         any_of(where.users, record.users);
 }
 
 }  // namespace sluice::dbd

@@ -23,9 +23,9 @@ std::string joined(const std::vector<std::string>& names) {
 std::string qos_words(const std::vector<NameSet>& sets) {
   std::string out;
   for (const NameSet& set : sets) {
-    const char* sign = set.change == SetChange::Add ? "+"
-        : set.change == SetChange::Remove           ? "-"
-                                                    : "";
+    const char* sign = set.change == SetChange::Add      ? "+"
+                       : set.change == SetChange::Remove ? "-"
+                                                         : "";
     for (const std::string& name : set.names)
       out.append(out.empty() ? "" : ",").append(sign).append(name);
   }
@@ -72,8 +72,8 @@ std::string modified_line(const Entities& entities, const AssociationRecord& rec
 }
 
 std::string deleted_line(const AssociationRecord& record) {
-  std::string out = fmt::format("C = {:<10} A = {:<10} U = {:<9}", record.cluster, record.account,
-                                record.user);
+  std::string out =
+      fmt::format("C = {:<10} A = {:<10} U = {:<9}", record.cluster, record.account, record.user);
   if (record.user.empty())
     out = fmt::format("C = {:<10} A = {:<10}", record.cluster, record.account);
   if (!record.partition.empty()) out += " P = " + record.partition;
@@ -82,7 +82,7 @@ std::string deleted_line(const AssociationRecord& record) {
 
 bool sets_association(const AccountingSettings& settings) {
   return !settings.limits.empty() || !settings.qos.empty() || settings.default_qos ||
-      settings.parent || settings.comment;
+         settings.parent || settings.comment;
 }
 
 std::string association_settings(const Entities& entities, const AccountingSettings& settings) {
@@ -146,8 +146,7 @@ std::string number_columns(Record record, const Entities& entities, bool associa
     const auto ref = accounting::limit_of(record, row.field);
     if (std::holds_alternative<std::monostate>(ref)) continue;
     if (association && row.association == nullptr) continue;
-    const std::string value =
-        accounting::limit_text(ref, row.kind, tres_list(entities), true);
+    const std::string value = accounting::limit_text(ref, row.kind, tres_list(entities), true);
     if (row.kind == accounting::LimitKind::Tres) {
       if (!value.empty()) tres += fmt::format(", {}='{}'", row.column, value);
     } else {
@@ -207,14 +206,14 @@ std::string settings_info(const Entities& entities, const AccountingSettings& se
   text("default_wckey", settings.default_wckey);
   text("comment", settings.comment);
   for (const protocol::FlagSet& set : settings.qos_flags) {
-    const char* sign = set.change == SetChange::Add ? "+"
-        : set.change == SetChange::Remove           ? "-"
-                                                    : "";
+    const char* sign = set.change == SetChange::Add      ? "+"
+                       : set.change == SetChange::Remove ? "-"
+                                                         : "";
     out.push_back(fmt::format("flags{}='{}'", sign, accounting::qos_flags_text(set.flags)));
   }
   if (settings.preempt_mode)
-    out.push_back(fmt::format("preempt_mode='{}'",
-                              accounting::preempt_mode_text(*settings.preempt_mode)));
+    out.push_back(
+        fmt::format("preempt_mode='{}'", accounting::preempt_mode_text(*settings.preempt_mode)));
   for (const LimitSetting& limit : settings.limits) {
     const LimitRow& row = accounting::limit_row(limit.field);
     out.push_back(fmt::format("{}={}", row.column, limit_words(entities, limit, row)));
@@ -222,9 +221,9 @@ std::string settings_info(const Entities& entities, const AccountingSettings& se
   for (const auto* sets : {&settings.qos, &settings.preempt}) {
     const char* name = sets == &settings.qos ? "qos" : "preempt";
     for (const NameSet& set : *sets) {
-      const char* sign = set.change == SetChange::Add ? "+"
-          : set.change == SetChange::Remove           ? "-"
-                                                      : "";
+      const char* sign = set.change == SetChange::Add      ? "+"
+                         : set.change == SetChange::Remove ? "-"
+                                                           : "";
       out.push_back(fmt::format("{}{}='{}'", name, sign, joined(set.names)));
     }
   }

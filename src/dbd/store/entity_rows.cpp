@@ -102,8 +102,8 @@ void write_transactions(soci::session& sql, const EntityDiff& diff) {
     const std::string bytes = wire::encode(record);
     sql << "INSERT INTO txn(time, action, actor, subject, info, record) "
            "VALUES(:t, :a, :w, :s, :i, :r)",
-        soci::use(time), soci::use(record.action), soci::use(record.actor),
-        soci::use(record.where), soci::use(record.info), soci::use(bytes);
+        soci::use(time), soci::use(record.action), soci::use(record.actor), soci::use(record.where),
+        soci::use(record.info), soci::use(bytes);
   }
 }
 
@@ -118,22 +118,20 @@ uint64_t stored_version(soci::session& sql) {
 Entities read_entities(soci::session& sql) {
   Entities out;
   out.version = stored_version(sql);
-  read_table<Stored<AccountRecord>>(sql, "account", [&](Stored<AccountRecord> r) {
-    out.accounts[r.record.name] = std::move(r);
-  });
+  read_table<Stored<AccountRecord>>(
+      sql, "account", [&](Stored<AccountRecord> r) { out.accounts[r.record.name] = std::move(r); });
   read_table<Stored<UserRecord>>(
       sql, "user", [&](Stored<UserRecord> r) { out.users[r.record.name] = std::move(r); });
   read_table<StoredAssociation>(sql, "association", [&](StoredAssociation r) {
     out.associations[r.record.id] = std::move(r);
   });
-  read_table<Stored<QosRecord>>(
-      sql, "qos", [&](Stored<QosRecord> r) { out.qos[r.record.id] = std::move(r); });
+  read_table<Stored<QosRecord>>(sql, "qos",
+                                [&](Stored<QosRecord> r) { out.qos[r.record.id] = std::move(r); });
   read_table<TresRecord>(sql, "tres", [&](TresRecord r) { out.tres[r.id] = std::move(r); });
   read_table<Stored<WckeyRecord>>(
       sql, "wckey", [&](Stored<WckeyRecord> r) { out.wckeys[r.record.id] = std::move(r); });
-  read_table<protocol::ClusterRecord>(sql, "site_cluster", [&](protocol::ClusterRecord r) {
-    out.clusters[r.name] = std::move(r);
-  });
+  read_table<protocol::ClusterRecord>(
+      sql, "site_cluster", [&](protocol::ClusterRecord r) { out.clusters[r.name] = std::move(r); });
   return out;
 }
 

@@ -43,8 +43,8 @@ const std::vector<const char*> kHistory = {
     "bytes BLOB NOT NULL, PRIMARY KEY(cluster, key)) WITHOUT ROWID",
 };
 
-// What administrators keep. `record` is a struct of dbd/entities, encoded; the columns beside it are
-// for people and their queries. What is deleted stays.
+// What administrators keep. `record` is a struct of dbd/entities, encoded; the columns beside it
+// are for people and their queries. What is deleted stays.
 const std::vector<const char*> kEntities = {
     "CREATE TABLE entity_version(version BIGINT NOT NULL)",
     "CREATE TABLE account(name TEXT PRIMARY KEY, description TEXT NOT NULL, "
