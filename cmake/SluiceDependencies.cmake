@@ -8,6 +8,13 @@ find_package(nlohmann_json REQUIRED)
 set(OPENSSL_USE_STATIC_LIBS TRUE)  # loading it costs each command 1.5 ms
 find_package(OpenSSL REQUIRED)
 find_package(SQLite3 REQUIRED)
+# of the accounting daemon
+find_library(SOCI_CORE_ARCHIVE NAMES libsoci_core.a REQUIRED)
+find_library(SOCI_SQLITE_ARCHIVE NAMES libsoci_sqlite3.a REQUIRED)
+find_path(SOCI_INCLUDE soci/soci.h REQUIRED)
+add_library(sluice_soci INTERFACE)
+target_include_directories(sluice_soci SYSTEM INTERFACE ${SOCI_INCLUDE} ${SOCI_INCLUDE}/soci)
+target_link_libraries(sluice_soci INTERFACE ${SOCI_SQLITE_ARCHIVE} ${SOCI_CORE_ARCHIVE} SQLite::SQLite3 dl)
 find_path(BOOST_ASIO_INCLUDE boost/asio.hpp REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(PMIX REQUIRED pmix)  # its headers: the step daemon loads it when a step wants it

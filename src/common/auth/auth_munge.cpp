@@ -69,7 +69,7 @@ class MungeAuth final : public AuthProvider {
     if (payload.size() < kDigestSize) return refuse("the credential is malformed");
     const std::string_view rest = payload.substr(kDigestSize);
     const std::string_view cluster = rest.substr(0, rest.find(kBeforeKey));
-    if (cluster != cluster_) {
+    if (!cluster_.empty() && cluster != cluster_) {
       return refuse(
           fmt::format("the credential is for cluster '{}', not for '{}'", cluster, cluster_));
     }

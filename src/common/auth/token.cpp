@@ -177,7 +177,7 @@ Result<Token> TokenVerifier::check(std::string_view token, Time now) {
   }
   Result<Token> claims = wire::decode<Token>(body.substr(1));
   if (!claims) return refuse("the token is malformed");
-  if (claims->cluster != cluster_) {
+  if (!cluster_.empty() && claims->cluster != cluster_) {
     return refuse(
         fmt::format("the token is for cluster '{}', not for '{}'", claims->cluster, cluster_));
   }

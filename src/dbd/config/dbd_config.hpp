@@ -1,0 +1,55 @@
+// slurmdbd.conf: its keys, and reading it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/auth/auth.hpp"
+#include "common/auth/jwt.hpp"
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+#include "common/config/keys/conf_key.hpp"
+#include "common/model/cluster_config.hpp"
+
+namespace sluice::dbd {
+
+inline constexpr const char* kUsualConfigPath = "/etc/slurm/slurmdbd.conf";
+inline constexpr const char* kSqliteStorage = "accounting_storage/sqlite";
+
+struct DbdConfig {
+  std::string path;  // of the file; absolute
+  std::string host, address, backup_host;
+  uint32_t port = 6819;
+  std::string slurm_user = "root";
+  uint32_t slurm_user_id = 0;
+  std::string auth_type, auth_info;
+  std::string auth_alt_types, auth_alt_parameters;
+  std::string pid_file, log_file;
+  DebugLevel debug_level = DebugLevel::kInfo;
+  std::optional<DebugLevel> syslog_level;
+  std::vector<std::string> debug_flags;
+  std::string log_time_format;
+  std::vector<std::string> private_data;
+  std::string storage_type;  // kSqliteStorage
+  std::string storage_path;  // StorageLoc: the database's file
+  std::string default_qos;
+  bool track_wckey = false;
+  bool allow_no_default_account = false;
+  Duration max_query_time_range{kNoLimit};  // of a request of who is no operator
+  std::vector<std::string> parameters;      // Parameters
+  std::vector<std::string> without_effect;  // keys that are set, and nothing comes of it
+};
+
+[[nodiscard]] std::span<const tables::ConfKey<DbdConfig>> dbd_keys();
+
+// Errors, which name file, line and key: kInvalidConfig.
+[[nodiscard]] Result<DbdConfig> load_dbd_config(const std::string& path);
+
+// Requests of any cluster are believed that are proved by the same munge or key.
+[[nodiscard]] net::AuthOptions auth_options(const DbdConfig& config);
+[[nodiscard]] net::JwtSettings jwt_settings(const DbdConfig& config);
+
+}  // namespace sluice::dbd

@@ -1,0 +1,107 @@
+// The keys of slurmdbd.conf.
+#include "common/config/keys/conf_rows.hpp"
+#include "dbd/config/dbd_config.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+using K = tables::ConfKind;
+using C = DbdConfig;
+constexpr std::string_view kLevels =
+    "quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5";
+
+constexpr tables::ConfKey<C> key(std::string_view name, K kind, std::string_view fallback = {}) {
+  return tables::key<C>(name, kind, fallback);
+}
+
+constexpr tables::ConfKey<C> kKeys[] = {
+    key("AllowNoDefAcct", K::kBool, "no").acts<&C::allow_no_default_account>(),
+    key("AllResourcesAbsolute", K::kBool, "no"),
+    key("ArchiveDir", K::kAbsolutePath, "/tmp"),
+    key("ArchiveEvents", K::kBool, "no"),
+    key("ArchiveJobEnv", K::kBool, "no"),
+    key("ArchiveJobs", K::kBool, "no"),
+    key("ArchiveJobScript", K::kBool, "no"),
+    key("ArchiveResvs", K::kBool, "no"),
+    key("ArchiveScript", K::kText),
+    key("ArchiveSteps", K::kBool, "no"),
+    key("ArchiveSuspend", K::kBool, "no"),
+    key("ArchiveTXN", K::kBool, "no"),
+    key("ArchiveUsage", K::kBool, "no"),
+    key("AuthAltParameters", K::kText).acts<&C::auth_alt_parameters>(),
+    key("AuthAltTypes", K::kText).acts<&C::auth_alt_types>(),
+    key("AuthInfo", K::kText).acts<&C::auth_info>(),
+    key("AuthType", K::kEnum, "auth/munge").allow("auth/munge,auth/slurm").acts<&C::auth_type>(),
+    key("CommitDelay", K::kNumber, "0").range(0, 65533),
+    key("CommunicationParameters", K::kWords),
+    key("DbdAddr", K::kText).acts<&C::address>(),
+    key("DbdBackupHost", K::kText).acts<&C::backup_host>(),
+    key("DbdHost", K::kText).acts<&C::host>(),
+    key("DbdPort", K::kNumber, "6819").range(0, 65535).acts<&C::port>(),
+    key("DebugFlags", K::kWords),
+    key("DebugLevel", K::kEnum, "info").allow(kLevels).numbered().acts<&C::debug_level>(),
+    key("DebugLevelSyslog", K::kEnum).allow(kLevels).numbered().acts<&C::syslog_level>(),
+    key("DefaultQOS", K::kText).acts<&C::default_qos>(),
+    key("DisableArchiveCommands", K::kBool, "no"),
+    key("DisableCoordDBD", K::kBool, "no"),
+    key("DisableRollups", K::kBool, "no"),
+    key("HashPlugin", K::kText),
+    key("JobPurge", K::kText),
+    key("LogFile", K::kText).acts<&C::log_file>(),
+    key("LogTimeFormat", K::kList, "iso8601_ms")
+        .allow("iso8601,iso8601_ms,rfc5424,rfc5424_ms,rfc3339,clock,short,thread_id,format_stderr")
+        .only("iso8601,iso8601_ms,rfc5424,rfc5424_ms,clock,short,thread_id")
+        .acts<&C::log_time_format>(),
+    key("MaxPurgeLimit", K::kNumber, "50000").range(0, tables::kMax32),
+    key("MaxQueryTimeRange", K::kTimeSpan, "INFINITE")
+        .with_unlimited()
+        .acts<&C::max_query_time_range>(),
+    key("MessageTimeout", K::kSeconds, "10"),
+    key("Parameters", K::kWords).acts<&C::parameters>(),
+    key("PidFile", K::kText, "/var/run/slurmdbd.pid").acts<&C::pid_file>(),
+    key("PluginDir", K::kText),
+    key("PrivateData", K::kList)
+        .allow("accounts,events,jobs,reservations,usage,users")
+        .acts<&C::private_data>(),
+    key("PurgeEventAfter", K::kText),
+    key("PurgeEventMonths", K::kText),
+    key("PurgeJobAfter", K::kText),
+    key("PurgeJobEnvAfter", K::kText),
+    key("PurgeJobMonths", K::kText),
+    key("PurgeJobScriptAfter", K::kText),
+    key("PurgeResvAfter", K::kText),
+    key("PurgeStepAfter", K::kText),
+    key("PurgeStepMonths", K::kText),
+    key("PurgeSuspendAfter", K::kText),
+    key("PurgeSuspendMonths", K::kText),
+    key("PurgeTXNAfter", K::kText),
+    key("PurgeTXNMonths", K::kText),
+    key("PurgeUsageAfter", K::kText),
+    key("PurgeUsageMonths", K::kText),
+    key("SerializerParameters", K::kText),
+    key("SerializerPlugins", K::kText),
+    key("SlurmUser", K::kText, "root").acts<&C::slurm_user>(),
+    key("StepPurge", K::kText),
+    key("StorageBackupHost", K::kText),
+    key("StorageHost", K::kText, "localhost"),
+    key("StorageLoc", K::kText, "/var/lib/slurmdbd/accounting.db").acts<&C::storage_path>(),
+    key("StorageParameters", K::kWords),
+    key("StoragePass", K::kText),
+    key("StoragePassScript", K::kText),
+    key("StoragePort", K::kNumber, "3306").range(0, 65535),
+    key("StorageType", K::kEnum, kSqliteStorage)
+        .allow("accounting_storage/sqlite,accounting_storage/mysql,accounting_storage/postgresql")
+        .acts<&C::storage_type>(),
+    key("StorageUser", K::kText),
+    key("TCPTimeout", K::kSeconds, "2"),
+    key("TLSParameters", K::kText),
+    key("TLSType", K::kText),
+    key("TrackSlurmctldDown", K::kBool, "no"),
+    key("TrackWCKey", K::kBool, "no").acts<&C::track_wckey>(),
+};
+
+}  // namespace
+
+std::span<const tables::ConfKey<DbdConfig>> dbd_keys() { return kKeys; }
+
+}  // namespace sluice::dbd

@@ -1,0 +1,91 @@
+#include "dbd/daemon.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "common/log/log.hpp"
+#include "common/protocol/accounting.hpp"
+#include "common/rpc/token_server.hpp"
+#include "dbd/rpc/admin_methods.hpp"
+#include "dbd/rpc/followers.hpp"
+#include "dbd/rpc/services.hpp"
+#include "dbd/store/entity_store.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+constexpr size_t kMostRequestBytes = size_t{64} << 20;  // a controller's batch
+
+}  // namespace
+
+// In the order in which things are built; they go in the opposite one.
+struct Daemon::Graph {
+  DbdConfig config;
+  std::unique_ptr<Database> database;
+  std::optional<EntityStore> entities;
+  Followers followers;
+  std::shared_ptr<net::AuthProvider> auth;
+  std::unique_ptr<net::TokenService> tokens;
+  std::optional<ServiceParts> services;
+  std::optional<AdminParts> admin;
+  std::optional<net::RpcServer> server;
+
+  Status open_identity();
+  Status start_server();
+};
+
+Status Daemon::Graph::open_identity() {
+  const net::AuthOptions options = auth_options(config);
+  auto provider = net::make_auth(options);
+  if (!provider) return tl::unexpected(provider.error());
+  auth = std::move(*provider);
+  if (const net::JwtSettings jwt = jwt_settings(config); !jwt.key_file.empty()) {
+    if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
+    auth = net::accept_jwt(std::move(auth), jwt);
+  }
+  return {};
+}
+
+Status Daemon::Graph::start_server() {
+  services.emplace(ServiceParts{config, *database});
+  net::ServerOptions options;
+  options.addresses = {
+      fmt::format("{}:{}", config.address.empty() ? "0.0.0.0" : config.address, config.port)};
+  options.receiver = protocol::kAccountingDaemon;
+  options.auth = auth;
+  options.slurm_user = config.slurm_user_id;
+  options.max_request = kMostRequestBytes;
+  server.emplace(std::move(options));
+  add_history_methods(*server, *services);
+  admin.emplace(AdminParts{config, *entities, followers});
+  add_admin_methods(*server, *admin);
+  return server->start();
+}
+
+Daemon::Daemon(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
+
+Daemon::~Daemon() {
+  graph_->followers.stop();
+  if (graph_->server) graph_->server->shutdown(std::chrono::milliseconds(500));
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
+  auto graph = std::make_unique<Graph>();
+  graph->config = std::move(config);
+  auto database = Database::open(graph->config.storage_path);
+  if (!database) return tl::unexpected(database.error());
+  graph->database = std::move(*database);
+  graph->entities.emplace(*graph->database);
+  if (auto ok = graph->entities->open(); !ok) return tl::unexpected(ok.error());
+  graph->entities->on_change(
+      [graph = graph.get()](const std::shared_ptr<const Entities>& entities) {
+        graph->followers.changed(entities);
+      });
+  if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
+  log::info("serving at port {}, database {}", graph->server->port(), graph->config.storage_path);
+  return std::unique_ptr<Daemon>(new Daemon(std::move(graph)));
+}
+
+}  // namespace sluice::dbd

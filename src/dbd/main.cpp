@@ -1,0 +1,77 @@
+// sluicedbd (slurmdbd): options, process, signals.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
+
+#include "common/base/version.hpp"
+#include "common/daemon/program.hpp"
+#include "common/log/log.hpp"
+#include "dbd/daemon.hpp"
+
+namespace {
+
+using namespace sluice;  // NOLINT(google-build-using-namespace): a program's main file
+
+// -f, else $SLURMDBD_CONF, else beside slurm.conf, else the usual one.
+std::string path_of_config(const std::string& given) {
+  namespace fs = std::filesystem;
+  if (!given.empty()) return fs::absolute(given);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there are no threads yet
+  if (const char* slurm = std::getenv("SLURM_CONF"); slurm != nullptr && *slurm != '\0')
+    return fs::absolute(slurm).parent_path() / "slurmdbd.conf";
+  return dbd::kUsualConfigPath;
+}
+
+int serve(const daemon::ProgramOptions& a, dbd::DbdConfig config, daemon::Background& background,
+          daemon::Signals& signals) {
+  auto pid_file = daemon::PidFile::create(config.pid_file);
+  if (!pid_file) log::fatal("{}", pid_file.error().text);
+  const std::string log_file = config.log_file;
+  const std::string folder = std::filesystem::path(config.storage_path).parent_path();
+  auto running = dbd::Daemon::start(std::move(config));
+  if (!running) log::fatal("{}", running.error().text);
+  log::info("slurmdbd version {} started", kSlurmVersion);
+  background.ready();
+  daemon::choose_folder(a, log_file, folder);
+  signals.run([&](int signal) {
+    if (signal == SIGHUP || signal == SIGUSR2) return (void)log::reopen(), true;
+    if (signal == SIGUSR1) return true;
+    log::info("signal {}: shutting down", signal);
+    return false;
+  });
+  return 0;
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(bugprone-exception-escape): what nobody caught is told by std::terminate
+int main(int argc, char** argv) {
+  daemon::ProgramOptions a;
+  a.program = "slurmdbd";
+  CLI::App app("The accounting daemon of Sluice clusters.", a.program);
+  daemon::add_options(app, a, {.log_file = "LogFile", .folder = "the folder of StorageLoc"});
+  if (const auto code = daemon::parse(app, argc, argv, a)) return *code;
+  auto config = dbd::load_dbd_config(path_of_config(a.config));
+  if (!config) return daemon::refuse(a, config.error().text);
+  auto background = daemon::leave_terminal(a);
+  daemon::Signals signals;
+  daemon::LogSettings settings;
+  settings.file = a.log_file.empty() ? config->log_file : a.log_file;
+  settings.level = config->debug_level;
+  settings.syslog_level = config->syslog_level;
+  settings.time_format = config->log_time_format;
+  // first, so that nothing is opened by root in folders of SlurmUser
+  const std::vector<std::string> files = {config->pid_file, settings.file};
+  if (auto ok = daemon::become_user(config->slurm_user_id, files); !ok)
+    return daemon::refuse(a, ok.error().text);
+  std::vector<std::string> warnings;
+  if (!config->without_effect.empty())
+    warnings.push_back(fmt::format("{}: keys without effect: {}", config->path,
+                                   fmt::join(config->without_effect, ", ")));
+  if (auto ok = daemon::settle(a, settings, warnings); !ok)
+    return daemon::refuse(a, ok.error().text);
+  return serve(a, std::move(*config), background, signals);
+}

@@ -1,0 +1,20 @@
+// The accounting daemon's methods. Handlers that ask the database run among the server's slow work
+// (net::kSlow).
+#pragma once
+
+#include "common/rpc/rpc_server.hpp"
+#include "dbd/config/dbd_config.hpp"
+#include "dbd/store/database.hpp"
+
+namespace sluice::dbd {
+
+// What the handlers work with; all outlive the server.
+struct ServiceParts {
+  const DbdConfig& config;
+  Database& database;
+};
+
+// Ping, StoreHistory, QueryHistory …
+void add_history_methods(net::RpcServer& server, ServiceParts& parts);
+
+}  // namespace sluice::dbd
