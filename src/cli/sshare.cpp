@@ -139,9 +139,7 @@ constexpr Field kFields[] = {
     {"RawUsage", 11,
      [](const Row& r) { return std::to_string(static_cast<uint64_t>(r.one.use.usage_raw)); }},
     {"TRESRunMins", 30,
-     [](const Row& r) {
-       return each_tres(r, [](const auto& t) { return t.seconds_left / 60; });
-     }},
+     [](const Row& r) { return each_tres(r, [](const auto& t) { return t.seconds_left / 60; }); }},
     {"User", 10, [](const Row& r) { return r.one.record.user; }},
 };
 
@@ -159,7 +157,8 @@ std::string usual_format(const Options& o, bool fair_tree) {
   format += "RawShares,NormShares,RawUsage,";
   if (o.long_form) format += "NormUsage,";
   format += "EffectvUsage,FairShare";
-  if (o.long_form) format += fair_tree ? ",LevelFS,GrpTRESMins,TRESRunMins" : ",GrpTRESMins,TRESRunMins";
+  if (o.long_form)
+    format += fair_tree ? ",LevelFS,GrpTRESMins,TRESRunMins" : ",GrpTRESMins,TRESRunMins";
   return format;
 }
 
@@ -227,8 +226,7 @@ constexpr OptionRow<O> kOptions[] = {
      [](O& o, V) { return o.separators = FieldSeparators::kBetween, kGoOn; }},
     {"partition", 'm', Takes::kNothing, [](O& o, V) { return o.by_partition = true, kGoOn; }},
     {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsageText); }},
-    {"users", 'u', Takes::kValue,
-     [](O& o, V v) { return o.request.users = split_list(v), kGoOn; }},
+    {"users", 'u', Takes::kValue, [](O& o, V v) { return o.request.users = split_list(v), kGoOn; }},
     {"Users", 'U', Takes::kNothing, [](O& o, V) { return o.users_only = true, kGoOn; }},
     {"verbose", 'v', Takes::kNothing, [](O& o, V) { return ++o.verbose, kGoOn; }},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
@@ -265,11 +263,12 @@ int sshare_main(int argc, char** argv) {
   const auto reply = client->call<AssocMgrReply>(o.request);
   if (!reply) return report("sshare", reply.error());
   if (!reply->followed) {
-    std::fprintf(stderr,
-                 "sshare: error: the controller knows of no associations: AccountingStorageType=%s\n",
-                 client->config().accounting_storage_type.empty()
-                     ? "accounting_storage/none"
-                     : client->config().accounting_storage_type.c_str());
+    std::fprintf(
+        stderr,
+        "sshare: error: the controller knows of no associations: AccountingStorageType=%s\n",
+        client->config().accounting_storage_type.empty()
+            ? "accounting_storage/none"
+            : client->config().accounting_storage_type.c_str());
     return 1;
   }
   return show(o, *reply);

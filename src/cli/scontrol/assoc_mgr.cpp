@@ -213,9 +213,9 @@ std::string read_assoc_mgr_words(const std::string& words,
   for (const std::string& word : split_list(words, ' ')) {
     const size_t equals = word.find('=');
     const std::string key = to_lower(word.substr(0, equals));
-    const std::vector<std::string> values =
-        equals == std::string::npos ? std::vector<std::string>()
-                                    : split_list(word.substr(equals + 1));
+    const std::vector<std::string> values = equals == std::string::npos
+                                                ? std::vector<std::string>()
+                                                : split_list(word.substr(equals + 1));
     const auto is = [&](std::string_view name) {
       return !key.empty() && name.substr(0, key.size()) == key;
     };

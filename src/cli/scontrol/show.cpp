@@ -423,7 +423,8 @@ void show(Session& session, const Words& words) {
   }
   const Entity* entity = find_entity(name);
   // it takes several words
-  for (size_t at = 3; entity != nullptr && entity->show == show_assoc_mgr && at < words.size(); ++at)
+  for (size_t at = 3; entity != nullptr && entity->show == show_assoc_mgr && at < words.size();
+       ++at)
     id += " " + words[at];
   if (entity == nullptr || name.empty()) {
     return session.fail("invalid entity:" + name + " for keyword:show ");

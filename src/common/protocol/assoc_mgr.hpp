@@ -1,5 +1,5 @@
-// sshare, scontrol show assoc_mgr: what the controller follows of accounting, with usage, shares and
-// what jobs hold now.
+// sshare, scontrol show assoc_mgr: what the controller follows of accounting, with usage, shares
+// and what jobs hold now.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ struct TresInUse {
 };
 struct InUse {
   uint32_t jobs = 0, accruing = 0, submit = 0;
-  double usage_raw = 0;  // exact billing times seconds, decayed
-  double wall = 0;       // seconds, decayed
+  double usage_raw = 0;         // exact billing times seconds, decayed
+  double wall = 0;              // seconds, decayed
   std::vector<TresInUse> tres;  // by id; what is nothing is left out
   template <class V>
   static void describe(V&& field) {
@@ -61,10 +61,10 @@ struct InUse {
 
 struct AssociationInUse {
   AssociationRecord record;
-  uint32_t uid = UINT32_MAX;       // of its user; UINT32_MAX: none, or not known
-  uint32_t depth = 0;              // below the root
+  uint32_t uid = UINT32_MAX;  // of its user; UINT32_MAX: none, or not known
+  uint32_t depth = 0;         // below the root
   double norm_shares = 0, norm_usage = 0, effective_usage = 0, factor = 0;
-  double level_fs = 0;             // infinity: nothing used
+  double level_fs = 0;  // infinity: nothing used
   uint64_t level_shares = 0;
   InUse use;
   template <class V>
@@ -120,8 +120,8 @@ struct UserInUse {
 };
 
 struct AssocMgrReply {
-  bool followed = false;   // records were received from an accounting daemon
-  bool fair_tree = true;   // else the classic formula
+  bool followed = false;                       // records were received from an accounting daemon
+  bool fair_tree = true;                       // else the classic formula
   std::vector<TresRecord> tres;                // by id
   std::vector<AssociationInUse> associations;  // the tree: each account, its users, its accounts
   std::vector<UserInUse> users;                // by name

@@ -152,8 +152,8 @@ class Query {
       if (!lists(request_.qos, record.name)) return;
       protocol::QosInUse& out = reply_.qos.emplace_back();
       out.record = record;
-      out.use = in_use(accounting_.held.qos.find(record.id),
-                       accounting_.qos_usage.find(record.id), second_);
+      out.use = in_use(accounting_.held.qos.find(record.id), accounting_.qos_usage.find(record.id),
+                       second_);
       out.accounts = std::move(accounts[record.id]);
       out.users = std::move(users[record.id]);
       by_name(out.accounts);

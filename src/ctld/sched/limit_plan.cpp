@@ -44,9 +44,7 @@ LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partit
   return out;
 }
 
-void LimitPlan::take(const Start& start) {
-  state::hold(held_, state_.accounting, start.counted);
-}
+void LimitPlan::take(const Start& start) { state::hold(held_, state_.accounting, start.counted); }
 
 bool LimitPlan::may_plan(const Job& job, uint32_t priority) const {
   if (job.account == nullptr || !rules_.limits) return true;

@@ -1,7 +1,10 @@
 // Accounting in the core: who may submit, what is charged, what starts, and what a restart keeps.
 #include "support/core_fixture.hpp"
 
+#include <cmath>
+
 #include "common/model/job_update.hpp"
+#include "common/names/job_states.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/core/invariants.hpp"
 #include "unit/limits/accounting_world.hpp"
@@ -45,9 +48,7 @@ class AccountingTest : public CoreTest {
     now_ += time;
     ASSERT_TRUE(run(Tick{++tick_}));
   }
-  void end(JobId id, const char* nodes) {
-    ASSERT_TRUE(end_step(id, kBatchStep, nodes, 0, true));
-  }
+  void end(JobId id, const char* nodes) { ASSERT_TRUE(end_step(id, kBatchStep, nodes, 0, true)); }
   double used(AssociationId id) {
     const Usage* usage = state_.accounting.association_usage.find(id);
     return usage == nullptr ? 0 : usage->raw;
@@ -284,10 +285,11 @@ TEST_F(AccountingTest, AnAssociationThatMovesTakesItsJobsAlong) {
   follow();
   EXPECT_EQ(held(kRootId).jobs, 0u) << "what is gone counts nowhere";
   EXPECT_EQ(plan(submit([] {
-    JobSpec spec = batch_spec();
-    spec.account = "chem";
-    return spec;
-  }())), "starts");
+              JobSpec spec = batch_spec();
+              spec.account = "chem";
+              return spec;
+            }())),
+            "starts");
 }
 
 TEST_F(AccountingTest, AnUpdateMovesAJobToAnotherAccount) {

@@ -29,10 +29,17 @@ inline AssociationRecord association(AssociationId id, AssociationId parent, con
 inline AccountingRecords small_site() {
   AccountingRecords site;
   site.version = 1;
-  site.tres = {{1, "cpu", ""},       {2, "mem", ""},          {3, "energy", ""},
-               {4, "node", ""},      {5, "billing", ""},      {6, "fs", "disk"},
-               {7, "vmem", ""},      {8, "pages", ""},        {kGpu, "gres", "gpu"},
-               {kGpuA100, "gres", "gpu:a100"}, {kMatlab, "license", "matlab"},
+  site.tres = {{1, "cpu", ""},
+               {2, "mem", ""},
+               {3, "energy", ""},
+               {4, "node", ""},
+               {5, "billing", ""},
+               {6, "fs", "disk"},
+               {7, "vmem", ""},
+               {8, "pages", ""},
+               {kGpu, "gres", "gpu"},
+               {kGpuA100, "gres", "gpu:a100"},
+               {kMatlab, "license", "matlab"},
                {kBurst, "bb", "datawarp"}};
   site.accounts = {{"chem", "", "", {}}, {"physics", "", "", {"bob"}}, {"root", "", "", {}}};
   site.users = {{"ann", AdminLevel::None, ""}, {"bob", AdminLevel::None, ""}};
@@ -44,7 +51,8 @@ inline AccountingRecords small_site() {
                        association(kAnnChem, kChem, "chem", "ann")};
   site.associations[3].is_default = true;
   site.associations[4].is_default = true;
-  for (const auto& [id, name] : {std::pair{kNormal, "normal"}, {kHigh, "high"}, {kPartQos, "part"}}) {
+  for (const auto& [id, name] :
+       {std::pair{kNormal, "normal"}, {kHigh, "high"}, {kPartQos, "part"}}) {
     QosRecord qos;
     qos.id = id;
     qos.name = name;
@@ -60,7 +68,8 @@ inline Accounting accounting_of(const AccountingRecords& site) {
   auto accounts = std::make_shared<AccountTable>();
   for (const AccountRecord& account : site.accounts) accounts->emplace(account.name, account);
   accounting.accounts = accounts;
-  for (const AssociationRecord& one : site.associations) accounting.associations.insert(one.id, one);
+  for (const AssociationRecord& one : site.associations)
+    accounting.associations.insert(one.id, one);
   for (const QosRecord& qos : site.qos) accounting.qos.insert(qos.id, qos);
   rebuild_names(accounting);
   return accounting;

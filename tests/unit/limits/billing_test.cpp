@@ -79,8 +79,8 @@ TEST_F(BillingTest, TresOfAJobById) {
   counts.memory_mib = 100;
   counts.nodes = 2;
   counts.gres = {{"gpu", "a100", 3, {}, {}}, {"gpu", "v100", 1, {}, {}}, {"fan", "", 1, {}, {}}};
-  const TresAmounts expected{{kTresCpu, 4}, {kTresMem, 100},  {kTresNode, 2},
-                             {kGpu, 4},     {kGpuA100, 3}, {kMatlab, 2}};
+  const TresAmounts expected{{kTresCpu, 4}, {kTresMem, 100}, {kTresNode, 2},
+                             {kGpu, 4},     {kGpuA100, 3},   {kMatlab, 2}};
   EXPECT_EQ(tres_amounts(accounting, counts, "matlab:2,other:1"), expected);
 }
 

@@ -35,8 +35,8 @@ class FairShareTest : public ::testing::Test {
   std::vector<std::pair<AssociationId, double>> used_;
 };
 
-// As sshare of 26.05 showed a cluster: root has a user root, chem (3 shares) and physics, which used
-// everything.
+// As sshare of 26.05 showed a cluster: root has a user root, chem (3 shares) and physics, which
+// used everything.
 TEST_F(FairShareTest, AsTheReferenceShowsIt) {
   site_.associations = {association(1, 0, "root"), association(2, 1, "root", "root"),
                         association(3, 1, "physics"), association(4, 1, "chem"),

@@ -10,8 +10,8 @@ namespace {
 
 constexpr Time kNow = from_seconds(1'000'000);
 
-// Physics' ann has a job that runs: 4 CPUs, 1000 MB, 1 node, 4 billing, 2 GPUs, 1 licence; an hour of it is
-// over, another one is left.
+// Physics' ann has a job that runs: 4 CPUs, 1000 MB, 1 node, 4 billing, 2 GPUs, 1 licence; an hour
+// of it is over, another one is left.
 class LimitsTest : public ::testing::Test {
  protected:
   LimitsTest() {
@@ -19,8 +19,8 @@ class LimitsTest : public ::testing::Test {
     job_.account = &account_;
     job_.uid = kAnnUid;
     job_.account_name = "physics";
-    job_.tres = {{kTresCpu, 2},     {kTresMem, 500}, {kTresNode, 1}, {kTresBilling, 2},
-                 {kGpu, 1},         {kMatlab, 1},    {kBurst, 10}};
+    job_.tres = {{kTresCpu, 2}, {kTresMem, 500}, {kTresNode, 1}, {kTresBilling, 2},
+                 {kGpu, 1},     {kMatlab, 1},    {kBurst, 10}};
     job_.tres_of_node = {{kTresCpu, 2}, {kTresMem, 500}, {kGpu, 1}};
     job_.time_limit = 60;
   }

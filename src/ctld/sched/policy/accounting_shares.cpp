@@ -12,8 +12,8 @@ AccountingShares::AccountingShares(const state::Accounting& accounting) : accoun
 AssociationId AccountingShares::association_of(const Job& job, std::string_view partition) const {
   if (job.account == nullptr) return 0;
   if (!accounting_.names->by_partition) return job.account->association;
-  const AssociationRecord* found = state::find_association(
-      accounting_, job.spec->user_name.view(), job.spec->account.view(), partition);
+  const AssociationRecord* found = state::find_association(accounting_, job.spec->user_name.view(),
+                                                           job.spec->account.view(), partition);
   return found == nullptr ? job.account->association : found->id;
 }
 
@@ -21,8 +21,7 @@ double AccountingShares::fair_share(const Job& job, std::string_view partition) 
   return accounting_.shares->of(association_of(job, partition)).factor;
 }
 
-uint32_t AccountingShares::association_priority(const Job& job,
-                                                std::string_view partition) const {
+uint32_t AccountingShares::association_priority(const Job& job, std::string_view partition) const {
   const AssociationRecord* found =
       state::find_association(accounting_, association_of(job, partition));
   return found == nullptr ? 0 : found->priority.value_or(0);

@@ -84,8 +84,7 @@ bool is_coordinator(const Accounting& accounting, uint32_t uid, std::string_view
   if (user == nullptr || account.empty()) return false;
   const auto coordinates = [&](std::string_view name) {
     const auto at = accounting.accounts->find(name);
-    return at != accounting.accounts->end() &&
-           contains(at->second.coordinators, user->record.name);
+    return at != accounting.accounts->end() && contains(at->second.coordinators, user->record.name);
   };
   const AssociationRecord* association = find_association(accounting, {}, account, {});
   if (association == nullptr) return coordinates(account);

@@ -42,7 +42,7 @@ struct MemberBucket {
 struct HeldTables {
   CowTable<Held> associations;  // by id; those above a job's own count it, too
   CowTable<Held> qos;
-  CowTable<MemberBucket> members;  // by hash
+  CowTable<MemberBucket> members;                                    // by hash
   [[nodiscard]] const Held* user_of(QosId qos, uint32_t uid) const;  // null: holds nothing
   [[nodiscard]] const Held* account_of(QosId qos, std::string_view account) const;
 };

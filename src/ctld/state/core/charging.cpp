@@ -99,8 +99,8 @@ const Held* find_member(const HeldTables& held, const MemberKey& key) {
 Counted counted(const Job& job) {
   Counted out;
   if (job.account == nullptr) return out;
-  const bool runs = !is_completing(job) &&
-                    (job.state == JobState::kRunning || job.state == JobState::kSuspended);
+  const bool runs =
+      !is_completing(job) && (job.state == JobState::kRunning || job.state == JobState::kSuspended);
   const bool waits = job.state == JobState::kPending;
   if (!runs && !waits && !is_cleaning(job)) return out;
   out.account = job.account;
@@ -136,9 +136,8 @@ void charge_run(ClusterState& state, const Job& job, Time until) {
                 [&](AssociationId id, const AssociationRecord*) {
                   add_run(usage_of(accounting.association_usage, id), *now.charge, seconds);
                 });
-  for_qos(*now.account, [&](QosId id) {
-    add_run(usage_of(accounting.qos_usage, id), *now.charge, seconds);
-  });
+  for_qos(*now.account,
+          [&](QosId id) { add_run(usage_of(accounting.qos_usage, id), *now.charge, seconds); });
 }
 
 void charge_all(ClusterState& state, Time until, double factor) {

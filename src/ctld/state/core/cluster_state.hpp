@@ -235,8 +235,8 @@ struct FoldedImage {
 
 // Of Accounting the durable part, in the journal's checkpoint.
 struct AccountingImage {
-  AccountingRecords records;           // without users
-  std::vector<AccountingUser> users;   // by name
+  AccountingRecords records;          // without users
+  std::vector<AccountingUser> users;  // by name
   std::vector<Usage> associations, qos;
   Time charged = kNoTime;
   Time reset = kNoTime;

@@ -13,8 +13,8 @@ namespace {
 struct Node {
   const AssociationRecord* record = nullptr;
   double usage = 0;
-  uint32_t parent = UINT32_MAX;     // position; UINT32_MAX: the root
-  std::vector<uint32_t> children;   // those below accounts that use their parent's shares included
+  uint32_t parent = UINT32_MAX;    // position; UINT32_MAX: the root
+  std::vector<uint32_t> children;  // those below accounts that use their parent's shares included
   Share share;
   [[nodiscard]] bool is_user() const { return !record->user.empty(); }
   [[nodiscard]] bool uses_parents() const { return record->shares == kSharesOfParent; }
@@ -98,8 +98,7 @@ class Tree {
       if (node.uses_parents()) {
         node.share = nodes_[at].share;
       } else {
-        node.share.norm_shares =
-            part(node.record->shares, static_cast<double>(level.shares));
+        node.share.norm_shares = part(node.record->shares, static_cast<double>(level.shares));
         node.share.effective_usage = part(node.usage, level.usage);
       }
       node.share.level_shares = level.shares;
@@ -131,8 +130,7 @@ class Tree {
         const double mine = part(node.record->shares, static_cast<double>(level.shares));
         share.norm_shares = above.norm_shares * mine;
         share.effective_usage = share.norm_usage;
-        if (!below_root)
-          share.effective_usage += (above.effective_usage - share.norm_usage) * mine;
+        if (!below_root) share.effective_usage += (above.effective_usage - share.norm_usage) * mine;
       }
       if (share.norm_shares > 0)
         share.factor = std::exp2(-(share.effective_usage / share.norm_shares) / dampening);
@@ -142,9 +140,8 @@ class Tree {
 
   // Gives users their places; `tied`: the first one has the place of the last that was given.
   void rank(std::vector<uint32_t> level, bool tied) {
-    std::erase_if(level, [&](uint32_t at) {
-      return nodes_[at].uses_parents() && !nodes_[at].is_user();
-    });
+    std::erase_if(level,
+                  [&](uint32_t at) { return nodes_[at].uses_parents() && !nodes_[at].is_user(); });
     const auto fs = [&](uint32_t at) { return nodes_[at].share.level_fs; };
     std::ranges::stable_sort(level, std::ranges::greater(), fs);
     for (size_t first = 0; first < level.size();) {
@@ -168,8 +165,7 @@ class Tree {
   void give_place(uint32_t at, bool tied) {
     if (!tied) place_given_ = users_ - given_;
     ++given_;
-    nodes_[at].share.factor =
-        static_cast<double>(place_given_) / static_cast<double>(users_);
+    nodes_[at].share.factor = static_cast<double>(place_given_) / static_cast<double>(users_);
   }
 
   FairShares result() const {

@@ -1,5 +1,5 @@
-// Fair share: how much of what is theirs associations used, and who is owed most. Fair Tree, or with
-// PriorityFlags=NO_FAIR_TREE the classic formula.
+// Fair share: how much of what is theirs associations used, and who is owed most. Fair Tree, or
+// with PriorityFlags=NO_FAIR_TREE the classic formula.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Share {
 
 struct FairShares {
   std::unordered_map<AssociationId, Share> by_association;
-  uint32_t highest_priority = 0;  // Priority= of an association
+  uint32_t highest_priority = 0;                          // Priority= of an association
   [[nodiscard]] const Share& of(AssociationId id) const;  // of none: nothing
 };
 

@@ -36,9 +36,9 @@ struct HeldTres {
 };
 
 struct Held {
-  uint32_t jobs = 0;      // running and suspended
-  uint32_t accruing = 0;  // pending ones whose age grows
-  uint32_t submit = 0;    // pending and running
+  uint32_t jobs = 0;           // running and suspended
+  uint32_t accruing = 0;       // pending ones whose age grows
+  uint32_t submit = 0;         // pending and running
   std::vector<HeldTres> tres;  // by id; none that is nothing
   Rate billing;                // exact, in millionths of millionths
   Rate wall;                   // in millionths of a second

@@ -20,9 +20,9 @@ struct TresSeconds {
 };
 
 struct Usage {
-  uint32_t id = 0;    // of the association or QOS
-  double raw = 0;     // exact billing times seconds
-  double wall = 0;    // seconds
+  uint32_t id = 0;                // of the association or QOS
+  double raw = 0;                 // exact billing times seconds
+  double wall = 0;                // seconds
   std::vector<TresSeconds> tres;  // by id
   template <class V>
   static void describe(V&& field) {

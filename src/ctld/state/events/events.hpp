@@ -361,10 +361,12 @@ struct JobSuspended {
   static constexpr const char* kName = "JobSuspended";
   JobId job = kNoJob;
   Time time = kNoTime;
+  bool for_others = false;  // PreemptMode=SUSPEND: the scheduler has it go on
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobSuspended::job);
     field(2, "time", &JobSuspended::time);
+    field(3, "for_others", &JobSuspended::for_others);
   }
 };
 // It goes on, on the same CPUs: beside others, if these were given away meanwhile.
@@ -489,17 +491,15 @@ struct ArrayTasksCancelled {
   }
 };
 
-using AnyEvent =
-    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
-                 JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
-                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled,
-                 JobSuspended, JobResumed, JobPreempted, JobsPurged, ArrayTasksFolded, JobShrunk,
-                 JobSignaled, JobTerminateResent, ArrayTasksCancelled, StepCreated, StepNodesEnded,
-                 StepEnded, StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated,
-                 PartitionChanged, PartitionDeleted, JobLimitNear, StepUpdated, TriggerSet,
-                 TriggersCleared, TriggerFired, CrontabReplaced, NodesCreated, NodesDeleted,
-                 ReservationChanged, ReservationDeleted, StateForgotten, UserGroupsFound,
-                 AccountingChanged, UsageDecayed>;
+using AnyEvent = std::variant<
+    EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased, JobBecameEligible,
+    JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared, JobCompleting, JobNodesReleased,
+    JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed, JobPreempted, JobsPurged,
+    ArrayTasksFolded, JobShrunk, JobSignaled, JobTerminateResent, ArrayTasksCancelled, StepCreated,
+    StepNodesEnded, StepEnded, StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated,
+    PartitionChanged, PartitionDeleted, JobLimitNear, StepUpdated, TriggerSet, TriggersCleared,
+    TriggerFired, CrontabReplaced, NodesCreated, NodesDeleted, ReservationChanged,
+    ReservationDeleted, StateForgotten, UserGroupsFound, AccountingChanged, UsageDecayed>;
 
 // One event. Its special members are in events.cpp: as a plain variant they made up a quarter of
 // each unit's compile time.

@@ -23,7 +23,8 @@ QosId default_qos(const Accounting& accounting, const AssociationRecord* associa
   if (association == nullptr) return accounting.qos.contains(kNormalQos) ? kNormalQos : 0;
   if (association->default_qos != 0) return association->default_qos;
   if (association->qos.size() == 1) return association->qos.front();
-  const bool normal = std::ranges::binary_search(association->qos, kNormalQos) || association->qos.empty();
+  const bool normal =
+      std::ranges::binary_search(association->qos, kNormalQos) || association->qos.empty();
   if (normal) return accounting.qos.contains(kNormalQos) ? kNormalQos : 0;
   return association->qos.front();
 }
@@ -117,8 +118,8 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
     const std::string account = job.spec->account.empty()
                                     ? default_account(accounting, job.spec->user_name.view())
                                     : job.spec->account.str();
-    const AssociationRecord* found = find_association(accounting, job.spec->user_name.view(),
-                                                      account, partition.config->name);
+    const AssociationRecord* found =
+        find_association(accounting, job.spec->user_name.view(), account, partition.config->name);
     in.association = found == nullptr ? 0 : found->id;
   }
   AccountIn out;
@@ -128,8 +129,8 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
     in.qos = qos == nullptr ? 0 : qos->id;
   }
   if (rules.qos && !accounting.qos.contains(in.qos)) out.reason = JobReason::kInvalidQOS;
-  out.account = job.account != nullptr && in == now ? job.account
-                                                    : std::make_shared<const JobAccount>(in);
+  out.account =
+      job.account != nullptr && in == now ? job.account : std::make_shared<const JobAccount>(in);
   return out;
 }
 
@@ -138,8 +139,8 @@ Status check_submit_limits(const ClusterState& state, const JobAccount* account,
   if (account == nullptr || !enforced(*state.config).limits) return {};
   const PartitionConfig& config = *partition.config;
   const auto wall = longest_wall(state.accounting, *account);
-  Minutes limit = spec.time_limit != 0 ? spec.time_limit
-                                       : config.default_time.value_or(config.max_time);
+  Minutes limit =
+      spec.time_limit != 0 ? spec.time_limit : config.default_time.value_or(config.max_time);
   if (wall && spec.time_limit == 0) {
     const auto minutes = static_cast<Minutes>(to_seconds(*wall) / 60);
     if (minutes < limit) limit = spec.time_limit = minutes;

@@ -24,9 +24,9 @@ struct Enforced {
 [[nodiscard]] Enforced enforced(const ClusterConfig& config);
 
 // Fills in account, QOS and wckey that the job does not name; null: accounting knows nothing of it,
-// and need not. Errors: kInvalidAccount, kInvalidQos, a wckey that is not there. `partitions`: those that it
-// asks for, in order; one of them at least must be open to its account. `by_operator`: any QOS may
-// be used.
+// and need not. Errors: kInvalidAccount, kInvalidQos, a wckey that is not there. `partitions`:
+// those that it asks for, in order; one of them at least must be open to its account.
+// `by_operator`: any QOS may be used.
 [[nodiscard]] Result<std::shared_ptr<const JobAccount>> resolve_account(
     const ClusterState& state, JobSpec& spec, const std::vector<const Partition*>& partitions,
     bool by_operator = false);
@@ -48,9 +48,9 @@ struct AccountIn {
 // A job that is to start.
 struct StartToCheck {
   const Job* job = nullptr;
-  const JobAccount* account = nullptr;         // as account_in() gives it
-  const TresAmounts* tres = nullptr;           // that it asks for or gets; null: not looked at
-  const TresAmounts* tres_of_node = nullptr;   // the most on one node; likewise
+  const JobAccount* account = nullptr;        // as account_in() gives it
+  const TresAmounts* tres = nullptr;          // that it asks for or gets; null: not looked at
+  const TresAmounts* tres_of_node = nullptr;  // the most on one node; likewise
   Minutes time_limit = 0;
 };
 // By which limit it may not start beside what `held` says; nullopt: it may. Limits act only where

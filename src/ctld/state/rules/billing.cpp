@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/text.hpp"
+#include "common/model/priority_factors.hpp"
 #include "common/syntax/licenses.hpp"
 
 namespace sluice::state {

@@ -73,11 +73,15 @@ class Check {
   }
   // As if nobody else had anything.
   std::optional<JobReason> alone() {
-    for_levels([&](const QosRecord& qos) { tres_of(qos, nothing(), kNothingUsed); wall_of(qos); },
-               [&](AssociationId, const AssociationRecord& one) {
-                 tres_of(one, kNothingHeld, kNothingUsed);
-                 if (is_leaf_) wall_of(one);
-               });
+    for_levels(
+        [&](const QosRecord& qos) {
+          tres_of(qos, nothing(), kNothingUsed);
+          wall_of(qos);
+        },
+        [&](AssociationId, const AssociationRecord& one) {
+          tres_of(one, kNothingHeld, kNothingUsed);
+          if (is_leaf_) wall_of(one);
+        });
     return hit_;
   }
   bool accrue() {
@@ -191,14 +195,13 @@ class Check {
       const auto left = static_cast<double>(held.left_of(id, second_));
       return safe_ && used + left + job_seconds(id) * factor() > seconds;
     });
-    bound(TresLimit::kGroupRunMins, group.tres_run_mins, [&](TresId id, uint64_t limit) {
-      return over_run_mins(held, id, limit);
-    });
+    bound(TresLimit::kGroupRunMins, group.tres_run_mins,
+          [&](TresId id, uint64_t limit) { return over_run_mins(held, id, limit); });
   }
   [[nodiscard]] bool over_run_mins(const Held& held, TresId id, uint64_t limit) const {
     const double mine = job_seconds(id);
-    return mine > 0 && static_cast<double>(held.left_of(id, second_)) + mine >
-                           static_cast<double>(limit) * 60;
+    return mine > 0 &&
+           static_cast<double>(held.left_of(id, second_)) + mine > static_cast<double>(limit) * 60;
   }
   void job_tres(const JobLimits& limits) {
     bound(TresLimit::kJob, limits.tres,
@@ -221,12 +224,10 @@ class Check {
     };
     bound(TresLimit::kUser, qos.user.tres, at_once(*held.user));
     bound(TresLimit::kAccount, qos.account.tres, at_once(*held.account));
-    bound(TresLimit::kUserRunMins, qos.user.tres_run_mins, [&](TresId id, uint64_t limit) {
-      return over_run_mins(*held.user, id, limit);
-    });
-    bound(TresLimit::kAccountRunMins, qos.account.tres_run_mins, [&](TresId id, uint64_t limit) {
-      return over_run_mins(*held.account, id, limit);
-    });
+    bound(TresLimit::kUserRunMins, qos.user.tres_run_mins,
+          [&](TresId id, uint64_t limit) { return over_run_mins(*held.user, id, limit); });
+    bound(TresLimit::kAccountRunMins, qos.account.tres_run_mins,
+          [&](TresId id, uint64_t limit) { return over_run_mins(*held.account, id, limit); });
     bound(TresLimit::kLeast, qos.job.min_tres, [&](TresId id, uint64_t limit) {
       return !job_.tres.empty() && amount_of(job_.tres, id) < limit;
     });
@@ -293,13 +294,14 @@ class Check {
   }
   void group_wall(const GroupLimits& group, const Held& held, const Usage& usage,
                   JobReason reason) {
-    if (!group.wall || !counts(kOfCounts + static_cast<uint32_t>(CountLimit::kGroupWall), 0)) return;
+    if (!group.wall || !counts(kOfCounts + static_cast<uint32_t>(CountLimit::kGroupWall), 0))
+      return;
     if (used_wall(held, usage) >= static_cast<double>(to_seconds(*group.wall))) hit(reason);
   }
 
   void submit_in(const QosRecord& qos) {
-    bound(CountLimit::kGroupSubmit, qos.group.submit, held_of(held_.qos, qos.id).submit,
-          job_.count, JobReason::kQOSGrpSubmitJobsLimit);
+    bound(CountLimit::kGroupSubmit, qos.group.submit, held_of(held_.qos, qos.id).submit, job_.count,
+          JobReason::kQOSGrpSubmitJobsLimit);
     bound(CountLimit::kAccountSubmit, qos.account.submit,
           member(held_.account_of(qos.id, job_.account_name))->submit, job_.count,
           JobReason::kMaxSubmitJobsPerAccount);

@@ -31,13 +31,13 @@ struct LimitRules {
   bool safe = false;  // AccountingStorageEnforce=safe
 };
 
-// Why it may not start at `now`, beside what is held; nullopt: it may. Of tres and tres_of_node only
-// what is there is looked at, so that a first look before nodes were chosen can be had.
+// Why it may not start at `now`, beside what is held; nullopt: it may. Of tres and tres_of_node
+// only what is there is looked at, so that a first look before nodes were chosen can be had.
 [[nodiscard]] std::optional<JobReason> start_limit(const Accounting& accounting,
                                                    const HeldTables& held, const LimitedJob& job,
                                                    const LimitRules& rules, Time now);
-// Why it may not even wait: MaxSubmitJobs and its kin, and with DenyOnLimit what it could never meet
-// if it were alone.
+// Why it may not even wait: MaxSubmitJobs and its kin, and with DenyOnLimit what it could never
+// meet if it were alone.
 [[nodiscard]] std::optional<JobReason> submit_limit(const Accounting& accounting,
                                                     const HeldTables& held, const LimitedJob& job,
                                                     Time now);

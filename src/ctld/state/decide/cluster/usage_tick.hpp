@@ -1,5 +1,5 @@
-// Usage of associations and QOS as time passes: each PriorityCalcPeriod running jobs are charged and
-// usage decays (PriorityDecayHalfLife), or is forgotten (PriorityUsageResetPeriod).
+// Usage of associations and QOS as time passes: each PriorityCalcPeriod running jobs are charged
+// and usage decays (PriorityDecayHalfLife), or is forgotten (PriorityUsageResetPeriod).
 #pragma once
 
 #include "ctld/state/decide/draft.hpp"

@@ -71,8 +71,8 @@ void keep_nodes(Draft& draft, JobId id, const Bitmap& keep, Time now) {
   const Job& running = draft.job(id);
   const Partition* partition = find_partition(draft.state(), running.partition.view());
   if (running.charge != nullptr && running.account != nullptr && partition != nullptr)
-    charge = charge_of(draft.state(), *running.spec, *partition->config, *allocation,
-                       *running.account);
+    charge =
+        charge_of(draft.state(), *running.spec, *partition->config, *allocation, *running.account);
   draft.emit(JobShrunk{.job = id,
                        .allocation = std::move(allocation),
                        .nodes = std::move(drop),

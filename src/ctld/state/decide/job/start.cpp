@@ -38,14 +38,15 @@ bool asks_for_the_same(const PlannedStart& plan, const Job& job) {
 }
 
 // Whom it is charged to there; nullopt: an account or a limit does not let it start.
-std::optional<std::shared_ptr<const JobAccount>> charged_account(
-    const ClusterState& state, const Job& job, const Partition& partition,
-    const PlannedStart& plan, Minutes limit, Time now) {
+std::optional<std::shared_ptr<const JobAccount>> charged_account(const ClusterState& state,
+                                                                 const Job& job,
+                                                                 const Partition& partition,
+                                                                 const PlannedStart& plan,
+                                                                 Minutes limit, Time now) {
   const AccountIn in = account_in(state, job, partition);
   if (in.reason) return std::nullopt;
   if (in.account == nullptr) return in.account;
-  const TresAmounts tres =
-      allocated_amounts(state, *job.spec, *partition.config, *plan.allocation);
+  const TresAmounts tres = allocated_amounts(state, *job.spec, *partition.config, *plan.allocation);
   const TresAmounts of_node = largest_of_nodes(state.accounting, *plan.allocation);
   const StartToCheck start{&job, in.account.get(), &tres, &of_node, limit};
   if (why_limited(state, state.accounting.held, start, now)) return std::nullopt;
@@ -106,8 +107,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   }
   JobStarted::Start start{.task = plan.task, .job = id, .allocation = plan.allocation};
   if (event.account != nullptr)
-    start.charge = charge_of(state, *job->spec, *partition->config, *plan.allocation,
-                             *event.account);
+    start.charge =
+        charge_of(state, *job->spec, *partition->config, *plan.allocation, *event.account);
   for (const FeatureChange& change : *changes) start.booting.set(change.position);
   if (job->spec->batch && !is_het_follower(*job))
     start.batch = batch_part(state, *job->spec, *plan.allocation);
@@ -236,6 +237,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
     ++reply.started;
   }
   for (const PlannedPreemption& plan : command.preemptions) preempt(draft, plan, now);
+  for (const PlannedResume& plan : command.resumes) go_on(draft, plan, now);
   Decision decision = draft.take(reply);
   decision.events = merge_starts(std::move(decision.events));
   return decision;
