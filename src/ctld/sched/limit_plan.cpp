@@ -1,6 +1,6 @@
 #include "ctld/sched/limit_plan.hpp"
 
-#include "ctld/state/rules/billing.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/fits.hpp"
 
 namespace sluice::sched {

@@ -5,7 +5,7 @@
 
 #include "ctld/sched/request.hpp"
 #include "ctld/state/core/charging.hpp"
-#include "ctld/state/rules/accounts.hpp"
+#include "ctld/state/limits/accounts.hpp"
 
 namespace sluice::sched {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ctld/sched/pass_run.hpp"
-#include "ctld/state/rules/billing.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/preemption.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -55,6 +55,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
   }
   blocked_.resize(names_.size());
   backfilling_.resize(names_.size());
+  by_qos_ = state::preempts_by_qos(state);
   in_strict_order_ = state.config->scheduler_type == "sched/builtin";
   soft_->made = now;
 }

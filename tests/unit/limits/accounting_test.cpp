@@ -268,7 +268,7 @@ TEST_F(AccountingTest, AnArrayCountsItsTasks) {
   ASSERT_TRUE(start_job(id, "n1", 1, 3));
   EXPECT_EQ(held(kPhysics).submit, 10u);
   EXPECT_EQ(held(kPhysics).jobs, 1u);
-  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), protocol::kSignalCancel}));
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), 0, protocol::kSignalCancel}));
   EXPECT_EQ(held(kPhysics).submit, 0u);
 }
 
@@ -358,6 +358,100 @@ TEST_F(AccountingTest, ThePartitionsQos) {
   const JobId id = submit(batch_spec());
   EXPECT_EQ(job(id).account->partition_qos, kPartQos);
   EXPECT_EQ(plan(id), "QOSGrpJobsLimit");
+}
+
+// preempt/qos: those of `high` may have those of `normal` make room, and not the other way round.
+TEST_F(AccountingTest, AQosPreemptsAnother) {
+  configure([](ClusterConfig& config) {
+    config.preempt_type = "preempt/qos";
+    config.preempt_mode = PreemptMode::kRequeue;
+  });
+  qos(kHigh).preempt = {kNormal};
+  qos(kNormal).grace_time = std::chrono::seconds(30);
+  follow();
+  JobSpec whole = batch_spec();
+  whole.required_nodes = "n1";
+  whole.sharing = Sharing::kExclusive;
+  const JobId low = submit(whole);
+  ASSERT_TRUE(start_job(low, "n1", 8));
+  const JobId same = submit(whole);
+  const auto preempted = [&] {
+    return sched::plan_pass(state_, sched::make_policies(state_), now_, sched::WorkBudget())
+        .preemptions;
+  };
+  EXPECT_TRUE(preempted().empty());
+  whole.qos = "high";
+  const JobId high = submit(whole);
+  auto plan = preempted();
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(plan[0].job, low);
+  EXPECT_EQ(plan[0].preemptor, high);
+  ASSERT_TRUE(run(StartJobs{{}, plan}));
+  EXPECT_EQ(job(low).grace_end, now_ + std::chrono::seconds(30)) << "GraceTime of its QOS";
+  pass_time(std::chrono::seconds(30));
+  EXPECT_TRUE(is_completing(job(low)));
+  EXPECT_NE(job(low).flags & kJobRequeued, 0u);
+  EXPECT_EQ(job(same).state, JobState::kPending);
+  // a QOS says itself what becomes of its jobs
+  qos(kNormal).preempt_mode = QosPreemptMode::Suspend;
+  follow();
+  ASSERT_TRUE(cleaned(low, "n1"));
+  pass_time(std::chrono::hours(1));
+  ASSERT_TRUE(start_job(same, "n1", 8));
+  EXPECT_TRUE(preempted().empty());
+}
+
+// Without `safe` a job goes on until nothing is left, with it it does not begin.
+TEST_F(AccountingTest, JobsEndWhenTheirMinutesAreUsedUp) {
+  configure([](ClusterConfig& config) {
+    config.priority_calc_period = std::chrono::seconds(60);
+    config.partitions[0].max_time = 60;
+  });
+  association(kPhysics).group.tres_mins = {{kTresCpu, 10}};
+  follow();
+  pass_time(std::chrono::seconds(1));
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(plan(id), "starts");
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  pass_time(std::chrono::minutes(4));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  pass_time(std::chrono::minutes(1));
+  EXPECT_EQ(job(id).state, JobState::kTimeout);
+  EXPECT_EQ(job(id).reason, JobReason::kAssocGrpCPUMinutesLimit);
+  ASSERT_TRUE(cleaned(id, "n1"));
+  EXPECT_EQ(plan(submit(batch_spec())), "AssocGrpCPUMinutesLimit");
+  association(kPhysics).group.tres_mins = {{kTresCpu, 60}};
+  follow();
+  const JobId next = submit(batch_spec());
+  EXPECT_EQ(plan(next), "starts");
+  enforce({"associations", "limits", "qos", "safe"});
+  EXPECT_EQ(plan(next), "AssocGrpCPUMinutesLimit") << "10 are used, it might use 60 more";
+}
+
+// Flags of a QOS open a partition for its jobs.
+TEST_F(AccountingTest, AQosPassesOverLimitsOfThePartition) {
+  configure([](ClusterConfig& config) {
+    config.partitions[0].max_time = 10;
+    config.partitions[0].max_nodes = 1;
+  });
+  JobSpec spec = batch_spec();
+  spec.time_limit = 20;
+  const JobId id = submit(spec);
+  EXPECT_EQ(plan(id), "PartitionTimeLimit");
+  qos(kNormal).flags = kQosPartitionTimeLimit;
+  follow();
+  EXPECT_EQ(plan(id), "starts");
+  spec.min_nodes = spec.max_nodes = 2;
+  const JobId wide = submit(spec);
+  EXPECT_EQ(plan(wide), "PartitionNodeLimit");
+  qos(kNormal).flags |= kQosPartitionMaxNodes;
+  follow();
+  EXPECT_EQ(plan(wide), "starts");
+}
+
+TEST_F(AccountingTest, AllowAccountsHasThoseBelow) {
+  configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"root"}; });
+  EXPECT_NE(submit(batch_spec()), kNoJob);
 }
 
 TEST_F(AccountingTest, AJobWhoseAccountIsGoneWaits) {

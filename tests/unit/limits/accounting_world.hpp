@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ctld/state/core/charging.hpp"
-#include "ctld/state/rules/limits.hpp"
+#include "ctld/state/limits/limits.hpp"
 
 namespace sluice::state {
 

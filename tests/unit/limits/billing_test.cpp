@@ -1,5 +1,5 @@
 // TRESBillingWeights: what jobs are charged for, to the digit.
-#include "ctld/state/rules/billing.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "unit/limits/accounting_world.hpp"
 
 namespace sluice::state {

@@ -7,6 +7,8 @@
 
 #include "common/base/text.hpp"
 #include "ctld/state/decide/cluster/usage_tick.hpp"
+#include "ctld/state/decide/ending.hpp"
+#include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/decide/verbs.hpp"
 
 namespace sluice::state {
@@ -76,6 +78,40 @@ bool begins_later(const ClusterState& state, Time now) {
   return later;
 }
 
+bool limits_use(const ClusterState& state) {
+  bool any = false;
+  const auto look = [&](const auto& record) {
+    any = any || !record.group.tres_mins.empty() || record.group.wall.has_value();
+  };
+  state.accounting.associations.for_each(look);
+  state.accounting.qos.for_each(look);
+  return any;
+}
+
+// Jobs whose account or QOS has used up what it may use.
+void end_used_up(Draft& draft, Time now) {
+  const Enforced rules = enforced(*draft.state().config);
+  if (!rules.limits || rules.safe || !limits_use(draft.state())) return;
+  std::vector<std::pair<JobId, JobReason>> over;
+  draft.state().active.for_each([&](JobId id) {
+    const Job& job = draft.job(id);
+    if (!is_running(job) || job.account == nullptr || job.charge == nullptr) return;
+    LimitedJob limited;
+    limited.account = job.account.get();
+    limited.uid = job.spec->uid;
+    limited.account_name = job.spec->account.view();
+    limited.tres = job.charge->tres;
+    const Accounting& accounting = draft.state().accounting;
+    if (const auto reason = used_up(accounting, accounting.held, limited, now))
+      over.emplace_back(id, *reason);
+  });
+  for (const auto& [id, reason] : over) {
+    const JobId whole = whole_job(draft, id);
+    if (!is_running(draft.job(whole))) continue;  // it went with another component
+    complete_job(draft, whole, {.state = JobState::kTimeout, .reason = reason}, now);
+  }
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const FollowAccounting& command, Time now) {
@@ -141,6 +177,7 @@ void tick_usage(Draft& draft, Time now) {
   if (due) event.factor = 0;
   else if (before != kNoTime) event.factor = decay_factor(*state.config, now - before);
   draft.emit(std::move(event));
+  end_used_up(draft, now);
 }
 
 }  // namespace sluice::state

@@ -2,7 +2,7 @@
 #include "common/model/job_update.hpp"
 
 #include "ctld/state/rules/batch_host.hpp"
-#include "ctld/state/rules/billing.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/decide/ending.hpp"
 
 namespace sluice::state {

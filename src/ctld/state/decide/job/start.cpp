@@ -6,9 +6,9 @@
 
 #include "ctld/fit/needs.hpp"
 #include "ctld/state/rules/access.hpp"
-#include "ctld/state/rules/accounts.hpp"
+#include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/batch_host.hpp"
-#include "ctld/state/rules/billing.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
 #include "ctld/state/decide/node/node_features.hpp"
 #include "ctld/state/decide/node/power.hpp"
@@ -97,7 +97,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   event.early_script = event.prolog && !has_option(config.prolog_flags, "DeferBatch");
   event.controller_prolog = !config.prolog_slurmctld.empty();
   event.reboot = reboots_nodes(state, *job->spec);
-  event.preempt_exempt = preempt_exempt_in(state, *partition);
+  event.preempt_exempt = preempt_exempt_in(
+      state, *partition, event.account == nullptr ? qos_of(*job) : event.account->qos);
   event.priority = plan.priority;
   JobId id = plan.job;
   if (array && job->array->pending.size() > 1) {

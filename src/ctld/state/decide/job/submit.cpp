@@ -2,7 +2,7 @@
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/fit/gres.hpp"
-#include "ctld/state/rules/accounts.hpp"
+#include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"

@@ -11,7 +11,7 @@
 #include "ctld/state/decide/job/submit_plugins.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
-#include "ctld/state/rules/accounts.hpp"
+#include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/dependency.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/licenses.hpp"

@@ -36,6 +36,10 @@ struct LimitRules {
 [[nodiscard]] std::optional<JobReason> start_limit(const Accounting& accounting,
                                                    const HeldTables& held, const LimitedJob& job,
                                                    const LimitRules& rules, Time now);
+// Why it may not go on, having started: GrpTRESMins or GrpWall are used up. Without
+// AccountingStorageEnforce=safe jobs are ended then.
+[[nodiscard]] std::optional<JobReason> used_up(const Accounting& accounting, const HeldTables& held,
+                                               const LimitedJob& job, Time now);
 // Why it may not even wait: MaxSubmitJobs and its kin, and with DenyOnLimit what it could never
 // meet if it were alone.
 [[nodiscard]] std::optional<JobReason> submit_limit(const Accounting& accounting,

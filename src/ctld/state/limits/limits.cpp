@@ -1,4 +1,4 @@
-#include "ctld/state/rules/limits.hpp"
+#include "ctld/state/limits/limits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ctld/state/rules/limit_reasons.hpp"
+#include "ctld/state/limits/limit_reasons.hpp"
 
 namespace sluice::state {
 namespace {
@@ -81,6 +81,27 @@ class Check {
         [&](AssociationId, const AssociationRecord& one) {
           tres_of(one, kNothingHeld, kNothingUsed);
           if (is_leaf_) wall_of(one);
+        });
+    return hit_;
+  }
+  std::optional<JobReason> used_up() {
+    const auto look = [&](const GroupLimits& group, const Held& held, const Usage* known,
+                          JobReason wall) {
+      const Usage& usage = known == nullptr ? kNothingUsed : *known;
+      group_wall(group, held, usage, wall);
+      bound(TresLimit::kGroupMins, group.tres_mins, [&](TresId id, uint64_t limit) {
+        return amount_of(job_.tres, id) > 0 &&
+               used_seconds(held, usage, id) >= static_cast<double>(limit) * 60;
+      });
+    };
+    for_levels(
+        [&](const QosRecord& qos) {
+          look(qos.group, held_of(held_.qos, qos.id), accounting_.qos_usage.find(qos.id),
+               JobReason::kQOSGrpWallLimit);
+        },
+        [&](AssociationId id, const AssociationRecord& one) {
+          look(one.group, held_of(held_.associations, id), accounting_.association_usage.find(id),
+               JobReason::kAssocGrpWallLimit);
         });
     return hit_;
   }
@@ -370,6 +391,12 @@ std::optional<JobReason> start_limit(const Accounting& accounting, const HeldTab
                                      const LimitedJob& job, const LimitRules& rules, Time now) {
   if (job.account == nullptr) return std::nullopt;
   return Check(accounting, held, job, now).start(rules);
+}
+
+std::optional<JobReason> used_up(const Accounting& accounting, const HeldTables& held,
+                                 const LimitedJob& job, Time now) {
+  if (job.account == nullptr) return std::nullopt;
+  return Check(accounting, held, job, now).used_up();
 }
 
 std::optional<JobReason> submit_limit(const Accounting& accounting, const HeldTables& held,

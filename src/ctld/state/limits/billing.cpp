@@ -1,4 +1,4 @@
-#include "ctld/state/rules/billing.hpp"
+#include "ctld/state/limits/billing.hpp"
 
 #include <algorithm>
 #include <cmath>

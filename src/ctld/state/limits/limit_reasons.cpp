@@ -1,4 +1,4 @@
-#include "ctld/state/rules/limit_reasons.hpp"
+#include "ctld/state/limits/limit_reasons.hpp"
 
 #include <algorithm>
 #include <array>

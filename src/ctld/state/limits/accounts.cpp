@@ -1,10 +1,10 @@
-#include "ctld/state/rules/accounts.hpp"
+#include "ctld/state/limits/accounts.hpp"
 
 #include <algorithm>
 
 #include "common/base/text.hpp"
 #include "common/names/job_states.hpp"
-#include "ctld/state/rules/billing.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/fits.hpp"
 
 namespace sluice::state {

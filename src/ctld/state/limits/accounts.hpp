@@ -8,7 +8,7 @@
 #include "common/base/result.hpp"
 #include "common/model/job_account.hpp"
 #include "ctld/state/core/cluster_state.hpp"
-#include "ctld/state/rules/limits.hpp"
+#include "ctld/state/limits/limits.hpp"
 
 namespace sluice::state {
 
