@@ -17,13 +17,14 @@ namespace {
 using sluice::cli::Command;
 
 constexpr Command kSlurmCommands[] = {
-    {"salloc", sluice::cli::salloc_main},     {"sattach", sluice::cli::sattach_main},
-    {"sbatch", sluice::cli::sbatch_main},     {"sbcast", sluice::cli::sbcast_main},
-    {"scancel", sluice::cli::scancel_main},   {"scontrol", sluice::cli::scontrol_main},
-    {"scrontab", sluice::cli::scrontab_main}, {"sdiag", sluice::cli::sdiag_main},
-    {"sinfo", sluice::cli::sinfo_main},       {"sprio", sluice::cli::sprio_main},
-    {"squeue", sluice::cli::squeue_main},     {"srun", sluice::cli::srun_main},
-    {"sstat", sluice::cli::sstat_main},       {"strigger", sluice::cli::strigger_main},
+    {"sacct", sluice::cli::sacct_main},       {"salloc", sluice::cli::salloc_main},
+    {"sattach", sluice::cli::sattach_main},   {"sbatch", sluice::cli::sbatch_main},
+    {"sbcast", sluice::cli::sbcast_main},     {"scancel", sluice::cli::scancel_main},
+    {"scontrol", sluice::cli::scontrol_main}, {"scrontab", sluice::cli::scrontab_main},
+    {"sdiag", sluice::cli::sdiag_main},       {"sinfo", sluice::cli::sinfo_main},
+    {"sprio", sluice::cli::sprio_main},       {"squeue", sluice::cli::squeue_main},
+    {"srun", sluice::cli::srun_main},         {"sstat", sluice::cli::sstat_main},
+    {"strigger", sluice::cli::strigger_main},
 };
 constexpr Command kOwnCommands[] = {
     {"backup", sluice::cli::backup_main},

@@ -18,6 +18,7 @@
 #include "common/auth/signer.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/journal/recovery.hpp"
+#include "ctld/journal/sqlite_outbox.hpp"
 #include "ctld/journal/sqlite_reader.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 #include "ctld/journal/sqlite_store.hpp"
@@ -118,6 +119,9 @@ Status copy_journal(const fs::path& from, const fs::path& to) {
   // one transaction that only reads: writers go on meanwhile
   if (Status done = source->run("VACUUM INTO ?", std::string_view(file.native())); !done)
     return done;
+  auto copy = journal::Database::open(file, journal::Database::Mode::kReadWrite);
+  if (!copy) return tl::unexpected(copy.error());
+  if (Status done = journal::forget_outbox_stream(*copy); !done) return done;
   return flush(file);
 }
 

@@ -26,6 +26,8 @@
 #include "common/config/conf_diff.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/names/errors.hpp"
+#include "ctld/accounting/recorder.hpp"
+#include "ctld/accounting/sender.hpp"
 #include "ctld/agents/effect_runner.hpp"
 #include "ctld/agents/group_checks.hpp"
 #include "ctld/agents/health_checks.hpp"
@@ -97,6 +99,7 @@ struct Controller::Graph {
   std::optional<EventLog> event_log;
   std::optional<engine::Publisher> publisher;
   std::optional<journal::GroupCommit> commit;
+  HistoryRecorder recorder;
   std::optional<engine::Engine> engine;
   RuntimeValues runtime;
   ScheduleLog schedule_log;
@@ -106,6 +109,8 @@ struct Controller::Graph {
   std::optional<HealthChecks> health_checks;
   std::optional<GroupChecks> group_checks;
   std::optional<Checkpointer> checkpointer;
+  std::optional<DbdClient> dbd;  // these two where there is an accounting daemon
+  std::optional<HistorySender> sender;
   CallCounts calls{now()};
   SentFiles sent_files;
   ConfigForNodes config_for_nodes;
@@ -118,6 +123,7 @@ struct Controller::Graph {
   Status open_signer(const journal::Recovered& recovered);
   Status open_identity();
   Status open_tls();
+  void start_accounting();
   Status start_core(journal::Recovered recovered);
   Status start_server();
   Status command(state::Command command);
@@ -220,6 +226,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
       [this] { return silence_limit(*publisher->newest()->state->config); });
   effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs,
                                       users, refusals});
+  start_accounting();
   const auto first = std::make_shared<const state::ClusterState>(recovered.state);
   event_log.emplace(first);
   publisher.emplace(
@@ -229,6 +236,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
       },
       [this](std::vector<engine::LoggedFrame> frames, const state::ClusterSnapshot& after) {
         event_log->note(std::move(frames), after);
+        if (sender) sender->wake();
       });
   commit.emplace(*store, journal::GroupCommitOptions{
                              .on_storage_change = [this](bool trouble, const std::string& why) {
@@ -238,9 +246,11 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
                                             config->state_save_location);
                                else log::info("the journal can be written again");
                              }});
-  engine.emplace(
-      engine::EngineOptions{.clock = now, .job_ids_wait = kJobIdsWait, .on_events = log_events},
-      std::move(recovered.state), recovered.last, *commit, *publisher);
+  engine.emplace(engine::EngineOptions{.clock = now,
+                                       .job_ids_wait = kJobIdsWait,
+                                       .on_events = log_events,
+                                       .recorder = &recorder},
+                 std::move(recovered.state), recovered.last, *commit, *publisher);
   scheduler.emplace(*engine, *publisher, now, [this](const engine::PassReport& report) {
     schedule_log.note(report,
                       runtime.get().second.value_or(report.state.config->slurm_sched_log_level));
@@ -265,6 +275,20 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   return {};
 }
 
+// Before anything is published that would wake the sender.
+void Controller::Graph::start_accounting() {
+  if (!has_accounting_daemon(*config)) {
+    if (store->outgoing_count() > 0)
+      log::warning("{} records wait for an accounting daemon, and AccountingStorageType names none",
+                   store->outgoing_count());
+    return;
+  }
+  dbd.emplace(*config, auth, tls_trust);
+  sender.emplace(*store, *dbd,
+                 HistorySender::Options{config->cluster_name, short_host_name(),
+                                        config->slurmctld_port, most_dbd_messages(*config)});
+}
+
 Status Controller::Graph::start_server() {
   services.emplace(ServiceParts{*engine,
                                 *publisher,
@@ -286,7 +310,8 @@ Status Controller::Graph::start_server() {
                                 sent_files,
                                 config_for_nodes,
                                 refusals,
-                                submit_hosts});
+                                submit_hosts,
+                                [this] { return store->outgoing_count(); }});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
@@ -396,6 +421,7 @@ void Controller::Graph::stop() {
   if (engine) engine->stop();
   if (commit) commit->stop();
   if (publisher) publisher->stop();
+  if (sender) sender->stop();
   if (event_log) event_log->stop();
   if (effects) effects->stop();
   if (checkpointer) checkpointer->stop();

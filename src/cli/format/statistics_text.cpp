@@ -129,8 +129,8 @@ std::string head(const QueryStatisticsReply& c) {
   out += kLine;
   out += fmt::format(
       "Server thread count:  {}\nRPC queue enabled:    0\nAgent queue size:     {}\nAgent count:          0\n"
-      "Agent thread count:   0\nDBD Agent queue size: 0\n\n",
-      c.server_threads, c.messages_waiting);
+      "Agent thread count:   0\nDBD Agent queue size: {}\n\n",
+      c.server_threads, c.messages_waiting, c.history_waiting);
   out += fmt::format(
       "Jobs submitted: {}\nJobs started:   {}\nJobs completed: {}\nJobs canceled:  {}\nJobs failed:    {}\n\n",
       c.jobs_submitted, c.jobs_started, c.jobs_completed, c.jobs_canceled, c.jobs_failed);
@@ -266,8 +266,8 @@ Json statistics_json(const QueryStatisticsReply& c) {
   out["req_time_start"] = json_time(c.since);
   out["server_thread_count"] = c.server_threads;
   out["agent_queue_size"] = c.messages_waiting;
-  for (const char* key : {"agent_count", "agent_thread_count", "dbd_agent_queue_size"})
-    out[key] = 0;
+  out["dbd_agent_queue_size"] = c.history_waiting;
+  for (const char* key : {"agent_count", "agent_thread_count"}) out[key] = 0;
   out["gettimeofday_latency"] = c.clock_us;
   add_main_json(c, out);
   out["jobs_submitted"] = c.jobs_submitted;

@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "cli/format/structured_output.hpp"
-#include "cli/shared/accounting_client.hpp"
+#include "cli/shared/client.hpp"
 #include "common/protocol/accounting_admin.hpp"
 
 namespace sluice::cli::sacctmgr {
 
 enum class Parsable { kNo, kEnding, kNotEnding };  // -p, -P
+
+// What changes many records waits for the disk, and others for it.
+inline constexpr Duration kPatience = std::chrono::seconds(120);
 
 struct Session {
   bool immediate = false, header = true, readonly = false, quiet = false, associations = false;
@@ -22,18 +25,18 @@ struct Session {
   std::vector<std::string> command_line;
   int exit_code = 0;
   bool quit = false;
-  std::optional<AccountingClient> client;
+  std::optional<Client> client;
   std::optional<protocol::QueryAccountingReply> names;  // TRES and QOS, asked for once
 
   // The client, or the reason on stderr and null.
-  [[nodiscard]] AccountingClient* open();
+  [[nodiscard]] Client* open();
   // TRES and QOS of the database; null where it cannot be asked (then it was told).
   [[nodiscard]] const protocol::QueryAccountingReply* known();
   template <class Reply, class Request>
   [[nodiscard]] std::optional<Reply> ask(const Request& request) {
-    AccountingClient* at = open();
+    Client* at = open();
     if (at == nullptr) return std::nullopt;
-    Result<Reply> reply = at->call<Reply>(request);
+    Result<Reply> reply = at->call<Reply>(request, kPatience);
     if (reply) return std::move(*reply);
     tell(reply.error());
     return std::nullopt;

@@ -25,6 +25,7 @@
 #include "common/net/srv_records.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/accounting.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/query.hpp"
 
@@ -41,11 +42,23 @@ std::vector<std::string> controller_addresses(const ClusterConfig& config) {
   return out;
 }
 
+constexpr std::string_view kAccountingService = "Accounting/";
+
+std::vector<std::string> accounting_addresses(const ClusterConfig& config) {
+  std::vector<std::string> out;
+  for (const std::string& host :
+       {config.accounting_storage_host, config.accounting_storage_backup_host}) {
+    if (!host.empty()) out.push_back(fmt::format("{}:{}", host, config.accounting_storage_port));
+  }
+  return out;
+}
+
 }  // namespace
 
 struct Client::Parts {
   ClusterConfig config;
-  std::unique_ptr<net::RpcClient> rpc;  // made at the first call
+  // made at the first call: to the controller, and to the accounting daemon
+  std::unique_ptr<net::RpcClient> rpc, accounting;
   // by address, made at the first call
   std::map<std::string, std::unique_ptr<net::RpcClient>> agents;
   std::shared_ptr<net::AuthProvider> auth;  // null: not made yet, or auth_error
@@ -66,7 +79,14 @@ struct Client::Parts {
         "(TLSType=tls/s2n encrypts)\n",
         program_invocation_short_name, bears_token ? "goes to" : "comes from", address.c_str());
   }
-  net::RpcClient& connection() {
+  // The service that a method is of says who answers it.
+  net::RpcClient& connection(std::string_view method) {
+    if (method.starts_with(kAccountingService)) {
+      if (accounting == nullptr)
+        accounting =
+            connect(accounting_addresses(config), std::string(protocol::kAccountingDaemon));
+      return *accounting;
+    }
     if (rpc == nullptr) rpc = connect(controller_addresses(config), std::string(net::kController));
     return *rpc;
   }
@@ -256,7 +276,7 @@ Status Client::stream_bytes(std::string_view method, const std::string& request,
 
 Result<std::string> Client::call_once(std::string_view method, const std::string& request,
                                       Duration timeout) {
-  net::RpcClient& rpc = parts_->connection();
+  net::RpcClient& rpc = parts_->connection(method);
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }
@@ -277,7 +297,7 @@ Result<std::string> Client::call_node_bytes(const NodeConfig& node, std::string_
 
 Result<std::unique_ptr<net::RawStream>> Client::open_bytes(std::string_view method,
                                                            const std::string& request) {
-  net::RpcClient& rpc = parts_->connection();
+  net::RpcClient& rpc = parts_->connection(method);
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }
@@ -286,7 +306,7 @@ Result<std::unique_ptr<net::RawStream>> Client::open_bytes(std::string_view meth
 
 Status Client::stream_once(std::string_view method, const std::string& request,
                            const std::function<bool(std::string_view)>& take, Duration timeout) {
-  net::RpcClient& rpc = parts_->connection();
+  net::RpcClient& rpc = parts_->connection(method);
   if (parts_->auth_error.code != ErrorCode::kOk) {
     return tl::unexpected<Error>(parts_->auth_error);
   }

@@ -1,6 +1,7 @@
 // How a command talks to the controller: it reads the configuration (SLURM_CONF), or has it sent
 // (by SLURM_CONF_SERVER, or by whom the DNS names), proves who calls it, and asks the controllers
-// in their order until one answers.
+// in their order until one answers. Requests of the service Accounting go to the accounting daemon
+// that the configuration names.
 //
 //   Result<Client> client = Client::open();
 //   if (!client) return report("sbatch", client.error());

@@ -28,7 +28,7 @@ struct NamedTres {
 using NamedTresList = std::vector<NamedTres>;  // in the order in which they are shown
 
 // One run of a job, from its submission or requeueing to its end. Its key is (cluster, id, submit,
-// restarts).
+// restarts, part).
 struct JobHistory {
   JobId id = kNoJob;
   uint32_t restarts = 0;
@@ -64,7 +64,8 @@ struct JobHistory {
   uint32_t node_count = 0, cpus = 0;
   bool batch = false, backfilled = false;
   std::string qos_asked, cpu_freq;
-  bool gone = false;  // the record stood for array tasks that all have records of their own
+  // in the key, too: 0, or of array tasks that ended without a job id of their own the task + 1
+  uint32_t part = 0;
   bool operator==(const JobHistory&) const = default;
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -129,7 +130,7 @@ struct JobHistory {
     field(59, "backfilled", &JobHistory::backfilled);
     field(60, "qos_asked", &JobHistory::qos_asked);
     field(61, "cpu_freq", &JobHistory::cpu_freq);
-    field(62, "gone", &JobHistory::gone);
+    field(62, "part", &JobHistory::part);
   }
 };
 

@@ -66,4 +66,122 @@ struct StoreHistoryReply {
   }
 };
 
+// A job that is asked for by number: kNoTask, kNoOffset: all of it.
+inline constexpr uint32_t kNoOffset = UINT32_MAX;
+struct HistoryJobName {
+  JobId job = kNoJob;            // of the job, its array or its heterogeneous job
+  uint32_t task = kNoTask;       // "12_3"
+  uint32_t offset = kNoOffset;   // "12+1"
+  StepNumber step = UINT32_MAX;  // "12.0"; UINT32_MAX: the job with all of them
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "job", &HistoryJobName::job);
+    field(2, "task", &HistoryJobName::task);
+    field(3, "offset", &HistoryJobName::offset);
+    field(4, "step", &HistoryJobName::step);
+  }
+};
+// Least and most, both included; 0 and 0: not asked for.
+struct HistoryRange {
+  uint32_t least = 0, most = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "least", &HistoryRange::least);
+    field(2, "most", &HistoryRange::most);
+  }
+};
+
+// Jobs that all of these hold for; an empty list: for all. With PrivateData=jobs of slurmdbd.conf
+// others' jobs are left out for who is no operator. kAccessDenied: a time longer than
+// MaxQueryTimeRange.
+struct QueryHistoryRequest {
+  static constexpr std::string_view kMethod = "Accounting/QueryHistory";
+  using Chunk = struct HistoryChunk;
+  std::vector<std::string> clusters;
+  std::vector<HistoryJobName> jobs;
+  std::vector<uint32_t> uids, gids;
+  std::vector<std::string> accounts, partitions, qos, names, wckeys, constraints, reservations;
+  // base states and flags (JobFlags) that are asked for; none of both: any state
+  std::vector<JobState> states;
+  JobFlags flags = 0;
+  std::vector<std::string> reasons;
+  std::string nodes;  // host list: that had one of them
+  // With states: in one of them at some time of this span. Else: eligible before its end, and not
+  // over before its beginning.
+  Time from = kNoTime, until = kNever;
+  HistoryRange cpus, node_count, time_limit;
+  bool duplicates = false;  // earlier runs of a job, and earlier jobs of the same number, too
+  bool steps = true;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "clusters", &QueryHistoryRequest::clusters);
+    field(2, "jobs", &QueryHistoryRequest::jobs);
+    field(3, "uids", &QueryHistoryRequest::uids);
+    field(4, "gids", &QueryHistoryRequest::gids);
+    field(5, "accounts", &QueryHistoryRequest::accounts);
+    field(6, "partitions", &QueryHistoryRequest::partitions);
+    field(7, "qos", &QueryHistoryRequest::qos);
+    field(8, "names", &QueryHistoryRequest::names);
+    field(9, "wckeys", &QueryHistoryRequest::wckeys);
+    field(10, "constraints", &QueryHistoryRequest::constraints);
+    field(11, "reservations", &QueryHistoryRequest::reservations);
+    field(12, "states", &QueryHistoryRequest::states);
+    field(13, "flags", &QueryHistoryRequest::flags);
+    field(14, "reasons", &QueryHistoryRequest::reasons);
+    field(15, "nodes", &QueryHistoryRequest::nodes);
+    field(16, "from", &QueryHistoryRequest::from);
+    field(17, "until", &QueryHistoryRequest::until);
+    field(18, "cpus", &QueryHistoryRequest::cpus);
+    field(19, "node_count", &QueryHistoryRequest::node_count);
+    field(20, "time_limit", &QueryHistoryRequest::time_limit);
+    field(21, "duplicates", &QueryHistoryRequest::duplicates);
+    field(22, "steps", &QueryHistoryRequest::steps);
+  }
+};
+struct HistoryJob {
+  std::string cluster;
+  uint64_t index = 0;  // its number in the database
+  JobHistory job;
+  std::vector<StepHistory> steps;  // named ones first
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &HistoryJob::cluster);
+    field(2, "index", &HistoryJob::index);
+    field(3, "job", &HistoryJob::job);
+    field(4, "steps", &HistoryJob::steps);
+  }
+};
+struct HistoryChunk {  // streamed
+  std::vector<HistoryJob> jobs;
+  Time now = kNoTime;  // the daemon's clock
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "jobs", &HistoryChunk::jobs);
+    field(2, "now", &HistoryChunk::now);
+  }
+};
+
+// The script or environment of a job, where it was kept (AccountingStoreFlags). For its user and
+// operators. kInvalidJobId, kAccessDenied, kNotFound.
+struct QueryJobTextRequest {
+  static constexpr std::string_view kMethod = "Accounting/QueryJobText";
+  using Reply = struct QueryJobTextReply;
+  std::string cluster;
+  HistoryJobName job;
+  bool environment = false;  // else the script
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &QueryJobTextRequest::cluster);
+    field(2, "job", &QueryJobTextRequest::job);
+    field(3, "environment", &QueryJobTextRequest::environment);
+  }
+};
+struct QueryJobTextReply {
+  std::string text;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "text", &QueryJobTextReply::text);
+  }
+};
+
 }  // namespace sluice::protocol

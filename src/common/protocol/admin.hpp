@@ -258,6 +258,7 @@ struct QueryStatisticsReply {
   uint64_t backfilled_ever = 0;  // since the start
   uint64_t clock_us = 0;         // 1000 looks at the clock
   std::vector<CallCount> by_method, by_user;
+  uint64_t history_waiting = 0;  // records for the accounting daemon that it does not have yet
   template <class V>
   static void describe(V&& field) {
     field(1, "now", &QueryStatisticsReply::now);
@@ -279,6 +280,7 @@ struct QueryStatisticsReply {
     field(16, "clock_us", &QueryStatisticsReply::clock_us);
     field(17, "by_method", &QueryStatisticsReply::by_method);
     field(18, "by_user", &QueryStatisticsReply::by_user);
+    field(600, "history_waiting", &QueryStatisticsReply::history_waiting);
   }
 };
 

@@ -153,11 +153,12 @@ void Engine::execute(Post& post, Time now, Group& group) {
     }
     ++sequence_;
     group.frames.frames.push_back(std::move(frame));
-    for (journal::Blob& blob : post.blobs) group.frames.blobs.push_back(std::move(blob));
-    for (const state::Event& event : events) {
-      state::apply(state_, event);
-      counts_.note(state_, event);
+    apply(events, now);
+    if (options_.recorder != nullptr) {
+      for (std::string& record : options_.recorder->take(state_, post.blobs))
+        group.frames.outgoing.push_back(std::move(record));
     }
+    for (journal::Blob& blob : post.blobs) group.frames.blobs.push_back(std::move(blob));
     if (options_.on_events) options_.on_events(state_, events);
     for (state::Effect& effect : state::react(state_, events))
       group.effects.push_back(std::move(effect));
@@ -165,6 +166,16 @@ void Engine::execute(Post& post, Time now, Group& group) {
   }
   for (state::Effect& effect : decision->effects) group.effects.push_back(std::move(effect));
   if (post.done) group.answers.push_back({std::move(post.done), std::move(decision->reply)});
+}
+
+void Engine::apply(const state::Events& events, Time now) {
+  EventRecorder* const recorder = options_.recorder;
+  for (const state::Event& event : events) {
+    if (recorder != nullptr) recorder->before(state_, event, now);
+    state::apply(state_, event);
+    if (recorder != nullptr) recorder->after(state_, event, now);
+    counts_.note(state_, event);
+  }
 }
 
 void Engine::commit_batch(Group group) {

@@ -16,6 +16,7 @@
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
 #include "ctld/engine/event_counts.hpp"
+#include "ctld/engine/event_recorder.hpp"
 #include "ctld/engine/inbox.hpp"
 #include "ctld/engine/post.hpp"
 #include "ctld/engine/publisher.hpp"
@@ -41,6 +42,7 @@ struct EngineOptions {
   // Told what one command led to, on the engine's thread before it is durable: for the log. May be
   // empty.
   std::function<void(const state::ClusterState& after, const state::Events&)> on_events = nullptr;
+  EventRecorder* recorder = nullptr;  // outlives the engine; null: nothing is recorded
 };
 
 class Engine {
@@ -72,6 +74,7 @@ class Engine {
   void run();
   void tick(Time now, Group& group);
   void execute(Post& post, Time now, Group& group);
+  void apply(const state::Events& events, Time now);
   void commit_batch(Group group);
   [[nodiscard]] ErrorCode refusal(const Post& post) const;  // kOk: it is taken
   void note_refusal(const state::Command& command, ErrorCode code);

@@ -15,6 +15,7 @@ size_t size_of(const FrameGroup& group) {
   size_t bytes = 0;
   for (const Frame& frame : group.frames) bytes += frame.bytes.size() + sizeof(Frame);
   for (const Blob& blob : group.blobs) bytes += blob.bytes.size() + sizeof(Blob);
+  for (const std::string& record : group.outgoing) bytes += record.size();
   return bytes;
 }
 
@@ -96,6 +97,7 @@ void GroupCommit::run() {
     for (Waiting& one : batch) {
       move_behind(merged.frames, one.group.frames);
       move_behind(merged.blobs, one.group.blobs);
+      move_behind(merged.outgoing, one.group.outgoing);
     }
     const Result<Sequence> written =
         given_up ? Result<Sequence>(tl::unexpected<Error>(*given_up)) : write(merged);

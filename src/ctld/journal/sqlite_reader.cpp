@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ctld/journal/blob_key.hpp"
+#include "ctld/journal/sqlite_outbox.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 
 namespace sluice::journal {
@@ -49,6 +50,11 @@ Result<Sequence> SqliteReader::first_sequence() {
   if (!first) return tl::unexpected(first.error());
   if (*first > 0) return static_cast<Sequence>(*first);
   return last_sequence_in(database_).map([](Sequence last) { return last + 1; });
+}
+
+Result<OutboxBatch> SqliteReader::outgoing(size_t records, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return read_outgoing(database_, records, bytes);
 }
 
 Result<Sequence> SqliteReader::last_sequence() {

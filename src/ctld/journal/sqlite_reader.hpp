@@ -23,6 +23,7 @@ class SqliteReader : public JournalReader {
   Result<std::optional<Checkpoint>> load_latest_checkpoint() override;
   Result<std::string> blob(std::string_view key) override;
   Result<std::map<std::string, Sequence>> cursors() override;
+  Result<OutboxBatch> outgoing(size_t records, size_t bytes) override;
 
   // Keys of the blobs whose last mention is not after `sequence`.
   Result<std::vector<std::string>> blobs_mentioned_until(Sequence sequence);

@@ -34,7 +34,11 @@ CREATE TABLE cursor(
 )sql";
 
 // Step i brings format i + 1 to i + 2. A landed step is never changed.
-constexpr std::array<const char*, kStoreFormat - 1> kMigrations = {};
+constexpr std::array<const char*, kStoreFormat - 1> kMigrations = {
+    "CREATE TABLE outbox(sequence INTEGER PRIMARY KEY AUTOINCREMENT, bytes BLOB NOT NULL)",
+};
+
+}  // namespace
 
 std::string new_uuid() {
   std::array<unsigned char, 16> b{};
@@ -49,15 +53,19 @@ std::string new_uuid() {
   return text;
 }
 
+namespace {
+
 Status set_meta(Database& database, std::string_view name, const std::string& value) {
   return database.run("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)", name,
                       std::string_view(value));
 }
 
 Status create_tables(Database& database, Time now, const StoreIdentity& identity) {
+  std::string tables = kTables;
+  for (const char* step : kMigrations) tables.append(step).append(";");
   Status done =
-      database.script(fmt::format("{}PRAGMA application_id = {}; PRAGMA user_version = {};",
-                                  kTables, kApplicationId, kStoreFormat));
+      database.script(fmt::format("{}PRAGMA application_id = {}; PRAGMA user_version = {};", tables,
+                                  kApplicationId, kStoreFormat));
   if (done)
     done = set_meta(database, "cluster_id",
                     identity.cluster_id.empty() ? new_uuid() : identity.cluster_id);

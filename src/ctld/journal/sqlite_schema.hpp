@@ -8,7 +8,7 @@
 
 namespace sluice::journal {
 
-inline constexpr uint32_t kStoreFormat = 1;
+inline constexpr uint32_t kStoreFormat = 2;
 inline constexpr int64_t kApplicationId = 0x534c4349;  // "SLCI": the file is a Sluice journal
 
 inline std::filesystem::path database_file(const std::filesystem::path& folder) {
@@ -22,6 +22,9 @@ Status check_format(Database& database);
 // epoch up. `now` is when the cluster was created and `identity` what it is, should the file be
 // empty.
 Status prepare_tables(Database& database, Time now, const StoreIdentity& identity = {});
+
+// Random.
+std::string new_uuid();
 
 Result<StoreInfo> load_info(Database& database);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ctld/journal/blob_key.hpp"
+#include "ctld/journal/sqlite_outbox.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 
 namespace sluice::journal {
@@ -103,6 +104,12 @@ Status SqliteStore::open_database(const std::filesystem::path& folder) {
   const Result<Sequence> last = last_sequence_in(*database_);
   if (!last) return tl::unexpected(last.error());
   last_ = *last;
+  Result<std::string> stream = outbox_stream(*database_, new_uuid());
+  if (!stream) return tl::unexpected(stream.error());
+  outgoing_stream_ = std::move(*stream);
+  const Result<int64_t> waiting = database_->integer("SELECT count(*) FROM outbox", 0);
+  if (!waiting) return tl::unexpected(waiting.error());
+  outgoing_ = static_cast<uint64_t>(*waiting);
   Result<std::unique_ptr<SqliteReader>> reader = SqliteReader::open(folder);
   if (!reader) return tl::unexpected(reader.error());
   reader_ = std::move(*reader);
@@ -142,12 +149,15 @@ Status SqliteStore::write_group(const FrameGroup& group) {
     Status done = write_blob(blob, last);
     if (!done) return done;
   }
-  Status done = transaction->commit();
+  Status done = add_outgoing(*database_, group.outgoing);
+  if (!done) return done;
+  done = transaction->commit();
   if (!done) {
     last_.reset();
     return done;
   }
   last_ = last;
+  outgoing_ += group.outgoing.size();
   for (const Frame& frame : group.frames) appended_bytes_ += frame.bytes.size();
   for (const Blob& blob : group.blobs) appended_bytes_ += blob.bytes.size();
   return {};
@@ -277,6 +287,22 @@ Status SqliteStore::trim_frames(Sequence checkpointed) {
       return database.run("DELETE FROM frame WHERE sequence BETWEEN ? AND ?", at, end);
     });
     if (!done) return done;
+  }
+  return {};
+}
+
+Status SqliteStore::remove_outgoing(Sequence last) {
+  for (int gone = 1; gone > 0;) {
+    Status done = slice([&](Database& database) {
+      Status removed = database.run(
+          "DELETE FROM outbox WHERE sequence IN "
+          "(SELECT sequence FROM outbox WHERE sequence <= ? ORDER BY sequence LIMIT ?)",
+          last, kRowsPerSlice);
+      gone = database.changed_rows();
+      return removed;
+    });
+    if (!done) return done;
+    outgoing_ -= static_cast<uint64_t>(gone);
   }
   return {};
 }

@@ -49,6 +49,12 @@ class SqliteStore final : public JournalStore {
 
   Result<Sequence> append(const FrameGroup& group) override;
   Status checkpoint(const Checkpoint& checkpoint) override;
+  Result<OutboxBatch> outgoing(size_t records, size_t bytes) override {
+    return reader_->outgoing(records, bytes);
+  }
+  Status remove_outgoing(Sequence last) override;
+  uint64_t outgoing_count() const override { return outgoing_; }
+  std::string outgoing_stream() override { return outgoing_stream_; }
   Status set_cursor(const std::string& reader, Sequence sequence) override;
   Status remove_cursor(const std::string& reader) override;
   uint64_t appended_bytes() const override { return appended_bytes_; }
@@ -90,6 +96,9 @@ class SqliteStore final : public JournalStore {
   std::unique_ptr<Database> database_;
   std::optional<Sequence> last_;  // not known after a failed commit
   uint32_t disk_limit_pages_ = 0;
+
+  std::string outgoing_stream_;
+  std::atomic<uint64_t> outgoing_ = 0;  // how many wait in the outbox
 
   std::atomic<bool> low_on_room_ = false;
   std::atomic<uint64_t> appended_bytes_ = 0;

@@ -42,6 +42,14 @@ struct Blob {
 struct FrameGroup {
   std::vector<Frame> frames;
   std::vector<Blob> blobs;
+  std::vector<std::string> outgoing;  // for the outbox, in order
+};
+
+// What waits to be sent to the accounting daemon: durable with the frames that it comes of,
+// numbered 1, 2, … without gaps.
+struct OutboxBatch {
+  Sequence first = 0;
+  std::vector<std::string> records;
 };
 
 // The whole state after frame `sequence`, so that earlier frames need no replay.
@@ -92,6 +100,9 @@ class JournalReader {
   // kNotFound: there is no such blob (any more).
   virtual Result<std::string> blob(std::string_view key) = 0;
 
+  // The oldest of the outbox, at least one if there is any: up to `records`, and about `bytes`.
+  virtual Result<OutboxBatch> outgoing(size_t records, size_t bytes) = 0;
+
   // Where the named readers are: the last sequence each has dealt with.
   virtual Result<std::map<std::string, Sequence>> cursors() = 0;
 };
@@ -104,6 +115,13 @@ class JournalStore : public JournalReader {
   // the same group may be tried again. Any other error means that the store cannot be used any
   // more.
   virtual Result<Sequence> append(const FrameGroup& group) = 0;
+
+  // What of the outbox has been received, up to this number, goes.
+  virtual Status remove_outgoing(Sequence last) = 0;
+  // How many wait there. Any thread; never waits.
+  virtual uint64_t outgoing_count() const = 0;
+  // Numbers of the outbox begin anew in another stream.
+  virtual std::string outgoing_stream() = 0;
 
   // Bytes of frames and blobs that append() has written since the store was opened.
   virtual uint64_t appended_bytes() const = 0;

@@ -74,6 +74,7 @@ struct ServiceParts {
   ConfigForNodes& config_for_nodes;
   LaunchRefusals& refusals;
   SubmitHosts& submit_hosts;
+  std::function<uint64_t()> history_waiting;  // records for the accounting daemon
 };
 
 // SubmitJob, EndAllocation, WatchJob

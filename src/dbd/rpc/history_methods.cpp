@@ -1,23 +1,80 @@
 // What controllers and sacct ask.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "common/base/contains.hpp"
 #include "common/base/version.hpp"
+#include "common/log/log.hpp"
 #include "common/os/host_name.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/protocol_version.hpp"
+#include "dbd/history/ingest.hpp"
+#include "dbd/history/query.hpp"
 #include "dbd/rpc/services.hpp"
 
 namespace sluice::dbd {
 namespace {
 
+using net::CallContext;
+
+Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
 protocol::PingAccountingReply ping() {
   return {short_host_name(), kSlurmVersion, protocol::kProtocolVersion};
 }
 
+// What the caller may see of it.
+Result<history::Filter> allowed_filter(const ServiceParts& parts, const CallContext& context,
+                                       protocol::QueryHistoryRequest request) {
+  if (!parts.is_operator(context)) {
+    const Duration most = parts.config.max_query_time_range;
+    const Time until = std::min(request.until, now());
+    if (most < kNoLimit && request.jobs.empty() && until - request.from > most)
+      return failure(ErrorCode::kAccessDenied, "Too wide of a date range in query");
+    if (contains(parts.config.private_data, "jobs")) {
+      const uint32_t own = context.identity.uid;
+      const bool others =
+          !request.uids.empty() && std::ranges::find(request.uids, own) == request.uids.end();
+      request.uids = {others ? UINT32_MAX : own};  // of nobody
+    }
+  }
+  return history::Filter::make(std::move(request));
+}
+
 }  // namespace
 
-void add_history_methods(net::RpcServer& server, ServiceParts& /*parts*/) {
+bool ServiceParts::is_operator(const CallContext& context) const { return context.is_super_user(); }
+
+void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<PingAccountingRequest, PingAccountingReply>(
       [](const auto&, auto, auto responder) { responder.reply(ping()); }, net::kForAnyone);
+  server.handle<StoreHistoryRequest, StoreHistoryReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
+        auto stored = store_history(parts.database, request, now());
+        if (!stored) log::error("cluster {}: {}", request.cluster, stored.error().text);
+        responder.complete(stored);
+      },
+      net::kLongAndSlow);
+  server.handle_stream<QueryHistoryRequest, HistoryChunk>(
+      [&parts](const auto& context, auto request, auto writer) {
+        auto filter = allowed_filter(parts, context, std::move(request));
+        if (!filter) return writer.finish(tl::unexpected<Error>(filter.error()));
+        auto query = std::make_shared<HistoryQuery>(parts.database, std::move(*filter));
+        writer.pull([query] { return query->next(now()); });
+      },
+      net::kSlow);
+  server.handle<QueryJobTextRequest, QueryJobTextReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        auto text = job_text(parts.database, request, [&](const JobHistory& job) {
+          return job.uid == context.identity.uid || parts.is_operator(context);
+        });
+        if (!text) return responder.fail(text.error());
+        responder.reply({std::move(*text)});
+      },
+      net::kSlow);
 }
 
 }  // namespace sluice::dbd

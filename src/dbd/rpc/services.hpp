@@ -12,6 +12,9 @@ namespace sluice::dbd {
 struct ServiceParts {
   const DbdConfig& config;
   Database& database;
+
+  // Root, SlurmUser, administrators and operators.
+  [[nodiscard]] bool is_operator(const net::CallContext& context) const;
 };
 
 // Ping, StoreHistory, QueryHistory …

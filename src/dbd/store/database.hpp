@@ -11,6 +11,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,9 @@
 #include "common/base/result.hpp"
 
 namespace sluice::dbd {
+
+// In columns of ends: not yet. Sorts behind all times.
+inline constexpr int64_t kNotEnded = INT64_MAX;
 
 class Database {
  public:

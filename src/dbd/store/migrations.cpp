@@ -8,8 +8,8 @@
 namespace sluice::dbd {
 namespace {
 
-// Times are in microseconds since 1970; 0: not yet. `record` is a HistoryRecord's part, encoded:
-// the columns beside it are what is looked for.
+// Times are in microseconds since 1970; 0: not yet, and kNotEnded for ends. `record` is a
+// HistoryRecord's part, encoded: the columns beside it are what is looked for.
 const std::vector<const char*> kHistory = {
     "CREATE TABLE cluster(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
     "stream TEXT NOT NULL DEFAULT '', sequence BIGINT NOT NULL DEFAULT 0, "
@@ -17,11 +17,11 @@ const std::vector<const char*> kHistory = {
     "protocol_version INTEGER NOT NULL DEFAULT 0, created BIGINT NOT NULL DEFAULT 0, "
     "deleted INTEGER NOT NULL DEFAULT 0)",
     "CREATE TABLE job(id INTEGER PRIMARY KEY, cluster INTEGER NOT NULL REFERENCES cluster(id), "
-    "job_id BIGINT NOT NULL, submit BIGINT NOT NULL, restarts INTEGER NOT NULL, "
+    "job_id BIGINT NOT NULL, submit BIGINT NOT NULL, restarts INTEGER NOT NULL, part BIGINT NOT NULL, "
     "array_job BIGINT NOT NULL, het_job BIGINT NOT NULL, uid BIGINT NOT NULL, gid BIGINT NOT NULL, "
     "account TEXT NOT NULL, state INTEGER NOT NULL, eligible BIGINT NOT NULL, start BIGINT NOT NULL, "
     "ended BIGINT NOT NULL, record BLOB NOT NULL)",
-    "CREATE UNIQUE INDEX job_key ON job(cluster, job_id, submit, restarts)",
+    "CREATE UNIQUE INDEX job_key ON job(cluster, job_id, submit, restarts, part)",
     "CREATE INDEX job_array ON job(cluster, array_job)",
     "CREATE INDEX job_het ON job(cluster, het_job)",
     "CREATE INDEX job_user ON job(cluster, uid, ended)",

@@ -29,6 +29,10 @@ class FakeStore final : public journal::JournalStore {
   Status checkpoint(const journal::Checkpoint&) override { return {}; }
   Status set_cursor(const std::string&, journal::Sequence) override { return {}; }
   Status remove_cursor(const std::string&) override { return {}; }
+  Result<journal::OutboxBatch> outgoing(size_t, size_t) override { return journal::OutboxBatch(); }
+  Status remove_outgoing(journal::Sequence) override { return {}; }
+  uint64_t outgoing_count() const override { return 0; }
+  std::string outgoing_stream() override { return {}; }
   uint64_t appended_bytes() const override { return 0; }
   bool low_on_room() const override { return low_; }
   void regain_reserve() override {

@@ -11,27 +11,27 @@ using K = ConfKind;
 
 // clang-format off
 constexpr GlobalKey kRows[] = {
-    key("AccountingStorageBackupHost", K::kText).keeps<&C::accounting_storage_backup_host>(),
+    key("AccountingStorageBackupHost", K::kText).acts<&C::accounting_storage_backup_host>().needs_restart(),
     key("AccountingStorageEnforce", K::kFlags)
         .allow("none,associations,limits,nojobs,nosteps,qos,safe,wckeys,all,1,2")
         .keeps<&C::accounting_storage_enforce>().shown({}, "none"),
-    key("AccountingStorageHost", K::kText, "localhost").keeps<&C::accounting_storage_host>(),
+    key("AccountingStorageHost", K::kText, "localhost").acts<&C::accounting_storage_host>().needs_restart(),
     key("AccountingStorageExternalHost", K::kText),
     key("AccountingStorageLoc", K::kText).obsolete(),
     key("AccountingStorageParameters", K::kOptions)
         .allow("SSL_CERT,SSL_CA,SSL_CAPATH,SSL_KEY,SSL_CIPHER,max_step_records"),
     key("AccountingStoragePass", K::kText).obsolete(),
     key("AccountingStoragePort", K::kNumber, "6819").range(0, 65535)
-        .keeps<&C::accounting_storage_port>(),
+        .acts<&C::accounting_storage_port>().needs_restart(),
     key("AccountingStorageTRES", K::kWords, "cpu,mem,energy,node,billing,fs/disk,vmem,pages")
         .acts_by(set_accounting_tres),
     key("AccountingStorageType", K::kEnum)
         .allow("accounting_storage/none,accounting_storage/slurmdbd")
-        .keeps<&C::accounting_storage_type>(),
+        .acts<&C::accounting_storage_type>().needs_restart(),
     key("AccountingStorageUser", K::kText).obsolete(),
     key("AccountingStoreFlags", K::kFlags)
         .allow("job_comment,job_env,job_script,job_extra,no_stdio")
-        .keeps<&C::accounting_store_flags>(),
+        .acts<&C::accounting_store_flags>(),
     key("AccountingStoreJobComment", K::kBool).obsolete(),
     key("AcctGatherEnergyType", K::kList)
         .allow(
@@ -202,7 +202,9 @@ constexpr GlobalKey kRows[] = {
     key("MailProg", K::kText, "/bin/mail").acts<&C::mail_prog>(),
     key("MaxArraySize", K::kNumber, "1001").range(0, 4000001).acts<&C::max_array_size>(),
     key("MaxBatchRequeue", K::kNumber, "5").acts<&C::max_batch_requeue>(),
-    key("MaxDBDMsgs", K::kNumber).range(10000, kMax32),
+    // read where it is set (most_dbd_messages), else it follows from other keys
+    key("MaxDBDMsgs", K::kNumber).range(10000, kMax32)
+        .acts_by([](C&, const ConfValue&) { return true; }).needs_restart(),
     key("MaxJobCount", K::kNumber, "10000").range(1, kMax32).with_unlimited().acts<&C::max_job_count>()
         .needs_restart(),
     key("MaxJobId", K::kNumber, "67043328").range(1, 67043328).acts<&C::max_job_id>(),

@@ -1,0 +1,233 @@
+// sacct: what was run.
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/format/environment.hpp"
+#include "cli/sacct/current_jobs.hpp"
+#include "cli/sacct/history_json.hpp"
+#include "cli/sacct/options.hpp"
+#include "cli/sacct/values.hpp"
+#include "cli/shared/client.hpp"
+#include "common/base/text.hpp"
+#include "common/history/history_filter.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/names/errors.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr int kMostWidth = 1 << 20;  // of a column
+constexpr Duration kAnswerTimeout = std::chrono::minutes(15);
+
+struct Column {
+  const SacctField* field = nullptr;
+  int width = 0;
+};
+
+int fail(const std::string& text) {
+  std::fprintf(stderr, "sacct: error: %s\n", text.c_str());
+  return 1;
+}
+
+// Nothing when a field is not known, which was said.
+std::optional<std::vector<Column>> parse_format(const std::string& format) {
+  std::vector<Column> columns;
+  for (const std::string& item : split_list(format)) {
+    const size_t percent = std::min(item.find('%'), item.size());
+    const std::string name = item.substr(0, percent);
+    if (iequals(name, "all")) {
+      for (const SacctField& field : sacct_fields()) columns.push_back({&field, field.width});
+      continue;
+    }
+    Column column{find_sacct_field(name), 0};
+    if (column.field == nullptr) {
+      fail(fmt::format("Invalid field requested: \"{}\"", name));
+      return std::nullopt;
+    }
+    column.width = column.field->width;
+    if (percent < item.size()) {
+      const auto width = to_number<int>(std::string_view(item).substr(percent + 1));
+      if (width && *width != 0) column.width = std::clamp(*width, -kMostWidth, kMostWidth);
+    }
+    columns.push_back(column);
+  }
+  return columns;
+}
+
+class Table {
+ public:
+  Table(const SacctOptions& options, std::vector<Column> columns)
+      : options_(options), columns_(std::move(columns)) {}
+
+  void print_header() const {
+    if (!options_.header) return;
+    std::string line;
+    for (const Column& column : columns_) add(column, column.field->name, SacctCut::kEnd, line);
+    line += '\n';
+    if (options_.layout == SacctLayout::kColumns) {
+      for (const Column& column : columns_)
+        line.append(static_cast<size_t>(std::abs(column.width)), '-').append(" ");
+      line += '\n';
+    }
+    std::fputs(line.c_str(), stdout);
+  }
+
+  void print(const SacctRow& row, const SacctContext& context) const {
+    std::string line;
+    for (const Column& column : columns_)
+      add(column, column.field->render(row, context), column.field->cut, line);
+    line += '\n';
+    std::fputs(line.c_str(), stdout);
+  }
+
+ private:
+  void add(const Column& column, std::string_view value, SacctCut cut, std::string& line) const {
+    if (options_.layout != SacctLayout::kColumns) {
+      line += value;
+      if (options_.layout == SacctLayout::kParsable || &column != &columns_.back())
+        line += options_.delimiter;
+      return;
+    }
+    const auto width = static_cast<size_t>(std::abs(column.width));
+    std::string text(value);
+    if (text.size() > width && cut == SacctCut::kMark) text = text.substr(0, width - 1) + "+";
+    if (text.size() > width && cut == SacctCut::kEnd) text.resize(width);
+    const std::string padding(width - std::min(width, text.size()), ' ');
+    line.append(column.width < 0 ? text + padding : padding + text).append(" ");
+  }
+
+  const SacctOptions& options_;
+  const std::vector<Column> columns_;
+};
+
+// Whether a line of the job itself is asked for, not of single steps of it.
+bool wants_job(const SacctOptions& o, const JobHistory& job) {
+  const auto& names = o.request.jobs;
+  return names.empty() || std::ranges::any_of(names, [&](const protocol::HistoryJobName& name) {
+           return name.step == UINT32_MAX && history::is_named(job, name);
+         });
+}
+
+void print_job(const SacctOptions& o, const Table& table, const protocol::HistoryJob& record,
+               const SacctContext& context) {
+  const JobHistory& job = record.job;
+  const bool waits = job.array_job != kNoJob && job.array_task == kNoTask;
+  if (waits && o.expand_arrays) {
+    const auto tasks = IndexSet::parse(job.array_tasks);
+    protocol::HistoryJob one = record;
+    if (tasks) {
+      tasks->for_each([&](uint32_t task) {
+        one.job.array_task = task;
+        table.print({one, nullptr}, context);
+      });
+      return;
+    }
+  }
+  if (wants_job(o, job)) table.print({record, nullptr}, context);
+  for (const StepHistory& step : record.steps) table.print({record, &step}, context);
+}
+
+SacctContext context_of(const SacctOptions& o) {
+  SacctContext context;
+  context.now = current_time();
+  context.time_form = environment("SLURM_TIME_FORMAT").value_or("");
+  context.convert = o.convert;
+  context.unit = o.unit;
+  context.truncate = o.truncate;
+  context.from = o.request.from;
+  context.until = std::min(o.request.until, context.now);
+  context.expand_patterns = o.expand_patterns;
+  return context;
+}
+
+// What the daemon answers, else what the controller does; whether all of it came is the result.
+bool stream_history(Client& client, const protocol::QueryHistoryRequest& request,
+                    const std::function<void(protocol::HistoryChunk&&)>& take) {
+  bool begun = false;
+  const Status done = client.stream<protocol::HistoryChunk>(
+      request,
+      [&](protocol::HistoryChunk&& chunk) {
+        begun = true;
+        take(std::move(chunk));
+        return true;
+      },
+      kAnswerTimeout);
+  if (done) return true;
+  const bool away = done.error().code == ErrorCode::kUnreachable;
+  fail(fmt::format("Problem talking to the database: {}",
+                   away ? "Connection refused" : error_text(done.error())));
+  if (!away || begun) return false;
+  const Status current = stream_current_jobs(client, request, take);
+  if (current) fail("History is missing: these are the jobs that the controller knows");
+  else fail(error_text(current.error()));
+  return false;
+}
+
+int print_text(Client& client, const SacctOptions& o, bool variables) {
+  const std::string rule(80, '-');
+  for (const protocol::HistoryJobName& name : o.request.jobs) {
+    const auto reply = client.call<protocol::QueryJobTextReply>(
+        protocol::QueryJobTextRequest{o.request.clusters.front(), name, variables});
+    std::string text = "NONE\n";
+    if (reply) text = reply->text;
+    else if (reply.error().code != ErrorCode::kNotFound) return fail(error_text(reply.error()));
+    if (variables) std::ranges::replace(text, '\0', '\n');
+    std::printf(variables ? "Environment used for %u (must be batch to display)\n%s\n"
+                          : "Batch Script for %u\n%s\n",
+                name.job, rule.c_str());
+    std::fputs(text.c_str(), stdout);
+    if (!text.ends_with('\n')) std::fputs("\n", stdout);
+  }
+  return 0;
+}
+
+int print_structured(Client& client, const SacctOptions& o, const SacctContext& context) {
+  DocumentPrinter printer(o.form, "jobs");
+  const bool complete = stream_history(client, o.request, [&](protocol::HistoryChunk&& chunk) {
+    for (const protocol::HistoryJob& record : chunk.jobs)
+      printer.add(history_to_json(record, context));
+  });
+  StructuredDocument document;
+  document.command_line = o.command_line;
+  document.cluster = client.config().cluster_name;
+  document.accounting_storage = client.config().accounting_storage_type;
+  if (!complete) document.errors.emplace_back("the accounting daemon did not answer");
+  printer.finish(document);
+  return complete ? 0 : 1;
+}
+
+}  // namespace
+
+int sacct_main(int argc, char** argv) {
+  SacctOptions o;
+  if (const auto status = read_sacct_options(argc, argv, o)) return *status;
+  auto columns = parse_format(o.format.value_or(std::string(kSacctFormat)));
+  if (!columns) return 1;
+  Result<Client> client = Client::open();
+  if (!client) return report("sacct", client.error());
+  if (client->config().accounting_storage_type != "accounting_storage/slurmdbd") {
+    std::fputs("Slurm accounting storage is disabled\n", stderr);
+    return 1;
+  }
+  if (!o.all_clusters && !iequals(o.clusters, "all")) {
+    o.request.clusters = split_list(o.clusters);
+    if (o.request.clusters.empty()) o.request.clusters.push_back(client->config().cluster_name);
+  }
+  if (o.script || o.variables) return print_text(*client, o, o.variables);
+  const SacctContext context = context_of(o);
+  if (o.form) return print_structured(*client, o, context);
+  const Table table(o, std::move(*columns));
+  table.print_header();
+  const bool complete = stream_history(*client, o.request, [&](protocol::HistoryChunk&& chunk) {
+    for (const protocol::HistoryJob& record : chunk.jobs) print_job(o, table, record, context);
+  });
+  return complete ? 0 : 1;
+}
+
+}  // namespace sluice::cli

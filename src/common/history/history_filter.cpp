@@ -1,0 +1,124 @@
+#include "common/history/history_filter.hpp"
+
+#include <algorithm>
+
+#include "common/base/hostlist.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice::history {
+namespace {
+
+template <class T>
+bool in(const std::vector<T>& list, const T& value) {
+  return list.empty() || std::ranges::find(list, value) != list.end();
+}
+
+// Of what is a list itself (a pending job's partitions) one is enough.
+bool any_in(const std::vector<std::string>& list, std::string_view values) {
+  if (list.empty()) return true;
+  for (const std::string& value : split_list(values)) {
+    if (std::ranges::any_of(list, [&](const std::string& one) { return iequals(one, value); }))
+      return true;
+  }
+  return false;
+}
+
+bool in_range(const protocol::HistoryRange& range, uint32_t value) {
+  if (range.least == 0 && range.most == 0) return true;
+  return value >= range.least && value <= std::max(range.least, range.most);
+}
+
+bool is_over_before(const JobHistory& job, Time time) {
+  return job.end != kNoTime && job.end < time;
+}
+
+bool was_in(JobState state, const JobHistory& job, Time from, Time until) {
+  switch (state) {
+    case JobState::kPending:
+      if (job.eligible == kNoTime) return job.end == kNoTime && job.start == kNoTime;
+      return job.eligible <= until && (job.start == kNoTime || job.start > from) &&
+             (job.end == kNoTime || job.end > from);
+    case JobState::kRunning:
+      return job.start != kNoTime && job.start <= until && !is_over_before(job, from) &&
+             !(job.end != kNoTime && job.end == job.start && job.start < from);
+    case JobState::kSuspended: return job.state == JobState::kSuspended && job.start <= until;
+    default: return job.state == state && job.end >= from && job.end <= until;
+  }
+}
+
+}  // namespace
+
+bool was_there(const JobHistory& job, const protocol::QueryHistoryRequest& request) {
+  const Time from = request.from, until = request.until;
+  if (request.states.empty() && request.flags == 0)
+    return (job.eligible == kNoTime ? job.submit : job.eligible) <= until &&
+           !is_over_before(job, from);
+  if ((job.flags & request.flags) != 0 && job.submit <= until && !is_over_before(job, from))
+    return true;
+  return std::ranges::any_of(request.states,
+                             [&](JobState state) { return was_in(state, job, from, until); });
+}
+
+bool is_named(const JobHistory& job, const protocol::HistoryJobName& name) {
+  if (name.task != kNoTask) {
+    if (job.array_job != name.job) return false;
+    if (job.array_task != kNoTask) return job.array_task == name.task;
+    const size_t limit = job.array_tasks.find('%');
+    const auto tasks = IndexSet::parse(std::string_view(job.array_tasks).substr(0, limit));
+    return tasks && tasks->contains(name.task);
+  }
+  if (name.offset != protocol::kNoOffset)
+    return job.het_job == name.job && job.het_offset == name.offset;
+  return job.id == name.job || (job.array_job != kNoJob && job.array_job == name.job) ||
+         (job.het_job != kNoJob && job.het_job == name.job);
+}
+
+Result<Filter> Filter::make(protocol::QueryHistoryRequest request) {
+  Filter filter(std::move(request));
+  if (!filter.request_.nodes.empty()) {
+    auto names = expand_hosts(filter.request_.nodes);
+    if (!names) return failure(ErrorCode::kInvalidNodeName, names.error().text);
+    filter.nodes_.insert(names->begin(), names->end());
+  }
+  return filter;
+}
+
+bool Filter::matches(const JobHistory& job) const {
+  return in(request_.uids, job.uid) && in(request_.gids, job.gid) && was_there(job, request_) &&
+         matches_names(job) && matches_sizes(job) && matches_nodes(job);
+}
+
+bool Filter::matches_names(const JobHistory& job) const {
+  const protocol::QueryHistoryRequest& r = request_;
+  if (!r.jobs.empty() &&
+      std::ranges::none_of(r.jobs, [&](const auto& name) { return is_named(job, name); }))
+    return false;
+  return any_in(r.accounts, job.account) && any_in(r.partitions, job.partition) &&
+         any_in(r.qos, job.qos) && in(r.names, job.name) && any_in(r.wckeys, job.wckey) &&
+         any_in(r.reasons, job.reason) && any_in(r.reservations, job.reservation) &&
+         (r.constraints.empty() || std::ranges::any_of(r.constraints, [&](const std::string& one) {
+            return job.constraint.find(one) != std::string::npos;
+          }));
+}
+
+bool Filter::matches_sizes(const JobHistory& job) const {
+  return in_range(request_.cpus, job.cpus != 0 ? job.cpus : job.requested_cpus) &&
+         in_range(request_.node_count, job.node_count) &&
+         in_range(request_.time_limit, job.time_limit);
+}
+
+bool Filter::matches_nodes(const JobHistory& job) const {
+  if (nodes_.empty()) return true;
+  const auto names = expand_hosts(job.nodes);
+  return names && std::ranges::any_of(
+                      *names, [&](const std::string& name) { return nodes_.contains(name); });
+}
+
+bool Filter::wants_step(const JobHistory& job, StepNumber step) const {
+  if (request_.jobs.empty()) return true;
+  return std::ranges::any_of(request_.jobs, [&](const protocol::HistoryJobName& name) {
+    return is_named(job, name) && (name.step == UINT32_MAX || name.step == step);
+  });
+}
+
+}  // namespace sluice::history

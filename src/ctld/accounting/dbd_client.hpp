@@ -1,0 +1,33 @@
+// The way to the accounting daemon that slurm.conf names (AccountingStorageHost, …BackupHost,
+// …Port). Calls come back by callback on gRPC's threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "common/model/cluster_config.hpp"
+#include "common/rpc/async_client.hpp"
+
+namespace sluice::ctld {
+
+// AccountingStorageType=accounting_storage/slurmdbd: there is one.
+[[nodiscard]] bool has_accounting_daemon(const ClusterConfig& config);
+
+// Thread-safe.
+class DbdClient {
+ public:
+  DbdClient(const ClusterConfig& config, std::shared_ptr<net::AuthProvider> auth,
+            std::shared_ptr<net::TlsTrust> tls);
+
+  // `done` runs exactly once, possibly before this returns. kUnreachable, kTimedOut: the daemon is
+  // away.
+  template <class Reply, class Request>
+  void call(const Request& request, Duration timeout, std::function<void(Result<Reply>)> done) {
+    client_.call<Reply>(request, timeout, std::move(done));
+  }
+
+ private:
+  net::AsyncClient client_;
+};
+
+}  // namespace sluice::ctld

@@ -1,0 +1,50 @@
+// Makes of each event what the accounting daemon is to be told of it. Of a thing that one command
+// changes several times the last record alone is kept.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/model/history.hpp"
+#include "ctld/engine/event_recorder.hpp"
+
+namespace sluice::ctld {
+
+class HistoryRecorder final : public engine::EventRecorder {
+ public:
+  void before(const state::ClusterState& state, const state::Event& event, Time now) override;
+  void after(const state::ClusterState& state, const state::Event& event, Time now) override;
+  [[nodiscard]] std::vector<std::string> take(const state::ClusterState& state,
+                                              const std::vector<journal::Blob>& blobs) override;
+
+ private:
+  struct Watch;  // what is looked at before an event, and behind it
+  struct Before;
+  struct After;
+
+  // Of this configuration; and what of it.
+  [[nodiscard]] bool wants(const ClusterConfig& config);
+  void note_job(const state::ClusterState& state, JobId id);
+  void note_run(JobHistory history);
+  void note_cancelled_tasks(const state::ClusterState& state, const Job& job,
+                            const state::ArrayTasksCancelled& event);
+  void note_step(StepHistory history);
+  void note_lost_steps(const state::ClusterState& state, const Job& job, Time end);
+  void note_node(const state::ClusterState& state, NodeId id, Time now);
+  void note_cluster(const state::ClusterState& state, Time now);
+  void note_reservation(const state::ClusterState& state, uint32_t id, Time end);
+  void forget_jobs(const state::ClusterState& state, Time now);
+
+  using RunKey = std::tuple<JobId, int64_t, uint32_t, uint32_t>;
+  std::vector<HistoryRecord> records_;
+  std::map<RunKey, size_t> runs_;  // positions in records_
+  std::vector<NamedTres> cluster_tres_;
+  std::string cluster_nodes_;
+  std::map<NodeId, std::string> node_states_;  // "DOWN reason" of those that cannot be used
+  bool jobs_ = true, steps_ = true;            // AccountingStorageEnforce=nojobs, nosteps
+  bool started_ = false;                       // the nodes were looked at
+};
+
+}  // namespace sluice::ctld

@@ -1,0 +1,136 @@
+#include "ctld/accounting/sender.hpp"
+
+#include <algorithm>
+#include <future>
+
+#include "common/base/text.hpp"
+#include "common/log/log.hpp"
+#include "common/names/errors.hpp"
+#include "common/protocol/accounting.hpp"
+#include "common/protocol/protocol_version.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+constexpr size_t kBatchRecords = 4000;
+constexpr size_t kBatchBytes = size_t{8} << 20;
+constexpr Duration kSendTimeout = std::chrono::seconds(60);
+constexpr Duration kFirstPause = std::chrono::milliseconds(250);
+constexpr Duration kLongestPause = std::chrono::seconds(5);
+constexpr uint64_t kFirstWarning = 16;  // part of what may wait
+constexpr uint64_t kLeastMessages = 10'000;
+
+}  // namespace
+
+HistorySender::HistorySender(journal::JournalStore& store, DbdClient& client, Options options)
+    : store_(store), client_(client), options_(std::move(options)), thread_([this] { run(); }) {}
+
+HistorySender::~HistorySender() { stop(); }
+
+void HistorySender::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  changed_.notify_one();
+}
+
+void HistorySender::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void HistorySender::rest(Duration pause) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, pause, [&] { return stopping_; });
+}
+
+void HistorySender::run() {
+  Duration pause = kFirstPause;
+  for (;;) {
+    bool last = false;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return woken_ || stopping_; });
+      woken_ = false;
+      last = stopping_;
+    }
+    if (last && away_) return;
+    const Status sent = send_all();
+    tell(sent);
+    if (last) return;
+    if (sent) {
+      pause = kFirstPause;
+      continue;
+    }
+    rest(pause);
+    pause = std::min(2 * pause, kLongestPause);
+    wake();
+  }
+}
+
+Status HistorySender::send_all() {
+  while (store_.outgoing_count() > 0) {
+    auto batch = store_.outgoing(kBatchRecords, kBatchBytes);
+    if (!batch) return tl::unexpected(batch.error());
+    if (batch->records.empty()) return {};
+    if (auto sent = send(std::move(*batch)); !sent) return sent;
+  }
+  return {};
+}
+
+Status HistorySender::send(journal::OutboxBatch batch) {
+  protocol::StoreHistoryRequest request;
+  request.cluster = options_.cluster;
+  request.stream = store_.outgoing_stream();
+  request.first = batch.first;
+  request.records = std::move(batch.records);
+  request.control_host = options_.control_host;
+  request.control_port = options_.control_port;
+  request.protocol_version = protocol::kProtocolVersion;
+  auto done = std::make_shared<std::promise<Result<protocol::StoreHistoryReply>>>();
+  auto result = done->get_future();
+  client_.call<protocol::StoreHistoryReply>(
+      request, kSendTimeout,
+      [done](Result<protocol::StoreHistoryReply> reply) { done->set_value(std::move(reply)); });
+  const Result<protocol::StoreHistoryReply> reply = result.get();
+  if (!reply) return tl::unexpected(reply.error());
+  if (reply->last < batch.first) return failure("it keeps none of what it is sent");
+  return store_.remove_outgoing(reply->last);
+}
+
+void HistorySender::tell(const Status& sent) {
+  const uint64_t waiting = store_.outgoing_count();
+  if (sent) {
+    if (std::exchange(away_, false)) log::info("the accounting daemon answers again");
+    told_ = 0;
+    return;
+  }
+  if (!std::exchange(away_, true)) {
+    log::error("the accounting daemon gets no records, which wait: {}", error_text(sent.error()));
+  }
+  if (waiting < options_.most / kFirstWarning || waiting < 2 * told_) return;
+  told_ = waiting;
+  if (waiting < options_.most) {
+    log::warning("{} records wait for the accounting daemon", waiting);
+  } else {
+    log::error(
+        "{} records wait for the accounting daemon, more than MaxDBDMsgs ({}); none is lost "
+        "while the journal's disk has room",
+        waiting, options_.most);
+  }
+}
+
+uint64_t most_dbd_messages(const ClusterConfig& config) {
+  const auto set = config.values.find("MaxDBDMsgs");
+  if (set != config.values.end()) {
+    if (const auto number = to_number<uint64_t>(set->second)) return *number;
+  }
+  return std::max(kLeastMessages, uint64_t{2} * config.max_job_count + 4 * config.nodes.size());
+}
+
+}  // namespace sluice::ctld

@@ -1,0 +1,58 @@
+// Sends what is in the journal's outbox to the accounting daemon, in order, and takes away what it
+// has received. Nothing else waits for it; while the daemon is away the outbox grows.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "ctld/accounting/dbd_client.hpp"
+#include "ctld/journal/store.hpp"
+
+namespace sluice::ctld {
+
+class HistorySender {
+ public:
+  // Both outlive this. Numbers of records that wait are told from `most` / 16 on, each time that
+  // they have doubled; at `most` (MaxDBDMsgs) as an error. None is ever dropped.
+  struct Options {
+    std::string cluster, control_host;
+    uint32_t control_port = 0;
+    uint64_t most = 0;
+  };
+  HistorySender(journal::JournalStore& store, DbdClient& client, Options options);
+  HistorySender(const HistorySender&) = delete;
+  HistorySender& operator=(const HistorySender&) = delete;
+  ~HistorySender();  // stop()
+
+  // There is something in the outbox. Any thread; never blocks.
+  void wake();
+  // Sends what is there once more, unless the daemon is away; ends the thread. Idempotent.
+  void stop();
+
+ private:
+  void run();
+  [[nodiscard]] Status send_all();
+  [[nodiscard]] Status send(journal::OutboxBatch batch);
+  void tell(const Status& sent);
+  void rest(Duration pause);
+
+  journal::JournalStore& store_;
+  DbdClient& client_;
+  const Options options_;
+  bool away_ = false;  // these two are of the thread alone
+  uint64_t told_ = 0;  // how many waited when that was told
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = true;      // guarded by mutex_
+  bool stopping_ = false;  // guarded by mutex_
+  std::thread thread_;     // last: starts when all else is there
+};
+
+// What MaxDBDMsgs is: as set, else by the numbers of jobs and nodes.
+[[nodiscard]] uint64_t most_dbd_messages(const ClusterConfig& config);
+
+}  // namespace sluice::ctld

@@ -1,0 +1,214 @@
+#include "dbd/history/ingest.hpp"
+
+#include <fmt/format.h>
+
+#include "common/log/log.hpp"
+#include "common/wire/codec.hpp"
+#include "common/wire/instances.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+using soci::into;
+using soci::use;
+
+int64_t micros(Time time) { return time.time_since_epoch().count(); }
+
+UsageExtent sum_of(const UsageExtent& a, const UsageExtent& b) {
+  UsageExtent out = a.max >= b.max ? a : b;
+  const UsageExtent& least = a.min <= b.min ? a : b;
+  out.min = least.min;
+  out.min_node = least.min_node;
+  out.min_task = least.min_task;
+  out.total = a.total + b.total;
+  return out;
+}
+
+// The statements of one transaction, each prepared when it is first needed.
+class Writer {
+ public:
+  Writer(soci::session& sql, int64_t cluster)
+      : sql_(sql),
+        cluster_(cluster),
+        put_job_(
+            (sql.prepare << "INSERT INTO job(cluster, job_id, submit, restarts, part, array_job, "
+                            "het_job, uid, gid, account, state, eligible, start, ended, record) "
+                            "VALUES(:c, :j, :s, :r, :p, :a, :h, :u, :g, :k, :t, :e, :b, :d, :x) "
+                            "ON CONFLICT(cluster, job_id, submit, restarts, part) DO UPDATE SET "
+                            "array_job = excluded.array_job, het_job = excluded.het_job, "
+                            "uid = excluded.uid, gid = excluded.gid, "
+                            "account = excluded.account, state = excluded.state, "
+                            "eligible = excluded.eligible, start = excluded.start, "
+                            "ended = excluded.ended, record = excluded.record",
+             use(cluster_), use(job_), use(submit_), use(restarts_), use(part_), use(array_job_),
+             use(het_job_), use(uid_), use(gid_), use(account_), use(state_), use(eligible_),
+             use(start_), use(ended_), use(record_))) {}
+
+  void put(const JobHistory& job) {
+    job_ = job.id;
+    submit_ = micros(job.submit);
+    restarts_ = job.restarts;
+    part_ = job.part;
+    array_job_ = job.array_job;
+    het_job_ = job.het_job;
+    uid_ = job.uid;
+    gid_ = job.gid;
+    account_ = job.account;
+    state_ = static_cast<int>(job.state);
+    eligible_ = micros(job.eligible);
+    start_ = micros(job.start);
+    ended_ = job.end == kNoTime ? kNotEnded : micros(job.end);
+    record_ = wire::encode(job);
+    put_job_.execute(true);
+  }
+
+  void put(StepHistory step) {
+    int64_t row = 0;
+    job_ = step.id.job;
+    submit_ = micros(step.job_submit);
+    restarts_ = step.job_restarts;
+    sql_ << "SELECT id FROM job WHERE cluster = :c AND job_id = :j AND submit = :s AND "
+            "restarts = :r AND part = 0",
+        use(cluster_), use(job_), use(submit_), use(restarts_), into(row);
+    if (!sql_.got_data()) return;  // nosteps without its job: nobody could find it
+    const int64_t number = step.id.step;
+    std::string before;
+    sql_ << "SELECT record FROM step WHERE job = :j AND number = :n", use(row), use(number),
+        into(before);
+    if (sql_.got_data()) {
+      if (const auto known = wire::decode<StepHistory>(before)) {
+        if (known->end == kNoTime) step.usage = dbd::sum_of(known->usage, step.usage);
+        else if (step.usage.tasks == 0) step.usage = known->usage;
+      }
+    }
+    record_ = wire::encode(step);
+    sql_ << "INSERT OR REPLACE INTO step(job, number, record) VALUES(:j, :n, :r)", use(row),
+        use(number), use(record_);
+  }
+
+  void put(const NodeHistory& event) {
+    const int64_t at = micros(event.end == kNoTime ? event.start : event.end);
+    int64_t open = 0;
+    std::string before;
+    sql_ << "SELECT start, record FROM node_event WHERE cluster = :c AND node = :n AND ended = :e",
+        use(cluster_), use(event.node), use(kNotEnded), into(open), into(before);
+    if (sql_.got_data()) {
+      auto known = wire::decode<NodeHistory>(before);
+      if (known) known->end = Time(Duration(at));
+      record_ = known ? wire::encode(*known) : before;
+      sql_ << "UPDATE node_event SET ended = :e, record = :r WHERE cluster = :c AND node = :n AND "
+              "start = :s",
+          use(at), use(record_), use(cluster_), use(event.node), use(open);
+    }
+    if (event.end != kNoTime) return;
+    record_ = wire::encode(event);
+    sql_ << "INSERT OR REPLACE INTO node_event(cluster, node, start, ended, record) "
+            "VALUES(:c, :n, :s, :e, :r)",
+        use(cluster_), use(event.node), use(at), use(kNotEnded), use(record_);
+  }
+
+  void put(const ClusterHistory& event) {
+    const int64_t at = micros(event.time);
+    sql_ << "UPDATE cluster_event SET ended = :e WHERE cluster = :c AND ended = :o AND start < :s",
+        use(at), use(cluster_), use(kNotEnded), use(at);
+    record_ = wire::encode(event);
+    sql_ << "INSERT OR REPLACE INTO cluster_event(cluster, start, ended, record) "
+            "VALUES(:c, :s, :e, :r)",
+        use(cluster_), use(at), use(kNotEnded), use(record_);
+  }
+
+  void put(const ReservationHistory& reservation) {
+    const int64_t start = micros(reservation.start), end = micros(reservation.end);
+    record_ = wire::encode(reservation);
+    sql_ << "INSERT OR REPLACE INTO reservation(cluster, name, start, ended, record) "
+            "VALUES(:c, :n, :s, :e, :r)",
+        use(cluster_), use(reservation.name), use(start), use(end), use(record_);
+  }
+
+  void put(const BlobHistory& blob) {
+    sql_ << "INSERT OR IGNORE INTO blob(cluster, key, bytes) VALUES(:c, :k, :b)", use(cluster_),
+        use(blob.key), use(blob.bytes);
+  }
+
+  void put(const HistoryRecord& record) {
+    if (record.job != nullptr) put(*record.job);
+    if (record.step != nullptr) put(*record.step);
+    if (record.node != nullptr) put(*record.node);
+    if (record.cluster != nullptr) put(*record.cluster);
+    if (record.reservation != nullptr) put(*record.reservation);
+    if (record.blob != nullptr) put(*record.blob);
+  }
+
+ private:
+  soci::session& sql_;
+  int64_t cluster_;
+  int64_t job_ = 0, submit_ = 0, restarts_ = 0, part_ = 0, array_job_ = 0, het_job_ = 0, uid_ = 0,
+          gid_ = 0, eligible_ = 0, start_ = 0, ended_ = 0;
+  int state_ = 0;
+  std::string account_, record_;
+  soci::statement put_job_;
+};
+
+}  // namespace
+
+UsageHistory sum_of(const UsageHistory& a, const UsageHistory& b) {
+  if (a.tasks == 0) return b;
+  if (b.tasks == 0) return a;
+  UsageHistory out;
+  out.tasks = a.tasks + b.tasks;
+  out.user_cpu = a.user_cpu + b.user_cpu;
+  out.system_cpu = a.system_cpu + b.system_cpu;
+  for (auto part : {&UsageHistory::cpu, &UsageHistory::memory, &UsageHistory::virtual_memory,
+                    &UsageHistory::read, &UsageHistory::written, &UsageHistory::pages})
+    out.*part = sum_of(a.*part, b.*part);
+  return out;
+}
+
+int64_t cluster_row(soci::session& sql, const std::string& name, Time now) {
+  int64_t row = 0;
+  const int64_t created = micros(now);
+  sql << "INSERT OR IGNORE INTO cluster(name, created) VALUES(:n, :c)", use(name), use(created);
+  sql << "SELECT id FROM cluster WHERE name = :n", use(name), into(row);
+  return row;
+}
+
+Result<protocol::StoreHistoryReply> store_history(Database& database,
+                                                  const protocol::StoreHistoryRequest& request,
+                                                  Time now) {
+  if (request.cluster.empty() || request.first == 0)
+    return failure(ErrorCode::kBadRequest, "records of no cluster");
+  protocol::StoreHistoryReply reply;
+  const Status done = database.write([&](soci::session& sql) -> Status {
+    const int64_t cluster = cluster_row(sql, request.cluster, now);
+    std::string stream;
+    int64_t last = 0;
+    sql << "SELECT stream, sequence FROM cluster WHERE id = :i", use(cluster), into(stream),
+        into(last);
+    // a new stream: what it begins with is what there is
+    if (stream != request.stream) last = static_cast<int64_t>(request.first) - 1;
+    auto number = static_cast<int64_t>(request.first);
+    if (number > last + 1)
+      return failure(ErrorCode::kBadRequest,
+                     fmt::format("cluster {}: record {} cannot follow record {}", request.cluster,
+                                 number, last));
+    Writer writer(sql, cluster);
+    for (const std::string& bytes : request.records) {
+      if (number++ <= last) continue;
+      if (const auto record = wire::decode<HistoryRecord>(bytes)) writer.put(*record);
+      else
+        log::error("cluster {}: record {} cannot be read: {}", request.cluster, number - 1,
+                   record.error().text);
+    }
+    last = std::max(last, number - 1);
+    sql << "UPDATE cluster SET stream = :t, sequence = :s, control_host = :h, control_port = :p, "
+           "protocol_version = :v WHERE id = :i",
+        use(request.stream), use(last), use(request.control_host), use(request.control_port),
+        use(request.protocol_version), use(cluster);
+    reply.last = static_cast<uint64_t>(last);
+    return {};
+  });
+  if (!done) return tl::unexpected(done.error());
+  return reply;
+}
+
+}  // namespace sluice::dbd

@@ -1,0 +1,221 @@
+#include "dbd/history/query.hpp"
+
+#include <algorithm>
+
+#include "common/wire/codec.hpp"
+#include "common/wire/instances.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+using soci::into;
+using soci::use;
+
+constexpr size_t kChunkBytes = size_t{1} << 20;  // about
+constexpr size_t kChunkRows = 2000;              // that are looked at for one
+
+// A condition that is put together: its text holds marks alone, the values stand beside it.
+class Condition {
+ public:
+  void add(std::string_view text) { text_.append(text); }
+  void value(int64_t number) {
+    numbers_.push_back(number);
+    order_.push_back(true);
+    mark();
+  }
+  void value(const std::string& word) {
+    words_.push_back(word);
+    order_.push_back(false);
+    mark();
+  }
+  // " AND COLUMN IN (…)"; nothing for an empty list.
+  template <class List>
+  void in(std::string_view column, const List& list) {
+    if (list.empty()) return;
+    text_.append(" AND ").append(column).append(" IN (");
+    values(list);
+    text_ += ')';
+  }
+  template <class List>
+  void values(const List& list) {
+    bool first = true;
+    for (const auto& one : list) {
+      if (!std::exchange(first, false)) text_ += ',';
+      value(one);
+    }
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  void bind(soci::statement& statement) {
+    size_t number = 0, word = 0;
+    for (const bool is_number : order_) {
+      if (is_number) statement.exchange(use(numbers_[number++]));
+      else statement.exchange(use(words_[word++]));
+    }
+  }
+
+ private:
+  void mark() { text_.append(":v").append(std::to_string(order_.size())); }
+  std::string text_;
+  std::vector<int64_t> numbers_;
+  std::vector<std::string> words_;
+  std::vector<bool> order_;  // of which of them the next value is
+};
+
+}  // namespace
+
+Result<std::optional<protocol::HistoryChunk>> HistoryQuery::next(Time now) {
+  protocol::HistoryChunk chunk;
+  chunk.now = now;
+  while (chunk.jobs.empty() && (!found_ || at_ < rows_.size())) {
+    const Status done = database_.read([&](soci::session& sql) -> Status {
+      if (!std::exchange(found_, true)) {
+        if (auto ok = find_rows(sql); !ok) return ok;
+      }
+      return read_rows(sql, chunk);
+    });
+    if (!done) return tl::unexpected(done.error());
+  }
+  if (chunk.jobs.empty()) return std::optional<protocol::HistoryChunk>();
+  return std::optional(std::move(chunk));
+}
+
+Status HistoryQuery::find_rows(soci::session& sql) {
+  std::vector<std::pair<int64_t, std::string>> known;
+  int64_t id = 0;
+  std::string name;
+  soci::statement list =
+      (sql.prepare << "SELECT id, name FROM cluster ORDER BY name", into(id), into(name));
+  list.execute();
+  while (list.fetch()) known.emplace_back(id, name);
+  const std::vector<std::string>& asked = filter_.request().clusters;
+  for (const auto& [row, cluster] : known) {
+    if (!asked.empty() && std::ranges::find(asked, cluster) == asked.end()) continue;
+    clusters_.push_back(cluster);
+    const auto position = static_cast<uint32_t>(clusters_.size() - 1);
+    if (auto ok = find_rows(sql, row, position); !ok) return ok;
+  }
+  return {};
+}
+
+Status HistoryQuery::find_rows(soci::session& sql, int64_t cluster, uint32_t position) {
+  const protocol::QueryHistoryRequest& request = filter_.request();
+  Condition where;
+  where.add("SELECT id, job_id FROM job WHERE cluster = ");
+  where.value(cluster);
+  if (!request.jobs.empty()) {
+    std::vector<int64_t> jobs;
+    for (const auto& one : request.jobs) jobs.push_back(one.job);
+    bool first = true;
+    for (const char* column : {"job_id", "array_job", "het_job"}) {
+      where.add(std::exchange(first, false) ? " AND (" : " OR ");
+      where.add(column);
+      where.add(" IN (");
+      where.values(jobs);
+      where.add(")");
+    }
+    where.add(")");
+  }
+  if (request.from > kNoTime) {
+    where.add(" AND ended >= ");
+    where.value(request.from.time_since_epoch().count());
+  }
+  if (request.until < kNever) {
+    where.add(" AND eligible <= ");
+    where.value(request.until.time_since_epoch().count());
+  }
+  where.in("uid", request.uids);
+  where.in("gid", request.gids);
+  where.add(" ORDER BY job_id, submit DESC, restarts DESC, part");
+  Row row;
+  row.cluster = position;
+  soci::statement statement(sql);
+  statement.exchange(into(row.id));
+  statement.exchange(into(row.job));
+  where.bind(statement);
+  statement.alloc();
+  statement.prepare(where.text());
+  statement.define_and_bind();
+  statement.execute();
+  while (statement.fetch()) rows_.push_back(row);
+  return {};
+}
+
+// Runs of a job come the newest first: the first of them that is asked for stands for all.
+bool HistoryQuery::is_earlier_run(const Row& row, const JobHistory& job) {
+  if (row.job != shown_.job || row.cluster != shown_.cluster) {
+    shown_ = row;
+    shown_parts_.clear();
+  }
+  return !shown_parts_.insert(job.part).second && !filter_.request().duplicates;
+}
+
+Status HistoryQuery::read_rows(soci::session& sql, protocol::HistoryChunk& chunk) {
+  int64_t id = 0;
+  std::string bytes;
+  soci::statement read =
+      (sql.prepare << "SELECT record FROM job WHERE id = :i", use(id), into(bytes));
+  size_t size = 0;
+  for (size_t looked = 0; at_ < rows_.size() && looked < kChunkRows && size < kChunkBytes;
+       ++at_, ++looked) {
+    const Row& row = rows_[at_];
+    id = row.id;
+    if (!read.execute(true)) continue;  // purged meanwhile
+    auto job = wire::decode<JobHistory>(bytes);
+    if (!job) return tl::unexpected(job.error());
+    if (!filter_.matches(*job) || is_earlier_run(row, *job)) continue;
+    size += bytes.size();
+    protocol::HistoryJob out{
+        clusters_[row.cluster], static_cast<uint64_t>(row.id), std::move(*job), {}};
+    if (filter_.request().steps && out.job.part == 0) read_steps(sql, row.id, out);
+    for (const StepHistory& step : out.steps) size += step.submit_line.size() + sizeof(StepHistory);
+    chunk.jobs.push_back(std::move(out));
+  }
+  return {};
+}
+
+void HistoryQuery::read_steps(soci::session& sql, int64_t row, protocol::HistoryJob& out) {
+  std::string bytes;
+  soci::statement read = (sql.prepare << "SELECT record FROM step WHERE job = :j ORDER BY number",
+                          use(row), into(bytes));
+  read.execute();
+  std::vector<StepHistory> named;
+  while (read.fetch()) {
+    auto step = wire::decode<StepHistory>(bytes);
+    if (!step || !filter_.wants_step(out.job, step->id.step)) continue;
+    if (step->id.step > kMaxNormalStep) named.push_back(std::move(*step));
+    else out.steps.push_back(std::move(*step));
+  }
+  // "batch" has the lowest number of the two, "extern" follows
+  out.steps.insert(out.steps.begin(), std::make_move_iterator(named.begin()),
+                   std::make_move_iterator(named.end()));
+}
+
+Result<std::string> job_text(const Database& database, const protocol::QueryJobTextRequest& request,
+                             const std::function<bool(const JobHistory&)>& may_see) {
+  protocol::QueryHistoryRequest asked;
+  asked.clusters = {request.cluster};
+  asked.jobs = {request.job};
+  asked.steps = false;
+  auto filter = history::Filter::make(std::move(asked));
+  if (!filter) return tl::unexpected(filter.error());
+  auto found = HistoryQuery(database, std::move(*filter)).next(kNoTime);
+  if (!found) return tl::unexpected(found.error());
+  if (!*found) return failure(ErrorCode::kInvalidJobId);
+  const JobHistory& job = (*found)->jobs.front().job;
+  if (!may_see(job)) return failure(ErrorCode::kAccessDenied);
+  const std::string& key = request.environment ? job.environment_blob : job.script_blob;
+  std::string text;
+  bool is_there = false;
+  const Status done = database.read([&](soci::session& sql) -> Status {
+    sql << "SELECT bytes FROM blob WHERE key = :k AND cluster = "
+           "(SELECT id FROM cluster WHERE name = :c)",
+        use(key), use(request.cluster), into(text);
+    is_there = sql.got_data();
+    return {};
+  });
+  if (!done) return tl::unexpected(done.error());
+  if (!is_there) return failure(ErrorCode::kNotFound);
+  return text;
+}
+
+}  // namespace sluice::dbd

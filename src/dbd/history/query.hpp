@@ -1,0 +1,50 @@
+// Answers a request for history chunk by chunk: the numbers of all rows that may be meant at once,
+// then their records as the reader takes them. No transaction stays open in between.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/history/history_filter.hpp"
+#include "dbd/store/database.hpp"
+
+namespace sluice::dbd {
+
+class HistoryQuery {
+ public:
+  HistoryQuery(const Database& database, history::Filter filter)
+      : database_(database), filter_(std::move(filter)) {}
+
+  // The next jobs, at least one; nothing at the end.
+  [[nodiscard]] Result<std::optional<protocol::HistoryChunk>> next(Time now);
+
+ private:
+  struct Row {
+    int64_t id = 0, job = 0;
+    uint32_t cluster = 0;  // position in clusters_
+  };
+  Status find_rows(soci::session& sql);
+  Status find_rows(soci::session& sql, int64_t cluster, uint32_t position);
+  Status read_rows(soci::session& sql, protocol::HistoryChunk& chunk);
+  void read_steps(soci::session& sql, int64_t row, protocol::HistoryJob& out);
+  [[nodiscard]] bool is_earlier_run(const Row& row, const JobHistory& job);
+
+  const Database& database_;
+  const history::Filter filter_;
+  std::vector<std::string> clusters_;
+  std::vector<Row> rows_;  // by cluster, job, then the newest first
+  size_t at_ = 0;
+  bool found_ = false;
+  Row shown_;                       // the job that was looked at last …
+  std::set<uint32_t> shown_parts_;  // … and what of it was taken
+};
+
+// The script or environment: kInvalidJobId, kNotFound; `may_see` says who may.
+[[nodiscard]] Result<std::string> job_text(const Database& database,
+                                           const protocol::QueryJobTextRequest& request,
+                                           const std::function<bool(const JobHistory&)>& may_see);
+
+}  // namespace sluice::dbd
