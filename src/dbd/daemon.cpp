@@ -48,7 +48,7 @@ Status Daemon::Graph::open_identity() {
 }
 
 Status Daemon::Graph::start_server() {
-  services.emplace(ServiceParts{config, *database});
+  services.emplace(ServiceParts{config, *database, *entities});
   net::ServerOptions options;
   options.addresses = {
       fmt::format("{}:{}", config.address.empty() ? "0.0.0.0" : config.address, config.port)};

@@ -55,7 +55,8 @@ void change(Session& session, ChangeAccountingRequest request) {
   auto reply = session.ask<ChangeAccountingReply>(request);
   if (!reply) return;
   const bool asks_for_users = !session.immediate && !reply->refused &&
-      request.verb == AccountingVerb::Add && request.entity == AccountingEntity::User;
+                              request.verb == AccountingVerb::Add &&
+                              request.entity == AccountingEntity::User;
   if (asks_for_users) {
     const std::vector<std::string> before = request.where.users;
     ask_for_unknown_users(session, request, *reply);
@@ -108,14 +109,14 @@ bool take_place(AccountingEntity entity, const Option& option,
     return option.is("Names", 1) && take_condition(entity, option, where, bad);
   if (entity == AccountingEntity::Coordinator)
     return (option.is("Names", 1) || option.is("Users", 1) || option.is("Accounts", 1)) &&
-        take_condition(entity, option, where, bad);
+           take_condition(entity, option, where, bad);
   if (option.is("Clusters", 1) || option.is("Names", 1))
     return take_condition(entity, option, where, bad);
   if (option.is("Accounts", 2) && (of_user || entity == AccountingEntity::Account))
     return take_condition(entity, option, where, bad);
   return of_user &&
-      (option.is("Users", 1) || option.is("Partitions", 3) || option.is("WCKeys", 1)) &&
-      take_condition(entity, option, where, bad);
+         (option.is("Users", 1) || option.is("Partitions", 3) || option.is("WCKeys", 1)) &&
+         take_condition(entity, option, where, bad);
 }
 
 constexpr const char* kNoEntityToAdd =
@@ -159,9 +160,7 @@ bool confirmed(const Session& session, std::string_view question) {
   std::fflush(stdout);
   pollfd waiting{STDIN_FILENO, POLLIN, 0};
   int ready = 0;
-  do {
-    ready = ::poll(&waiting, 1, kSecondsToDecide * 1000);
-  } while (ready < 0 && errno == EINTR);
+  do { ready = ::poll(&waiting, 1, kSecondsToDecide * 1000); } while (ready < 0 && errno == EINTR);
   char answer = '\0';
   if (ready <= 0) {
     std::printf("timeout\n");
@@ -183,8 +182,7 @@ void add(Session& session, const Words& words) {
   for (size_t i = 1; i < words.size(); ++i) {
     const Option option = split_option(words[i]);
     if (iequals(words[i], "where") || iequals(words[i], "set") || words[i].empty()) continue;
-    if (option.change == protocol::SetChange::Replace &&
-        take_place(*entity, option, request.where))
+    if (option.change == protocol::SetChange::Replace && take_place(*entity, option, request.where))
       continue;
     if (!take_setting(session, *entity, option, request.settings))
       return void(unknown_option(session, words[i]));

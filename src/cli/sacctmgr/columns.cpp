@@ -54,8 +54,8 @@ std::string grace_time(const Row& row, const Names&) {
 }
 std::string account_name(const Row& row, const Names&) {
   std::string name = row.association != nullptr ? row.association->account
-      : row.account != nullptr                  ? row.account->name
-      : row.problem != nullptr                  ? row.problem->account
+                     : row.account != nullptr   ? row.account->name
+                     : row.problem != nullptr   ? row.problem->account
                                                 : std::string();
   return row.account_indent + name;
 }
@@ -280,8 +280,8 @@ void append_text(std::string& out, std::string_view text, int width, bool cut_ma
 
 }  // namespace
 
-std::optional<Layout> Layout::parse(AccountingEntity entity,
-                                    const std::vector<std::string>& fields, std::string& unknown) {
+std::optional<Layout> Layout::parse(AccountingEntity entity, const std::vector<std::string>& fields,
+                                    std::string& unknown) {
   Layout out;
   for (const std::string& text : fields) {
     const size_t percent = text.find('%');

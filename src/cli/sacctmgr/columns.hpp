@@ -21,19 +21,19 @@ struct Row {
   const protocol::ClusterRecord* cluster = nullptr;
   const protocol::TransactionRecord* transaction = nullptr;
   const protocol::ProblemRecord* problem = nullptr;
-  std::string account_indent;        // of a tree
-  std::string default_account;       // of the user
-  std::string coordinators;          // of the account; of the user: his accounts
-  std::string parent_name;           // of the association
-  std::string qos_names;             // of the association, also "+low" of its own values
+  std::string account_indent;   // of a tree
+  std::string default_account;  // of the user
+  std::string coordinators;     // of the account; of the user: his accounts
+  std::string parent_name;      // of the association
+  std::string qos_names;        // of the association, also "+low" of its own values
   bool deleted = false;
 };
 
 struct Field {
-  const char* name;     // as format= takes it
-  size_t least;         // letters of it that are enough
+  const char* name;  // as format= takes it
+  size_t least;      // letters of it that are enough
   const char* heading;
-  int width;            // below 0: to the left
+  int width;  // below 0: to the left
   std::string (*value)(const Row& row, const protocol::QueryAccountingReply& names);
 };
 

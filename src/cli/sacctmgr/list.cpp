@@ -82,22 +82,25 @@ std::vector<std::string> usual_fields(AccountingEntity entity, const Asked& aske
       text = "Account,Descr,Org";
       if (asked.with_coordinators) text += ",Coordinators";
       if (associations)
-        text += ",Cluster,ParentName,User,Share,Priority,GrpJobs,GrpNodes,GrpCPUs,GrpMem,GrpSubmit,"
-                "GrpWall,GrpCPUMins,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,MaxWall,MaxCPUMins,QOS,"
-                "DefaultQOS";
+        text +=
+            ",Cluster,ParentName,User,Share,Priority,GrpJobs,GrpNodes,GrpCPUs,GrpMem,GrpSubmit,"
+            "GrpWall,GrpCPUMins,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,MaxWall,MaxCPUMins,QOS,"
+            "DefaultQOS";
       break;
     case AccountingEntity::User:
       text = "User,DefAcct,AdminLevel";
       if (asked.with_coordinators) text += ",Coordinators";
       if (associations)
-        text += ",Cluster,Account,Partition,Share,Priority,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,"
-                "MaxWall,MaxCPUMins,QOS,DefaultQOS";
+        text +=
+            ",Cluster,Account,Partition,Share,Priority,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,"
+            "MaxWall,MaxCPUMins,QOS,DefaultQOS";
       break;
     case AccountingEntity::Association:
       text = "Cluster,Account,User,Partition";
       if (asked.limits)
-        text += ",Share,Priority,GrpJobs,GrpTRES,GrpSubmit,GrpWall,GrpTRESMins,MaxJobs,MaxTRES,"
-                "MaxTRESPerNode,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS,GrpTRESRunMins";
+        text +=
+            ",Share,Priority,GrpJobs,GrpTRES,GrpSubmit,GrpWall,GrpTRESMins,MaxJobs,MaxTRES,"
+            "MaxTRESPerNode,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS,GrpTRESRunMins";
       break;
     case AccountingEntity::Cluster:
       text = "Cluster,ControlHost,ControlPort,RPC";
@@ -105,10 +108,11 @@ std::vector<std::string> usual_fields(AccountingEntity entity, const Asked& aske
         text += ",Share,GrpJobs,GrpTRES,GrpSubmit,MaxJobs,MaxTRES,MaxSubmit,MaxWall,QOS,DefaultQOS";
       break;
     case AccountingEntity::Qos:
-      text = "Name,Priority,GraceTime,Preempt,PreemptExemptTime,PreemptMode,Flags%40,UsageThres,"
-             "UsageFactor,GrpTRES,GrpTRESMins,GrpTRESRunMins,GrpJobs,GrpSubmit,GrpWall,MaxTRES,"
-             "MaxTRESPerNode,MaxTRESMins,MaxWall,MaxTRESPU,MaxJobsPU,MaxSubmitPU,MaxTRESPA,"
-             "MaxTRESRunMinsPA%22,MaxTRESRunMinsPU%22,MaxJobsPA,MaxSubmitPA,MinTRES";
+      text =
+          "Name,Priority,GraceTime,Preempt,PreemptExemptTime,PreemptMode,Flags%40,UsageThres,"
+          "UsageFactor,GrpTRES,GrpTRESMins,GrpTRESRunMins,GrpJobs,GrpSubmit,GrpWall,MaxTRES,"
+          "MaxTRESPerNode,MaxTRESMins,MaxWall,MaxTRESPU,MaxJobsPU,MaxSubmitPU,MaxTRESPA,"
+          "MaxTRESRunMinsPA%22,MaxTRESRunMinsPU%22,MaxJobsPA,MaxSubmitPA,MinTRES";
       break;
     case AccountingEntity::Tres: text = "Type,Name%15,ID"; break;
     case AccountingEntity::Wckey: text = "WCKey,Cluster,User"; break;
@@ -128,7 +132,8 @@ class RowMaker {
       if (record.is_default) defaults_[record.user].insert(record.account);
     }
     for (const AccountRecord& account : reply.accounts)
-      for (const std::string& user : account.coordinators) coordinated_[user].push_back(account.name);
+      for (const std::string& user : account.coordinators)
+        coordinated_[user].push_back(account.name);
     deleted_.insert(reply.deleted.begin(), reply.deleted.end());
   }
 
@@ -272,12 +277,14 @@ void list(Session& session, const Words& words) {
   std::optional<Layout> layout = Layout::parse(*entity, asked.fields, unknown);
   if (!layout) return void(session.fail(fmt::format("Unknown field '{}'", unknown)));
   // what is asked for of an association is answered with them
-  static constexpr const char* kOwn[] = {"account", "descr", "org",   "coord", "user",
-                                         "defacc",  "admin", "flags", "name",  "defwck", "defaultw", "defaulta"};
+  static constexpr const char* kOwn[] = {"account", "descr",  "org",      "coord",
+                                         "user",    "defacc", "admin",    "flags",
+                                         "name",    "defwck", "defaultw", "defaulta"};
   if (!usual && (*entity == AccountingEntity::User || *entity == AccountingEntity::Account)) {
     for (const std::string& field : asked.fields) {
-      const bool own = std::any_of(std::begin(kOwn), std::end(kOwn),
-                                   [&](const char* name) { return starts_with_i(field, name) || starts_with_i(name, field); });
+      const bool own = std::any_of(std::begin(kOwn), std::end(kOwn), [&](const char* name) {
+        return starts_with_i(field, name) || starts_with_i(name, field);
+      });
       const bool of_account = *entity == AccountingEntity::User && starts_with_i(field, "acc");
       asked.request.with_associations |= !own || of_account;
     }

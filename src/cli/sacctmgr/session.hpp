@@ -41,7 +41,7 @@ struct Session {
     tell(reply.error());
     return std::nullopt;
   }
-  void tell(const Error& error);  // on stderr; sets the exit code
+  void tell(const Error& error);     // on stderr; sets the exit code
   bool fail(std::string_view line);  // on stderr with a newline; gives false
 };
 

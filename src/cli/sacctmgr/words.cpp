@@ -241,8 +241,8 @@ std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option
   }
   if (row.kind == accounting::LimitKind::Wall || row.kind == accounting::LimitKind::Seconds) {
     const Duration unit = row.kind == accounting::LimitKind::Wall
-        ? Duration(std::chrono::minutes(1))
-        : Duration(std::chrono::seconds(1));
+                              ? Duration(std::chrono::minutes(1))
+                              : Duration(std::chrono::seconds(1));
     const auto span = parse_span(text, unit);
     if (!span || *span < Duration(0)) return std::nullopt;
     if (*span != Duration(kNoLimit)) out.number = *span / std::chrono::seconds(1);
@@ -323,18 +323,18 @@ bool take_qos(Session& session, const Option& option, std::vector<protocol::Name
   set.change = option.change;
   for (std::string name : option.list()) {
     SetChange change = option.change;
-    if (option.change == SetChange::Replace && name.size() > 1 && (name[0] == '+' || name[0] == '-')) {
+    if (option.change == SetChange::Replace && name.size() > 1 &&
+        (name[0] == '+' || name[0] == '-')) {
       change = name[0] == '+' ? SetChange::Add : SetChange::Remove;
       name.erase(0, 1);
     }
-    const bool there =
-        std::any_of(known->all_qos.begin(), known->all_qos.end(),
-                    [&](const QosRecord& qos) { return iequals(qos.name, name); });
+    const bool there = std::any_of(known->all_qos.begin(), known->all_qos.end(),
+                                   [&](const QosRecord& qos) { return iequals(qos.name, name); });
     if (!there) {
       std::vector<std::string> names;
       for (const QosRecord& qos : known->all_qos) names.push_back(qos.name);
-      return complain(fmt::format("You gave a bad qos '{}'. Valid QOS's are {}", name,
-                                  join(names, ",")));
+      return complain(
+          fmt::format("You gave a bad qos '{}'. Valid QOS's are {}", name, join(names, ",")));
     }
     if (change != set.change) {
       if (!set.names.empty()) sets.push_back(set);
@@ -352,7 +352,8 @@ bool take_qos_flags(const Option& option, AccountingSettings& settings) {
   set.change = option.change;
   for (std::string word : option.list()) {
     if (word == "-1") continue;
-    if (option.change == SetChange::Replace && word.size() > 1 && (word[0] == '+' || word[0] == '-')) {
+    if (option.change == SetChange::Replace && word.size() > 1 &&
+        (word[0] == '+' || word[0] == '-')) {
       set.change = word[0] == '+' ? SetChange::Add : SetChange::Remove;
       word.erase(0, 1);
     }
@@ -420,9 +421,8 @@ bool take_setting(Session& session, AccountingEntity entity, const Option& optio
   if (of_user) {
     if (option.is("AdminLevel", 2)) {
       settings.admin_level = accounting::admin_level(option.value);
-      return settings.admin_level
-          ? true
-          : complain(fmt::format("Unknown admin level '{}'", option.value));
+      return settings.admin_level ? true
+                                  : complain(fmt::format("Unknown admin level '{}'", option.value));
     }
     if (option.is("DefaultAccount", 8)) return settings.default_account = option.value, true;
     if (option.is("DefaultWCKey", 8)) return settings.default_wckey = option.value, true;
