@@ -11,6 +11,7 @@ struct Command {
 
 // Slurm's names, each also a hard link to the binary.
 int sacct_main(int argc, char** argv);
+int sacctmgr_main(int argc, char** argv);
 int salloc_main(int argc, char** argv);
 int sattach_main(int argc, char** argv);
 int sbatch_main(int argc, char** argv);

@@ -30,6 +30,7 @@ struct Daemon::Graph {
   std::optional<ServiceParts> services;
   std::optional<AdminParts> admin;
   std::optional<net::RpcServer> server;
+  std::optional<UsageClock> clock;
 
   Status open_identity();
   Status start_server();
@@ -48,7 +49,7 @@ Status Daemon::Graph::open_identity() {
 }
 
 Status Daemon::Graph::start_server() {
-  services.emplace(ServiceParts{config, *database});
+  services.emplace(ServiceParts{config, *database, *entities});
   net::ServerOptions options;
   options.addresses = {
       fmt::format("{}:{}", config.address.empty() ? "0.0.0.0" : config.address, config.port)};
@@ -58,8 +59,9 @@ Status Daemon::Graph::start_server() {
   options.max_request = kMostRequestBytes;
   server.emplace(std::move(options));
   add_history_methods(*server, *services);
-  admin.emplace(AdminParts{config, *entities, followers});
+  admin.emplace(AdminParts{config, *database, *entities, followers});
   add_admin_methods(*server, *admin);
+  add_usage_methods(*server, *admin);
   return server->start();
 }
 
@@ -84,6 +86,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
       });
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
+  graph->clock.emplace(*graph->database);
   log::info("serving at port {}, database {}", graph->server->port(), graph->config.storage_path);
   return std::unique_ptr<Daemon>(new Daemon(std::move(graph)));
 }

@@ -73,7 +73,8 @@ void list_accounts(const View& view, const QueryAccountingRequest& request,
         !matches(view.entities, stored.record, request.where) || !view.account(name))
       continue;
     reply.accounts.push_back(stored.record);
-    reply.accounts.back().coordinators = coordinators_of(view.entities, name);
+    if (!request.where.own_values)
+      reply.accounts.back().coordinators = coordinators_of(view.entities, name);
     if (stored.deleted) reply.deleted.push_back(name);
   }
   if (!request.with_associations) return;
@@ -103,7 +104,8 @@ void list_users(const View& view, const QueryAccountingRequest& request,
   for (const auto& [name, stored] : view.entities.accounts) {
     if (stored.deleted) continue;
     reply.accounts.push_back(stored.record);
-    reply.accounts.back().coordinators = coordinators_of(view.entities, name);
+    if (!request.where.own_values)
+      reply.accounts.back().coordinators = coordinators_of(view.entities, name);
   }
 }
 

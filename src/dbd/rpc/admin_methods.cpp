@@ -1,14 +1,12 @@
 #include "dbd/rpc/admin_methods.hpp"
 
-#include <array>
-
 #include <fmt/format.h>
-#include <pwd.h>
 
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "dbd/entities/query.hpp"
+#include "dbd/rpc/actor.hpp"
 
 namespace sluice::dbd {
 namespace {
@@ -16,28 +14,6 @@ namespace {
 using namespace protocol;  // NOLINT(google-build-using-namespace): of this file only
 
 constexpr size_t kMostTransactions = 200'000;  // of one answer; the newest
-constexpr size_t kMostNameBytes = 1 << 14;     // what name services say of one user
-
-// Empty where no name service knows the uid.
-std::string name_of(uint32_t uid) {
-  std::array<char, kMostNameBytes> buffer{};
-  passwd entry{};
-  passwd* found = nullptr;
-  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
-    return {};
-  return entry.pw_name;
-}
-bool has_uid(const std::string& name) {
-  std::array<char, kMostNameBytes> buffer{};
-  passwd entry{};
-  passwd* found = nullptr;
-  return ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
-         found != nullptr;
-}
-
-Actor actor_of(const net::CallContext& context) {
-  return {to_lower(name_of(context.identity.uid)), context.is_super_user()};
-}
 
 Privacy privacy_of(const DbdConfig& config) {
   Privacy out;
@@ -46,11 +22,6 @@ Privacy privacy_of(const DbdConfig& config) {
     out.accounts |= iequals(what, "accounts");
   }
   return out;
-}
-
-bool is_operator(const Entities& entities, const Actor& actor) {
-  const UserRecord* user = find_user(entities, actor.name);
-  return actor.super || (user != nullptr && user->admin_level != AdminLevel::None);
 }
 
 void change(AdminParts& parts, const net::CallContext& context,
@@ -91,14 +62,27 @@ void query(AdminParts& parts, const net::CallContext& context,
     reply.transactions = std::move(*found);
   }
   if (request.entity == AccountingEntity::Problem)
-    reply.problems = problems_of(*entities, request.where, has_uid);
+    reply.problems = problems_of(*entities, request.where, is_user_of_host);
   responder.reply(reply);
+}
+
+Status register_in(EntityStore& store, const ClusterRecord& cluster) {
+  return store.update([&](Entities& entities, std::vector<TransactionRecord>& transactions) {
+    return register_cluster(entities, cluster, "root", net::now(), transactions);
+  });
 }
 
 // Records name users and their limits: they are a controller's, and its site's operators'.
 void follow(AdminParts& parts, const net::CallContext& context,
             const QueryAccountingRecordsRequest& request, Followers::Answer answer) {
   if (!context.is_super_user()) return answer.fail(ErrorCode::kAccessDenied);
+  // a cluster is there as soon as its controller asks for it
+  if (!has_cluster(*parts.store.current(), to_lower(request.cluster)) && is_name(request.cluster)) {
+    ClusterRecord cluster;
+    cluster.name = to_lower(request.cluster);
+    Status done = register_in(parts.store, cluster);
+    if (!done) return answer.fail(std::move(done.error()));
+  }
   parts.followers.ask(request, parts.store.current(), std::move(answer));
 }
 
@@ -119,7 +103,8 @@ void add_admin_methods(net::RpcServer& server, AdminParts& parts) {
       net::kSlow);
   server.handle<QueryAccountingRecordsRequest, QueryAccountingRecordsReply>(
       [&parts](const net::CallContext& context, const QueryAccountingRecordsRequest& request,
-               auto responder) { follow(parts, context, request, std::move(responder)); });
+               auto responder) { follow(parts, context, request, std::move(responder)); },
+      net::kSlow);
 }
 
 }  // namespace sluice::dbd

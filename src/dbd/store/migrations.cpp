@@ -68,8 +68,40 @@ const std::vector<const char*> kEntities = {
     "CREATE INDEX txn_time ON txn(time)",
 };
 
+// Sums of usage: amount times seconds, by hour (period 0), day (1) and month (2) from `time` on.
+// `rolled` of a cluster: all hours before it are summed up. What changes the past puts it back.
+const std::vector<const char*> kUsage = {
+    "CREATE TABLE usage_state(cluster INTEGER PRIMARY KEY REFERENCES cluster(id), "
+    "rolled BIGINT NOT NULL)",
+    "CREATE TABLE job_usage(cluster INTEGER NOT NULL, period INTEGER NOT NULL, "
+    "time BIGINT NOT NULL, account TEXT NOT NULL, user TEXT NOT NULL, wckey TEXT NOT NULL, "
+    "qos TEXT NOT NULL, tres TEXT NOT NULL, used BIGINT NOT NULL, "
+    "PRIMARY KEY(cluster, period, time, account, user, wckey, qos, tres)) WITHOUT ROWID",
+    "CREATE TABLE cluster_usage(cluster INTEGER NOT NULL, period INTEGER NOT NULL, "
+    "time BIGINT NOT NULL, tres TEXT NOT NULL, count BIGINT NOT NULL, allocated BIGINT NOT NULL, "
+    "down BIGINT NOT NULL, planned_down BIGINT NOT NULL, idle BIGINT NOT NULL, "
+    "planned BIGINT NOT NULL, over BIGINT NOT NULL, "
+    "PRIMARY KEY(cluster, period, time, tres)) WITHOUT ROWID",
+    "CREATE TRIGGER usage_of_new_job AFTER INSERT ON job BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, CASE WHEN NEW.eligible > 0 THEN NEW.eligible "
+    "WHEN NEW.start > 0 THEN NEW.start ELSE NEW.submit END) WHERE cluster = NEW.cluster; END",
+    "CREATE TRIGGER usage_of_changed_job AFTER UPDATE ON job BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, "
+    "CASE WHEN OLD.eligible <> NEW.eligible THEN min(max(OLD.eligible, 1), max(NEW.eligible, 1)) "
+    "WHEN OLD.start <> NEW.start THEN max(min(OLD.start, NEW.start), "
+    "CASE WHEN OLD.start = 0 THEN NEW.start ELSE 1 END) "
+    "ELSE min(OLD.ended, NEW.ended) END) WHERE cluster = NEW.cluster; END",
+    "CREATE TRIGGER usage_of_new_node_event AFTER INSERT ON node_event BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, NEW.start) WHERE cluster = NEW.cluster; END",
+    "CREATE TRIGGER usage_of_changed_node_event AFTER UPDATE ON node_event BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, OLD.ended, NEW.ended) "
+    "WHERE cluster = NEW.cluster; END",
+    "CREATE TRIGGER usage_of_cluster AFTER INSERT ON cluster_event BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, NEW.start) WHERE cluster = NEW.cluster; END",
+};
+
 // Step i brings version i to i + 1.
-const std::vector<const char*>* const kSteps[] = {&kHistory, &kEntities};
+const std::vector<const char*>* const kSteps[] = {&kHistory, &kEntities, &kUsage};
 
 }  // namespace
 
