@@ -230,7 +230,8 @@ std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option
   protocol::LimitSetting out;
   out.field = field;
   const std::string& text = option.value;
-  if (text == "-1" || text.empty()) return out;
+  if (text == "-1" || text.empty() || iequals(text, "unlimited") || iequals(text, "infinite"))
+    return out;
   if (row.kind == accounting::LimitKind::Shares && iequals(text, "parent")) {
     out.number = kSharesOfParent;
     return out;
@@ -245,7 +246,7 @@ std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option
                               : Duration(std::chrono::seconds(1));
     const auto span = parse_span(text, unit);
     if (!span || *span < Duration(0)) return std::nullopt;
-    if (*span != Duration(kNoLimit)) out.number = *span / std::chrono::seconds(1);
+    out.number = *span / std::chrono::seconds(1);
     return out;
   }
   const auto number = to_number<uint32_t>(text);
