@@ -65,7 +65,7 @@ constexpr OptionRow<Session> kOptions[] = {
     {"parsable2", 'P', Takes::kNothing,
      [](Session& s, V) { return s.parsable = sreport::Parsable::kNotEnding, kGoOn; }},
     {"quiet", 'Q', Takes::kNothing, [](Session& s, V) { return s.quiet = true, kGoOn; }},
-    {"sort", 's', Takes::kValue, no_effect<Session>},
+    {"sort", 's', Takes::kNothing, no_effect<Session>},
     {"", 't', Takes::kValue, take_form},
     {"tres", 'T', Takes::kValue, [](Session& s, V v) { return s.tres = split_list(v), kGoOn; }},
     {"usage", 'h', Takes::kNothing, [](Session&, V) { return print_and_end(kHelp); }},
