@@ -118,6 +118,66 @@ BENCHMARK(BM_FullDepth)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
+// Passes that repair the plan of one before, after little has changed.
+enum class Change : uint8_t { kNothing, kSubmitted, kUrgent, kEnded, kCancelled };
+
+void change(Cluster& cluster, Change what) {
+  const Time now = kNow + std::chrono::minutes(1);
+  if (what == Change::kSubmitted || what == Change::kUrgent) submit(cluster, 512);
+  if (what == Change::kUrgent) {
+    const JobId last = cluster.state.next_job_id - 1;
+    cluster.state.jobs.edit(last).priority = UINT32_MAX - 1;
+  }
+  if (what == Change::kEnded) {
+    JobId first = kNoJob;  // of one node
+    cluster.state.active.for_each([&](JobId id) {
+      const bool small = cluster.state.jobs.at(id).allocation->nodes.size() == 1;
+      if (small && first == kNoJob) first = id;
+    });
+    const Bitmap all = Bitmap::first(cluster.state.jobs.at(first).allocation->nodes.size());
+    state::apply(cluster.state, state::JobCompleting{.job = first, .time = now});
+    state::apply(cluster.state,
+                 state::JobNodesReleased{.job = first, .positions = all, .time = now});
+    state::apply(cluster.state, state::JobEnded{.job = first, .time = now});
+  }
+  if (what == Change::kCancelled) {
+    JobId id = kNoJob;
+    cluster.state.pending.for_each([&](JobId one) { id = id == kNoJob ? one : id; });
+    state::apply(cluster.state,
+                 state::JobEnded{.job = id, .state = JobState::kCancelled, .time = now});
+  }
+}
+
+void BM_Repair(benchmark::State& run) {
+  Cluster cluster = make(static_cast<uint32_t>(run.range(0)), static_cast<uint32_t>(run.range(1)));
+  Plan plan = plan_pass(cluster.state, make_policies(cluster.state), kNow);
+  for (const state::PlannedStart& start : plan.starts) {
+    state::JobStarted event;
+    event.record = start.job;
+    event.partition = start.partition;
+    event.time_limit = cluster.state.jobs.at(start.job).time_limit;
+    event.time = kNow;
+    event.end = kNow + std::chrono::minutes(event.time_limit);
+    event.starts.push_back({.job = start.job, .allocation = start.allocation});
+    state::apply(cluster.state, std::move(event));
+  }
+  WorkBudget budget;
+  budget.kept = plan.kept;
+  const Time before = kNow + std::chrono::seconds(30);
+  budget.kept = plan_pass(cluster.state, make_policies(cluster.state), before, budget).kept;
+  change(cluster, static_cast<Change>(run.range(2)));
+  const Policies policies = make_policies(cluster.state);
+  const Time now = kNow + std::chrono::minutes(1);
+  for (auto _ : run) plan = plan_pass(cluster.state, policies, now, budget);
+  run.counters["kept"] = plan.counts.kept;
+  run.counters["tested"] = plan.counts.tested;
+  run.counters["started"] = static_cast<double>(plan.starts.size());
+}
+BENCHMARK(BM_Repair)
+    ->ArgsProduct({{200, 1'000}, {10'000}, {0, 1, 2, 3, 4}})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+
 }  // namespace
 }  // namespace sluice::sched
 

@@ -68,7 +68,11 @@ void World::schedule() {
   if (quiet_ || chance(2)) snapshot_ = controller_.state();  // else an old one is used again
   StartJobs plan;
   if (options_.real_scheduler) {
-    sched::Plan planned = sched::plan_pass(snapshot_, sched::make_policies(snapshot_), now_);
+    sched::WorkBudget budget;
+    budget.kept = kept_;
+    sched::Plan planned =
+        sched::plan_pass(snapshot_, sched::make_policies(snapshot_), now_, budget);
+    if (planned.kept != nullptr) kept_ = std::move(planned.kept);
     plan = {std::move(planned.starts), std::move(planned.preemptions)};
   } else {
     plan = greedy_plan(snapshot_);

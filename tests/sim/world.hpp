@@ -11,6 +11,7 @@
 
 #include "fake_controller.hpp"
 #include "fake_node.hpp"
+#include "ctld/sched/kept_plan.hpp"
 #include "ctld/state/rules/wanted.hpp"
 
 namespace sluice::sim {
@@ -129,8 +130,9 @@ class World {
   FakeController controller_;
   std::vector<std::unique_ptr<FakeNode>> nodes_;
   std::shared_ptr<const ClusterConfig> config_;
-  state::ClusterState snapshot_;  // what the scheduler sees, often old
-  uint64_t life_ = 0;             // of the controller: orders of an earlier one may be lost
+  state::ClusterState snapshot_;                 // what the scheduler sees, often old
+  std::shared_ptr<const sched::KeptPlan> kept_;  // of its last pass
+  uint64_t life_ = 0;  // of the controller: orders of an earlier one may be lost
   uint32_t config_variant_ = 0;
   uint64_t request_id_ = 0;
   bool quiet_ = false;  // no more faults and users

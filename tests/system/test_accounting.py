@@ -149,6 +149,42 @@ class History(AccountedCase):
         self.assertEqual(told["jobs"][0]["state"]["current"], ["COMPLETED"])
         self.assertEqual([s["step"]["name"] for s in told["jobs"][0]["steps"]], ["batch", "true"])
 
+    def test_layouts(self):
+        job = self.submit("-n", "2", "--mem", "1500", "-t", "10", "-o", "%x-%j.out", "--wrap", "srun true")
+        self.wait_line(job, "COMPLETED")
+        self.assertEqual(self.out("sacct", "-j", job, "-X", "-b"),
+                         f"JobID             State ExitCode \n------------ ---------- -------- \n{job:<12}  COMPLETED      0:0 \n")
+        self.assertEqual(self.out("sacct", "-j", job, "-X", "-n", "-p", "-o", "jobid%5,State%-3"), f"{job}|COMPLETED|\n")
+        self.assertEqual(self.out("sacct", "-j", job, "-X", "-n", "-o", "State%4,JobID%-5"), f"COM+ {job:<5} \n")
+        self.assertEqual(self.sacct("-j", str(job), "-X", "--fields", "reqmem"), [["1500M"]])
+        self.assertEqual(self.sacct("-j", str(job), "-X", "--noconvert", "-o", "reqmem"), [["1500M"]])
+        self.assertEqual(self.sacct("-j", str(job), "-X", "--units", "G", "-o", "reqmem"), [["1.46G"]])
+        self.assertEqual(self.sacct("-j", str(job), "-X", "--expand-patterns", "-o", "stdout"), [[f"{self.cluster.work}/wrap-{job}.out"]])
+        self.assertEqual(self.out("sacct", "-j", job, "-X", "-c").split()[:8], "JobID UID JobName Partition NNodes NodeList State End".split())
+        self.assertEqual(len(self.out("sacct", "-l", "-P").splitlines()[0].split("|")), 55)
+        cut = self.sacct("-j", str(job), "-X", "-T", "-S", "now-1day", "-E", "now+1day", "-o", "start,elapsedraw")[0]
+        self.assertRegex(cut[0], r"^\d{4}-\d\d-\d\dT")
+        names = self.out("sacct", "--helpformat").split()
+        self.assertEqual(names, self.out("sacct", "-e").split())
+        self.assertEqual(len(self.out("sacct", "-o", "ALL", "-P").splitlines()[0].split("|")), len(names))
+        self.assertIn("COMPLETED", self.out("sacct", "--helpstate"))
+        self.assertIn("Resources", self.out("sacct", "--helpreason"))
+        self.assertIn("--starttime", self.out("sacct", "-h"))
+        self.assertIn("Usage: sacct", self.out("sacct", "-U"))
+        self.assertIn("slurm ", self.out("sacct", "-V"))
+        self.assertEqual(self.sacct("-j", str(job), "-X", env={"SACCT_FORMAT": "jobname"}), [["wrap"]])
+
+    def test_filters(self):
+        job = self.submit("-N", "2", "-t", "77", "--wckey", "mine", "-o", "/dev/null", "--wrap", "true")
+        self.wait_line(job, "COMPLETED")
+        has = lambda *options: [str(job)] in self.sacct("-X", "-o", "jobid", *options)  # noqa: E731
+        for options in (["-i", "2"], ["-i", "1-3"], ["-I", "2"], ["-k", "77"], ["-k", "60", "-K", "80"], ["-W", "mine"], ["-g", "root"],
+                        ["-R", "None"], ["-L"]):
+            self.assertTrue(has(*options), options)
+        for options in (["-i", "1"], ["-I", "3-9"], ["-k", "76"], ["-k", "10", "-K", "60"], ["-W", "other"], ["-g", "daemon"], ["-q", "none"],
+                        ["-R", "Resources"], ["-C", "fast"], ["-M", "nowhere"]):
+            self.assertFalse(has(*options), options)
+
     def test_refusals(self):
         self.fails(1, 'sacct: error: Invalid field requested: "nothing"\n', "sacct", "-o", "nothing")
         self.fails(1, "sacct: error: Invalid job id specified: x\n", "sacct", "-j", "x")

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "common/base/text.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr size_t kLeastReserve = 64;  // descriptors
 constexpr Duration kBetweenRecounts = std::chrono::milliseconds(100);
+constexpr size_t kParts = 16;  // a user may have this part of a host's room before he gives back
 constexpr size_t kPortBytes = sizeof(in_port_t);
 
 // of what is kept free, a part is for those that are being closed
@@ -104,11 +106,10 @@ ConnectionQuota::Verdict ConnectionQuota::take(int fd, const sockaddr_storage& p
   const std::string host = host_in(name);
   if (!has_room(host)) return send_away(fd, kCrowdedHost), Verdict::kTooManyOfHost;
   if (at >= connections_.size()) connections_.resize(at + 1);
-  Host& from = hosts_[host];
-  ++from.count;
+  ++hosts_[host].count;
   by_name_.emplace(name, at);
-  connections_[at] = {std::move(name), false, ++taken_,
-                      from.unproved.insert(from.unproved.end(), at)};
+  connections_[at] = {std::move(name), kUnproved, ++taken_, {}};
+  give_to(at, kUnproved);
   return Verdict::kTaken;
 }
 
@@ -116,17 +117,32 @@ std::string ConnectionQuota::host_of(const sockaddr_storage& peer) {
   return host_in(name_of(peer));
 }
 
-bool ConnectionQuota::prove(std::string_view peer) {
+bool ConnectionQuota::prove(std::string_view peer, Owner user) {
   const std::string name = name_of(peer);
   if (name.empty()) return true;  // of this host's own, by a Unix socket
   const std::lock_guard lock(mutex_);
   const auto [begin, end] = by_name_.equal_range(name);
   for (auto found = begin; found != end; ++found) {
-    Connection& connection = connections_[found->second];
-    if (!connection.proved) hosts_[host_in(name)].unproved.erase(connection.place);
-    connection.proved = true;
+    if (connections_[found->second].owner == user) continue;
+    take_from_owner(found->second);
+    give_to(found->second, user);
   }
   return begin != end;
+}
+
+void ConnectionQuota::give_to(size_t fd, Owner owner) {
+  Connection& connection = connections_[fd];
+  Owned& owned = hosts_[host_in(connection.name)].owned[owner];
+  connection.owner = owner;
+  connection.place = owned.insert(owned.end(), fd);
+}
+
+void ConnectionQuota::take_from_owner(size_t fd) {
+  const Connection& connection = connections_[fd];
+  auto& lists = hosts_[host_in(connection.name)].owned;
+  const auto owned = lists.find(connection.owner);
+  owned->second.erase(connection.place);
+  if (owned->second.empty()) lists.erase(owned);
 }
 
 bool ConnectionQuota::is_full(const std::string& host) const {
@@ -136,41 +152,53 @@ bool ConnectionQuota::is_full(const std::string& host) const {
 
 bool ConnectionQuota::has_room(const std::string& host) {
   if (is_full(host)) recount(host, steady_now());
-  return !is_full(host) || drop_oldest(host, kCrowdedHost);
+  if (!is_full(host)) return true;
+  const Owned* gives = who_gives(hosts_[host]);
+  if (gives == nullptr) return false;
+  drop(gives->front(), kCrowdedHost);
+  return true;
+}
+
+// Of whose connections at a host the oldest goes; null: of nobody's.
+const ConnectionQuota::Owned* ConnectionQuota::who_gives(const Host& host) const {
+  if (const auto unproved = host.owned.find(kUnproved); unproved != host.owned.end())
+    return &unproved->second;
+  const Owned* most = nullptr;
+  for (const auto& [owner, owned] : host.owned) {
+    if (owner == kPrivileged || owned.size() <= most_of_host_ / kParts) continue;
+    if (most == nullptr || owned.size() > most->size()) most = &owned;
+  }
+  return most;
 }
 
 // The number given is the lowest that is free: there are as many descriptors. The host that has
-// most of those that prove nothing gives one back.
+// most of those that prove nothing gives one back, else the user who has most.
 bool ConnectionQuota::has_descriptor(size_t fd) {
   while (true) {
-    const Hosts::value_type* most = nullptr;
-    const auto rank = [this](const Host& host) {
-      return std::pair(host.unproved.size(), ~connections_[host.unproved.front()].number);
+    const Owned* most = nullptr;
+    const auto rank = [this](const Owned& owned) {
+      const Connection& oldest = connections_[owned.front()];
+      return std::tuple(oldest.owner == kUnproved, owned.size(), ~oldest.number);
     };
-    for (const Hosts::value_type& one : hosts_) {
-      if (one.second.unproved.empty()) continue;
-      if (most == nullptr || rank(one.second) > rank(most->second)) most = &one;
+    for (const auto& [name, host] : hosts_) {
+      const Owned* gives = who_gives(host);
+      if (gives == nullptr) continue;
+      if (most == nullptr || rank(*gives) > rank(*most)) most = gives;
     }
     if (most == nullptr) return false;
-    const size_t oldest = most->second.unproved.front();
+    const size_t oldest = most->front();
     const bool open = is_open(oldest);
-    const std::string host = most->first;
-    (void)drop_oldest(host, kCrowded);
+    drop(oldest, kCrowded);
     if (open) return fd < most_ever_;
   }
 }
 
-// False: all of them are proved.
-bool ConnectionQuota::drop_oldest(const std::string& host, std::string_view why) {
-  const std::list<size_t>& unproved = hosts_[host].unproved;
-  if (unproved.empty()) return false;
-  const size_t oldest = unproved.front();
+void ConnectionQuota::drop(size_t oldest, std::string_view why) {
   if (is_open(oldest)) {
     tell(static_cast<int>(oldest), why);
     ::shutdown(static_cast<int>(oldest), SHUT_RDWR);  // who has it finds its end, and closes it
   }
   forget(oldest);
-  return true;
 }
 
 void ConnectionQuota::tell(int fd, std::string_view why) const {
@@ -190,8 +218,8 @@ void ConnectionQuota::send_away(int fd, std::string_view why) const {
 void ConnectionQuota::forget(size_t fd) {
   Connection& gone = connections_[fd];
   if (gone.name.empty()) return;
+  take_from_owner(fd);
   const auto host = hosts_.find(host_in(gone.name));
-  if (!gone.proved) host->second.unproved.erase(gone.place);
   if (--host->second.count == 0) hosts_.erase(host);
   const auto [begin, end] = by_name_.equal_range(gone.name);
   by_name_.erase(std::find_if(begin, end, [fd](const auto& one) { return one.second == fd; }));

@@ -1,7 +1,8 @@
 // How many connections a server has, by the hosts that they come from, and who has to go when there
-// is no room for another: the oldest on which nobody has proved yet who he is. So whoever opens as
-// many as he can keeps nobody away who has a token: a client has as long to show it as a flood
-// takes to fill a host's room. gRPC takes connections over and says nothing when it closes one, so
+// is no room for another: the oldest on which nobody has proved yet who he is, else the oldest of
+// the user who has most, where he has more than his part. So whoever opens as many as he can keeps
+// nobody away who has a token: a client has as long to show it as a flood takes to fill a host's
+// room. gRPC takes connections over and says nothing when it closes one, so
 // what is known is which connection had which descriptor last: the kernel gives the lowest number
 // that is free, and a number that comes again is a connection that ended. Thread-safe. Internal to
 // rpc.
@@ -40,27 +41,35 @@ class ConnectionQuota {
   // Its address, as bytes.
   [[nodiscard]] static std::string host_of(const sockaddr_storage& peer);
 
-  // A call of `peer`, as gRPC names it, has a valid token: its connection stays. False: it was shut
-  // down before, and its client knows that nothing was done.
-  [[nodiscard]] bool prove(std::string_view peer);
+  // A call of `peer`, as gRPC names it, has a valid token of `user`; kPrivileged may have as many
+  // connections as there is room for. False: it was shut down before, and its client knows that
+  // nothing was done.
+  using Owner = uint64_t;
+  static constexpr Owner kPrivileged = uint64_t{1} << 33;
+  [[nodiscard]] bool prove(std::string_view peer, Owner user);
 
  private:
+  static constexpr Owner kUnproved = kPrivileged + 1;
   struct Connection {
     std::string name;  // port and address; empty: there is none
-    bool proved = false;
+    Owner owner = kUnproved;
     uint64_t number = 0;                // in the order of their coming
-    std::list<size_t>::iterator place;  // among its host's, while it is not proved
+    std::list<size_t>::iterator place;  // among its owner's
   };
+  using Owned = std::list<size_t>;  // descriptors, oldest first
   struct Host {
     size_t count = 0;
-    std::list<size_t> unproved;  // descriptors, oldest first
+    std::unordered_map<Owner, Owned> owned;  // no list is empty
   };
   using Hosts = std::unordered_map<std::string, Host>;
 
   [[nodiscard]] bool is_full(const std::string& host) const;
   [[nodiscard]] bool has_room(const std::string& host);
   [[nodiscard]] bool has_descriptor(size_t fd);
-  [[nodiscard]] bool drop_oldest(const std::string& host, std::string_view why);
+  [[nodiscard]] const Owned* who_gives(const Host& host) const;
+  void drop(size_t oldest, std::string_view why);
+  void give_to(size_t fd, Owner owner);
+  void take_from_owner(size_t fd);
   void forget(size_t fd);
   void recount(const std::string& host, SteadyTime now);
   [[nodiscard]] bool is_open(size_t fd) const;

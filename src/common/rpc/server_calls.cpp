@@ -126,10 +126,12 @@ void ServerCall::prove(const std::shared_ptr<ServerCall>& call, const std::strin
 
 Status ServerCall::admit() {
   if (!proof_) return {};
-  if (!shared_.connections.prove(grpc_context_->peer()))
-    return failure(ErrorCode::kRetry, "the connection was closed");
   uid_ = proof_->identity.uid;
-  if (make_context().is_super_user()) return {};
+  const bool privileged = make_context().is_super_user();
+  if (!shared_.connections.prove(grpc_context_->peer(),
+                                 privileged ? ConnectionQuota::kPrivileged : uid_))
+    return failure(ErrorCode::kRetry, "the connection was closed");
+  if (privileged) return {};
   if (options_.admit) {
     if (Status ok = options_.admit(short_method_name(method_.name), uid_); !ok) return ok;
   }

@@ -3,18 +3,22 @@
 #include <cerrno>
 #include <csignal>
 #include <span>
+#include <string_view>
 
 #include <algorithm>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/os/processes.hpp"
 #include "common/os/close_on_exec.hpp"
 #include "common/base/errno_text.hpp"
+#include "common/base/text.hpp"
 #include "common/os/exec_pointers.hpp"
 #include "common/os/group_list.hpp"
 #include "common/os/proc_stat.hpp"
@@ -65,9 +69,42 @@ void kill_session(pid_t child) {
   }
 }
 
+constexpr rlim_t kUserMemory = rlim_t{1} << 30;  // bytes of address space of each process
+constexpr rlim_t kUserThreads = 64;              // at once, beside those that run already
+constexpr int kUserNice = 10;
+
+// The user's threads on this host, which RLIMIT_NPROC counts.
+rlim_t threads_of(uid_t uid) {
+  constexpr size_t kThreads = 17;  // after the name: num_threads of proc(5)
+  rlim_t count = 0;
+  for (const pid_t pid : other_processes()) {
+    struct stat owner {};
+    const std::string folder = fmt::format("/proc/{}", pid);
+    if (::stat(folder.c_str(), &owner) != 0 || owner.st_uid != uid) continue;
+    const std::vector<std::string> fields = stat_fields(read_file(folder + "/stat").value_or(""));
+    if (fields.size() > kThreads) count += to_number<rlim_t>(fields[kThreads]).value_or(1);
+  }
+  return count;
+}
+
+// A user's program runs in the daemon's control group: where that has no memory or no room for
+// threads any more, it is the program that goes without. Safe between fork and exec.
+bool bound_user(rlim_t threads) {
+  constexpr std::string_view kFirstToGo = "1000";
+  const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score >= 0) {
+    (void)!::write(score, kFirstToGo.data(), kFirstToGo.size());
+    ::close(score);
+  }
+  (void)::setpriority(PRIO_PROCESS, 0, kUserNice);
+  const rlimit memory{kUserMemory, kUserMemory}, processes{threads, threads}, none{0, 0};
+  return ::setrlimit(RLIMIT_AS, &memory) == 0 && ::setrlimit(RLIMIT_NPROC, &processes) == 0 &&
+         ::setrlimit(RLIMIT_CORE, &none) == 0;
+}
+
 // Between fork and exec: nothing that is not safe there. Gives the error, or does not return.
-int become_program(const ProgramUser* user, std::span<const gid_t> groups, char* const* argv,
-                   char* const* envp) {
+int become_program(const ProgramUser* user, std::span<const gid_t> groups, rlim_t threads,
+                   char* const* argv, char* const* envp) {
   sigset_t none;
   sigemptyset(&none);
   // NOLINTNEXTLINE(bugprone-signal-handler): the default
@@ -78,7 +115,7 @@ int become_program(const ProgramUser* user, std::span<const gid_t> groups, char*
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd <= 2; ++fd) ::dup2(null, fd);
   if (user != nullptr) {
-    const bool changed = ::setgroups(groups.size(), groups.data()) == 0 &&
+    const bool changed = bound_user(threads) && ::setgroups(groups.size(), groups.data()) == 0 &&
                          ::setgid(user->gid) == 0 && ::setuid(user->uid) == 0;
     if (!changed) return errno;
   }
@@ -99,11 +136,13 @@ int run_program(const std::vector<std::string>& words,
   const bool changes = !user.name.empty() && ::geteuid() == 0 && user.uid != 0;
   const std::vector<gid_t> groups =
       changes ? groups_of_user(user.name, user.gid, user.gid) : std::vector<gid_t>();
+  const rlim_t threads = changes ? threads_of(user.uid) + kUserThreads : 0;
   int told[2];  // the error of a program that could not be started
   if (::pipe2(told, O_CLOEXEC) != 0) return -1;
   const pid_t pid = ::fork();
   if (pid == 0) {
-    const int error = become_program(changes ? &user : nullptr, groups, argv.data(), envp.data());
+    const int error =
+        become_program(changes ? &user : nullptr, groups, threads, argv.data(), envp.data());
     const ssize_t written = ::write(told[1], &error, sizeof(error));
     ::_exit(written > 0 ? 127 : 126);
   }

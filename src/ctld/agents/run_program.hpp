@@ -10,7 +10,8 @@
 namespace sluice::ctld {
 
 // Who the program runs as; an empty name: as this process, and so does everybody where this is not
-// root.
+// root. Another than root has bounds: 1 GiB of address space a process, 64 threads at once beside
+// those that he has on this host, and the kernel ends his program first where memory is short.
 struct ProgramUser {
   std::string name;
   uint32_t uid = 0, gid = 0;

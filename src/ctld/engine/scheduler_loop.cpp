@@ -82,6 +82,7 @@ SchedulerLoop::SchedulerLoop(Engine& engine, const Publisher& publisher, Clock c
       on_pass_(std::move(on_pass)),
       interval_(interval),
       soft_(std::make_shared<const sched::SchedulerView>()),
+      kept_(nullptr),
       priorities_(std::make_shared<const sched::PriorityMemory>()),
       thread_([this] { run(); }),
       whole_thread_([this] { run_whole(); }) {}
@@ -192,9 +193,11 @@ void SchedulerLoop::run_pass(Depth depth) {
   const auto known = soft_.get();
   sched::WorkBudget bounds = budget(config, begun, depth);
   bounds.previous = known.get();
+  bounds.kept = kept_.get();
   const sched::Policies of_pass = policies(*state);
   sched::Plan plan = sched::plan_pass(*state, of_pass, planned_at, bounds);
   const auto took = std::chrono::duration_cast<Duration>(Steady::now() - begun);
+  if (plan.kept != nullptr) kept_.set(std::move(plan.kept));
   count(plan.counts, took);
   if (depth == Depth::kFirst) {
     plan.again = std::min(plan.again, of_pass.priority->next_change(planned_at));

@@ -3,7 +3,7 @@
 // pass (pass_rest.hpp). Where its passes end before they have looked at the whole queue, the second
 // goes through all of it now and then, on a snapshot of its own: what it starts is checked by the
 // engine like any other start, and what it plans for is known of jobs that the first has no time
-// for.
+// for. The plan of a pass that went through all of it is repaired by those that follow.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@
 #include "ctld/engine/pass_rest.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/snapshot_holder.hpp"
+#include "ctld/sched/kept_plan.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/policy/incr_only.hpp"
 
@@ -97,6 +98,7 @@ class SchedulerLoop {
   const OnPass on_pass_;
   const Duration interval_;
   SnapshotHolder<sched::SchedulerView> soft_;
+  SnapshotHolder<sched::KeptPlan> kept_;              // of the last pass over the whole queue
   SnapshotHolder<sched::PriorityMemory> priorities_;  // of PriorityFlags=INCR_ONLY
   std::mutex mutex_;
   std::condition_variable changed_, whole_changed_;

@@ -11,6 +11,7 @@
 #include "common/names/job_states.hpp"
 #include "common/names/step_names.hpp"
 #include "common/protocol/protocol_version.hpp"
+#include "common/rpc/refusal_log.hpp"
 #include "ctld/logs/event_log.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -91,11 +92,14 @@ void log_forgotten(const std::string& node, const std::vector<protocol::StepKey>
 }
 
 // Where the node has not compared the clocks itself yet: what its message took comes on top, which
-// is less than a drain is due to.
-void compare_clocks(protocol::RegisterNodeRequest& request) {
+// is less than a drain is due to. A node that was marked for it is not told of at each
+// registration.
+void compare_clocks(const state::ClusterState& now, protocol::RegisterNodeRequest& request) {
   if (request.clock_ahead) {
     const std::string text = protocol::clock_difference_text(*request.clock_ahead);
-    if (!text.empty()) log::warning("the clock of {} is {}", request.name, text);
+    const Node* node = state::find_node(now, request.name);
+    const bool marked = node != nullptr && (node->flags & kNodeInvalidReg) != 0;
+    if (!text.empty() && !marked) log::warning("the clock of {} is {}", request.name, text);
   } else if (request.sent != kNoTime) {
     request.clock_ahead = protocol::difference(request.sent, net::now());
   }
@@ -108,8 +112,10 @@ void register_node(ServiceParts& parts, const CallContext& context,
                   .and_then([&] { return same_version(request.protocol_version); })
                   .and_then([&] { return same_cluster(parts, request.cluster_id); });
   if (!ok) {
-    log::error("registration of {} from {} refused: {}", request.name, context.peer,
-               error_text(ok.error()));
+    if (!net::is_denial(ok.error().code)) {  // denials have their line already
+      log::error("registration of {} from {} refused: {}", request.name, context.peer,
+                 error_text(ok.error()));
+    }
     return responder.fail(ok.error());
   }
   if (request.node_line != nullptr && request.node_line->address.empty()) {
@@ -120,7 +126,7 @@ void register_node(ServiceParts& parts, const CallContext& context,
   NodeHardware& host = request.hardware;
   if (request.claims_future && host.address.empty())
     host.address = address_of(context, host.host_name, host.port);
-  compare_clocks(request);
+  compare_clocks(*parts.publisher.newest()->state, request);
   const std::string name = request.name;
   auto make = [&parts, &sent = parts.config_for_nodes, name](
                   const state::Reply& reply,

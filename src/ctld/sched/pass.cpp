@@ -44,7 +44,8 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
       resources_(state, now),
       license_plan_(resources_),
       licenses_(state),
-      preemption_(resources_) {
+      preemption_(resources_),
+      repair_(resources_, budget.kept) {
   for (const Partition& partition : *state.partitions) {
     names_.emplace_back(partition.config->name);
     if (state::preempt_mode_in(state, partition) == PreemptMode::kOff) continue;
@@ -65,7 +66,9 @@ Plan PassRun::run() {
     at += group.size();
   }
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
-  if (plan_.counts.most_jobs || plan_.counts.out_of_time) keep_previous_hints();
+  const PassTimings& counts = plan_.counts;
+  if (counts.most_jobs || counts.out_of_time) keep_previous_hints();
+  else if (!counts.most_starts && !counts.most_tests) plan_.kept = keep_plan(resources_, may_stay_);
   plan_.soft = std::move(soft_);
   return std::move(plan_);
 }
@@ -220,6 +223,15 @@ bool PassRun::is_out_of_budget() {
 
 void PassRun::consider_group(Group group) {
   if (gone_[group.front().entry]) return;
+  const size_t claims = resources_.claims().size();
+  repair_.begin_turn(jobs_[group.front().entry]->id);
+  take_turn(group);
+  if (!plan_.counts.out_of_time && !plan_.counts.most_jobs)
+    repair_.end_turn(resources_.claims().subspan(claims));
+}
+
+void PassRun::take_turn(Group group) {
+  alone_ = group.size() == 1;
   waiting_here_.clear();
   for (const Candidate& c : group) {
     consider(c);
@@ -243,8 +255,9 @@ void PassRun::consider(const Candidate& c) {
   plan_.counts.most_tests = plan_.counts.most_tests || failed_tests_ >= budget_.most_tests;
   if (plan_.counts.most_starts || plan_.counts.most_tests) return wait(c, JobReason::kPriority);
   if (state_.reservations->empty() && job.spec->reservation.empty())
-    return consider_in(c, nullptr, true);
+    return keep_start(c) ? void() : consider_in(c, nullptr, true);
   const state::ReservationChoice choice = state::choose_reservations(state_, job, now_);
+  if (!choice.named && choice.usable.empty() && keep_start(c)) return;
   if (choice.named && choice.usable.empty()) return wait(c, JobReason::kReservation);
   for (const Reservation* reservation : choice.usable) {
     const bool last = choice.named && reservation == choice.usable.back();

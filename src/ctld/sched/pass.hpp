@@ -26,6 +26,7 @@ namespace sluice::sched {
 
 // Bounds on one pass, so that a storm of jobs cannot hold up the next.
 struct SchedulerView;
+struct KeptPlan;
 // What SchedulerParameters=bf_... let jobs do that others of higher priority wait before. None of
 // it is needed to keep a pass short.
 struct BackfillBounds {
@@ -53,6 +54,8 @@ struct WorkBudget {
   std::function<bool()> out_of_time = nullptr;
   // what the last pass found out, for jobs that this one has no time for; may be null
   const SchedulerView* previous = nullptr;
+  // what it is to repair (kept_plan.hpp); null: everything is planned anew
+  std::shared_ptr<const KeptPlan> kept = nullptr;
 };
 
 // Soft facts about pending jobs, sorted by job id; published beside a snapshot, never journaled.
@@ -73,6 +76,7 @@ struct PassTimings {
   uint32_t considered = 0;  // records that were tried, or found to be waiting for others
   uint32_t backfilled = 0;  // started while a job of higher priority waits for nodes
   uint32_t planned = 0;     // jobs that have nodes kept for them
+  uint32_t kept = 0;        // of these: as an earlier pass had planned them
   uint32_t unlicensed = 0;  // jobs that wait for licenses
   // the budget ended the pass
   bool most_starts = false, most_tests = false, most_jobs = false, out_of_time = false;
@@ -82,6 +86,7 @@ struct Plan {
   std::vector<state::PlannedStart> starts;
   std::vector<state::PlannedPreemption> preemptions;
   std::shared_ptr<const SchedulerView> soft;
+  std::shared_ptr<const KeptPlan> kept;  // for the next pass; null: this one ended early
   PassTimings counts;
   // CompleteWait kept jobs from starting: there is more to plan soon, without any news
   bool settling = false;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ctld/sched/kept_plan.hpp"
 #include "ctld/sched/license_plan.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/preempt.hpp"
@@ -78,6 +79,7 @@ class PassRun {
   [[nodiscard]] Group group_at(size_t first) const;
   [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
   void consider_group(Group group);
+  void take_turn(Group group);
   void consider(const Candidate& c);
   // The partition starts nothing more in this pass: strict order (sched/builtin), or nodes that
   // settle (CompleteWait).
@@ -86,6 +88,10 @@ class PassRun {
   // Tries it in this reservation (null: in none). `last`: there is nothing else to try, it has to
   // wait.
   void consider_in(const Candidate& c, const Reservation* reservation, bool last);
+  // It waits for the nodes that an earlier pass planned for it; false: they have to be looked for.
+  [[nodiscard]] bool keep_start(const Candidate& c);
+  // Whether a start found for it now is the earliest until something more is free.
+  [[nodiscard]] bool may_be_kept(const Job& job, const Request& request) const;
   [[nodiscard]] Demand& demand_of(const Job& job, const state::Partition& partition,
                                   const Reservation* reservation);
   [[nodiscard]] StartFinder& finder_of(Demand& demand);
@@ -146,6 +152,9 @@ class PassRun {
   LicensePlan license_plan_;
   state::LicensePool licenses_;
   Preemption preemption_;
+  PlanRepair repair_;
+  std::unordered_map<size_t, Waiting> may_stay_;  // by place among the claims
+  bool alone_ = false;                            // the job asks for one partition
   Finders finders_;
   Plan plan_;
   std::shared_ptr<SchedulerView> soft_ = std::make_shared<SchedulerView>();

@@ -5,6 +5,7 @@
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/preemption.hpp"
+#include "ctld/state/rules/room.hpp"
 
 namespace sluice::sched {
 
@@ -176,9 +177,46 @@ void PassRun::plan_later(const std::vector<Blocked>& blocked) {
   planned_[entry] = true;
   ++plan_.counts.planned;
   const Tick ends = best->at + chosen.duration;
+  if (may_be_kept(job, *where->demand->request)) {
+    may_stay_.emplace(resources_.claims().size(), where->demand->waiting.value_or(Waiting{}));
+  }
   resources_.claim(job, *where->demand->request, best->nodes, best->at, ends);
   license_plan_.claim(*job.spec, best->at, ends);
   if (job.array && job.array->task == kNoTask) plan_more_tasks(*where, job, best->at);
+}
+
+// What changes by itself with time, or by more than nodes that become free, is looked for each
+// time.
+bool PassRun::may_be_kept(const Job& job, const Request& request) const {
+  const JobSpec& spec = *job.spec;
+  return alone_ && !job.array && job.het == nullptr && spec.licenses.empty() &&
+         spec.time_min == 0 && job.spec->deadline == kNoTime && request.reservation == nullptr &&
+         request.switches.most == 0 && !request.needs.may_change && request.sharers == 1 &&
+         !state::bounds_cpus(*request.partition->config);
+}
+
+bool PassRun::keep_start(const Candidate& c) {
+  const Job& job = *jobs_[c.entry];
+  const Partition& partition = (*state_.partitions)[c.partition];
+  if (!repair_.has_start() || !may_plan(c) || planned_[c.entry]) return false;
+  const Demand& demand = demand_of(job, partition, nullptr);
+  if (!demand.request) return false;
+  const Tick duration = resources_.duration_of(limit_of(job, partition));
+  const KeptStart* kept = repair_.may_keep(*demand.request, duration);
+  if (kept == nullptr || !may_be_kept(job, *demand.request)) return false;
+  ++failed_tests_;
+  const Waiting& waiting = *kept->waiting;
+  if (!waiting.for_nodes || blocked_[c.partition] == 0) wait(c, waiting.reason, waiting.detail);
+  if (waiting.for_nodes) ++blocked_[c.partition];
+  Bitmap nodes;
+  for (const NodeAllocation& a : *kept->nodes) nodes.set(a.node);
+  set_forecast(c, kept->start, nodes);
+  planned_[c.entry] = true;
+  ++plan_.counts.planned;
+  ++plan_.counts.kept;
+  may_stay_.emplace(resources_.claims().size(), waiting);
+  resources_.claim_kept(job, *demand.request, kept->nodes, kept->start, duration);
+  return true;
 }
 
 // Further tasks of an array, as far as it may run them.

@@ -30,6 +30,11 @@ Duration resolution_of(const ClusterConfig& config) {
   return std::chrono::seconds(std::clamp<uint32_t>(seconds, 1, 3600));
 }
 
+Claim claim_of(const Request& request, const NodeAllocation& part) {
+  return {&part.cores,       part.memory_mib,           &part.gres,
+          request.needs.uid, request.needs.whole_nodes, request.needs.one_user};
+}
+
 }  // namespace
 
 Time expected_end(const ClusterState& state, const Job& job, Time now) {
@@ -250,11 +255,21 @@ Resources::NodeClosings Resources::make_closings(const Request& request) const {
 
 void Resources::claim(const Job& job, const Request& request,
                       const std::vector<NodeAllocation>& allocation, Tick from, Tick to) {
-  own_.push_back(allocation);
+  auto nodes = std::make_shared<const std::vector<NodeAllocation>>(allocation);
+  claim(job, request, {job.id, request.partition, from, to, kNoTime, std::move(nodes)});
+}
+
+void Resources::claim_kept(const Job& job, const Request& request, SharedNodes nodes, Time start,
+                           Tick duration) {
+  const Tick from = tick_from(start);
+  claim(job, request, {job.id, request.partition, from, from + duration, start, std::move(nodes)});
+}
+
+void Resources::claim(const Job& job, const Request& request, Claimed claim) {
   const bool changes_any = request.needs.may_change;
-  for (const NodeAllocation& part : own_.back()) {
-    NodeSpan span{.from = from,
-                  .to = to,
+  for (const NodeAllocation& part : *claim.nodes) {
+    NodeSpan span{.from = claim.from,
+                  .to = claim.to,
                   .job = job.id,
                   .part = &part,
                   .partition = request.partition,
@@ -263,18 +278,35 @@ void Resources::claim(const Job& job, const Request& request,
                   .whole = request.needs.whole_nodes,
                   .one_user = request.needs.one_user};
     spans_[part.node].push_back(span);
-    timeline_.add(part.node, from, to, span.claim());
-    if (trial_) trial_->push_back(part.node);
+    timeline_.add(part.node, span.from, span.to, span.claim());
+    if (trial_) trial_->nodes.push_back(part.node);
     // while a node changes nothing else begins there
     const bool changes =
         changes_any && !fit::satisfies_any(request.needs.features, idle_[part.node].features());
-    if (!changes || from > 0) continue;
+    if (!changes || claim.from > 0) continue;
     span.to = 1;
     span.whole = true;
     spans_[part.node].push_back(span);
     timeline_.add(part.node, 0, 1, span.claim());
-    if (trial_) trial_->push_back(part.node);
+    if (trial_) trial_->nodes.push_back(part.node);
   }
+  claims_.push_back(std::move(claim));
+}
+
+bool Resources::is_free(const Request& request, const std::vector<NodeAllocation>& nodes, Tick from,
+                        Tick to) const {
+  std::shared_ptr<const NodeClosings> closings;
+  if (!state_.reservations->empty()) closings = closings_for(request).by_node;
+  return std::ranges::all_of(nodes, [&](const NodeAllocation& part) {
+    if (part.node >= idle_.size() || idle(part.node) == nullptr) return false;
+    const auto closed =
+        closings == nullptr ? NodeClosings::const_iterator() : closings->find(part.node);
+    const bool open = closings == nullptr || closed == closings->end() ||
+                      std::ranges::none_of(closed->second, [&](const Closing& one) {
+                        return one.from < to && from < one.to;
+                      });
+    return open && timeline_.node(part.node).is_free(from, to, claim_of(request, part));
+  });
 }
 
 void Resources::rebuild(NodeId node) {
@@ -283,9 +315,10 @@ void Resources::rebuild(NodeId node) {
 }
 
 void Resources::end_trial(bool keep) {
-  const std::vector<NodeId> claimed = std::move(*trial_);
+  const auto [claimed, before] = std::move(*trial_);
   trial_.reset();
   if (keep || claimed.empty()) return;
+  claims_.resize(before);
   for (const NodeId node : claimed) spans_[node].pop_back();
   for (const NodeId node : claimed) rebuild(node);
   timeline_.more_is_free();
@@ -319,9 +352,7 @@ Tick Resources::free_until(const Request& request, const std::vector<NodeAllocat
   Tick until = kNoTick;
   const Closings closings = closings_for(request);
   for (const NodeAllocation& part : nodes) {
-    const Claim claim{&part.cores,       part.memory_mib,           &part.gres,
-                      request.needs.uid, request.needs.whole_nodes, request.needs.one_user};
-    until = std::min(until, timeline_.node(part.node).free_until(claim));
+    until = std::min(until, timeline_.node(part.node).free_until(claim_of(request, part)));
     const auto closed = closings.by_node->find(part.node);
     if (closed != closings.by_node->end() && !closed->second.empty())
       until = std::min(until, closed->second.front().from);

@@ -5,7 +5,6 @@
 // A tick is a second, or SchedulerParameters=bf_resolution; the first is now.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,6 +42,17 @@ struct NodeSpan {
   bool no_cores = false;  // of a suspended job
 
   [[nodiscard]] timeline::Claim claim() const;
+};
+
+using SharedNodes = std::shared_ptr<const std::vector<NodeAllocation>>;
+
+// What a pass gave a job, now or for later.
+struct Claimed {
+  JobId job = kNoJob;
+  const state::Partition* partition = nullptr;
+  Tick from = 0, to = 0;
+  Time start = kNoTime;  // `from`, where the exact time is known
+  SharedNodes nodes;
 };
 
 class Resources {
@@ -102,8 +112,16 @@ class Resources {
   // The job holds this from `from` to `to`. The allocation is copied.
   void claim(const Job& job, const Request& request, const std::vector<NodeAllocation>& allocation,
              Tick from, Tick to);
+  // The same as an earlier pass had it for that moment.
+  void claim_kept(const Job& job, const Request& request, SharedNodes nodes, Time start,
+                  Tick duration);
+  // All that was claimed, in order.
+  [[nodiscard]] std::span<const Claimed> claims() const { return claims_; }
+  // Whether all of this is free in [from, to), and open for such jobs.
+  [[nodiscard]] bool is_free(const Request& request, const std::vector<NodeAllocation>& nodes,
+                             Tick from, Tick to) const;
   // What claim() does from begin_trial() on is undone by end_trial(false).
-  void begin_trial() { trial_.emplace(); }
+  void begin_trial() { trial_.emplace(Trial{{}, claims_.size()}); }
   void end_trial(bool keep);
   // Running jobs give their nodes back at these times.
   void end_early(const std::unordered_map<JobId, Time>& ends);
@@ -118,6 +136,7 @@ class Resources {
 
  private:
   void hold(const Job& job);
+  void claim(const Job& job, const Request& request, Claimed claim);
   [[nodiscard]] NodeClosings make_closings(const Request& request) const;
   void rebuild(NodeId node);
   [[nodiscard]] timeline::Free base_of(NodeId node) const;
@@ -129,10 +148,14 @@ class Resources {
   const SwitchTree tree_;
   std::vector<fit::Room> idle_;  // by NodeId; without configuration: not schedulable
   timeline::Timeline timeline_;
-  std::vector<std::vector<NodeSpan>> spans_;     // by NodeId
-  std::deque<std::vector<NodeAllocation>> own_;  // allocations of this pass
+  std::vector<std::vector<NodeSpan>> spans_;  // by NodeId
+  std::vector<Claimed> claims_;
   std::unordered_map<const state::Partition*, std::vector<NodeId>> orders_;
-  std::optional<std::vector<NodeId>> trial_;  // nodes claimed since it began, in order
+  struct Trial {
+    std::vector<NodeId> nodes;  // claimed since it began, in order
+    size_t claims = 0;          // before it began
+  };
+  std::optional<Trial> trial_;
   mutable timeline::Free scratch_;
   // by the reservation in which a job would run, and how soon it leaves
   mutable std::map<std::pair<const Reservation*, std::optional<Duration>>,

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ctld/sched/node_share.hpp"
 #include "ctld/sched/resources.hpp"
 #include "ctld/timeline/start_index.hpp"
 
@@ -71,6 +72,7 @@ class StartFinder final : public timeline::NodeDemand {
 
   Resources& resources_;
   const Request& request_;
+  const NodeShare share_;
   Finders* const finders_;
   Resources::Closings closings_;
   std::vector<timeline::IndexedNode> nodes_;  // that could serve, in order

@@ -31,6 +31,17 @@ bool uses_any(const GresShares& held, const GresShares& wanted) {
   });
 }
 
+bool has_room_for(const Free& free, const Claim& claim) {
+  if (free.jobs > 0) {
+    if (claim.whole) return false;
+    if (free.user != claim.uid && (free.one_user || claim.one_user)) return false;
+  }
+  const bool cores = claim.whole || free.cores.contains(*claim.cores);
+  return cores && free.memory_mib >= claim.memory_mib &&
+         (claim.gres == nullptr || free.used_gres == nullptr ||
+          !uses_any(*free.used_gres, *claim.gres));
+}
+
 }  // namespace
 
 NodeTimeline::NodeTimeline(Free base)
@@ -69,6 +80,14 @@ void NodeTimeline::window(Tick from, Tick to, Free& free) const {
   size_t at = span_at(from);
   free = free_[at];
   for (++at; at < from_.size() && from_[at] < to; ++at) free.intersect(free_[at]);
+}
+
+bool NodeTimeline::is_free(Tick from, Tick to, const Claim& claim) const {
+  for (size_t at = span_at(from); at < from_.size() && (from_[at] < to || from_[at] == from);
+       ++at) {
+    if (!has_room_for(free_[at], claim)) return false;
+  }
+  return true;
 }
 
 Tick NodeTimeline::free_until(const Claim& claim) const {

@@ -49,6 +49,9 @@ class NodeTimeline {
   void add(Tick from, Tick to, const Claim& claim);
   // What is free during all of [from, to).
   void window(Tick from, Tick to, Free& free) const;
+  // Whether all of this is free during all of [from, to). Of generic resources a unit is free that
+  // nobody holds a part of.
+  [[nodiscard]] bool is_free(Tick from, Tick to, const Claim& claim) const;
   // Until when all of this stays free, beginning with 0; kNoTick: for ever.
   [[nodiscard]] Tick free_until(const Claim& claim) const;
 

@@ -267,8 +267,10 @@ void Simulator::pass() {
   const bool whole = now_ - last_whole_pass_ >= kBetweenWholePasses;
   if (whole) last_whole_pass_ = now_;
   const Duration before = options_.cpu_clock ? options_.cpu_clock() : Duration(0);
-  sched::Plan plan = sched::plan_pass(state_, sched::make_policies(state_), now_,
-                                      options_.budget(*config_, whole));
+  sched::WorkBudget budget = options_.budget(*config_, whole);
+  budget.kept = kept_;
+  sched::Plan plan = sched::plan_pass(state_, sched::make_policies(state_), now_, budget);
+  if (plan.kept != nullptr) kept_ = std::move(plan.kept);
   const Duration took = options_.cpu_clock ? options_.cpu_clock() - before : Duration(0);
   last_pass_ = now_;
   rest_ = engine::rest_after(plan, Duration(0), *config_);

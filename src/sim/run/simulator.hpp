@@ -12,6 +12,7 @@
 
 #include "common/model/cluster_config.hpp"
 #include "ctld/engine/pass_rest.hpp"
+#include "ctld/sched/kept_plan.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/messages/commands.hpp"
@@ -91,8 +92,9 @@ class Simulator {
   Time next_tick_ = kNoTime;
   uint64_t ticks_ = 0;
   bool tick_wanted_ = false;
-  bool pass_wanted_ = false, urgent_ = false;  // urgent: not only as jobs came
-  Time pass_due_ = kNever;                     // without news
+  bool pass_wanted_ = false, urgent_ = false;    // urgent: not only as jobs came
+  Time pass_due_ = kNever;                       // without news
+  std::shared_ptr<const sched::KeptPlan> kept_;  // of the last pass over the whole queue
   Time last_pass_ = kNoTime, last_whole_pass_ = kNoTime;
   engine::PassRest rest_;
 };

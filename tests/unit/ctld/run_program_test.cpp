@@ -65,5 +65,18 @@ TEST_F(RunProgram, NothingOfItsSessionIsLeftAfterItsTime) {
   }
 }
 
+// The bug: a user's trigger could use up the memory and the threads of the controller's control
+// group.
+TEST_F(RunProgram, OfAUserHasBounds) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts programs as another user";
+  const std::string path = program(
+      "[ $(ulimit -v) = 1048576 ] && [ $(ulimit -u) -ge 64 ] && [ $(ulimit -u) -lt 1000 ]"
+      " && [ $(ulimit -c) = 0 ] && [ $(< /proc/self/oom_score_adj) = 1000 ]\n");
+  ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod((folder_ / "").c_str(), 0755), 0);
+  EXPECT_EQ(run_program({path}, {{"PATH", "/usr/bin:/bin"}}, {"nobody", 65534, 65534}), 0);
+  EXPECT_EQ(run_program({path}, {{"PATH", "/usr/bin:/bin"}}, {}), 1 << 8) << "not of the site";
+}
+
 }  // namespace
 }  // namespace sluice::ctld

@@ -247,7 +247,7 @@ TEST_F(Accepting, CountsWhatIsOpenOnly) {
   ConnectionQuota quota(10'000, 3);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(take(quota), Verdict::kTaken);
-    EXPECT_TRUE(quota.prove(flood.name(i)));
+    EXPECT_TRUE(quota.prove(flood.name(i), ConnectionQuota::kPrivileged));
   }
   EXPECT_EQ(take(quota), Verdict::kTooManyOfHost);
   for (const size_t gone : {0, 1, 3}) close(gone);
@@ -263,15 +263,38 @@ TEST_F(Accepting, CountsWhatIsOpenOnly) {
 TEST_F(Accepting, TheOldestThatProvedNothingGoes) {
   ConnectionQuota quota(10'000, 3);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(take(quota), Verdict::kTaken);
-  EXPECT_TRUE(quota.prove(flood.name(0)));
+  EXPECT_TRUE(quota.prove(flood.name(0), ConnectionQuota::kPrivileged));
   EXPECT_EQ(take(quota), Verdict::kTaken);
   EXPECT_TRUE(flood.heard(1).ends_with(kCrowdedHost));
-  EXPECT_FALSE(quota.prove(flood.name(1))) << "its client knows that nothing was done";
-  EXPECT_TRUE(quota.prove(flood.name(2)));
-  EXPECT_TRUE(quota.prove(flood.name(2))) << "again";
-  EXPECT_TRUE(quota.prove(flood.name(3)));
+  EXPECT_FALSE(quota.prove(flood.name(1), ConnectionQuota::kPrivileged))
+      << "its client knows that nothing was done";
+  EXPECT_TRUE(quota.prove(flood.name(2), ConnectionQuota::kPrivileged));
+  EXPECT_TRUE(quota.prove(flood.name(2), ConnectionQuota::kPrivileged)) << "again";
+  EXPECT_TRUE(quota.prove(flood.name(3), ConnectionQuota::kPrivileged));
   EXPECT_EQ(take(quota), Verdict::kTooManyOfHost);
-  EXPECT_TRUE(quota.prove("unix:")) << "is no connection of a network";
+  EXPECT_TRUE(quota.prove("unix:", ConnectionQuota::kPrivileged))
+      << "is no connection of a network";
+}
+
+TEST_F(Accepting, TheUserWithMostGivesOneBackWhereHeHasMoreThanHisPart) {
+  ConnectionQuota quota(10'000, 64);
+  for (size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(take(quota), Verdict::kTaken);
+    EXPECT_TRUE(quota.prove(flood.name(i), i < 4 ? 1000 : 1001));
+  }
+  EXPECT_EQ(take(quota), Verdict::kTaken);
+  EXPECT_TRUE(flood.heard(4).ends_with(kCrowdedHost)) << "not the oldest of all";
+  EXPECT_FALSE(quota.prove(flood.name(4), 1001));
+  EXPECT_TRUE(quota.prove(flood.name(64), 1000));
+}
+
+TEST_F(Accepting, UsersWhoHaveTheirPartAtMostGiveNothing) {
+  ConnectionQuota quota(10'000, 64);
+  for (size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(take(quota), Verdict::kTaken);
+    EXPECT_TRUE(quota.prove(flood.name(i), 1000 + i / 4));
+  }
+  EXPECT_EQ(take(quota), Verdict::kTooManyOfHost);
 }
 
 TEST_F(Accepting, WithoutDescriptorsTheHostWithMostGivesOneBack) {
