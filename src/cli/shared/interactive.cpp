@@ -57,6 +57,7 @@ void run_interactive(const char* prompt,
     }
     // where nobody typed it, the line is shown as a terminal would
     if (!terminal) std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
     std::vector<std::string> words = split_command_line(line);
     if (words == std::vector<std::string>{"!!"}) words = last;
     else if (!words.empty()) last = words;

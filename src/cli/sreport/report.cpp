@@ -55,7 +55,7 @@ bool read_sizes(std::string_view text, Asked& asked) {
 // False: it is no condition of a report.
 bool take_value(std::string_view key, std::string_view value, Asked& asked, Time& start,
                 Time& end) {
-  protocol::QueryUsageRequest& request = asked.request;
+  protocol::QueryReportRequest& request = asked.request;
   const auto time = [&](Time& into) {
     const auto at = parse_time(value, net::now(), TimeBias::kPast);
     if (at) into = *at;
@@ -175,7 +175,7 @@ std::optional<TimeForm> time_form(std::string_view word) {
   return std::nullopt;
 }
 
-void settle_times(Time start, Time end, Time now, protocol::QueryUsageRequest& request) {
+void settle_times(Time start, Time end, Time now, protocol::QueryReportRequest& request) {
   constexpr Duration kHour = std::chrono::hours(1);
   const auto nearest = [&](Time at) {
     const int64_t count = (at.time_since_epoch() + kHour / 2) / kHour;

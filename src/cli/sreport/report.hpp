@@ -34,7 +34,7 @@ struct Session {
 
 // What the words of a report say.
 struct Asked {
-  protocol::QueryUsageRequest request;
+  protocol::QueryReportRequest request;
   std::vector<std::string> fields;
   bool tree = false, group = false, flat = false, as_parent = false, count_jobs = false;
   bool individual = false;  // grouping=individual
@@ -43,7 +43,7 @@ struct Asked {
 using Words = std::vector<std::string>;
 void read_words(Session& session, const Words& words, Asked& asked);
 // Start and end as Slurm takes them: to the nearest hour, an hour at least, not beyond now.
-void settle_times(Time start, Time end, Time now, protocol::QueryUsageRequest& request);
+void settle_times(Time start, Time end, Time now, protocol::QueryReportRequest& request);
 
 // A column that a report has, and one that is shown. A width below 0 is to the left.
 struct Column {

@@ -14,7 +14,7 @@
 
 namespace sluice::cli::sreport {
 
-using protocol::QueryUsageReply;
+using protocol::QueryReportReply;
 using protocol::UsageReport;
 
 namespace {
@@ -25,11 +25,11 @@ bool is(std::string_view word, std::string_view name, size_t least) {
   return word.size() >= least && starts_with_i(name, word);
 }
 
-std::optional<QueryUsageReply> ask(Session& session, Asked& asked, UsageReport report) {
+std::optional<QueryReportReply> ask(Session& session, Asked& asked, UsageReport report) {
   Client* client = session.open();
   if (client == nullptr) return std::nullopt;
   asked.request.report = report;
-  Result<QueryUsageReply> reply = client->call<QueryUsageReply>(asked.request, kPatience);
+  Result<QueryReportReply> reply = client->call<QueryReportReply>(asked.request, kPatience);
   if (reply) return std::move(*reply);
   session.fail("sreport: error: Problem with the query: " + error_text(reply.error()));
   return std::nullopt;
@@ -83,7 +83,7 @@ std::string proper_name(const std::string& user) {
 // What all of a cluster's TRES could have given, for percentages.
 class Wholes {
  public:
-  explicit Wholes(const QueryUsageReply& reply) {
+  explicit Wholes(const QueryReportReply& reply) {
     for (const protocol::ClusterUsageRow& row : reply.cluster)
       of_[{row.cluster, row.tres}] =
           row.allocated + row.down + row.planned_down + row.idle + row.planned;
@@ -238,7 +238,7 @@ struct Sum {
   std::string cluster, account, user, wckey, qos, tres;
   uint64_t used = 0;
 };
-std::vector<Sum> sums_by(const QueryUsageReply& reply, bool account, bool user, bool wckey,
+std::vector<Sum> sums_by(const QueryReportReply& reply, bool account, bool user, bool wckey,
                          bool qos) {
   std::map<std::vector<std::string>, Sum> sums;
   for (const protocol::JobUsageRow& row : reply.jobs) {
