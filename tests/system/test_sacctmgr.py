@@ -1,4 +1,5 @@
 """Administration: sacctmgr changes the accounting database, for those who may."""
+import json
 import os
 import pwd
 import re
@@ -16,7 +17,8 @@ class Administered(ClusterCase):
     @classmethod
     def setUpClass(cls):
         cls.cluster = AccountedCluster(1)
-        cls.name = re.search(r"^ClusterName=(\S+)", open(cls.cluster.conf, encoding="utf-8").read(), re.M)[1]
+        with open(cls.cluster.conf, encoding="utf-8") as f:
+            cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
         if cls.name not in cls.cluster.run("sacctmgr", "-nP", "list", "cluster", "format=cluster").stdout.split():
             cls.cluster.run("sacctmgr", "-i", "add", "cluster", cls.name, check=False)
 
@@ -83,7 +85,7 @@ class Changes(Administered):
                 done = self.mgr(*words, check=False)
                 if done.returncode == 0:  # a list of names that are fine
                     self.assertIn(text, ("a,b;c", "$(id)"), done.stdout)
-                    for entity in ("user", "account", "qos"):
+                    for entity in ("user", "account", "qos", "cluster"):
                         for name in (*text.split(","), "mallory"):
                             self.mgr("delete", entity, f"name={name}", check=False)
             for words in (["list", "user", f"name={text}"], ["list", "assoc", f"account={text}"], ["list", "qos", text],
@@ -138,11 +140,11 @@ class Changes(Administered):
         self.assertEqual(self.rows("list", "assoc", "where", "account=busy", "format=grpjobs,maxjobs")[0], "5|6")
 
     def test_documents(self):
-        document = __import__("json").loads(self.cluster.run("sacctmgr", "--json", "list", "assoc").stdout)
+        document = json.loads(self.cluster.run("sacctmgr", "--json", "list", "assoc").stdout)
         root = document["associations"][0]
         self.assertEqual((root["account"], root["user"], root["lineage"], root["qos"]), ("root", "", "/", ["normal"]))
         self.assertEqual(root["max"]["jobs"]["active"], {"set": False, "infinite": True, "number": 0})
-        document = __import__("json").loads(self.cluster.run("sacctmgr", "--json", "list", "qos").stdout)
+        document = json.loads(self.cluster.run("sacctmgr", "--json", "list", "qos").stdout)
         self.assertEqual(document["qos"][0]["preempt"]["mode"], ["DISABLED"])
 
 
@@ -164,7 +166,9 @@ class Rights(Administered):
         super().setUpClass()
         cls.users = {name: uid for name, uid in (("plain", 61811), ("coordinator", 61812), ("operator", 61813))}
         add_users(cls, *cls.users.values())
-        run = lambda *words: cls.cluster.run("sacctmgr", "-i", *words)
+
+        def run(*words):
+            cls.cluster.run("sacctmgr", "-i", *words)
         run("add", "account", "mine,theirs")
         run("add", "account", "below", "parent=mine")
         for uid in cls.users.values():
