@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 #include <getopt.h>
-#include <unistd.h>
 
 #include "cli/commands.hpp"
 #include "cli/options/option_parser.hpp"
 #include "cli/options/option_rows.hpp"
 #include "cli/sacctmgr/session.hpp"
+#include "cli/shared/interactive.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/base/version.hpp"
@@ -115,60 +115,6 @@ void run(Session& session, const Words& words) {
   session.fail("invalid keyword: " + words[0]);
 }
 
-// A line's words; quotes keep blanks together and go.
-Words split_line(const std::string& line) {
-  Words out;
-  std::string word;
-  char quote = '\0';
-  bool any = false;
-  for (const char c : line) {
-    if (quote != '\0') {
-      if (c == quote) quote = '\0';
-      else word += c;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-      any = true;
-    } else if (c == ' ' || c == '\t' || c == '\n') {
-      if (any || !word.empty()) out.push_back(std::exchange(word, {}));
-      any = false;
-    } else {
-      word += c;
-    }
-  }
-  if (any || !word.empty()) out.push_back(word);
-  return out;
-}
-
-// One line, read byte by byte: what follows may be the answer to a question. False at the end.
-bool read_line(std::string& line) {
-  line.clear();
-  char c = '\0';
-  ssize_t got = 0;
-  while ((got = ::read(STDIN_FILENO, &c, 1)) == 1 && c != '\n') line += c;
-  return got == 1 || !line.empty();
-}
-
-void run_interactive(Session& session) {
-  const bool terminal = ::isatty(STDIN_FILENO) != 0;
-  std::string line;
-  Words last;
-  while (!session.quit) {
-    std::fputs("sacctmgr: ", stdout);
-    std::fflush(stdout);
-    if (!read_line(line)) {
-      std::fputs("\n", stdout);
-      break;
-    }
-    // where nobody typed it, the line is shown as a terminal would
-    if (!terminal) std::printf("%s\n", line.c_str());
-    Words words = split_line(line);
-    if (words == Words{"!!"}) words = last;
-    else if (!words.empty()) last = words;
-    run(session, words);
-    std::fflush(stdout);
-  }
-}
-
 }  // namespace
 
 int sacctmgr_main(int argc, char** argv) {
@@ -177,8 +123,14 @@ int sacctmgr_main(int argc, char** argv) {
   if (const auto status = read_option_rows<Session>("sacctmgr", kOptions, argc, argv, session))
     return *status;
   const Words words(argv + optind, argv + argc);
-  if (words.empty()) run_interactive(session);
-  else run(session, words);
+  if (words.empty()) {
+    run_interactive("sacctmgr: ", [&](const Words& line) {
+      run(session, line);
+      return !session.quit;
+    });
+    return session.exit_code;
+  }
+  run(session, words);
   return session.exit_code;
 }
 

@@ -1,6 +1,7 @@
 // sacctmgr add, modify and delete.
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -82,6 +83,8 @@ void change(Session& session, ChangeAccountingRequest request) {
 }
 
 bool unknown_option(Session& session, const std::string& word) {
+  session.exit_code = 1;
+  if (std::exchange(session.told, false)) return false;
   std::fprintf(stderr, " Unknown option: %s\n Use keyword 'where' to modify condition\n",
                word.c_str());
   session.exit_code = 1;

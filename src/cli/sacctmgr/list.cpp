@@ -152,6 +152,9 @@ class RowMaker {
     row.qos_names = join(names, ",");
     const auto above = by_id_.find(record.parent);
     if (record.user.empty() && above != by_id_.end()) row.parent_name = above->second->account;
+    for (const protocol::AccountName& parent : reply_.parents)
+      if (record.user.empty() && parent.association == record.parent)
+        row.parent_name = parent.account;
     if (!tree) return;
     for (auto at = above; at != by_id_.end(); at = by_id_.find(at->second->parent)) {
       row.account_indent += ' ';

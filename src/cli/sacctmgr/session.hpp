@@ -25,6 +25,7 @@ struct Session {
   std::vector<std::string> command_line;
   int exit_code = 0;
   bool quit = false;
+  bool told = false;  // what is wrong with a word was said in full
   std::optional<Client> client;
   std::optional<protocol::QueryAccountingReply> names;  // TRES and QOS, asked for once
 

@@ -231,7 +231,8 @@ std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option
   protocol::LimitSetting out;
   out.field = field;
   const std::string& text = option.value;
-  if (text == "-1" || text.empty()) return out;
+  if (text == "-1" || text.empty() || iequals(text, "unlimited") || iequals(text, "infinite"))
+    return out;
   if (row.kind == accounting::LimitKind::Shares && iequals(text, "parent")) {
     out.number = kSharesOfParent;
     return out;
@@ -246,7 +247,7 @@ std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option
                               : Duration(std::chrono::seconds(1));
     const auto span = parse_span(text, unit);
     if (!span || *span < Duration(0)) return std::nullopt;
-    if (*span != Duration(kNoLimit)) out.number = *span / std::chrono::seconds(1);
+    out.number = *span / std::chrono::seconds(1);
     return out;
   }
   const auto number = to_number<uint32_t>(text);
@@ -348,7 +349,7 @@ bool take_qos(Session& session, const Option& option, std::vector<protocol::Name
   return true;
 }
 
-bool take_qos_flags(const Option& option, AccountingSettings& settings) {
+bool take_qos_flags(Session& session, const Option& option, AccountingSettings& settings) {
   protocol::FlagSet set;
   set.change = option.change;
   for (std::string word : option.list()) {
@@ -365,6 +366,7 @@ bool take_qos_flags(const Option& option, AccountingSettings& settings) {
         names.append(names.empty() ? "" : ",").append(row.name);
       std::fprintf(stderr, " Unknown QOS flag used in:\n  '%s'\n Valid QOS flags are\n  '%s'\n",
                    option.value.c_str(), names.c_str());
+      session.told = true;
       return false;
     }
     set.flags |= *flag;
@@ -385,7 +387,7 @@ bool take_account_flags(const Option& option, AccountingSettings& settings) {
 
 bool take_qos_setting(Session& session, const Option& option, AccountingSettings& settings) {
   if (option.is("Description", 1)) return settings.description = option.value, true;
-  if (option.is("Flags", 2)) return take_qos_flags(option, settings);
+  if (option.is("Flags", 2)) return take_qos_flags(session, option, settings);
   if (option.is("PreemptMode", 8)) {
     std::string mode = to_lower(option.value);
     // WITHIN is said beside another mode, and stands for itself here

@@ -334,6 +334,17 @@ struct QueryAccountingRequest {
     field(3, "with_associations", &QueryAccountingRequest::with_associations);
   }
 };
+// Of an account whose association is none of those that are answered.
+struct AccountName {
+  AssociationId association = 0;
+  std::string account;
+  bool operator==(const AccountName&) const = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "association", &AccountName::association);
+    field(2, "account", &AccountName::account);
+  }
+};
 // What an association changes of the QOS that it inherits: +ID of one more, -ID of one less.
 struct QosDelta {
   AssociationId association = 0;
@@ -359,6 +370,7 @@ struct QueryAccountingReply {
   std::vector<ProblemRecord> problems;
   std::vector<std::string> deleted;  // names (of associations: ids) of those that are deleted
   std::vector<QosDelta> qos_deltas;  // with `own_values`
+  std::vector<AccountName> parents;  // of associations whose parent is not among them
   template <class V>
   static void describe(V&& field) {
     field(1, "accounts", &QueryAccountingReply::accounts);
@@ -374,6 +386,7 @@ struct QueryAccountingReply {
     field(11, "problems", &QueryAccountingReply::problems);
     field(12, "deleted", &QueryAccountingReply::deleted);
     field(13, "qos_deltas", &QueryAccountingReply::qos_deltas);
+    field(14, "parents", &QueryAccountingReply::parents);
   }
 };
 

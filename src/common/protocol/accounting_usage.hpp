@@ -11,13 +11,22 @@
 namespace sluice::protocol {
 
 // Values travel: add, never renumber.
-enum class UsageReport : uint8_t { Cluster = 0, Jobs = 1, JobSizes = 2, Reservations = 3 };
+// Events are of operators, with PrivateData=events. RunawayJobs: those of the database that have no
+// end, whatever the time.
+enum class UsageReport : uint8_t {
+  Cluster = 0,
+  Jobs = 1,
+  JobSizes = 2,
+  Reservations = 3,
+  Events = 4,
+  RunawayJobs = 5,
+};
 
-// Of whole hours: both times are beginnings of one. PrivateData=usage leaves others than operators
-// their own.
-struct QueryUsageRequest {
-  static constexpr std::string_view kMethod = "Accounting/QueryUsage";
-  using Reply = struct QueryUsageReply;
+// Sums are of whole hours: both times are beginnings of one. PrivateData=usage leaves others than
+// operators their own.
+struct QueryReportRequest {
+  static constexpr std::string_view kMethod = "Accounting/QueryReport";
+  using Reply = struct QueryReportReply;
   UsageReport report = UsageReport::Cluster;
   Time from = kNoTime, until = kNoTime;
   std::vector<std::string> clusters;  // empty: all
@@ -27,18 +36,18 @@ struct QueryUsageRequest {
   std::vector<uint32_t> sizes;  // of JobSizes: where the next group of CPU counts begins
   template <class V>
   static void describe(V&& field) {
-    field(1, "report", &QueryUsageRequest::report);
-    field(2, "from", &QueryUsageRequest::from);
-    field(3, "until", &QueryUsageRequest::until);
-    field(4, "clusters", &QueryUsageRequest::clusters);
-    field(5, "tres", &QueryUsageRequest::tres);
-    field(6, "accounts", &QueryUsageRequest::accounts);
-    field(7, "users", &QueryUsageRequest::users);
-    field(8, "wckeys", &QueryUsageRequest::wckeys);
-    field(9, "qos", &QueryUsageRequest::qos);
-    field(10, "partitions", &QueryUsageRequest::partitions);
-    field(11, "names", &QueryUsageRequest::names);
-    field(12, "sizes", &QueryUsageRequest::sizes);
+    field(1, "report", &QueryReportRequest::report);
+    field(2, "from", &QueryReportRequest::from);
+    field(3, "until", &QueryReportRequest::until);
+    field(4, "clusters", &QueryReportRequest::clusters);
+    field(5, "tres", &QueryReportRequest::tres);
+    field(6, "accounts", &QueryReportRequest::accounts);
+    field(7, "users", &QueryReportRequest::users);
+    field(8, "wckeys", &QueryReportRequest::wckeys);
+    field(9, "qos", &QueryReportRequest::qos);
+    field(10, "partitions", &QueryReportRequest::partitions);
+    field(11, "names", &QueryReportRequest::names);
+    field(12, "sizes", &QueryReportRequest::sizes);
   }
 };
 // Amounts times seconds, here and below.
@@ -106,17 +115,73 @@ struct ReservationUsageRow {
     field(12, "idle", &ReservationUsageRow::idle);
   }
 };
-struct QueryUsageReply {
+struct EventRow {
+  std::string cluster, node, state, reason, user, nodes;  // node: empty, of the cluster
+  Time start = kNoTime, end = kNoTime;                    // kNoTime: it lasts
+  std::string tres;                                       // "cpu=4,mem=4000M"
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &EventRow::cluster);
+    field(2, "node", &EventRow::node);
+    field(3, "state", &EventRow::state);
+    field(4, "reason", &EventRow::reason);
+    field(5, "user", &EventRow::user);
+    field(6, "nodes", &EventRow::nodes);
+    field(7, "start", &EventRow::start);
+    field(8, "end", &EventRow::end);
+    field(9, "tres", &EventRow::tres);
+  }
+};
+struct RunawayRow {
+  std::string cluster, name, partition, state;
+  uint64_t index = 0;  // its number in the database
+  uint32_t job = 0;
+  Time submit = kNoTime, start = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &RunawayRow::cluster);
+    field(2, "name", &RunawayRow::name);
+    field(3, "partition", &RunawayRow::partition);
+    field(4, "state", &RunawayRow::state);
+    field(5, "index", &RunawayRow::index);
+    field(6, "job", &RunawayRow::job);
+    field(7, "submit", &RunawayRow::submit);
+    field(8, "start", &RunawayRow::start);
+  }
+};
+// Ends jobs of the database that no controller knows: at the latest of their start, eligible and
+// submit times, as completed. Of operators. Those that have an end by now stay as they are.
+struct EndRunawayJobsRequest {
+  static constexpr std::string_view kMethod = "Accounting/EndRunawayJobs";
+  using Reply = struct EndRunawayJobsReply;
+  std::vector<uint64_t> indexes;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "indexes", &EndRunawayJobsRequest::indexes);
+  }
+};
+struct EndRunawayJobsReply {
+  uint32_t ended = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "ended", &EndRunawayJobsReply::ended);
+  }
+};
+struct QueryReportReply {
   std::vector<ClusterUsageRow> cluster;  // of Cluster, and of JobSizes for its shares
   std::vector<JobUsageRow> jobs;
   std::vector<JobSizeRow> sizes;
   std::vector<ReservationUsageRow> reservations;
+  std::vector<EventRow> events;
+  std::vector<RunawayRow> runaway;
   template <class V>
   static void describe(V&& field) {
-    field(1, "cluster", &QueryUsageReply::cluster);
-    field(2, "jobs", &QueryUsageReply::jobs);
-    field(3, "sizes", &QueryUsageReply::sizes);
-    field(4, "reservations", &QueryUsageReply::reservations);
+    field(1, "cluster", &QueryReportReply::cluster);
+    field(2, "jobs", &QueryReportReply::jobs);
+    field(3, "sizes", &QueryReportReply::sizes);
+    field(4, "reservations", &QueryReportReply::reservations);
+    field(5, "events", &QueryReportReply::events);
+    field(6, "runaway", &QueryReportReply::runaway);
   }
 };
 

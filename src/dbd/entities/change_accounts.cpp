@@ -243,12 +243,16 @@ bool delete_accounts(Draft& draft) {
   }
   draft.show(everywhere ? " Deleting accounts..." : " Deleting account associations...");
   for (const std::string& name : accounts) {
-    if (!everywhere) continue;
+    // one that stands on another cluster stays
+    const bool elsewhere = std::any_of(
+        draft.now.associations.begin(), draft.now.associations.end(),
+        [&](const auto& e) { return !e.second.deleted && e.second.record.account == name; });
+    if (elsewhere) continue;
     draft.now.accounts[name].deleted = true;
     draft.now.accounts[name].record.coordinators.clear();
     draft.log("Remove Accounts", fmt::format("(name='{}')", name), "");
     draft.transactions.back().accounts = {name};
-    draft.changed(name);
+    if (everywhere) draft.changed(name);
   }
   for (const AssociationId id : gone) {
     const AssociationRecord& r = draft.now.associations[id].record;

@@ -60,6 +60,14 @@ void list_associations(const View& view, const QueryAccountingRequest& request,
     if (where.own_values && !stored.qos_delta.empty())
       reply.qos_deltas.push_back({id, stored.qos_delta});
   }
+  std::set<AssociationId> there;
+  for (const AssociationRecord& record : reply.associations) there.insert(record.id);
+  for (const AssociationRecord& record : reply.associations) {
+    if (record.parent == 0 || !there.insert(record.parent).second) continue;
+    const auto above = view.entities.associations.find(record.parent);
+    if (above != view.entities.associations.end())
+      reply.parents.push_back({record.parent, above->second.record.account});
+  }
   std::stable_sort(reply.associations.begin(), reply.associations.end(),
                    [](const AssociationRecord& a, const AssociationRecord& b) {
                      return std::tie(a.cluster, a.lineage) < std::tie(b.cluster, b.lineage);

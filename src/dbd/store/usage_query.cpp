@@ -3,6 +3,8 @@
 #include <set>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "common/base/text.hpp"
 #include "common/model/history.hpp"
 #include "common/wire/codec.hpp"
@@ -13,8 +15,8 @@ namespace {
 
 using protocol::ClusterUsageRow;
 using protocol::JobUsageRow;
-using protocol::QueryUsageReply;
-using protocol::QueryUsageRequest;
+using protocol::QueryReportReply;
+using protocol::QueryReportRequest;
 using soci::into;
 using soci::use;
 
@@ -58,11 +60,11 @@ bool among(const std::vector<std::string>& list, std::string_view name) {
 // One cluster's part of the answer.
 class Asker {
  public:
-  Asker(soci::session& sql, const QueryUsageRequest& request, Time now, long long id,
+  Asker(soci::session& sql, const QueryReportRequest& request, Time now, long long id,
         std::string name)
       : sql_(sql), request_(request), now_(now), cluster_(id), name_(std::move(name)) {}
 
-  void cluster_rows(QueryUsageReply& reply) {
+  void cluster_rows(QueryReportReply& reply) {
     std::map<std::string, ClusterUsageRow> sums;
     for (const Segment& segment : segments(request_.from, request_.until)) {
       const long long begin = micros(segment.from);
@@ -92,7 +94,7 @@ class Asker {
     for (auto& [tres, row] : sums) reply.cluster.push_back(std::move(row));
   }
 
-  void job_rows(QueryUsageReply& reply) {
+  void job_rows(QueryReportReply& reply) {
     std::map<std::vector<std::string>, uint64_t> sums;
     for (const Segment& segment : segments(request_.from, request_.until)) {
       const long long begin = micros(segment.from);
@@ -118,7 +120,7 @@ class Asker {
       reply.jobs.push_back({name_, key[0], key[1], key[2], key[3], key[4], used});
   }
 
-  void size_rows(QueryUsageReply& reply) {
+  void size_rows(QueryReportReply& reply) {
     std::map<std::pair<std::string, std::string>, protocol::JobSizeRow> rows;
     each_job([&](const JobHistory& job, uint64_t seconds) {
       auto& row = rows[{job.account, job.wckey}];
@@ -138,7 +140,7 @@ class Asker {
     }
   }
 
-  void reservation_rows(QueryUsageReply& reply) {
+  void reservation_rows(QueryReportReply& reply) {
     std::vector<ReservationHistory> reservations = reservations_there();
     std::map<std::pair<size_t, std::string>, uint64_t> used;
     each_job([&](const JobHistory& job, uint64_t) {
@@ -199,7 +201,7 @@ class Asker {
     }
     return out;
   }
-  void put_reservation(QueryUsageReply& reply, const ReservationHistory& one, size_t number,
+  void put_reservation(QueryReportReply& reply, const ReservationHistory& one, size_t number,
                        std::map<std::pair<size_t, std::string>, uint64_t>& used) {
     const Time begin = std::max(one.start, request_.from);
     const Time end = std::min({one.end, request_.until, now_});
@@ -225,17 +227,123 @@ class Asker {
   }
 
   soci::session& sql_;
-  const QueryUsageRequest& request_;
+  const QueryReportRequest& request_;
   const Time now_;
   const long long cluster_;
   const std::string name_;
 };
 
+std::string named_text(const NamedTresList& list) {
+  std::string out;
+  for (const NamedTres& one : list)
+    out += fmt::format("{}{}={}{}", out.empty() ? "" : ",", one.name, one.count,
+                       one.name == "mem" ? "M" : "");
+  return out;
+}
+
+void event_rows(soci::session& sql, const QueryReportRequest& request, long long cluster,
+                const std::string& name, QueryReportReply& reply) {
+  const long long begin = micros(request.from);
+  const long long end = micros(request.until);
+  std::string bytes;
+  long long ended = 0;
+  soci::statement clusters =
+      (sql.prepare << "SELECT record, ended FROM cluster_event WHERE cluster = :c AND ended > :f "
+                      "AND start < :t ORDER BY start",
+       use(cluster), use(begin), use(end), into(bytes), into(ended));
+  clusters.execute();
+  while (clusters.fetch()) {
+    const Result<ClusterHistory> record = wire::decode<ClusterHistory>(bytes);
+    if (!record) throw std::runtime_error("a record of history is damaged");
+    if (!request.names.empty()) continue;
+    protocol::EventRow row;
+    row.cluster = name;
+    row.reason = "Cluster Registered TRES";
+    row.nodes = record->nodes;
+    row.start = record->time;
+    row.end = ended == kNotEnded ? kNoTime : Time(Duration(ended));
+    row.tres = named_text(record->tres);
+    reply.events.push_back(std::move(row));
+  }
+  soci::statement nodes =
+      (sql.prepare << "SELECT record, ended FROM node_event WHERE cluster = :c AND ended > :f "
+                      "AND start < :t ORDER BY start",
+       use(cluster), use(begin), use(end), into(bytes), into(ended));
+  nodes.execute();
+  while (nodes.fetch()) {
+    const Result<NodeHistory> record = wire::decode<NodeHistory>(bytes);
+    if (!record) throw std::runtime_error("a record of history is damaged");
+    if (!among(request.names, record->node)) continue;
+    protocol::EventRow row;
+    row.cluster = name;
+    row.node = record->node;
+    row.state = record->state;
+    row.reason = record->reason;
+    row.user = std::to_string(record->reason_uid);
+    row.start = record->start;
+    row.end = ended == kNotEnded ? kNoTime : Time(Duration(ended));
+    row.tres = named_text(record->tres);
+    reply.events.push_back(std::move(row));
+  }
+}
+
+void runaway_rows(soci::session& sql, long long cluster, const std::string& name,
+                  QueryReportReply& reply) {
+  std::string bytes;
+  long long id = 0;
+  soci::statement jobs = (sql.prepare << "SELECT id, record FROM job WHERE cluster = :c AND "
+                                         "ended = :e ORDER BY job_id",
+                          use(cluster), use(kNotEnded), into(id), into(bytes));
+  jobs.execute();
+  while (jobs.fetch()) {
+    const Result<JobHistory> job = wire::decode<JobHistory>(bytes);
+    if (!job) throw std::runtime_error("a record of history is damaged");
+    protocol::RunawayRow row;
+    row.cluster = name;
+    row.name = job->name;
+    row.partition = job->partition;
+    row.state = job->state == JobState::kRunning     ? "RUNNING"
+                : job->state == JobState::kSuspended ? "SUSPENDED"
+                                                     : "PENDING";
+    row.index = static_cast<uint64_t>(id);
+    row.job = job->id;
+    row.submit = job->submit;
+    row.start = job->start;
+    reply.runaway.push_back(std::move(row));
+  }
+}
+
 }  // namespace
 
-Result<QueryUsageReply> query_usage(const Database& database, const QueryUsageRequest& request,
-                                    Time now) {
-  QueryUsageReply reply;
+Result<uint32_t> end_runaway_jobs(Database& database, const std::vector<uint64_t>& indexes) {
+  uint32_t count = 0;
+  Status done = database.write([&](soci::session& sql) -> Status {
+    for (const uint64_t index : indexes) {
+      const auto id = static_cast<long long>(index);
+      std::string bytes;
+      sql << "SELECT record FROM job WHERE id = :i AND ended = :e", use(id), use(kNotEnded),
+          into(bytes);
+      if (!sql.got_data()) continue;
+      Result<JobHistory> job = wire::decode<JobHistory>(bytes);
+      if (!job) return failure("a record of history is damaged");
+      job->end = std::max({job->start, job->eligible, job->submit});
+      job->state = JobState::kCompleted;
+      const long long ended = micros(job->end);
+      const int state = static_cast<int>(job->state);
+      bytes = wire::encode(*job);
+      sql << "UPDATE job SET ended = :e, state = :s, record = :r WHERE id = :i", use(ended),
+          use(state), use(bytes), use(id);
+      ++count;
+    }
+    return {};
+  });
+  if (!done) return tl::unexpected<Error>(done.error());
+  return count;
+}
+
+Result<QueryReportReply> query_usage(const Database& database, const QueryReportRequest& request,
+                                     Time now) {
+  QueryReportReply reply;
   if (request.from >= request.until || !std::is_sorted(request.sizes.begin(), request.sizes.end()))
     return failure(ErrorCode::kBadRequest, "the time or the sizes of a report make no sense");
   Status done = database.read([&](soci::session& sql) -> Status {
@@ -260,6 +368,8 @@ Result<QueryUsageReply> query_usage(const Database& database, const QueryUsageRe
           asker.cluster_rows(reply);
           break;
         case protocol::UsageReport::Reservations: asker.reservation_rows(reply); break;
+        case protocol::UsageReport::Events: event_rows(sql, request, number, title, reply); break;
+        case protocol::UsageReport::RunawayJobs: runaway_rows(sql, number, title, reply); break;
       }
     }
     return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/base/result.hpp"
 #include "common/protocol/accounting_usage.hpp"
@@ -14,8 +15,12 @@ namespace sluice::dbd {
 [[nodiscard]] Status roll_up(Database& database, Time now);
 
 // Of what is summed up; job sizes and reservations are read of the jobs themselves.
-[[nodiscard]] Result<protocol::QueryUsageReply> query_usage(
-    const Database& database, const protocol::QueryUsageRequest& request, Time now);
+[[nodiscard]] Result<protocol::QueryReportReply> query_usage(
+    const Database& database, const protocol::QueryReportRequest& request, Time now);
+
+// Jobs without an end get one; gives how many did.
+[[nodiscard]] Result<uint32_t> end_runaway_jobs(Database& database,
+                                                const std::vector<uint64_t>& indexes);
 
 // The beginning of the day or month of this host's time that `at` is in, and of the next.
 [[nodiscard]] Time day_of(Time at, int days_later = 0);
