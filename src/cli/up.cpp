@@ -37,7 +37,10 @@ int up_main(int argc, char** argv) {
   app.add_option("--dir", options.dir, "folder of the cluster")->capture_default_str();
   app.add_option("--conf", conf, "further slurm.conf lines; they win over the written ones")
       ->check(CLI::ExistingFile);
+  bool without_accounting = false;
+  app.add_flag("--no-accounting", without_accounting, "without an accounting daemon: no sacct");
   if (const int code = parse(app, argc, argv); code >= 0) return code;
+  options.accounting = !without_accounting;
   // it is told to whoever stands elsewhere
   options.dir = std::filesystem::absolute(options.dir).lexically_normal();
   if (!conf.empty()) {
@@ -46,7 +49,7 @@ int up_main(int argc, char** argv) {
     text << in.rdbuf();
     options.extra_conf = text.str();
   }
-  for (const char* name : {"--nodes", "--cpus", "--memory", "--conf"})
+  for (const char* name : {"--nodes", "--cpus", "--memory", "--conf", "--no-accounting"})
     options.shaped |= app.count(name) > 0;
   const auto started = start_trial(options);
   if (!started) {

@@ -33,6 +33,13 @@ protocol::StepEnded make_report(const StepFacts& facts, const TaskTable& tasks,
   report.out_of_memory = outcome.out_of_memory;
   if (outcome.out_of_memory) report.exit_status = protocol::kOutOfMemoryStatus;
   report.usage = usage;
+  if (usage.measured != nullptr) {
+    auto measured = std::make_shared<UsageHistory>(*usage.measured);
+    for (auto part : {&UsageHistory::cpu, &UsageHistory::memory, &UsageHistory::virtual_memory,
+                      &UsageHistory::read, &UsageHistory::written, &UsageHistory::pages})
+      ((*measured).*part).max_node = ((*measured).*part).min_node = facts.start.node_name;
+    report.usage.measured = std::move(measured);
+  }
   return report;
 }
 

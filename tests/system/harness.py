@@ -135,7 +135,7 @@ class Cluster:
         if prepare:
             prepare(self.dir)
         command = [self.program("sluice"), "up", "--nodes", str(nodes), "--cpus", str(cpus),
-                   "--memory", str(memory), "--dir", self.dir]
+                   "--memory", str(memory), "--dir", self.dir, "--no-accounting"]
         for name, text in (files or {}).items():
             with open(os.path.join(self.dir, name), "w", encoding="utf-8") as f:
                 f.write(text.replace("{dir}", self.dir))

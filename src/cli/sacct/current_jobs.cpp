@@ -125,7 +125,7 @@ Status stream_current_jobs(Client& client, const protocol::QueryHistoryRequest& 
   const auto filter = history::Filter::make(request);
   if (!filter) return tl::unexpected<Error>(filter.error());
   protocol::QueryJobsRequest asked;
-  asked.hidden_partitions = true;
+  asked.hidden_partitions = asked.all_states = asked.steps = true;
   return client.query_jobs(asked, [&](protocol::JobChunk&& jobs) {
     protocol::HistoryChunk chunk;
     chunk.now = jobs.now;

@@ -153,14 +153,21 @@ Status write_conf(const TrialOptions& options) {
   if (is_edited(dir)) {
     if (!options.shaped) return {};
     return failure(fmt::format(
-        "{}/slurm.conf has been edited since sluice up wrote it, and --nodes, --cpus, --memory and --conf are for a new one; "
+        "{}/slurm.conf has been edited since sluice up wrote it, and --nodes, --cpus, --memory, --conf and --no-accounting are for a new one; "
         "leave them out to use it as it is, or remove it",
         options.dir));
   }
-  auto first_port = free_ports(options.nodes + 1);
+  auto first_port = free_ports(options.nodes + 2);
   if (!first_port) return tl::unexpected(first_port.error());
-  const std::string text =
-      trial_conf(options, TrialPlace{short_host_name(), user_name(), *first_port});
+  const TrialPlace place{short_host_name(), user_name(), *first_port};
+  const std::string text = trial_conf(options, place);
+  if (options.accounting) {
+    const std::string dbd = trial_dbd_conf(options, place);
+    if (auto ok = write_file(dir / "slurmdbd.conf", dbd, 0600); !ok) return ok;
+  } else {
+    std::error_code ignored;
+    fs::remove(dir / "slurmdbd.conf", ignored);
+  }
   if (auto ok = write_file(dir / "slurm.conf", text, 0644); !ok) return ok;
   return write_file(copy_of_conf(dir), text, 0644);
 }
@@ -189,6 +196,11 @@ Result<TrialNodes> launch_all(const TrialOptions& options) {
   std::error_code ignored;
   const fs::path sbin =
       fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "sbin";
+  const std::string dbd_conf = options.dir + "/slurmdbd.conf";
+  if (fs::exists(dbd_conf, ignored)) {
+    if (auto ok = run_daemon({sbin / "sluicedbd", "-f", dbd_conf}); !ok)
+      return tl::unexpected(ok.error());
+  }
   if (auto ok = run_daemon({sbin / "sluicectld", "-f", conf}); !ok)
     return tl::unexpected(ok.error());
   for (const auto& node : config->nodes) {

@@ -17,6 +17,7 @@ struct TrialOptions {
   uint32_t cpus = 2;        // per node; more than the host has is fine, they are virtual
   uint64_t memory_mib = 0;  // per node; 0: the host's memory, shared
   std::string extra_conf;   // text added to the written slurm.conf (of --conf)
+  bool accounting = true;   // with an accounting daemon, whose database is in the folder
   bool shaped = false;      // the user has named one of the four above
 };
 

@@ -33,6 +33,19 @@ std::string without_overridden(std::string_view text, std::string_view extra) {
   return out.append(extra);
 }
 
+uint32_t dbd_port(const TrialOptions& o, const TrialPlace& place) {
+  return place.first_port + o.nodes + 1;
+}
+
+std::string accounting_lines(const TrialOptions& o, const TrialPlace& place) {
+  return fmt::format(
+      "AccountingStorageType=accounting_storage/slurmdbd\n"
+      "AccountingStorageHost=127.0.0.1\n"
+      "AccountingStoragePort={}\n"
+      "AccountingStoreFlags=job_comment,job_script\n",
+      dbd_port(o, place));
+}
+
 constexpr std::string_view kFirstLine = "# Written by sluice up";
 constexpr std::string_view kLongestSocket = "/sack.socket";
 
@@ -55,6 +68,20 @@ bool is_conf_of_trial(const std::string& text, const TrialFolder& folder) {
     return key_of(line) == "statesavelocation" &&
            folder.holds(trim(std::string_view(line).substr(line.find('=') + 1)));
   });
+}
+
+std::string trial_dbd_conf(const TrialOptions& o, const TrialPlace& place) {
+  return fmt::format(
+      "{}; the folder is the cluster's alone.\n"
+      "DbdHost={}\n"
+      "DbdAddr=127.0.0.1\n"
+      "DbdPort={}\n"
+      "SlurmUser={}\n"
+      "AuthType=auth/slurm\n"
+      "PidFile={dir}/run/sluicedbd.pid\n"
+      "LogFile={dir}/log/sluicedbd.log\n"
+      "StorageLoc={dir}/state/accounting.db\n",
+      kFirstLine, place.host, dbd_port(o, place), place.user, fmt::arg("dir", o.dir));
 }
 
 std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
@@ -91,11 +118,13 @@ std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
       "LaunchParameters=use_interactive_step\n"
       "NodeName={names} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports} CPUs={cpus} "
       "RealMemory={memory} State=UNKNOWN\n"
-      "PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n",
+      "PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
+      "{accounting}",
       fmt::arg("first", kFirstLine), fmt::arg("host", place.host),
       fmt::arg("port", place.first_port), fmt::arg("user", place.user), fmt::arg("dir", o.dir),
       fmt::arg("names", names), fmt::arg("ports", ports), fmt::arg("cpus", o.cpus),
-      fmt::arg("memory", o.memory_mib));
+      fmt::arg("memory", o.memory_mib),
+      fmt::arg("accounting", o.accounting ? accounting_lines(o, place) : ""));
   return without_overridden(text, o.extra_conf);
 }
 

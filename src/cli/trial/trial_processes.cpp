@@ -116,7 +116,8 @@ bool TrialFolder::is_conf(std::string_view path) const {
 }
 
 constexpr std::string_view kDaemonNames[] = {"sluicectld", "sluicenoded", "sluicestepd",
-                                             "slurmctld",  "slurmd",      "slurmstepd"};
+                                             "sluicedbd",  "slurmctld",   "slurmd",
+                                             "slurmstepd", "slurmdbd"};
 
 std::vector<TrialProcess> daemons_of(const TrialFolder& folder) {
   std::vector<TrialProcess> found;

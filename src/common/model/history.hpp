@@ -172,6 +172,9 @@ struct UsageHistory {
   }
 };
 
+// What both parts of a step used together.
+[[nodiscard]] UsageHistory sum_of(const UsageHistory& a, const UsageHistory& b);
+
 // A step of a run. `usage` is of what ended with this record: the receiver adds it to what it has.
 struct StepHistory {
   StepId id;

@@ -70,6 +70,8 @@ struct Job {
   Time grace_end = kNoTime;  // told to make room: it is ended then
   // with which it was started; 0: it waits, or a controller before this one started it
   uint32_t priority = 0;
+  // suspended so that others have its CPUs (PreemptMode=SUSPEND): it goes on when they are free
+  bool suspended_for_others = false;
   std::shared_ptr<const JobAccount> account;  // null: accounting does not know it
   std::shared_ptr<const JobCharge> charge;    // since its start; null: it waits, or is not charged
   Time charged = kNoTime;  // until when its run was charged; kNoTime: see Accounting::charged
@@ -114,6 +116,7 @@ struct Job {
     field(561, "preempted_at", &Job::preempted_at);
     field(562, "grace_end", &Job::grace_end);
     field(563, "priority", &Job::priority);
+    field(564, "suspended_for_others", &Job::suspended_for_others);
     field(660, "account", &Job::account);
     field(661, "charge", &Job::charge);
     field(662, "charged", &Job::charged);

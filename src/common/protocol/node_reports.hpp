@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "common/base/ids.hpp"
 #include "common/base/time.hpp"
 #include "common/model/cluster_config.hpp"
+#include "common/model/history.hpp"
 #include "common/model/node_hardware.hpp"
 #include "common/protocol/empty.hpp"
 
@@ -163,6 +165,8 @@ struct StepUsage {
   uint64_t max_vsize_kib = 0;
   uint64_t read_bytes = 0;
   uint64_t write_bytes = 0;
+  // task by task: the most, the least, and of which; null: an earlier version, or nothing was read
+  std::shared_ptr<const UsageHistory> measured = {};
   friend bool operator==(const StepUsage&, const StepUsage&) = default;
   template <class V>
   static void describe(V&& field) {
@@ -172,6 +176,7 @@ struct StepUsage {
     field(4, "max_vsize_kib", &StepUsage::max_vsize_kib);
     field(5, "read_bytes", &StepUsage::read_bytes);
     field(6, "write_bytes", &StepUsage::write_bytes);
+    field(600, "measured", &StepUsage::measured);
   }
 };
 

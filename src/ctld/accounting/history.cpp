@@ -195,6 +195,7 @@ StepHistory step_history(const ClusterConfig& config, const Job& job, const Step
 }
 
 UsageHistory usage_history(const protocol::StepUsage& usage, const Step& step) {
+  if (usage.measured != nullptr) return *usage.measured;
   constexpr uint64_t kKib = 1024;
   UsageHistory out;
   out.user_cpu = usage.user_cpu;

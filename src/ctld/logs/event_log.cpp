@@ -114,6 +114,7 @@ class EventLines {
          e.controller ? "on the controller" : "on some of its nodes");
   }
   void operator()(const JobSuspended& e) {
+    if (e.for_others) return info("JobId={} is preempted by suspension", name(e.job));
     info("_slurm_rpc_suspend(suspend) for JobId={}{}", name(e.job), by_uid(at_.by));
   }
   void operator()(const JobResumed& e) {

@@ -68,6 +68,7 @@ Plan PassRun::run() {
     consider_group(group);
     at += group.size();
   }
+  plan_resumes(0);
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
   const PassTimings& counts = plan_.counts;
   if (counts.most_jobs || counts.out_of_time) keep_previous_hints();
@@ -134,10 +135,18 @@ void PassRun::collect() {
   state_.active.for_each([&](JobId id) {
     const Job& job = state_.jobs.at(id);
     if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
+    if (job.state == JobState::kSuspended && job.suspended_for_others) {
+      const Partition* partition = state::find_partition(state_, job.partition.view());
+      suspended_.emplace_back(partition == nullptr ? 0 : partition->config->priority_tier, &job);
+    }
     if (!is_completing(job) || now_ - job.end >= complete_wait) return;
     for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
       if (!job.released.test(at)) settling.set(job.allocation->nodes[at].node);
     }
+  });
+  // of a tier those that began first
+  std::ranges::sort(suspended_, {}, [](const auto& one) {
+    return std::pair(one.first, -one.second->start.time_since_epoch().count());
   });
   for (const Partition& partition : *state_.partitions)
     settles_.push_back(partition.nodes.intersects(settling));
@@ -224,7 +233,16 @@ bool PassRun::is_out_of_budget() {
   return plan_.counts.most_jobs || plan_.counts.out_of_time;
 }
 
+void PassRun::plan_resumes(uint64_t tier) {
+  while (!suspended_.empty() && suspended_.back().first >= tier) {
+    const Job& job = *suspended_.back().second;
+    suspended_.pop_back();
+    if (resources_.plan_resume(job) == 0) plan_.resumes.push_back({job.id, job.restart_count});
+  }
+}
+
 void PassRun::consider_group(Group group) {
+  plan_resumes(group.front().rank >> 32);
   if (gone_[group.front().entry]) return;
   const size_t claims = resources_.claims().size();
   repair_.begin_turn(jobs_[group.front().entry]->id);

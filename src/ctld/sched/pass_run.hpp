@@ -81,6 +81,8 @@ class PassRun {
   [[nodiscard]] Group group_at(size_t first) const;
   [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
   void consider_group(Group group);
+  // Jobs that were suspended for others, of this tier or a higher one, go before all that wait.
+  void plan_resumes(uint64_t tier);
   void take_turn(Group group);
   void consider(const Candidate& c);
   // The partition starts nothing more in this pass: strict order (sched/builtin), or nodes that
@@ -176,9 +178,10 @@ class PassRun {
   std::vector<bool> planned_;     // by entry: it keeps nodes for later
   std::vector<bool> looked_at_;   // by entry: there was time for it
   std::vector<Candidate> candidates_;
-  std::vector<Blocked> waiting_here_;  // candidates of the present group
-  std::vector<SharedText> names_;      // of partitions
-  std::vector<uint32_t> blocked_;      // by partition: jobs of higher priority that wait for nodes
+  std::vector<std::pair<uint64_t, const Job*>> suspended_;  // for others; lowest tier first
+  std::vector<Blocked> waiting_here_;                       // candidates of the present group
+  std::vector<SharedText> names_;                           // of partitions
+  std::vector<uint32_t> blocked_;  // by partition: jobs of higher priority that wait for nodes
   // by partition: a job completes on nodes of it, and has for less than CompleteWait
   std::vector<bool> settles_;
   bool in_strict_order_ = false;      // sched/builtin

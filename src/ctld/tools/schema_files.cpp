@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "common/protocol/accounting.hpp"
+#include "common/protocol/accounting_admin.hpp"
+#include "common/protocol/accounting_usage.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/protocol/assoc_mgr.hpp"
 #include "common/protocol/broadcast.hpp"
@@ -136,6 +139,24 @@ void add_broadcast(To& to) {
           FileWriterStart>(to);
 }
 
+template <class To>
+void add_dbd(To& to) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace)
+  add_all<PingAccountingRequest, PingAccountingReply, NamedTres, JobHistory, UsageExtent,
+          UsageHistory, StepHistory, NodeHistory, ClusterHistory, ReservationHistory, BlobHistory,
+          HistoryRecord, StoreHistoryRequest, StoreHistoryReply, HistoryJobName, HistoryRange,
+          QueryHistoryRequest, HistoryJob, HistoryChunk, QueryJobTextRequest, QueryJobTextReply,
+          TresRecord, TresAmount, GroupLimits, MemberLimits, JobLimits, AssociationRecord,
+          QosRecord, AccountRecord, UserRecord, WckeyRecord, AccountingRecords,
+          QueryAccountingRecordsRequest, QueryAccountingRecordsReply, AccountingConditions,
+          LimitSetting, NameSet, FlagSet, AccountingSettings, ChangeAccountingRequest,
+          ChangeAccountingReply, LoadAccountingRequest, LoadAccountingReply, ClusterRecord,
+          TransactionRecord, ProblemRecord, QueryAccountingRequest, QosDelta, AccountName,
+          QueryAccountingReply, QueryReportRequest, ClusterUsageRow, JobUsageRow, JobSizeRow,
+          ReservationUsageRow, EventRow, RunawayRow, QueryReportReply, EndRunawayJobsRequest,
+          EndRunawayJobsReply>(to);
+}
+
 constexpr std::string_view kPackage = "sluice.v1";
 constexpr SchemaFile kFiles[] = {
     {"ctld", kPackage, "Users' commands and the controller.", add_ctld<SchemaPrinter>,
@@ -146,6 +167,8 @@ constexpr SchemaFile kFiles[] = {
      add_stepd<Decoders>, add_stepd<Services>},
     {"broadcast", kPackage, "Files that sbcast sends to the nodes of a job.",
      add_broadcast<SchemaPrinter>, add_broadcast<Decoders>, add_broadcast<Services>},
+    {"dbd", kPackage, "The accounting daemon: what controllers tell it, and commands ask.",
+     add_dbd<SchemaPrinter>, add_dbd<Decoders>, add_dbd<Services>},
     {"journal", "sluice.journal.v1", "The journal: frames of events, and checkpoints.",
      add_journal<SchemaPrinter>, add_journal<Decoders>, add_journal<Services>},
 };
@@ -153,6 +176,7 @@ constexpr std::string_view kCommon = "common";
 
 // What each service is for, and who serves it.
 constexpr std::pair<std::string_view, std::string_view> kServices[] = {
+    {"Accounting", "slurmdbd: what controllers tell, and commands ask."},
     {"Controller", "slurmctld: what commands and node agents ask."},
     {"Daemon", "Both slurmctld and slurmd."},
     {"NodeAgent", "slurmd: orders of the controller, and what commands ask of one node."}};

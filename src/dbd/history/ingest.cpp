@@ -14,16 +14,6 @@ using soci::use;
 
 int64_t micros(Time time) { return time.time_since_epoch().count(); }
 
-UsageExtent sum_of(const UsageExtent& a, const UsageExtent& b) {
-  UsageExtent out = a.max >= b.max ? a : b;
-  const UsageExtent& least = a.min <= b.min ? a : b;
-  out.min = least.min;
-  out.min_node = least.min_node;
-  out.min_task = least.min_task;
-  out.total = a.total + b.total;
-  return out;
-}
-
 // The statements of one transaction, each prepared when it is first needed.
 class Writer {
  public:
@@ -77,7 +67,7 @@ class Writer {
         into(before);
     if (sql_.got_data()) {
       if (const auto known = wire::decode<StepHistory>(before)) {
-        if (known->end == kNoTime) step.usage = dbd::sum_of(known->usage, step.usage);
+        if (known->end == kNoTime) step.usage = sum_of(known->usage, step.usage);
         else if (step.usage.tasks == 0) step.usage = known->usage;
       }
     }
@@ -150,19 +140,6 @@ class Writer {
 };
 
 }  // namespace
-
-UsageHistory sum_of(const UsageHistory& a, const UsageHistory& b) {
-  if (a.tasks == 0) return b;
-  if (b.tasks == 0) return a;
-  UsageHistory out;
-  out.tasks = a.tasks + b.tasks;
-  out.user_cpu = a.user_cpu + b.user_cpu;
-  out.system_cpu = a.system_cpu + b.system_cpu;
-  for (auto part : {&UsageHistory::cpu, &UsageHistory::memory, &UsageHistory::virtual_memory,
-                    &UsageHistory::read, &UsageHistory::written, &UsageHistory::pages})
-    out.*part = sum_of(a.*part, b.*part);
-  return out;
-}
 
 int64_t cluster_row(soci::session& sql, const std::string& name, Time now) {
   int64_t row = 0;

@@ -16,7 +16,4 @@ namespace sluice::dbd {
 // The cluster's row, made where there is none. In a transaction that writes.
 [[nodiscard]] int64_t cluster_row(soci::session& sql, const std::string& name, Time now);
 
-// What both parts of a step used together.
-[[nodiscard]] UsageHistory sum_of(const UsageHistory& a, const UsageHistory& b);
-
 }  // namespace sluice::dbd

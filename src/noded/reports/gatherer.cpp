@@ -34,6 +34,10 @@ void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
   sum.usage.max_vsize_kib = std::max(sum.usage.max_vsize_kib, more.usage.max_vsize_kib);
   sum.usage.read_bytes += more.usage.read_bytes;
   sum.usage.write_bytes += more.usage.write_bytes;
+  if (more.usage.measured == nullptr) return;
+  const UsageHistory before = sum.usage.measured ? *sum.usage.measured : UsageHistory();
+  sum.usage.measured =
+      std::make_shared<const UsageHistory>(sluice::sum_of(before, *more.usage.measured));
 }
 
 // When it happened counts for what drains a node only.

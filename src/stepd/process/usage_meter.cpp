@@ -162,6 +162,42 @@ void UsageMeter::ended(const ProcessUsage& last, const rusage& used) {
   if (task != kNobody) tasks_[task].max_rss_kib = std::max(tasks_[task].max_rss_kib, peak);
 }
 
+namespace {
+
+void note(UsageExtent& extent, uint64_t value, const protocol::TaskUsage& task, bool first) {
+  if (first || value > extent.max) {
+    extent.max = value;
+    extent.max_task = task.task;
+  }
+  if (first || value < extent.min) {
+    extent.min = value;
+    extent.min_task = task.task;
+  }
+  extent.total += value;
+}
+
+// Task by task. What processes of no task used is in the times alone.
+std::shared_ptr<const UsageHistory> measured(const std::vector<protocol::TaskUsage>& tasks,
+                                             const protocol::StepUsage& sum) {
+  constexpr uint64_t kKib = 1024;
+  if (tasks.empty()) return nullptr;
+  auto out = std::make_shared<UsageHistory>();
+  out->user_cpu = sum.user_cpu;
+  out->system_cpu = sum.system_cpu;
+  for (const protocol::TaskUsage& task : tasks) {
+    const bool first = out->tasks++ == 0;
+    note(out->cpu, static_cast<uint64_t>((task.user_cpu + task.system_cpu).count()), task, first);
+    note(out->memory, task.max_rss_kib * kKib, task, first);
+    note(out->virtual_memory, task.max_vsize_kib * kKib, task, first);
+    note(out->read, task.read_bytes, task, first);
+    note(out->written, task.write_bytes, task, first);
+    note(out->pages, task.pages, task, first);
+  }
+  return out;
+}
+
+}  // namespace
+
 protocol::StepUsage UsageMeter::sums() const {
   protocol::StepUsage sum;
   sum.user_cpu = others_.user_cpu;
@@ -176,6 +212,7 @@ protocol::StepUsage UsageMeter::sums() const {
   }
   sum.max_rss_kib = max_rss_kib_;
   sum.max_vsize_kib = max_vsize_kib_;
+  sum.measured = measured(tasks_, sum);
   return sum;
 }
 

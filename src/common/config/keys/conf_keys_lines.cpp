@@ -199,7 +199,7 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("PowerDownOnIdle", K::kBool).keeps<&P::power_down_on_idle>(),
     part("PreemptMode", K::kFlags)
         .allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .only("OFF,CANCEL,REQUEUE")
+        .only("OFF,CANCEL,REQUEUE,SUSPEND")
         .acts_by(set_partition_preempt_mode),
     part("Priority", K::kNumber).range(0, kMax16).acts_by(set_priority),
     part("PriorityJobFactor", K::kNumber).range(0, kMax16).acts<&P::priority_job_factor>(),

@@ -16,7 +16,7 @@ constexpr GlobalKey kRows[] = {
     key("PowerParameters", K::kText).obsolete(),
     key("PowerPlugin", K::kText).obsolete(),
     key("PreemptMode", K::kFlags, "OFF").allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .only("OFF,CANCEL,REQUEUE")
+        .only("OFF,CANCEL,REQUEUE,SUSPEND")
         .acts_by(set_preempt_mode),
     key("PreemptParameters", K::kOptions)
         .allow(

@@ -185,6 +185,7 @@ void apply_event(ClusterState& state, const JobSuspended& event) {
     job.before_suspend += event.time - (job.suspended_at != kNoTime ? job.suspended_at : job.start);
     job.suspended_at = event.time;
     job.state = JobState::kSuspended;
+    job.suspended_for_others = event.for_others;
     job.flags &= ~kJobStopped;
   });
 }
@@ -196,6 +197,7 @@ void apply_event(ClusterState& state, const JobResumed& event) {
     job.suspended_at = event.time;
     job.end = event.end;
     job.state = JobState::kRunning;
+    job.suspended_for_others = false;
   });
 }
 

@@ -216,11 +216,21 @@ void recount_job(ClusterState& state, const Job& job, const Counted& before) {
 
 bool holds_processors(const Job& job) { return job.state != JobState::kSuspended; }
 
+// Without this job: another one may have it whole, where one was suspended.
+void mark_exclusive(const ClusterState& state, Node& node, JobId gone) {
+  node.exclusive = std::ranges::any_of(node.jobs, [&](JobId id) {
+    const Job& job = state.jobs.at(id);
+    return id != gone && job.allocation->whole_nodes && holds_processors(job);
+  });
+}
+
 void occupy_processors(ClusterState& state, const Job& job) {
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     if (job.released.test(at)) continue;
     const NodeAllocation& part = job.allocation->nodes[at];
-    take_processors(state.nodes.edit(part.node), part);
+    Node& node = state.nodes.edit(part.node);
+    take_processors(node, part);
+    node.exclusive = node.exclusive || job.allocation->whole_nodes;
   }
 }
 
@@ -228,7 +238,9 @@ void release_processors(ClusterState& state, const Job& job) {
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     if (job.released.test(at)) continue;
     const NodeAllocation& part = job.allocation->nodes[at];
-    give_processors_back(state, state.nodes.edit(part.node), part, job.id);
+    Node& node = state.nodes.edit(part.node);
+    give_processors_back(state, node, part, job.id);
+    mark_exclusive(state, node, job.id);
   }
 }
 
@@ -250,7 +262,7 @@ void occupy_nodes(ClusterState& state, const Job& job) {
     node.jobs.push_back(job.id);
     node.running_jobs = static_cast<uint32_t>(node.jobs.size());
     node.completing_jobs += completing ? 1 : 0;
-    if (job.allocation->whole_nodes) node.exclusive = true;
+    if (job.allocation->whole_nodes && holds_processors(job)) node.exclusive = true;
   }
 }
 
@@ -266,7 +278,7 @@ void vacate_nodes(ClusterState& state, const Job& job, const Bitmap& positions, 
     node.running_jobs = static_cast<uint32_t>(node.jobs.size());
     if (node.jobs.empty()) node.shared_cores = false;
     node.completing_jobs -= completing ? 1 : 0;
-    if (job.allocation->whole_nodes) node.exclusive = false;
+    mark_exclusive(state, node, job.id);
     if (time != kNoTime) node.last_busy = time;
   });
 }

@@ -107,7 +107,7 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
   uint32_t cpus = 0, completing = 0;
   uint64_t memory = 0;
   Bitmap cores;
-  bool whole = false, sharing = false;
+  bool whole = false, sharing = false, suspended = false;
   GresShares gres;
   for (const JobId id : node.jobs) {
     const Job* job = state.jobs.find(id);
@@ -135,10 +135,11 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
       wrong("generic resources allocated twice, by job " + std::to_string(id));
     }
     add_shares(gres, part.gres);
-    whole = whole || job->allocation->whole_nodes;
+    whole = whole || (job->allocation->whole_nodes && holds_processors(*job));
+    suspended = suspended || job->suspended_at != kNoTime;
     completing += is_completing(*job) ? 1 : 0;
   }
-  if (whole && node.jobs.size() > 1) wrong("held whole and shared");
+  if (whole && node.jobs.size() > 1 && !suspended) wrong("held whole and shared");
   if (cpus != node.used_cpus || memory != node.used_memory_mib || !(cores == node.used_cores)) {
     wrong("sums differ from those of its jobs");
   }

@@ -361,10 +361,12 @@ struct JobSuspended {
   static constexpr const char* kName = "JobSuspended";
   JobId job = kNoJob;
   Time time = kNoTime;
+  bool for_others = false;  // PreemptMode=SUSPEND: the scheduler has it go on
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobSuspended::job);
     field(2, "time", &JobSuspended::time);
+    field(3, "for_others", &JobSuspended::for_others);
   }
 };
 // It goes on, on the same CPUs: beside others, if these were given away meanwhile.

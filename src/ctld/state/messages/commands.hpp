@@ -244,9 +244,15 @@ struct PlannedPreemption {
   std::string partition;     // where that would run
   std::string reservation;   // and in whose nodes; empty: nobody's
 };
+// A job that was suspended for others goes on.
+struct PlannedResume {
+  JobId job = kNoJob;
+  uint32_t restart = 0;  // this run of it
+};
 struct StartJobs {
   std::vector<PlannedStart> starts;
   std::vector<PlannedPreemption> preemptions = {};
+  std::vector<PlannedResume> resumes = {};
 };
 // The batch step could not be started on the node for `reason`: the job is requeued and held.
 struct LaunchFailed {

@@ -74,6 +74,10 @@ bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, cons
   const bool runs = running.state == JobState::kRunning || running.state == JobState::kSuspended;
   const Partition* partition = find_partition(state, running.partition.view());
   if (!runs || is_leaving(running) || partition == nullptr) return false;
+  // what is suspended, or has not begun, has no CPUs to give; parts of a job go together
+  if (preempt_mode_in(state, *partition, qos_of(running)) == PreemptMode::kSuspend &&
+      (running.state == JobState::kSuspended || running.preparing.any() || running.het != nullptr))
+    return false;
   const Duration exempt = preempt_exempt_in(state, *partition, qos_of(running));
   if (exempt == kNotPreemptable || now < running.start + exempt) return false;
   if (is_guest_of(preemptor.reservation, running)) return true;
@@ -122,7 +126,15 @@ PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partitio
   } else {
     mode = partition.config->preempt_mode.value_or(mode);
   }
-  return mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue ? mode : PreemptMode::kOff;
+  const bool acts = mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue ||
+                    (mode == PreemptMode::kSuspend && !policy->by_qos);
+  return acts ? mode : PreemptMode::kOff;
+}
+
+bool is_preempted_by_suspension(const ClusterState& state, const Job& running) {
+  const Partition* partition = find_partition(state, running.partition.view());
+  return partition != nullptr &&
+         preempt_mode_in(state, *partition, qos_of(running)) == PreemptMode::kSuspend;
 }
 
 Duration preempt_exempt_in(const ClusterState& state, const Partition& partition, QosId qos) {

@@ -17,8 +17,8 @@ struct Preemptor {
 // Whether any job can be preempted as the cluster is configured.
 [[nodiscard]] bool preempts(const ClusterState& state);
 // What becomes of preempted jobs of this partition, and with preempt/qos of this QOS: kCancel,
-// kRequeue, or kOff where they are not preempted. SUSPEND and WITHIN have no effect yet: they are
-// kOff. QOS 0: as the cluster has it.
+// kRequeue, kSuspend (which frees their CPUs alone), or kOff where they are not preempted. WITHIN,
+// and with preempt/qos SUSPEND, have no effect yet: they are kOff. QOS 0: as the cluster has it.
 [[nodiscard]] PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partition,
                                           QosId qos = 0);
 // How long a job that starts there is left alone (PreemptExemptTime); kNotPreemptable: for ever.
@@ -35,6 +35,8 @@ struct Preemptor {
 // go together.
 [[nodiscard]] bool may_preempt(const ClusterState& state, const Preemptor& preemptor,
                                const Job& running, Time now);
+// Whether it would be suspended: it keeps its memory and generic resources then.
+[[nodiscard]] bool is_preempted_by_suspension(const ClusterState& state, const Job& running);
 // When the next running job is no longer exempt (PreemptExemptTime); kNever: none will be.
 [[nodiscard]] Time next_preemptable(const ClusterState& state, Time now);
 // How long it is left to end by itself: GraceTime of its partition, with preempt/qos of its QOS; a

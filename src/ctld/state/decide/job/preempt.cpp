@@ -42,12 +42,30 @@ void preempt(Draft& draft, const PlannedPreemption& plan, Time now) {
       !may_preempt(state, preemptor, *runs, now))
     return;
   if (why_not_admitted(state, *preemptor.partition, *waits->spec)) return;
+  if (is_preempted_by_suspension(state, *runs))
+    return draft.emit(JobSuspended{.job = runs->id, .time = now, .for_others = true});
   const Duration grace = preempt_grace(state, preemptor, *runs);
   const JobId id = whole_job(draft, runs->id);
   warn(draft, id, grace > Duration(0), now);
   if (grace == Duration(0)) return end_preempted(draft, id, now);
   draft.emit(
       JobPreempted{.job = id, .preemptor = plan.preemptor, .grace_end = now + grace, .time = now});
+}
+
+void go_on(Draft& draft, const PlannedResume& plan, Time now) {
+  const Job* job = draft.state().jobs.find(plan.job);
+  if (job == nullptr || job->restart_count != plan.restart || !job->suspended_for_others ||
+      job->state != JobState::kSuspended)
+    return;
+  for (size_t at = 0; at < job->allocation->nodes.size(); ++at) {
+    const NodeAllocation& part = job->allocation->nodes[at];
+    const Node& node = draft.node(part.node);
+    const bool whole = job->allocation->whole_nodes;
+    const bool taken = node.exclusive || node.used_cores.intersects(part.cores) ||
+                       (whole && node.used_cores.any());
+    if (!job->released.test(at) && taken) return;
+  }
+  resume_job(draft, plan.job, now);
 }
 
 void end_preempted(Draft& draft, JobId id, Time now) {

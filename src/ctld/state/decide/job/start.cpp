@@ -237,6 +237,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
     ++reply.started;
   }
   for (const PlannedPreemption& plan : command.preemptions) preempt(draft, plan, now);
+  for (const PlannedResume& plan : command.resumes) go_on(draft, plan, now);
   Decision decision = draft.take(reply);
   decision.events = merge_starts(std::move(decision.events));
   return decision;

@@ -1,0 +1,250 @@
+"""History: what happens to jobs reaches the accounting daemon, once each, and sacct shows it."""
+import collections
+import json
+import os
+import random
+import signal
+import time
+import unittest
+
+from accounting import AccountedCluster
+from harness import ClusterCase, need_root, wait_for
+
+ENDED = {"COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "REQUEUED"}
+HOSTILE = "x'; DROP TABLE job; --\"$(id)`id`\\ %s ü"
+
+
+class AccountedCase(ClusterCase):
+    CONF, DBD = "", ""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(cls.NODES, cls.CPUS, cls.MEMORY, conf=cls.CONF, dbd=cls.DBD)
+
+    def sacct(self, *options, **more):
+        return self.cluster.sacct(*options, **more)
+
+    def wait_line(self, job, *states, fields="jobid,state", options=("-X",)):
+        """The line of a job that is in one of the states."""
+        def line():
+            found = [row for row in self.sacct("-j", str(job), "-o", fields + ",state", *options) if row[-1].split()[0] in states]
+            return found and found[0][:-1]
+        return wait_for(line, f"sacct has job {job} as {states}")
+
+
+class History(AccountedCase):
+    def test_job_is_there_within_a_second_of_its_end(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        self.wait_ended(job)
+        end = time.monotonic()
+        self.wait_line(job, "COMPLETED")
+        self.assertLess(time.monotonic() - end, 1)
+
+    def test_default_columns_are_slurms(self):
+        job = self.submit("-J", "seventeen-letters", "-n", "2", "-o", "/dev/null", "--wrap", "srun -n 2 true; exit 3")
+        self.wait_line(job, "FAILED")
+        wait_for(lambda: len(self.sacct("-j", str(job))) == 3, "all steps are there")
+        lines = self.out("sacct", "-j", job).splitlines()
+        self.assertEqual(lines, [
+            "JobID           JobName  Partition    Account  AllocCPUS      State ExitCode ",
+            "------------ ---------- ---------- ---------- ---------- ---------- -------- ",
+            f"{job:<12} seventeen+      debug                     2     FAILED      3:0 ",
+            f"{f'{job}.batch':<12}      batch                                2     FAILED      3:0 ",
+            f"{f'{job}.0':<12}       true                                2  COMPLETED      0:0 "])
+
+    def test_running_and_waiting_jobs_are_there(self):
+        running = self.submit("-o", "/dev/null", "--wrap", "sleep 60")
+        waiting = self.submit("--hold", "-o", "/dev/null", "--wrap", "true")
+        self.wait_line(running, "RUNNING")
+        self.assertEqual(self.wait_line(waiting, "PENDING", fields="jobid,nodelist,start,alloccpus"),
+                         [str(waiting), "None assigned", "Unknown", "0"])
+        self.run_cmd("scancel", str(waiting), str(running))
+        self.assertEqual(self.wait_line(waiting, "CANCELLED", fields="state,start,alloccpus"),
+                         [f"CANCELLED by {os.getuid()}", "None", "0"])
+        self.wait_line(running, "CANCELLED")
+
+    def test_values_of_a_job_and_its_steps(self):
+        job = self.submit("-N", "2", "-n", "4", "--mem-per-cpu", "50", "-t", "1:30:00", "--comment", "a comment",
+                          "-o", "out-%j.txt", "--wrap", "srun -n 4 sleep 1")
+        self.wait_line(job, "COMPLETED")
+        fields = "jobname,nnodes,nodelist,ntasks,reqmem,reqtres,alloctres,timelimit,comment,stdout,qos,user"
+        lines = wait_for(lambda: len(r := self.sacct("-j", str(job), "-o", fields)) == 3 and r, "all steps are there")
+        tres = "billing=4,cpu=4,mem=200M,node=2"
+        self.assertEqual(lines[0], ["wrap", "2", "n[1-2]", "", "200M", tres, tres, "01:30:00", "a comment", "out-%j.txt", "normal", "root"])
+        self.assertEqual(lines[2][:7], ["sleep", "2", "n[1-2]", "4", "", "", "cpu=4,mem=200M,node=2"])
+        elapsed = self.sacct("-j", f"{job}.0", "-o", "jobid,elapsedraw,cputimeraw")
+        self.assertEqual(elapsed[0][0], f"{job}.0")
+        self.assertIn(int(elapsed[0][1]), (1, 2))
+        self.assertEqual(int(elapsed[0][2]), 4 * int(elapsed[0][1]))
+
+    def test_arrays(self):
+        array = self.submit("-a", "1-3,7%2", "-o", "/dev/null", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 7))")
+        def ended():
+            rows = dict(self.sacct("-j", str(array), "-X", "-o", "jobid,state"))
+            return len(rows) == 4 and set(rows.values()) <= {"COMPLETED", "FAILED"} and rows
+        self.assertEqual(wait_for(ended, "all tasks ended"), {f"{array}_1": "COMPLETED", f"{array}_2": "COMPLETED",
+                                                              f"{array}_3": "COMPLETED", f"{array}_7": "FAILED"})
+        self.assertEqual(self.sacct("-j", f"{array}_7", "-X", "-o", "exitcode"), [["1:0"]])
+        held = self.submit("--hold", "-a", "1-5", "-o", "/dev/null", "--wrap", "true")
+        self.assertEqual(self.wait_line(held, "PENDING"), [f"{held}_[1-5]", "PENDING"])
+        self.assertEqual(len(self.sacct("-j", str(held), "-X", "--array")), 5)
+        self.run_cmd("scancel", f"{held}_2")
+        wait_for(lambda: sorted(self.sacct("-j", str(held), "-X", "-o", "jobid,state")) ==
+                 [[f"{held}_2", f"CANCELLED by {os.getuid()}"], [f"{held}_[1,3-5]", "PENDING"]], "one task is cancelled")
+        self.run_cmd("scancel", str(held))
+        wait_for(lambda: all(r[1].startswith("CANCELLED") for r in self.sacct("-j", str(held), "-X", "-o", "jobid,state")), "all are")
+
+    def test_het_job(self):
+        job = self.submit("-n1", "-o", "/dev/null", ":", "-n2", "--wrap", "true")
+        rows = wait_for(lambda: len(r := self.sacct("-j", str(job), "-X", "-s", "CD", "-S", "now-1hour", "-o", "jobid,alloccpus")) == 2 and r,
+                        "both components ended")
+        self.assertEqual(rows, [[f"{job}+0", "1"], [f"{job}+1", "2"]])
+
+    def test_requeued_runs(self):
+        flag = os.path.join(self.cluster.work, "again")
+        job = self.submit("--requeue", "-o", "/dev/null", "--wrap", f"test -e {flag} || sleep 100")
+        self.wait_line(job, "RUNNING")
+        open(flag, "w", encoding="utf-8").close()
+        self.run_cmd("scontrol", "requeue", str(job))
+        self.wait_line(job, "COMPLETED")
+        self.assertEqual(len(self.sacct("-j", str(job), "-X")), 1)
+        runs = self.sacct("-D", "-j", str(job), "-X", "-o", "state,restarts")
+        self.assertEqual(sorted(runs), [["COMPLETED", "1"], ["REQUEUED", "0"]])
+
+    def test_states_and_times(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "false")
+        self.wait_line(job, "FAILED")
+        has = lambda *options: [str(job)] in self.sacct("-X", "-o", "jobid", *options)  # noqa: E731
+        self.assertTrue(has("-S", "now-1hour", "-s", "F"))
+        self.assertFalse(has("-S", "now-1hour", "-s", "CD"))
+        self.assertFalse(has("-S", "now-2hours", "-E", "now-1hour", "-s", "FAILED"))
+        self.assertFalse(has("-S", "now-2hours", "-E", "now-1hour"))
+        self.assertTrue(has("-S", "now-1hour", "-s", "RUNNING"))  # it ran then
+        self.assertFalse(has("-s", "F"))  # nobody fails right now
+        self.assertTrue(has("-r", "debug") and has("--name", "wrap") and has("-u", "root") and has("-N", "n[1-2]", "-S", "now-1hour"))
+        self.assertFalse(has("-r", "other") or has("--name", "nobody") or has("-u", "daemon") or has("-A", "none"))
+
+    def test_hostile_texts(self):
+        before = len(self.sacct("-X", "-a", "-S", "now-1day"))
+        job = self.submit("-J", HOSTILE, "--comment", HOSTILE, "--extra", HOSTILE, "--wckey", HOSTILE, "-o", "/dev/null", "--wrap", "true")
+        self.wait_line(job, "COMPLETED")
+        row = self.sacct("-X", "-j", str(job), "--delimiter", "\x01", "-o", "jobname,comment,extra,wckey")[0][0].split("\x01")
+        self.assertEqual(row, [HOSTILE] * 4)
+        for option in ("--name", "-A", "-r", "-q", "-W", "-R", "-C", "-M"):
+            self.run_cmd("sacct", option, HOSTILE, check=False)
+        self.assertGreater(len(self.sacct("-X", "-a", "-S", "now-1day")), before)
+
+    def test_script_and_environment(self):
+        job = self.submit("-o", "/dev/null", "--export", "ALL,KEPT=yes", stdin="#!/bin/sh\ntrue # of mine\n")
+        self.wait_line(job, "COMPLETED")
+        self.assertEqual(self.out("sacct", "-B", "-j", job), f"Batch Script for {job}\n{'-' * 80}\n#!/bin/sh\ntrue # of mine\n")
+        self.assertIn("\nKEPT=yes\n", self.out("sacct", "--env-vars", "-j", job))
+
+    def test_json(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "srun true")
+        self.wait_line(job, "COMPLETED")
+        wait_for(lambda: len(self.sacct("-j", str(job))) == 3, "all steps are there")
+        told = json.loads(self.out("sacct", "-j", job, "--json"))
+        self.assertEqual([j["job_id"] for j in told["jobs"]], [job])
+        self.assertEqual(told["jobs"][0]["state"]["current"], ["COMPLETED"])
+        self.assertEqual([s["step"]["name"] for s in told["jobs"][0]["steps"]], ["batch", "true"])
+
+    def test_layouts(self):
+        job = self.submit("-n", "2", "--mem", "1500", "-t", "10", "-o", "%x-%j.out", "--wrap", "srun true")
+        self.wait_line(job, "COMPLETED")
+        self.assertEqual(self.out("sacct", "-j", job, "-X", "-b"),
+                         f"JobID             State ExitCode \n------------ ---------- -------- \n{job:<12}  COMPLETED      0:0 \n")
+        self.assertEqual(self.out("sacct", "-j", job, "-X", "-n", "-p", "-o", "jobid%5,State%-3"), f"{job}|COMPLETED|\n")
+        self.assertEqual(self.out("sacct", "-j", job, "-X", "-n", "-o", "State%4,JobID%-5"), f"COM+ {job:<5} \n")
+        self.assertEqual(self.sacct("-j", str(job), "-X", "--fields", "reqmem"), [["1500M"]])
+        self.assertEqual(self.sacct("-j", str(job), "-X", "--noconvert", "-o", "reqmem"), [["1500M"]])
+        self.assertEqual(self.sacct("-j", str(job), "-X", "--units", "G", "-o", "reqmem"), [["1.46G"]])
+        self.assertEqual(self.sacct("-j", str(job), "-X", "--expand-patterns", "-o", "stdout"), [[f"{self.cluster.work}/wrap-{job}.out"]])
+        self.assertEqual(self.out("sacct", "-j", job, "-X", "-c").split()[:8], "JobID UID JobName Partition NNodes NodeList State End".split())
+        self.assertEqual(len(self.out("sacct", "-l", "-P").splitlines()[0].split("|")), 55)
+        cut = self.sacct("-j", str(job), "-X", "-T", "-S", "now-1day", "-E", "now+1day", "-o", "start,elapsedraw")[0]
+        self.assertRegex(cut[0], r"^\d{4}-\d\d-\d\dT")
+        names = self.out("sacct", "--helpformat").split()
+        self.assertEqual(names, self.out("sacct", "-e").split())
+        self.assertEqual(len(self.out("sacct", "-o", "ALL", "-P").splitlines()[0].split("|")), len(names))
+        self.assertIn("COMPLETED", self.out("sacct", "--helpstate"))
+        self.assertIn("Resources", self.out("sacct", "--helpreason"))
+        self.assertIn("--starttime", self.out("sacct", "-h"))
+        self.assertIn("Usage: sacct", self.out("sacct", "-U"))
+        self.assertIn("slurm ", self.out("sacct", "-V"))
+        self.assertEqual(self.sacct("-j", str(job), "-X", env={"SACCT_FORMAT": "jobname"}), [["wrap"]])
+
+    def test_filters(self):
+        job = self.submit("-N", "2", "-t", "77", "--wckey", "mine", "-o", "/dev/null", "--wrap", "true")
+        self.wait_line(job, "COMPLETED")
+        has = lambda *options: [str(job)] in self.sacct("-X", "-o", "jobid", *options)  # noqa: E731
+        for options in (["-i", "2"], ["-i", "1-3"], ["-I", "2"], ["-k", "77"], ["-k", "60", "-K", "80"], ["-W", "mine"], ["-g", "root"],
+                        ["-R", "None"], ["-L"]):
+            self.assertTrue(has(*options), options)
+        for options in (["-i", "1"], ["-I", "3-9"], ["-k", "76"], ["-k", "10", "-K", "60"], ["-W", "other"], ["-g", "daemon"], ["-q", "none"],
+                        ["-R", "Resources"], ["-C", "fast"], ["-M", "nowhere"]):
+            self.assertFalse(has(*options), options)
+
+    def test_refusals(self):
+        self.fails(1, 'sacct: error: Invalid field requested: "nothing"\n', "sacct", "-o", "nothing")
+        self.fails(1, "sacct: error: Invalid job id specified: x\n", "sacct", "-j", "x")
+        self.assertEqual(self.run_cmd("sacct", "-S", "2030-01-01", "-E", "2029-01-01", check=False).returncode, 1)
+
+
+class PrivateHistory(AccountedCase):
+    DBD = "PrivateData=jobs\n"
+
+    def test_others_jobs_are_hidden(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        self.wait_line(job, "COMPLETED")
+        self.assertEqual(self.sacct("-a", "-X", user=65534), [])
+        self.assertEqual(self.sacct("-j", str(job), user=65534), [])
+        own = int(self.out("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "true", user=65534))
+        self.wait_line(own, "COMPLETED")
+        self.assertEqual(self.sacct("-a", "-X", "-o", "jobid", user=65534), [[str(own)]])
+        denied = self.run_cmd("sacct", "-B", "-j", str(job), check=False, user=65534)
+        self.assertEqual((denied.returncode, denied.stdout), (1, ""))
+
+
+class Away(AccountedCase):
+    def test_records_wait_for_the_daemon(self):
+        self.cluster.stop_dbd()
+        jobs = [self.submit("-o", "/dev/null", "--wrap", "true") for _ in range(5)]
+        for job in jobs:
+            self.wait_ended(job)
+        waiting = self.out("sdiag").split("DBD Agent queue size:")[1].split()[0]
+        self.assertGreater(int(waiting), 5)
+        shown = self.run_cmd("sacct", "-X", "-n", "-P", "-o", "jobid,state", check=False)
+        self.assertEqual(shown.returncode, 1)
+        self.assertIn("Problem talking to the database: Connection refused", shown.stderr)
+        self.assertIn("History is missing", shown.stderr)
+        for job in jobs:
+            self.assertIn(f"{job}|COMPLETED", shown.stdout.splitlines())
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        self.cluster.start_dbd()
+        for job in jobs:
+            self.wait_line(job, "COMPLETED")
+        wait_for(lambda: "DBD Agent queue size: 0" in self.out("sdiag"), "nothing waits any more")
+
+    def test_every_job_once_however_the_daemons_die(self):
+        jobs = []
+        chance = random.Random(int(os.environ.get("SLUICE_SEED", "20")))
+        for round_ in range(int(os.environ.get("SLUICE_KILLS", "8"))):
+            jobs += [self.submit("-J", f"round{round_}", "-o", "/dev/null", "--wrap", "true") for _ in range(3)]
+            time.sleep(chance.random() * 0.3)
+            if chance.random() < 0.7:
+                self.cluster.stop_dbd(signal.SIGKILL)
+                self.cluster.start_dbd()
+            if chance.random() < 0.5:
+                self.cluster.kill_controller()
+                self.cluster.start_controller()
+        for job in jobs:
+            self.wait_line(job, *ENDED)
+        rows = collections.Counter(row[0] for row in self.sacct("-D", "-X", "-S", "now-1day", "-o", "jobid"))
+        self.assertEqual({job: rows[str(job)] for job in jobs}, {job: 1 for job in jobs})
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main()

@@ -1,0 +1,99 @@
+// What the accounting daemon is told of a job's life.
+#include "ctld/accounting/recorder.hpp"
+
+#include "common/wire/instances.hpp"
+#include "support/core_fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+class Recorder : public CoreTest {
+ protected:
+  Recorder() {
+    start();
+    configure([](ClusterConfig& c) {
+      c.accounting_storage_type = "accounting_storage/slurmdbd";
+      c.accounting_store_flags = {"job_comment", "job_script"};
+    });
+    for (const std::string& name : names_) register_node(name);
+  }
+  // As the engine does it.
+  std::vector<HistoryRecord> record(const Command& command,
+                                    const std::vector<journal::Blob>& blobs = {}) {
+    auto decision = decide(state_, command, now_);
+    EXPECT_TRUE(decision) << decision.error().text;
+    for (const Event& event : decision->events) {
+      recorder_.before(state_, event, now_);
+      apply(state_, event);
+      recorder_.after(state_, event, now_);
+    }
+    std::vector<HistoryRecord> out;
+    for (const std::string& bytes : recorder_.take(state_, blobs))
+      out.push_back(*wire::decode<HistoryRecord>(bytes));
+    return out;
+  }
+  static std::vector<JobHistory> jobs(const std::vector<HistoryRecord>& records) {
+    std::vector<JobHistory> out;
+    for (const HistoryRecord& one : records)
+      if (one.job != nullptr) out.push_back(*one.job);
+    return out;
+  }
+
+  ctld::HistoryRecorder recorder_;
+};
+
+TEST_F(Recorder, ASubmissionIsTold) {
+  SubmitJob submit;
+  submit.who = kAnn;
+  submit.job = batch_spec();
+  submit.job.comment = "mine";
+  const auto told = jobs(record(submit));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].state, JobState::kPending);
+  EXPECT_EQ(told[0].uid, kAnn.uid);
+  EXPECT_EQ(told[0].comment, "mine");
+  EXPECT_EQ(told[0].submit, now_);
+  EXPECT_EQ(told[0].start, kNoTime);
+  EXPECT_GT(told[0].requested_cpus, 0U);
+}
+
+TEST_F(Recorder, ACancelledJobThatWaitedHasAnEndAndNoStart) {
+  const JobId id = submit(batch_spec());
+  const auto told = jobs(record(SignalJob{.who = kAnn, .target = std::to_string(id), .flags = protocol::kSignalCancel}));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].state, JobState::kCancelled);
+  EXPECT_EQ(told[0].ended_by, kAnn.uid);
+  EXPECT_EQ(told[0].start, kNoTime);
+  EXPECT_EQ(told[0].end, now_);
+}
+
+TEST_F(Recorder, NothingIsToldWhereThereIsNoDaemon) {
+  configure([](ClusterConfig& c) { c.accounting_storage_type.clear(); });
+  SubmitJob submit;
+  submit.who = kAnn;
+  submit.job = batch_spec();
+  EXPECT_TRUE(record(submit).empty());
+}
+
+TEST_F(Recorder, NoJobsMeansNoJobs) {
+  configure([](ClusterConfig& c) { c.accounting_storage_enforce = {"nojobs"}; });
+  SubmitJob submit;
+  submit.who = kAnn;
+  submit.job = batch_spec();
+  EXPECT_TRUE(jobs(record(submit)).empty());
+}
+
+TEST_F(Recorder, AScriptIsKeptWithItsJob) {
+  SubmitJob submit;
+  submit.who = kAnn;
+  submit.job = batch_spec();
+  submit.job.script_blob = "key";
+  const auto told = record(submit, {{"key", "#!/bin/sh"}, {"other", "A=b"}});
+  ASSERT_EQ(told.size(), 2U);
+  ASSERT_NE(told[0].blob, nullptr);
+  EXPECT_EQ(told[0].blob->bytes, "#!/bin/sh");
+  EXPECT_EQ(told[1].job->script_blob, "key");
+}
+
+}  // namespace
+}  // namespace sluice::state

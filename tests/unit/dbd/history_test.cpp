@@ -1,0 +1,176 @@
+// Records come in once, whatever is repeated, and are found again.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "common/wire/codec.hpp"
+#include "common/wire/instances.hpp"
+#include "dbd/history/ingest.hpp"
+#include "dbd/history/query.hpp"
+#include "unit/temp_folder.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+using protocol::QueryHistoryRequest;
+using protocol::StoreHistoryRequest;
+
+Time at(int64_t seconds) { return from_seconds(1'000'000 + seconds); }
+
+JobHistory job(JobId id, JobState state = JobState::kCompleted) {
+  JobHistory out;
+  out.id = id;
+  out.uid = 1000;
+  out.name = "it's; DROP TABLE job; --";
+  out.account = "physics";
+  out.state = state;
+  out.submit = out.eligible = out.start = at(0);
+  if (is_terminal(state)) out.end = at(10);
+  return out;
+}
+std::string record(const JobHistory& history) {
+  HistoryRecord out;
+  out.job = std::make_shared<const JobHistory>(history);
+  return wire::encode(out);
+}
+std::string record(const StepHistory& history) {
+  HistoryRecord out;
+  out.step = std::make_shared<const StepHistory>(history);
+  return wire::encode(out);
+}
+
+class History : public ::testing::Test {
+ protected:
+  History() { open(); }
+  void open() {
+    database_.reset();
+    auto opened = Database::open(folder_.path() / "accounting.db");
+    ASSERT_TRUE(opened) << opened.error().text;
+    database_ = std::move(*opened);
+  }
+  Result<protocol::StoreHistoryReply> store(uint64_t first, std::vector<std::string> records,
+                                            const std::string& stream = "one") {
+    StoreHistoryRequest request;
+    request.cluster = "c";
+    request.stream = stream;
+    request.first = first;
+    request.records = std::move(records);
+    return store_history(*database_, request, at(0));
+  }
+  std::vector<protocol::HistoryJob> ask(const QueryHistoryRequest& request = {}) {
+    auto filter = history::Filter::make(request);
+    HistoryQuery query(*database_, std::move(*filter));
+    std::vector<protocol::HistoryJob> out;
+    while (true) {
+      auto chunk = query.next(at(100));
+      EXPECT_TRUE(chunk);
+      if (!chunk || !*chunk) return out;
+      for (auto& one : (*chunk)->jobs) out.push_back(std::move(one));
+    }
+  }
+
+  test::TempFolder folder_;
+  std::unique_ptr<Database> database_;
+};
+
+TEST_F(History, WhatIsRepeatedCountsOnce) {
+  EXPECT_EQ(store(1, {record(job(1)), record(job(2))})->last, 2U);
+  EXPECT_EQ(store(1, {record(job(1)), record(job(2)), record(job(3))})->last, 3U);
+  EXPECT_EQ(store(3, {record(job(3))})->last, 3U);
+  const auto jobs = ask();
+  ASSERT_EQ(jobs.size(), 3U);
+  EXPECT_EQ(jobs[0].job, job(1));
+}
+
+TEST_F(History, AGapIsRefused) {
+  ASSERT_TRUE(store(1, {record(job(1))}));
+  const auto gap = store(3, {record(job(3))});
+  ASSERT_FALSE(gap);
+  EXPECT_EQ(gap.error().code, ErrorCode::kBadRequest);
+  EXPECT_EQ(ask().size(), 1U);
+}
+
+TEST_F(History, AnotherStreamBeginsWhereItBegins) {
+  ASSERT_TRUE(store(1, {record(job(1)), record(job(2))}));
+  EXPECT_EQ(store(2, {record(job(2)), record(job(3))}, "restored")->last, 3U);
+  EXPECT_EQ(ask().size(), 3U);
+}
+
+TEST_F(History, ItStaysAfterAnEnd) {
+  ASSERT_TRUE(store(1, {record(job(1))}));
+  open();
+  EXPECT_EQ(store(1, {record(job(1)), record(job(2))})->last, 2U);
+  EXPECT_EQ(ask().size(), 2U);
+}
+
+TEST_F(History, WhatCannotBeReadIsPassedOver) {
+  EXPECT_EQ(store(1, {"\xff\xff nothing", record(job(2))})->last, 2U);
+  EXPECT_EQ(ask().size(), 1U);
+}
+
+TEST_F(History, ANewerRecordOfARunReplacesTheOneBefore) {
+  ASSERT_TRUE(store(1, {record(job(1, JobState::kRunning)), record(job(1))}));
+  const auto jobs = ask();
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs[0].job.state, JobState::kCompleted);
+}
+
+TEST_F(History, EarlierRunsAreThereWhenAskedFor) {
+  JobHistory again = job(1);
+  again.restarts = 1;
+  again.submit = at(20);
+  ASSERT_TRUE(store(1, {record(job(1)), record(again)}));
+  ASSERT_EQ(ask().size(), 1U);
+  EXPECT_EQ(ask()[0].job.restarts, 1U);
+  QueryHistoryRequest all;
+  all.duplicates = true;
+  EXPECT_EQ(ask(all).size(), 2U);
+}
+
+TEST_F(History, PartsOfAStepAddUp) {
+  StepHistory step;
+  step.id = {1, 0};
+  step.job_submit = at(0);
+  step.usage.tasks = 2;
+  step.usage.memory = {100, 50, 150, "n1", "n1", 1, 0};
+  StepHistory end = step;
+  end.end = at(9);
+  end.usage.memory = {80, 20, 100, "n2", "n2", 2, 3};
+  ASSERT_TRUE(store(1, {record(job(1)), record(step), record(end)}));
+  const auto jobs = ask();
+  ASSERT_EQ(jobs.size(), 1U);
+  ASSERT_EQ(jobs[0].steps.size(), 1U);
+  const UsageHistory& usage = jobs[0].steps[0].usage;
+  EXPECT_EQ(usage.tasks, 4U);
+  EXPECT_EQ(usage.memory, (UsageExtent{100, 20, 250, "n1", "n2", 1, 3}));
+}
+
+TEST_F(History, WhoAndWhenNarrowTheSearch) {
+  JobHistory other = job(2);
+  other.uid = 2000;
+  ASSERT_TRUE(store(1, {record(job(1)), record(other)}));
+  QueryHistoryRequest request;
+  request.uids = {2000};
+  ASSERT_EQ(ask(request).size(), 1U);
+  EXPECT_EQ(ask(request)[0].job.id, 2U);
+  request.from = at(11);
+  EXPECT_TRUE(ask(request).empty());
+  QueryHistoryRequest named;
+  named.jobs = {{.job = 1}};
+  EXPECT_EQ(ask(named).size(), 1U);
+  named.clusters = {"another'; --"};
+  EXPECT_TRUE(ask(named).empty());
+}
+
+TEST(Opening, AFileOfAnotherKindIsRefused) {
+  test::TempFolder folder;
+  const auto path = folder.path() / "accounting.db";
+  { std::ofstream(path) << std::string(5000, 'x'); }
+  const auto opened = Database::open(path);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kDamaged);
+  EXPECT_NE(opened.error().text.find(path.string()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::dbd

@@ -1,0 +1,110 @@
+// What sacct's options mean: which jobs were there, and in which state, at some time of a span.
+#include "common/history/history_filter.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice::history {
+namespace {
+
+using protocol::HistoryJobName;
+using protocol::QueryHistoryRequest;
+
+Time at(int64_t seconds) { return from_seconds(1000 + seconds); }
+
+// Submitted at 0, started at 10, ended at 20.
+JobHistory ended_job() {
+  JobHistory job;
+  job.id = 7;
+  job.submit = job.eligible = at(0);
+  job.start = at(10);
+  job.end = at(20);
+  job.state = JobState::kFailed;
+  job.partition = "debug";
+  job.nodes = "n[1-2]";
+  job.node_count = 2;
+  return job;
+}
+
+bool was_there(const JobHistory& job, int64_t from, int64_t until,
+               std::vector<JobState> states = {}) {
+  QueryHistoryRequest request;
+  request.from = at(from);
+  request.until = at(until);
+  request.states = std::move(states);
+  return history::was_there(job, request);
+}
+
+TEST(WasThere, WithoutStatesWhoWasEligibleAndNotOver) {
+  EXPECT_TRUE(was_there(ended_job(), 5, 8));
+  EXPECT_TRUE(was_there(ended_job(), 15, 30));
+  EXPECT_TRUE(was_there(ended_job(), -10, 40));
+  EXPECT_FALSE(was_there(ended_job(), -10, -1));
+  EXPECT_FALSE(was_there(ended_job(), 21, 30));
+}
+
+TEST(WasThere, FinalStatesAreOfWhatEndedThen) {
+  EXPECT_TRUE(was_there(ended_job(), 15, 25, {JobState::kFailed}));
+  EXPECT_FALSE(was_there(ended_job(), 5, 15, {JobState::kFailed}));
+  EXPECT_FALSE(was_there(ended_job(), 21, 25, {JobState::kFailed}));
+  EXPECT_FALSE(was_there(ended_job(), 15, 25, {JobState::kCompleted}));
+}
+
+TEST(WasThere, RunningIsWhatRanThenWhateverBecameOfIt) {
+  EXPECT_TRUE(was_there(ended_job(), 12, 15, {JobState::kRunning}));
+  EXPECT_TRUE(was_there(ended_job(), 0, 11, {JobState::kRunning}));
+  EXPECT_FALSE(was_there(ended_job(), 0, 9, {JobState::kRunning}));
+  EXPECT_FALSE(was_there(ended_job(), 21, 30, {JobState::kRunning}));
+  JobHistory runs = ended_job();
+  runs.end = kNoTime;
+  runs.state = JobState::kRunning;
+  EXPECT_TRUE(was_there(runs, 500, 600, {JobState::kRunning}));
+}
+
+TEST(WasThere, PendingIsWhatWaitedThen) {
+  EXPECT_TRUE(was_there(ended_job(), 2, 5, {JobState::kPending}));
+  EXPECT_FALSE(was_there(ended_job(), 12, 15, {JobState::kPending}));
+  JobHistory waits = ended_job();
+  waits.start = waits.end = kNoTime;
+  waits.state = JobState::kPending;
+  EXPECT_TRUE(was_there(waits, 500, 600, {JobState::kPending}));
+  EXPECT_FALSE(was_there(waits, 500, 600, {JobState::kRunning}));
+}
+
+TEST(Named, JobsTasksAndComponents) {
+  JobHistory task = ended_job();
+  task.array_job = 5;
+  task.array_task = 3;
+  EXPECT_TRUE(is_named(task, {.job = 5}));
+  EXPECT_TRUE(is_named(task, {.job = 5, .task = 3}));
+  EXPECT_TRUE(is_named(task, {.job = 7}));
+  EXPECT_FALSE(is_named(task, {.job = 5, .task = 4}));
+  task.array_task = kNoTask;
+  task.array_tasks = "4-6";
+  EXPECT_TRUE(is_named(task, {.job = 5, .task = 4}));
+  EXPECT_FALSE(is_named(task, {.job = 5, .task = 3}));
+  JobHistory part = ended_job();
+  part.het_job = 6;
+  part.het_offset = 1;
+  EXPECT_TRUE(is_named(part, {.job = 6}));
+  EXPECT_TRUE(is_named(part, {.job = 6, .offset = 1}));
+  EXPECT_FALSE(is_named(part, {.job = 6, .offset = 0}));
+}
+
+TEST(Filter, NodesSizesAndLists) {
+  const auto matches = [](auto change) {
+    QueryHistoryRequest request;
+    change(request);
+    const auto filter = Filter::make(request);
+    return filter && filter->matches(ended_job());
+  };
+  EXPECT_TRUE(matches([](auto& r) { r.nodes = "n2,n9"; }));
+  EXPECT_FALSE(matches([](auto& r) { r.nodes = "n3"; }));
+  EXPECT_TRUE(matches([](auto& r) { r.node_count = {1, 2}; }));
+  EXPECT_FALSE(matches([](auto& r) { r.node_count = {3, 9}; }));
+  EXPECT_TRUE(matches([](auto& r) { r.partitions = {"other", "DEBUG"}; }));
+  EXPECT_FALSE(matches([](auto& r) { r.accounts = {"physics"}; }));
+  EXPECT_FALSE(Filter::make({.nodes = "n[1-"}).has_value());
+}
+
+}  // namespace
+}  // namespace sluice::history
