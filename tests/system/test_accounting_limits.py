@@ -76,7 +76,7 @@ PriorityDecayHalfLife=0
         wait_for(lambda: self.reason(second) == "AssocGrpCpuLimit", "the limit is told")
         other = self.sleeper("-A", "chem")
         self.wait_state(other, "RUNNING")
-        self.modify("account", "physics", "set", "grptres=cpu=-1", seen="GrpTRES=cpu=N(2)")
+        self.run_cmd("sacctmgr", "-i", "modify", "account", "physics", "set", "grptres=cpu=-1")
         self.wait_state(second, "RUNNING")
 
     def test_max_jobs_of_a_user_in_a_qos(self):
