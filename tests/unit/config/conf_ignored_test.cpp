@@ -91,8 +91,8 @@ TEST(ConfIgnored, ANameThatIsNoKeyIsNamed) {
 TEST(ConfIgnored, KeysOfAccountsActByName) {
   EXPECT_EQ(
       ignored_summary(
-          config_of("MaxDBDMsgs=20000\nNodeName=n\nPartitionName=p Nodes=n AllowAccounts=a\n")),
-      "keys without effect: accounting: MaxDBDMsgs; keys that act by the account or QOS that a user names, which nobody checks: "
+          config_of("AcctGatherNodeFreq=30\nNodeName=n\nPartitionName=p Nodes=n AllowAccounts=a\n")),
+      "keys without effect: accounting: AcctGatherNodeFreq; keys that act by the account or QOS that a user names, which nobody checks: "
       "PartitionName.AllowAccounts");
 }
 
@@ -100,9 +100,9 @@ TEST(ConfIgnored, TheSummaryIsOneLineByClass) {
   EXPECT_EQ(ignored_summary(config_of("")), "");
   EXPECT_EQ(
       ignored_summary(config_of(
-          "MaxDBDMsgs=20000\nSchedulerParameters=bf_busy_nodes,bf_hetjob_immediate\nTrackWCKey=yes\nResvProlog=/x\n"
+          "AcctGatherNodeFreq=30\nSchedulerParameters=bf_busy_nodes,bf_hetjob_immediate\nResvProlog=/x\n"
           "NodeName=n TRESWeights=x\n")),
-      "keys without effect: accounting: MaxDBDMsgs, NodeName.TRESWeights, TrackWCKey; scheduling: SchedulerParameters=bf_busy_nodes, "
+      "keys without effect: accounting: AcctGatherNodeFreq, NodeName.TRESWeights; scheduling: SchedulerParameters=bf_busy_nodes, "
       "SchedulerParameters=bf_hetjob_immediate; plugins: ResvProlog");
 }
 
