@@ -113,9 +113,9 @@ void add_outside_methods(net::RpcServer& server, ServiceParts& parts);      // L
 [[nodiscard]] Status may_see(const state::ClusterState& state, JobId id, uint32_t uid);
 
 // PrivateData and hidden partitions hide nothing from these.
-[[nodiscard]] inline bool asked_by_admin(const state::ClusterState& state,
-                                         const net::CallContext& context) {
-  return context.is_super_user() || state::is_admin(state, context.identity.uid);
+[[nodiscard]] inline bool asked_by_operator(const state::ClusterState& state,
+                                            const net::CallContext& context) {
+  return context.is_super_user() || state::is_operator(state, context.identity.uid);
 }
 [[nodiscard]] inline state::Identity identity_of(const net::CallContext& context) {
   return {context.identity.uid, context.identity.gid};

@@ -449,6 +449,19 @@ TEST_F(AccountingTest, AQosPassesOverLimitsOfThePartition) {
   EXPECT_EQ(plan(wide), "starts");
 }
 
+// The cluster has 32 CPUs.
+TEST_F(AccountingTest, ARelativeQosHasPercentages) {
+  qos(kNormal).flags = kQosRelative;
+  qos(kNormal).job.tres = {{kTresCpu, 25}};
+  follow();
+  JobSpec spec = batch_spec();
+  spec.min_cpus = spec.num_tasks = 8;
+  EXPECT_EQ(plan(submit(spec)), "starts");
+  spec.min_cpus = spec.num_tasks = 9;
+  spec.min_nodes = 2;
+  EXPECT_EQ(plan(submit(spec)), "QOSMaxCpuPerJobLimit");
+}
+
 TEST_F(AccountingTest, AllowAccountsHasThoseBelow) {
   configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"root"}; });
   EXPECT_NE(submit(batch_spec()), kNoJob);

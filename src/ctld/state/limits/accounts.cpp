@@ -5,6 +5,7 @@
 #include "common/base/text.hpp"
 #include "common/names/job_states.hpp"
 #include "ctld/state/limits/billing.hpp"
+#include "ctld/state/limits/relative.hpp"
 #include "ctld/state/rules/fits.hpp"
 
 namespace sluice::state {
@@ -153,7 +154,9 @@ Status check_submit_limits(const ClusterState& state, const JobAccount* account,
   job.count = count;
   job.tres = asked;
   job.time_limit = spec.time_min != 0 ? spec.time_min : limit;
-  const auto reason = submit_limit(state.accounting, state.accounting.held, job, now);
+  const auto absolute = with_numbers(state, *account);
+  const Accounting& accounting = absolute ? *absolute : state.accounting;
+  const auto reason = submit_limit(accounting, state.accounting.held, job, now);
   if (!reason) return {};
   return failure(ErrorCode::kMaxSubmitLimit, std::string(reason_text(*reason)));
 }
@@ -169,7 +172,8 @@ std::optional<JobReason> why_limited(const ClusterState& state, const HeldTables
   if (start.tres != nullptr) job.tres = *start.tres;
   if (start.tres_of_node != nullptr) job.tres_of_node = *start.tres_of_node;
   job.time_limit = start.time_limit;
-  return start_limit(state.accounting, held, job, {rules.safe}, now);
+  const auto absolute = with_numbers(state, *start.account);
+  return start_limit(absolute ? *absolute : state.accounting, held, job, {rules.safe}, now);
 }
 
 }  // namespace sluice::state

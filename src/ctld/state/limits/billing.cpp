@@ -103,6 +103,14 @@ uint64_t billing_micro(const ClusterConfig& config, const PartitionConfig& parti
   return static_cast<uint64_t>(std::llround(std::min(billing, 9e18)));
 }
 
+uint64_t shown_billing(const ClusterState& state, const Job& job, const TresCounts& counts) {
+  if (job.allocation != nullptr && job.charge != nullptr) return job.charge->billing_micro / kMicro;
+  const Partition* partition = find_partition(state, job.partition.view());
+  if (partition == nullptr) return counts.cpus;
+  return billing_micro(*state.config, *partition->config, counts, job.spec->licenses.view()) /
+         kMicro;
+}
+
 TresAmounts requested_amounts(const ClusterState& state, const JobSpec& spec,
                               const PartitionConfig& partition) {
   const auto asked = requested_tres(spec, partition, *state.config);

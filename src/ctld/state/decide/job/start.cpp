@@ -86,7 +86,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   const Time end = planned_end(now, event.time_limit);
   const auto account = charged_account(state, *job, *partition, plan, event.time_limit, now);
   if (!account) return std::nullopt;
-  event.account = *account;
+  if (*account != job->account) event.account = *account;
   if (!beginning.may_begin(*job, plan.reservation, *plan.allocation, end)) return std::nullopt;
   event.reservation = plan.reservation;
   event.time = now;
@@ -97,8 +97,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   event.early_script = event.prolog && !has_option(config.prolog_flags, "DeferBatch");
   event.controller_prolog = !config.prolog_slurmctld.empty();
   event.reboot = reboots_nodes(state, *job->spec);
-  event.preempt_exempt = preempt_exempt_in(
-      state, *partition, event.account == nullptr ? qos_of(*job) : event.account->qos);
+  event.preempt_exempt =
+      preempt_exempt_in(state, *partition, *account == nullptr ? qos_of(*job) : (*account)->qos);
   event.priority = plan.priority;
   JobId id = plan.job;
   if (array && job->array->pending.size() > 1) {
@@ -107,9 +107,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
     id = *next;
   }
   JobStarted::Start start{.task = plan.task, .job = id, .allocation = plan.allocation};
-  if (event.account != nullptr)
-    start.charge =
-        charge_of(state, *job->spec, *partition->config, *plan.allocation, *event.account);
+  if (*account != nullptr)
+    start.charge = charge_of(state, *job->spec, *partition->config, *plan.allocation, **account);
   for (const FeatureChange& change : *changes) start.booting.set(change.position);
   if (job->spec->batch && !is_het_follower(*job))
     start.batch = batch_part(state, *job->spec, *plan.allocation);

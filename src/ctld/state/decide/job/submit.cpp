@@ -17,7 +17,7 @@ namespace {
 // What only administrators may ask for is left out for others, as Slurm does.
 void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   if (!is_admin(state, uid) || state.config->reboot_program.empty()) spec.reboot = false;
-  if (is_admin(state, uid)) return;
+  if (is_operator(state, uid)) return;
   if (spec.priority != 0) spec.priority = UINT32_MAX;
   spec.admin_comment = {};
   spec.site_factor = 0;
@@ -159,7 +159,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   const bool held = takes_hold(*spec);
   follow_system_share(*state.config, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
-  if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
+  if (spec->nice < 0 && !is_operator(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
   ask_for_all_memory(*spec);
   bound_switch_wait(*state.config, *spec);
   const Submitter submitter{spec->uid, command.groups};

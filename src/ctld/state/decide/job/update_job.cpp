@@ -141,7 +141,7 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
   if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   const bool share = command.update.core_spec || command.update.thread_spec;
   if (share && !state.config->allow_spec_resources_usage) return failure(ErrorCode::kAccessDenied);
-  if (is_admin(state, command.who.uid)) return {};
+  if (is_operator(state, command.who.uid)) return {};
   const JobUpdate& u = command.update;
   // what its user took from the job he may give back; only below 0 it goes before those of others
   const bool nice = u.nice && *u.nice < 0 && *u.nice != job.spec->nice;
@@ -315,7 +315,7 @@ Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   const bool to_zero = u.priority && *u.priority == 0;
   const Job& job = draft.job(id);
   if (to_zero || u.hold.value_or(false)) {
-    const bool admin = is_admin(draft.state(), command.who.uid);
+    const bool admin = is_operator(draft.state(), command.who.uid);
     if (job.hold == HoldKind::kAdmin) return {};
     draft.emit(JobHeld{.job = id,
                        .hold = admin ? HoldKind::kAdmin : HoldKind::kUser,
@@ -323,7 +323,7 @@ Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
                        .time = now,
                        .eligible = delay_of_held(job, now)});
   } else if (u.hold && job.hold != HoldKind::kNone) {
-    if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
+    if (job.hold == HoldKind::kAdmin && !is_operator(draft.state(), command.who.uid)) {
       return failure(ErrorCode::kAccessDenied);
     }
     if (Status ok = check_release(draft.state(), *job.spec); !ok) return ok;
@@ -396,7 +396,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
   const bool whole_array = command.target.find('_') == std::string::npos;
   if (Status ok = set_array(u, whole_array, job); !ok) return ok;
   if (job.state == JobState::kPending) {
-    if (u.deadline && !is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+    if (u.deadline && !is_operator(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
     // that of a job that runs stays, and nothing is said, as in Slurm
     set_field(u.deadline, spec.deadline);
     if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
