@@ -204,6 +204,7 @@ struct QosRecord {
 struct AccountRecord {
   std::string name, description, organization;
   std::vector<std::string> coordinators;  // users, sorted
+  bool users_are_coordinators = false;    // Flags=UsersAreCoords: all users of it and below
   bool operator==(const AccountRecord&) const = default;
   template <class V>
   static void describe(V&& field) {
@@ -211,6 +212,7 @@ struct AccountRecord {
     field(2, "description", &AccountRecord::description);
     field(3, "organization", &AccountRecord::organization);
     field(4, "coordinators", &AccountRecord::coordinators);
+    field(5, "users_are_coordinators", &AccountRecord::users_are_coordinators);
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/admin.hpp"
+#include "common/protocol/assoc_mgr.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/ctld.hpp"
@@ -104,7 +105,8 @@ void add_ctld(To& to) {
           CreateUserTokenRequest, CreateUserTokenReply, QueryReservationsRequest, ReservationRecord,
           QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts,
           QueryStatisticsReply, TresWeight, PriorityWeights, PartitionPriority, PriorityFactors,
-          QueryPrioritiesRequest, PriorityRecord, PriorityChunk>(to);
+          QueryPrioritiesRequest, PriorityRecord, PriorityChunk, QueryAssocMgrRequest, TresInUse,
+          InUse, AssociationInUse, MemberInUse, QosInUse, UserInUse, AssocMgrReply>(to);
 }
 
 template <class To>

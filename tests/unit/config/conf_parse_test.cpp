@@ -239,8 +239,7 @@ TEST(ConfParse, NamesOfSomeKeysOnlyValuesThatDoNothing) {
   const auto idle = [](const std::string& line) { return config_of(line + "\n").without_effect; };
   using Keys = std::vector<std::string>;
   EXPECT_EQ(idle("AccountingStorageType=accounting_storage/none"), Keys{});
-  EXPECT_EQ(idle("AccountingStorageType=accounting_storage/slurmdbd"),
-            Keys{"AccountingStorageType"});
+  EXPECT_EQ(idle("AccountingStorageType=accounting_storage/slurmdbd"), Keys{});
   EXPECT_EQ(idle("JobCompType=jobcomp/filetxt"), Keys{});
   EXPECT_EQ(idle("JobCompType=jobcomp/lua"), Keys{"JobCompType=jobcomp/lua"});
   EXPECT_EQ(idle("PreemptMode=OFF"), Keys{});

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/model/system_cores.hpp"
+#include "ctld/state/core/charging.hpp"
 
 namespace sluice::state {
 namespace {
@@ -116,6 +117,7 @@ void forget_array_if_over(ClusterState& state, JobId array) {
 }
 
 void index_job(ClusterState& state, const Job& job) {
+  hold(state.accounting.held, state.accounting, counted(job));
   const JobPlace place = place_of(job);
   set_of(state, place.kind).insert(job.id);
   if (place.waiting) state.waiting.insert(job.id);
@@ -137,6 +139,7 @@ void index_job(ClusterState& state, const Job& job) {
 }
 
 void unindex_job(ClusterState& state, const Job& job) {
+  release(state.accounting.held, state.accounting, counted(job));
   const JobPlace place = place_of(job);
   set_of(state, place.kind).erase(job.id);
   if (place.waiting) state.waiting.erase(job.id);
@@ -202,6 +205,13 @@ void move_job(ClusterState& state, const Job& job, const JobPlace& before) {
   if (after.waiting && !before.waiting) state.waiting.insert(job.id);
   if (before.waiting && !after.waiting) state.waiting.erase(job.id);
   state.job_count += after.count - before.count;
+}
+
+void recount_job(ClusterState& state, const Job& job, const Counted& before) {
+  const Counted after = counted(job);
+  if (after == before) return;
+  release(state.accounting.held, state.accounting, before);
+  hold(state.accounting.held, state.accounting, after);
 }
 
 bool holds_processors(const Job& job) { return job.state != JobState::kSuspended; }

@@ -196,6 +196,17 @@ void compare_tables(const char* what, const CowTable<T>& a, const CowTable<T>& b
   }
 }
 
+template <class T>
+void compare_held(const char* what, const CowTable<T>& a, const CowTable<T>& b,
+                  Problems& problems) {
+  bool same = a.size() == b.size();
+  for (uint32_t id = a.next_id(0); same && id != CowTable<T>::kNone; id = a.next_id(id + 1)) {
+    const T* other = b.find(id);
+    same = other != nullptr && *other == a.at(id);
+  }
+  if (!same) problems.push_back(std::string("what jobs hold of an ") + what + " differs");
+}
+
 void compare_folded(const ClusterState& a, const ClusterState& b, Problems& problems) {
   if (a.folded.size() != b.folded.size()) problems.emplace_back("number of folded tasks differs");
   a.folded.for_each([&](const FoldedTask& task) {
@@ -241,6 +252,10 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
   same(*a.features == *b.features, "features of nodes");
   same(*a.trigger_nodes == *b.trigger_nodes, "nodes of triggers");
   same(a.arrays.size() == b.arrays.size(), "number of arrays");
+  compare_held("association", a.accounting.held.associations, b.accounting.held.associations,
+               problems);
+  compare_held("QOS", a.accounting.held.qos, b.accounting.held.qos, problems);
+  compare_held("member of a QOS", a.accounting.held.members, b.accounting.held.members, problems);
   a.arrays.for_each([&](const ArrayTasks& tasks) {
     const FoundJob job =
         find_job(a, tasks.jobs.empty() ? tasks.folded.front() : tasks.jobs.front());
@@ -295,6 +310,8 @@ std::vector<std::string> differences(const ClusterState& a, const ClusterState& 
                             deep_equal(*a.reservations, *b.reservations, path);
   if (!reservations) problems.push_back("reservations: " + path + " differs");
   if (*a.user_groups != *b.user_groups) problems.emplace_back("groups of users differ");
+  if (!deep_equal(make_accounting_image(a.accounting), make_accounting_image(b.accounting), path))
+    problems.push_back("accounting: " + path + " differs");
   compare_tables("job", a.jobs, b.jobs, problems);
   compare_tables("node", a.nodes, b.nodes, problems);
   compare_folded(a, b, problems);

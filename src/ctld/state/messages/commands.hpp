@@ -12,6 +12,7 @@
 #include "common/base/ids.hpp"
 #include "common/base/time.hpp"
 #include "common/base/variant_class.hpp"
+#include "common/model/accounting.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/model/job.hpp"
 #include "common/model/job_update.hpp"
@@ -262,6 +263,11 @@ struct UsersGroups {
   };
   std::vector<User> users;
 };
+// What the accounting daemon says of the site, and the uids of its users as this host knows them.
+struct FollowAccounting {
+  AccountingRecords records;
+  std::map<std::string, uint32_t> uids;
+};
 // Time has passed: limits, begin times, dependencies, purge. About once a second, and after
 // RunTick.
 struct Tick {
@@ -274,7 +280,8 @@ using AnyCommand =
                  UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep, SetTrigger,
                  ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned,
                  PrologDone, PrologsDone, RegisterNode, StartEpoch, ReplaceConfig, NodesTimedOut,
-                 NodesNotResponding, NodesResponding, StartJobs, LaunchFailed, UsersGroups, Tick>;
+                 NodesNotResponding, NodesResponding, StartJobs, LaunchFailed, UsersGroups,
+                 FollowAccounting, Tick>;
 
 // One command; its special members are in commands.cpp, as those of Event are in events.cpp.
 class Command : public AnyCommand {
