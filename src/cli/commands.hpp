@@ -11,6 +11,7 @@ struct Command {
 
 // Slurm's names, each also a hard link to the binary.
 int sacct_main(int argc, char** argv);
+int sacctmgr_main(int argc, char** argv);
 int salloc_main(int argc, char** argv);
 int sattach_main(int argc, char** argv);
 int sbatch_main(int argc, char** argv);
@@ -22,6 +23,7 @@ int sdiag_main(int argc, char** argv);
 int sinfo_main(int argc, char** argv);
 int sprio_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);
+int sreport_main(int argc, char** argv);
 int sshare_main(int argc, char** argv);
 int srun_main(int argc, char** argv);
 int sstat_main(int argc, char** argv);

@@ -17,7 +17,8 @@ namespace {
 using sluice::cli::Command;
 
 constexpr Command kSlurmCommands[] = {
-    {"sacct", sluice::cli::sacct_main},       {"salloc", sluice::cli::salloc_main},
+    {"sacct", sluice::cli::sacct_main},       {"sacctmgr", sluice::cli::sacctmgr_main},
+    {"sreport", sluice::cli::sreport_main},   {"salloc", sluice::cli::salloc_main},
     {"sattach", sluice::cli::sattach_main},   {"sbatch", sluice::cli::sbatch_main},
     {"sbcast", sluice::cli::sbcast_main},     {"scancel", sluice::cli::scancel_main},
     {"scontrol", sluice::cli::scontrol_main}, {"scrontab", sluice::cli::scrontab_main},

@@ -7,7 +7,10 @@
 #include "common/log/log.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/rpc/token_server.hpp"
+#include "dbd/rpc/admin_methods.hpp"
+#include "dbd/rpc/followers.hpp"
 #include "dbd/rpc/services.hpp"
+#include "dbd/store/entity_store.hpp"
 
 namespace sluice::dbd {
 namespace {
@@ -20,10 +23,14 @@ constexpr size_t kMostRequestBytes = size_t{64} << 20;  // a controller's batch
 struct Daemon::Graph {
   DbdConfig config;
   std::unique_ptr<Database> database;
+  std::optional<EntityStore> entities;
+  Followers followers;
   std::shared_ptr<net::AuthProvider> auth;
   std::unique_ptr<net::TokenService> tokens;
   std::optional<ServiceParts> services;
+  std::optional<AdminParts> admin;
   std::optional<net::RpcServer> server;
+  std::optional<UsageClock> clock;
 
   Status open_identity();
   Status start_server();
@@ -42,7 +49,7 @@ Status Daemon::Graph::open_identity() {
 }
 
 Status Daemon::Graph::start_server() {
-  services.emplace(ServiceParts{config, *database});
+  services.emplace(ServiceParts{config, *database, *entities});
   net::ServerOptions options;
   options.addresses = {
       fmt::format("{}:{}", config.address.empty() ? "0.0.0.0" : config.address, config.port)};
@@ -52,12 +59,16 @@ Status Daemon::Graph::start_server() {
   options.max_request = kMostRequestBytes;
   server.emplace(std::move(options));
   add_history_methods(*server, *services);
+  admin.emplace(AdminParts{config, *database, *entities, followers});
+  add_admin_methods(*server, *admin);
+  add_usage_methods(*server, *admin);
   return server->start();
 }
 
 Daemon::Daemon(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
 
 Daemon::~Daemon() {
+  graph_->followers.stop();
   if (graph_->server) graph_->server->shutdown(std::chrono::milliseconds(500));
 }
 
@@ -67,8 +78,15 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
   auto database = Database::open(graph->config.storage_path);
   if (!database) return tl::unexpected(database.error());
   graph->database = std::move(*database);
+  graph->entities.emplace(*graph->database);
+  if (auto ok = graph->entities->open(); !ok) return tl::unexpected(ok.error());
+  graph->entities->on_change(
+      [graph = graph.get()](const std::shared_ptr<const Entities>& entities) {
+        graph->followers.changed(entities);
+      });
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
+  graph->clock.emplace(*graph->database);
   log::info("serving at port {}, database {}", graph->server->port(), graph->config.storage_path);
   return std::unique_ptr<Daemon>(new Daemon(std::move(graph)));
 }

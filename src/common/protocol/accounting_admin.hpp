@@ -239,6 +239,28 @@ struct ChangeAccountingReply {
   }
 };
 
+// sacctmgr load: changes that are decided in their order and committed together, or not at all.
+struct LoadAccountingRequest {
+  static constexpr std::string_view kMethod = "Accounting/LoadAccounting";
+  using Reply = struct LoadAccountingReply;
+  std::vector<ChangeAccountingRequest> changes;  // their own `commit` says nothing
+  bool commit = false;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "changes", &LoadAccountingRequest::changes);
+    field(2, "commit", &LoadAccountingRequest::commit);
+  }
+};
+struct LoadAccountingReply {
+  std::vector<ChangeAccountingReply> replies;  // one each, until the first that is no-one's right
+  bool committed = false;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "replies", &LoadAccountingReply::replies);
+    field(2, "committed", &LoadAccountingReply::committed);
+  }
+};
+
 struct ClusterRecord {
   uint32_t id = 0;
   std::string name, control_host, classification, nodes;
@@ -312,6 +334,28 @@ struct QueryAccountingRequest {
     field(3, "with_associations", &QueryAccountingRequest::with_associations);
   }
 };
+// Of an account whose association is none of those that are answered.
+struct AccountName {
+  AssociationId association = 0;
+  std::string account;
+  bool operator==(const AccountName&) const = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "association", &AccountName::association);
+    field(2, "account", &AccountName::account);
+  }
+};
+// What an association changes of the QOS that it inherits: +ID of one more, -ID of one less.
+struct QosDelta {
+  AssociationId association = 0;
+  std::vector<int64_t> changes;
+  bool operator==(const QosDelta&) const = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "association", &QosDelta::association);
+    field(2, "changes", &QosDelta::changes);
+  }
+};
 // The lists that the entity has; those of QOS and TRES always (all of them), because others name
 // them by their ids.
 struct QueryAccountingReply {
@@ -325,6 +369,8 @@ struct QueryAccountingReply {
   std::vector<TransactionRecord> transactions;
   std::vector<ProblemRecord> problems;
   std::vector<std::string> deleted;  // names (of associations: ids) of those that are deleted
+  std::vector<QosDelta> qos_deltas;  // with `own_values`
+  std::vector<AccountName> parents;  // of associations whose parent is not among them
   template <class V>
   static void describe(V&& field) {
     field(1, "accounts", &QueryAccountingReply::accounts);
@@ -339,6 +385,8 @@ struct QueryAccountingReply {
     field(10, "transactions", &QueryAccountingReply::transactions);
     field(11, "problems", &QueryAccountingReply::problems);
     field(12, "deleted", &QueryAccountingReply::deleted);
+    field(13, "qos_deltas", &QueryAccountingReply::qos_deltas);
+    field(14, "parents", &QueryAccountingReply::parents);
   }
 };
 

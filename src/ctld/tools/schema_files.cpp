@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "common/protocol/accounting.hpp"
+#include "common/protocol/accounting_admin.hpp"
+#include "common/protocol/accounting_usage.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/protocol/assoc_mgr.hpp"
 #include "common/protocol/broadcast.hpp"
@@ -143,8 +145,16 @@ void add_dbd(To& to) {
   add_all<PingAccountingRequest, PingAccountingReply, NamedTres, JobHistory, UsageExtent,
           UsageHistory, StepHistory, NodeHistory, ClusterHistory, ReservationHistory, BlobHistory,
           HistoryRecord, StoreHistoryRequest, StoreHistoryReply, HistoryJobName, HistoryRange,
-          QueryHistoryRequest, HistoryJob, HistoryChunk, QueryJobTextRequest, QueryJobTextReply>(
-      to);
+          QueryHistoryRequest, HistoryJob, HistoryChunk, QueryJobTextRequest, QueryJobTextReply,
+          TresRecord, TresAmount, GroupLimits, MemberLimits, JobLimits, AssociationRecord,
+          QosRecord, AccountRecord, UserRecord, WckeyRecord, AccountingRecords,
+          QueryAccountingRecordsRequest, QueryAccountingRecordsReply, AccountingConditions,
+          LimitSetting, NameSet, FlagSet, AccountingSettings, ChangeAccountingRequest,
+          ChangeAccountingReply, LoadAccountingRequest, LoadAccountingReply, ClusterRecord,
+          TransactionRecord, ProblemRecord, QueryAccountingRequest, QosDelta, AccountName,
+          QueryAccountingReply, QueryReportRequest, ClusterUsageRow, JobUsageRow, JobSizeRow,
+          ReservationUsageRow, EventRow, RunawayRow, QueryReportReply, EndRunawayJobsRequest,
+          EndRunawayJobsReply>(to);
 }
 
 constexpr std::string_view kPackage = "sluice.v1";

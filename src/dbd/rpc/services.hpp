@@ -5,6 +5,7 @@
 #include "common/rpc/rpc_server.hpp"
 #include "dbd/config/dbd_config.hpp"
 #include "dbd/store/database.hpp"
+#include "dbd/store/entity_store.hpp"
 
 namespace sluice::dbd {
 
@@ -12,6 +13,7 @@ namespace sluice::dbd {
 struct ServiceParts {
   const DbdConfig& config;
   Database& database;
+  EntityStore& entities;
 
   // Root, SlurmUser, administrators and operators.
   [[nodiscard]] bool is_operator(const net::CallContext& context) const;

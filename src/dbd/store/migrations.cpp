@@ -42,8 +42,65 @@ const std::vector<const char*> kHistory = {
     "bytes BLOB NOT NULL, PRIMARY KEY(cluster, key)) WITHOUT ROWID",
 };
 
+// What administrators keep. `record` is a struct of dbd/entities, encoded; the columns beside it
+// are for people and their queries. What is deleted stays.
+const std::vector<const char*> kEntities = {
+    "CREATE TABLE entity_version(version BIGINT NOT NULL)",
+    "CREATE TABLE account(name TEXT PRIMARY KEY, description TEXT NOT NULL, "
+    "organization TEXT NOT NULL, deleted INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE user(name TEXT PRIMARY KEY, admin_level INTEGER NOT NULL, "
+    "deleted INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE association(id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, "
+    "account TEXT NOT NULL, user TEXT NOT NULL, partition TEXT NOT NULL, parent BIGINT NOT NULL, "
+    "lineage TEXT NOT NULL, deleted INTEGER NOT NULL, record BLOB NOT NULL, "
+    "UNIQUE(cluster, account, user, partition))",
+    "CREATE TABLE qos(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
+    "deleted INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE tres(id INTEGER PRIMARY KEY, type TEXT NOT NULL, name TEXT NOT NULL, "
+    "record BLOB NOT NULL, UNIQUE(type, name))",
+    "CREATE TABLE wckey(id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, user TEXT NOT NULL, "
+    "name TEXT NOT NULL, deleted INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE site_cluster(name TEXT PRIMARY KEY, deleted INTEGER NOT NULL, "
+    "record BLOB NOT NULL)",
+    "CREATE TABLE txn(id INTEGER PRIMARY KEY, time BIGINT NOT NULL, action TEXT NOT NULL, "
+    "actor TEXT NOT NULL, subject TEXT NOT NULL, info TEXT NOT NULL, record BLOB NOT NULL)",
+    "CREATE INDEX txn_time ON txn(time)",
+};
+
+// Sums of usage: amount times seconds, by hour (period 0), day (1) and month (2) from `time` on.
+// `rolled` of a cluster: all hours before it are summed up. What changes the past puts it back.
+const std::vector<const char*> kUsage = {
+    "CREATE TABLE usage_state(cluster INTEGER PRIMARY KEY REFERENCES cluster(id), "
+    "rolled BIGINT NOT NULL)",
+    "CREATE TABLE job_usage(cluster INTEGER NOT NULL, period INTEGER NOT NULL, "
+    "time BIGINT NOT NULL, account TEXT NOT NULL, user TEXT NOT NULL, wckey TEXT NOT NULL, "
+    "qos TEXT NOT NULL, tres TEXT NOT NULL, used BIGINT NOT NULL, "
+    "PRIMARY KEY(cluster, period, time, account, user, wckey, qos, tres)) WITHOUT ROWID",
+    "CREATE TABLE cluster_usage(cluster INTEGER NOT NULL, period INTEGER NOT NULL, "
+    "time BIGINT NOT NULL, tres TEXT NOT NULL, count BIGINT NOT NULL, allocated BIGINT NOT NULL, "
+    "down BIGINT NOT NULL, planned_down BIGINT NOT NULL, idle BIGINT NOT NULL, "
+    "planned BIGINT NOT NULL, over BIGINT NOT NULL, "
+    "PRIMARY KEY(cluster, period, time, tres)) WITHOUT ROWID",
+    "CREATE TRIGGER usage_of_new_job AFTER INSERT ON job BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, CASE WHEN NEW.eligible > 0 THEN NEW.eligible "
+    "WHEN NEW.start > 0 THEN NEW.start ELSE NEW.submit END) WHERE cluster = NEW.cluster; END",
+    "CREATE TRIGGER usage_of_changed_job AFTER UPDATE ON job BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, "
+    "CASE WHEN OLD.eligible <> NEW.eligible THEN min(max(OLD.eligible, 1), max(NEW.eligible, 1)) "
+    "WHEN OLD.start <> NEW.start THEN max(min(OLD.start, NEW.start), "
+    "CASE WHEN OLD.start = 0 THEN NEW.start ELSE 1 END) "
+    "ELSE min(OLD.ended, NEW.ended) END) WHERE cluster = NEW.cluster; END",
+    "CREATE TRIGGER usage_of_new_node_event AFTER INSERT ON node_event BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, NEW.start) WHERE cluster = NEW.cluster; END",
+    "CREATE TRIGGER usage_of_changed_node_event AFTER UPDATE ON node_event BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, OLD.ended, NEW.ended) "
+    "WHERE cluster = NEW.cluster; END",
+    "CREATE TRIGGER usage_of_cluster AFTER INSERT ON cluster_event BEGIN "
+    "UPDATE usage_state SET rolled = min(rolled, NEW.start) WHERE cluster = NEW.cluster; END",
+};
+
 // Step i brings version i to i + 1.
-const std::vector<const char*>* const kSteps[] = {&kHistory};
+const std::vector<const char*>* const kSteps[] = {&kHistory, &kEntities, &kUsage};
 
 }  // namespace
 

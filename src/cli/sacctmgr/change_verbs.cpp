@@ -1,0 +1,248 @@
+// sacctmgr add, modify and delete.
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "cli/sacctmgr/session.hpp"
+#include "common/base/text.hpp"
+
+namespace sluice::cli::sacctmgr {
+
+using protocol::AccountingEntity;
+using protocol::AccountingVerb;
+using protocol::ChangeAccountingReply;
+using protocol::ChangeAccountingRequest;
+
+namespace {
+
+constexpr const char* kCommit = "Would you like to commit changes?";
+constexpr int kSecondsToDecide = 30;
+
+void print_errors(const ChangeAccountingReply& reply) {
+  for (const std::string& line : reply.errors) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+bool has_uid(const std::string& name) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a command has one thread here
+  return ::getpwnam(name.c_str()) != nullptr;
+}
+
+// Asks for each new user whom no name service knows; those who are not wanted go from the request.
+void ask_for_unknown_users(const Session& session, ChangeAccountingRequest& request,
+                           const ChangeAccountingReply& preview) {
+  std::vector<std::string> users;
+  for (const std::string& user : request.where.users) {
+    bool is_new = false;
+    for (const std::string& name : preview.changed) is_new |= iequals(name, user);
+    if (!is_new || has_uid(user)) {
+      users.push_back(user);
+      continue;
+    }
+    std::printf("There is no uid for user '%s'\n", user.c_str());
+    if (confirmed(session, "Are you sure you want to continue?")) users.push_back(user);
+    else std::printf(" Changes Discarded\n");
+  }
+  request.where.users = std::move(users);
+}
+
+void change(Session& session, ChangeAccountingRequest request) {
+  if (session.readonly) return void(session.fail("Can't run this command in readonly mode."));
+  request.commit = session.immediate;
+  auto reply = session.ask<ChangeAccountingReply>(request);
+  if (!reply) return;
+  const bool asks_for_users = !session.immediate && !reply->refused &&
+                              request.verb == AccountingVerb::Add &&
+                              request.entity == AccountingEntity::User;
+  if (asks_for_users) {
+    const std::vector<std::string> before = request.where.users;
+    ask_for_unknown_users(session, request, *reply);
+    if (request.where.users.empty()) return;
+    if (request.where.users != before) reply = session.ask<ChangeAccountingReply>(request);
+    if (!reply) return;
+  }
+  print_errors(*reply);
+  std::printf("%s", reply->shown.c_str());
+  if (reply->refused) session.exit_code = 1;
+  if (reply->refused || session.immediate) return;
+  if (!confirmed(session, kCommit)) {
+    std::printf(" Changes Discarded\n");
+    return;
+  }
+  // decided anew on what is there now
+  request.commit = true;
+  reply = session.ask<ChangeAccountingReply>(request);
+  if (!reply || !reply->refused) return;
+  print_errors(*reply);
+  if (reply->errors.empty()) std::printf("%s", reply->shown.c_str());
+  session.exit_code = 1;
+}
+
+bool unknown_option(Session& session, const std::string& word) {
+  session.exit_code = 1;
+  if (std::exchange(session.told, false)) return false;
+  std::fprintf(stderr, " Unknown option: %s\n Use keyword 'where' to modify condition\n",
+               word.c_str());
+  session.exit_code = 1;
+  return false;
+}
+bool unknown_condition(Session& session, const std::string& word) {
+  std::fprintf(stderr, " Unknown condition: %s\n Use keyword 'set' to modify value\n",
+               word.c_str());
+  session.exit_code = 1;
+  return false;
+}
+
+// The names and places of what is added, which are no settings.
+bool take_place(AccountingEntity entity, const Option& option,
+                protocol::AccountingConditions& where) {
+  bool bad = false;
+  if (!option.has_value) {
+    // bare words are names; none of them is an option without a value
+    return take_condition(entity, option, where, bad);
+  }
+  const bool of_user = entity == AccountingEntity::User;
+  if (entity == AccountingEntity::Cluster)
+    return option.is("Names", 1) && take_condition(entity, option, where, bad);
+  if (entity == AccountingEntity::Qos)
+    return option.is("Names", 1) && take_condition(entity, option, where, bad);
+  if (entity == AccountingEntity::Coordinator)
+    return (option.is("Names", 1) || option.is("Users", 1) || option.is("Accounts", 1)) &&
+           take_condition(entity, option, where, bad);
+  if (option.is("Clusters", 1) || option.is("Names", 1))
+    return take_condition(entity, option, where, bad);
+  if (option.is("Accounts", 2) && (of_user || entity == AccountingEntity::Account))
+    return take_condition(entity, option, where, bad);
+  return of_user &&
+         (option.is("Users", 1) || option.is("Partitions", 3) || option.is("WCKeys", 1)) &&
+         take_condition(entity, option, where, bad);
+}
+
+constexpr const char* kNoEntityToAdd =
+    "No valid entity in add command\n"
+    "Input line must include \"Account\", \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", "
+    "\"Resource\", or \"User\"";
+constexpr const char* kNoEntityToDelete =
+    "No valid entity in delete command\n"
+    "Input line must include \"Account\", \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", "
+    "\"Resource\", or \"User\"";
+constexpr const char* kNoEntityToModify =
+    "No valid entity in modify command\n"
+    "Input line must include \"Account\", \"Cluster\", \"Federation\", \"Job\", \"QOS\", "
+    "\"Resource\" or \"User\"";
+
+std::optional<AccountingEntity> changeable(Session& session, const Words& words,
+                                           const char* otherwise, bool coordinators) {
+  const auto entity = words.empty() ? std::nullopt : entity_of(words[0]);
+  if (entity) {
+    switch (*entity) {
+      case AccountingEntity::Account:
+      case AccountingEntity::User:
+      case AccountingEntity::Cluster:
+      case AccountingEntity::Qos: return entity;
+      case AccountingEntity::Coordinator:
+        if (coordinators) return entity;
+        break;
+      default: break;
+    }
+  }
+  session.fail(otherwise);
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool confirmed(const Session& session, std::string_view question) {
+  if (session.immediate) return true;
+  std::printf("%.*s (You have %d seconds to decide)\n(N/y): ", static_cast<int>(question.size()),
+              question.data(), kSecondsToDecide);
+  std::fflush(stdout);
+  pollfd waiting{STDIN_FILENO, POLLIN, 0};
+  int ready = 0;
+  do { ready = ::poll(&waiting, 1, kSecondsToDecide * 1000); } while (ready < 0 && errno == EINTR);
+  char answer = '\0';
+  if (ready <= 0) {
+    std::printf("timeout\n");
+    return false;
+  }
+  // a line of its own, read unbuffered: what follows belongs to the next command
+  for (char c = '\0'; ::read(STDIN_FILENO, &c, 1) == 1 && c != '\n';)
+    if (answer == '\0') answer = c;
+  std::printf("\n");
+  return answer == 'y' || answer == 'Y';
+}
+
+void add(Session& session, const Words& words) {
+  const auto entity = changeable(session, words, kNoEntityToAdd, true);
+  if (!entity) return;
+  ChangeAccountingRequest request;
+  request.verb = AccountingVerb::Add;
+  request.entity = *entity;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const Option option = split_option(words[i]);
+    if (iequals(words[i], "where") || iequals(words[i], "set") || words[i].empty()) continue;
+    if (option.change == protocol::SetChange::Replace && take_place(*entity, option, request.where))
+      continue;
+    if (!take_setting(session, *entity, option, request.settings))
+      return void(unknown_option(session, words[i]));
+  }
+  change(session, std::move(request));
+}
+
+void modify(Session& session, const Words& words) {
+  const auto entity = changeable(session, words, kNoEntityToModify, false);
+  if (!entity) return;
+  ChangeAccountingRequest request;
+  request.verb = AccountingVerb::Modify;
+  request.entity = *entity;
+  bool setting = false;
+  bool any = false;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (words[i].empty()) continue;
+    if (iequals(words[i], "where") || iequals(words[i], "set")) {
+      setting = iequals(words[i], "set");
+      continue;
+    }
+    const Option option = split_option(words[i]);
+    bool bad = false;
+    if (setting) {
+      any = true;
+      if (!take_setting(session, *entity, option, request.settings))
+        return void(unknown_option(session, words[i]));
+    } else if (!take_condition(*entity, option, request.where, bad)) {
+      return void(unknown_condition(session, words[i]));
+    }
+  }
+  if (!any) return void(session.fail(" You didn't give me anything to set"));
+  if (request.where == protocol::AccountingConditions{}) {
+    std::printf(" You didn't set any conditions with 'WHERE'.\n");
+    if (!confirmed(session, "Are you sure you want to continue?")) {
+      std::printf("Aborted\n");
+      return;
+    }
+  }
+  change(session, std::move(request));
+}
+
+void remove(Session& session, const Words& words) {
+  const auto entity = changeable(session, words, kNoEntityToDelete, true);
+  if (!entity) return;
+  ChangeAccountingRequest request;
+  request.verb = AccountingVerb::Delete;
+  request.entity = *entity;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (words[i].empty() || iequals(words[i], "where")) continue;
+    bool bad = false;
+    if (!take_condition(*entity, split_option(words[i]), request.where, bad))
+      return void(unknown_condition(session, words[i]));
+  }
+  if (request.where == protocol::AccountingConditions{})
+    return void(session.fail(" No conditions given to remove, not executing."));
+  change(session, std::move(request));
+}
+
+}  // namespace sluice::cli::sacctmgr

@@ -1,0 +1,86 @@
+// One run of sacctmgr: its options, its connection, and what it knows of the database's names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/format/structured_output.hpp"
+#include "cli/shared/client.hpp"
+#include "common/protocol/accounting_admin.hpp"
+
+namespace sluice::cli::sacctmgr {
+
+enum class Parsable { kNo, kEnding, kNotEnding };  // -p, -P
+
+// What changes many records waits for the disk, and others for it.
+inline constexpr Duration kPatience = std::chrono::seconds(120);
+
+struct Session {
+  bool immediate = false, header = true, readonly = false, quiet = false, associations = false;
+  bool verbose = false, oneliner = false;
+  Parsable parsable = Parsable::kNo;
+  StructuredChoice form;
+  std::vector<std::string> command_line;
+  int exit_code = 0;
+  bool quit = false;
+  bool told = false;  // what is wrong with a word was said in full
+  std::optional<Client> client;
+  std::optional<protocol::QueryAccountingReply> names;  // TRES and QOS, asked for once
+
+  // The client, or the reason on stderr and null.
+  [[nodiscard]] Client* open();
+  // TRES and QOS of the database; null where it cannot be asked (then it was told).
+  [[nodiscard]] const protocol::QueryAccountingReply* known();
+  template <class Reply, class Request>
+  [[nodiscard]] std::optional<Reply> ask(const Request& request) {
+    Client* at = open();
+    if (at == nullptr) return std::nullopt;
+    Result<Reply> reply = at->call<Reply>(request, kPatience);
+    if (reply) return std::move(*reply);
+    tell(reply.error());
+    return std::nullopt;
+  }
+  void tell(const Error& error);     // on stderr; sets the exit code
+  bool fail(std::string_view line);  // on stderr with a newline; gives false
+};
+
+using Words = std::vector<std::string>;
+
+// "key+=value": the parts of a word.
+struct Option {
+  std::string key;  // as it was written; empty: a bare value
+  std::string value;
+  protocol::SetChange change = protocol::SetChange::Replace;
+  bool has_value = false;
+  // `name` begins with the key, which has `least` letters at least; without case
+  [[nodiscard]] bool is(std::string_view name, size_t least) const;
+  [[nodiscard]] std::vector<std::string> list() const;  // the value's, without quotes
+};
+[[nodiscard]] Option split_option(const std::string& word);
+
+// The entity that a word names, among those that `verb` has; nothing: none.
+[[nodiscard]] std::optional<protocol::AccountingEntity> entity_of(std::string_view word);
+
+// One word of a condition. False where it is none.
+[[nodiscard]] bool take_condition(protocol::AccountingEntity entity, const Option& option,
+                                  protocol::AccountingConditions& where, bool& bad_value);
+// One word of a setting. False where it is none, or what it says is wrong (then that was told).
+[[nodiscard]] bool take_setting(Session& session, protocol::AccountingEntity entity,
+                                const Option& option, protocol::AccountingSettings& settings);
+
+// The question before a change; true where it need not be asked.
+[[nodiscard]] bool confirmed(const Session& session, std::string_view question);
+
+void add(Session& session, const Words& words);
+void modify(Session& session, const Words& words);
+void remove(Session& session, const Words& words);
+void list(Session& session, const Words& words);
+void dump(Session& session, const Words& words);
+void load(Session& session, const Words& words);
+// Entities that are no records of accounting: configuration, stats, events. False: none of them.
+[[nodiscard]] bool list_other(Session& session, const Words& words);
+void other(Session& session, std::string_view verb, const Words& words);
+
+}  // namespace sluice::cli::sacctmgr

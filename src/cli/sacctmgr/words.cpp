@@ -1,0 +1,442 @@
+// What the words of a sacctmgr command mean.
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "cli/sacctmgr/session.hpp"
+#include "common/accounting/limit_fields.hpp"
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/os/clock.hpp"
+
+namespace sluice::cli::sacctmgr {
+
+using protocol::AccountingConditions;
+using protocol::AccountingEntity;
+using protocol::AccountingSettings;
+using protocol::LimitField;
+using protocol::SetChange;
+
+bool Option::is(std::string_view name, size_t least) const {
+  return key.size() >= std::min(least, name.size()) && starts_with_i(name, key);
+}
+
+std::vector<std::string> Option::list() const {
+  std::vector<std::string> out;
+  for (const std::string& piece : split_list(value)) {
+    const std::string plain(unquote(trim(piece)));
+    if (!plain.empty()) out.push_back(plain);
+  }
+  return out;
+}
+
+Option split_option(const std::string& word) {
+  Option out;
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) {
+    out.key = word;
+    out.value = std::string(unquote(word));
+    return out;
+  }
+  out.has_value = true;
+  size_t end = equals;
+  if (end > 0 && word[end - 1] == '+') out.change = SetChange::Add, --end;
+  else if (end > 0 && word[end - 1] == '-') out.change = SetChange::Remove, --end;
+  out.key = word.substr(0, end);
+  out.value = std::string(unquote(std::string_view(word).substr(equals + 1)));
+  return out;
+}
+
+std::optional<AccountingEntity> entity_of(std::string_view word) {
+  struct Row {
+    const char* name;
+    size_t least;
+    AccountingEntity entity;
+  };
+  static constexpr Row kRows[] = {
+      {"Accounts", 2, AccountingEntity::Account},
+      {"Associations", 2, AccountingEntity::Association},
+      {"Clusters", 2, AccountingEntity::Cluster},
+      {"Coordinators", 2, AccountingEntity::Coordinator},
+      {"Problems", 1, AccountingEntity::Problem},
+      {"QOS", 1, AccountingEntity::Qos},
+      {"TRES", 2, AccountingEntity::Tres},
+      {"Transactions", 1, AccountingEntity::Transaction},
+      {"Txn", 1, AccountingEntity::Transaction},
+      {"Users", 1, AccountingEntity::User},
+      {"WCKeys", 1, AccountingEntity::Wckey},
+  };
+  for (const Row& row : kRows)
+    if (word.size() >= row.least && starts_with_i(row.name, word)) return row.entity;
+  return std::nullopt;
+}
+
+namespace {
+
+void put(std::vector<std::string>& list, const Option& option) {
+  for (std::string& name : option.list()) list.push_back(std::move(name));
+}
+
+// Bare names are the entity's own.
+std::vector<std::string>* own_names(AccountingEntity entity, AccountingConditions& where) {
+  switch (entity) {
+    case AccountingEntity::Account: return &where.accounts;
+    case AccountingEntity::User:
+    case AccountingEntity::Coordinator: return &where.users;
+    case AccountingEntity::Cluster: return &where.clusters;
+    case AccountingEntity::Qos:
+    case AccountingEntity::Tres: return &where.names;
+    case AccountingEntity::Wckey: return &where.wckeys;
+    default: return nullptr;
+  }
+}
+
+bool take_flag(const Option& option, AccountingConditions& where) {
+  if (option.is("WithDeleted", 5)) where.with_deleted = true;
+  else if (option.is("WithSubAccounts", 5)) where.with_sub_accounts = true;
+  else if (option.is("OnlyDefaults", 2)) where.only_defaults = true;
+  else if (option.is("WOPLimits", 4) || option.is("WOPInfo", 4)) where.own_values = true;
+  else return option.is("WOLimits", 3) || option.is("WithRawQOSLevel", 5) || option.is("where", 5);
+  return true;
+}
+
+bool take_time(const Option& option, std::optional<Time>& at) {
+  const auto when = parse_time(option.value, net::now(), TimeBias::kPast);
+  if (when) at = *when;
+  return when.has_value();
+}
+
+bool take_numbers(const Option& option, std::vector<uint32_t>& ids) {
+  for (const std::string& text : option.list()) {
+    const auto id = to_number<uint32_t>(text);
+    if (!id) return false;
+    ids.push_back(*id);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool take_condition(AccountingEntity entity, const Option& option, AccountingConditions& where,
+                    bool& bad_value) {
+  bad_value = false;
+  if (!option.has_value) {
+    if (take_flag(option, where)) return true;
+    std::vector<std::string>* names = own_names(entity, where);
+    if (names != nullptr) put(*names, option);
+    return names != nullptr;
+  }
+  const bool of_user = entity == AccountingEntity::User;
+  const bool of_tres = entity == AccountingEntity::Tres;
+  if (option.is("Clusters", 1)) put(where.clusters, option);
+  else if (option.is("Accounts", 2) || (option.is("Acct", 4))) put(where.accounts, option);
+  else if (entity == AccountingEntity::Transaction && option.is("Actors", 4))
+    put(where.actors, option);
+  else if (entity == AccountingEntity::Transaction && option.is("Actions", 4))
+    put(where.actions, option);
+  else if (option.is("Users", 1)) put(where.users, option);
+  else if (option.is("Names", 1) && own_names(entity, where) != nullptr)
+    put(*own_names(entity, where), option);
+  else if (option.is("Partitions", 3)) put(where.partitions, option);
+  else if (option.is("Parents", 2)) put(where.parents, option);
+  else if (option.is("WCKeys", 1)) put(where.wckeys, option);
+  else if (option.is("Descriptions", 1) && !option.is("DefaultQOS", 1))
+    put(where.descriptions, option);
+  else if (option.is("Organizations", 1)) put(where.organizations, option);
+  else if (of_user && option.is("DefaultAccount", 8)) put(where.default_accounts, option);
+  else if (option.is("DefaultQOS", 8)) put(where.default_qos, option);
+  else if (option.is("QosLevel", 1)) put(where.qos, option);
+  else if (of_tres && option.is("Type", 1)) put(where.types, option);
+  else if (option.is("IDs", 1)) return bad_value = !take_numbers(option, where.ids), !bad_value;
+  else if (option.is("Start", 1)) return bad_value = !take_time(option, where.start), !bad_value;
+  else if (option.is("End", 1)) return bad_value = !take_time(option, where.end), !bad_value;
+  else if (of_user && option.is("AdminLevel", 2)) {
+    where.admin_level = accounting::admin_level(option.value);
+    bad_value = !where.admin_level;
+    return !bad_value;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+namespace {
+
+struct LimitName {
+  const char* name;
+  size_t least;
+  LimitField field;
+};
+// The longer name stands before those that begin alike.
+constexpr LimitName kLimitNames[] = {
+    {"Fairshare", 1, LimitField::Fairshare},
+    {"Shares", 1, LimitField::Fairshare},
+    {"GraceTime", 3, LimitField::GraceTime},
+    {"GrpJobsAccrue", 8, LimitField::GrpJobsAccrue},
+    {"GrpJobs", 4, LimitField::GrpJobs},
+    {"GrpSubmitJobs", 4, LimitField::GrpSubmitJobs},
+    {"GrpTRESMins", 8, LimitField::GrpTresMins},
+    {"GrpTRESRunMins", 8, LimitField::GrpTresRunMins},
+    {"GrpTRES", 7, LimitField::GrpTres},
+    {"GrpWall", 4, LimitField::GrpWall},
+    {"MaxJobsAccruePerAccount", 16, LimitField::MaxJobsAccruePerAccount},
+    {"MaxJobsAccruePA", 15, LimitField::MaxJobsAccruePerAccount},
+    {"MaxJobsAccruePerUser", 8, LimitField::MaxJobsAccrue},
+    {"MaxJobsAccruePU", 8, LimitField::MaxJobsAccrue},
+    {"MaxJobsPerAccount", 11, LimitField::MaxJobsPerAccount},
+    {"MaxJobsPA", 9, LimitField::MaxJobsPerAccount},
+    {"MaxJobsPerUser", 4, LimitField::MaxJobs},
+    {"MaxJobsPU", 9, LimitField::MaxJobs},
+    {"MaxSubmitJobsPerAccount", 17, LimitField::MaxSubmitJobsPerAccount},
+    {"MaxSubmitJobsPA", 15, LimitField::MaxSubmitJobsPerAccount},
+    {"MaxSubmitPA", 11, LimitField::MaxSubmitJobsPerAccount},
+    {"MaxSubmitJobsPerUser", 4, LimitField::MaxSubmitJobs},
+    {"MaxSubmitJobsPU", 15, LimitField::MaxSubmitJobs},
+    {"MaxSubmitPU", 11, LimitField::MaxSubmitJobs},
+    {"MaxTRESMinsPerJob", 8, LimitField::MaxTresMinsPerJob},
+    {"MaxTRESMinsPJ", 13, LimitField::MaxTresMinsPerJob},
+    {"MaxTRESRunMinsPerAccount", 18, LimitField::MaxTresRunMinsPerAccount},
+    {"MaxTRESRunMinsPA", 16, LimitField::MaxTresRunMinsPerAccount},
+    {"MaxTRESRunMinsPerUser", 8, LimitField::MaxTresRunMins},
+    {"MaxTRESRunMinsPU", 16, LimitField::MaxTresRunMins},
+    {"MaxTRESPerAccount", 11, LimitField::MaxTresPerAccount},
+    {"MaxTRESPA", 9, LimitField::MaxTresPerAccount},
+    {"MaxTRESPerNode", 11, LimitField::MaxTresPerNode},
+    {"MaxTRESPN", 9, LimitField::MaxTresPerNode},
+    {"MaxTRESPerUser", 11, LimitField::MaxTresPerUser},
+    {"MaxTRESPU", 9, LimitField::MaxTresPerUser},
+    {"MaxTRESPerJob", 7, LimitField::MaxTresPerJob},
+    {"MaxTRESPJ", 9, LimitField::MaxTresPerJob},
+    {"MaxWallDurationPerJob", 4, LimitField::MaxWall},
+    {"MinPrioThreshold", 4, LimitField::MinPrioThreshold},
+    {"MinTRESPerJob", 7, LimitField::MinTresPerJob},
+    {"PreemptExemptTime", 9, LimitField::PreemptExemptTime},
+    {"Priority", 3, LimitField::Priority},
+    {"UsageFactor", 6, LimitField::UsageFactor},
+    {"UsageThreshold", 6, LimitField::UsageThreshold},
+    {"LimitFactor", 6, LimitField::LimitFactor},
+};
+
+std::optional<LimitField> limit_named(const Option& option) {
+  for (const LimitName& row : kLimitNames)
+    if (option.is(row.name, row.least)) return row.field;
+  return std::nullopt;
+}
+
+// What a limit is set to; nothing where it is no such number.
+std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option& option) {
+  const accounting::LimitRow& row = accounting::limit_row(field);
+  protocol::LimitSetting out;
+  out.field = field;
+  const std::string& text = option.value;
+  if (text == "-1" || text.empty() || iequals(text, "unlimited") || iequals(text, "infinite"))
+    return out;
+  if (row.kind == accounting::LimitKind::Shares && iequals(text, "parent")) {
+    out.number = kSharesOfParent;
+    return out;
+  }
+  if (row.kind == accounting::LimitKind::Real) {
+    out.real = to_number<double>(text);
+    return out.real ? std::optional(out) : std::nullopt;
+  }
+  if (row.kind == accounting::LimitKind::Wall || row.kind == accounting::LimitKind::Seconds) {
+    const Duration unit = row.kind == accounting::LimitKind::Wall
+                              ? Duration(std::chrono::minutes(1))
+                              : Duration(std::chrono::seconds(1));
+    const auto span = parse_span(text, unit);
+    if (!span || *span < Duration(0)) return std::nullopt;
+    out.number = *span / std::chrono::seconds(1);
+    return out;
+  }
+  const auto number = to_number<uint32_t>(text);
+  if (!number) return std::nullopt;
+  out.number = *number;
+  return out;
+}
+
+// TRES limits of earlier versions: GrpNodes=3 is GrpTRES=node=3.
+struct OldName {
+  const char* name;
+  LimitField field;
+  TresId id;
+};
+constexpr OldName kOldNames[] = {
+    {"GrpCPUMins", LimitField::GrpTresMins, kTresCpu},
+    {"GrpCPURunMins", LimitField::GrpTresRunMins, kTresCpu},
+    {"GrpCPUs", LimitField::GrpTres, kTresCpu},
+    {"GrpMemory", LimitField::GrpTres, kTresMem},
+    {"GrpNodes", LimitField::GrpTres, kTresNode},
+    {"MaxCPUMinsPerJob", LimitField::MaxTresMinsPerJob, kTresCpu},
+    {"MaxCPUMins", LimitField::MaxTresMinsPerJob, kTresCpu},
+    {"MaxCPUsPerJob", LimitField::MaxTresPerJob, kTresCpu},
+    {"MaxCPUs", LimitField::MaxTresPerJob, kTresCpu},
+    {"MaxNodesPerJob", LimitField::MaxTresPerJob, kTresNode},
+    {"MaxNodes", LimitField::MaxTresPerJob, kTresNode},
+};
+
+bool take_old_name(const Option& option, AccountingSettings& settings) {
+  for (const OldName& row : kOldNames) {
+    if (!iequals(option.key, row.name)) continue;
+    protocol::LimitSetting limit;
+    limit.field = row.field;
+    const auto count = to_number<uint64_t>(option.value);
+    if (!count && option.value != "-1") return false;
+    limit.tres = {{row.id, count.value_or(protocol::kClearTres)}};
+    settings.limits.push_back(std::move(limit));
+    return true;
+  }
+  return false;
+}
+
+bool complain(const std::string& text) {
+  std::fprintf(stderr, "sacctmgr: error: %s\n", text.c_str());
+  return false;
+}
+
+bool take_limit(Session& session, LimitField field, const Option& option,
+                AccountingSettings& settings) {
+  const accounting::LimitRow& row = accounting::limit_row(field);
+  if (row.kind != accounting::LimitKind::Tres) {
+    auto setting = limit_value(field, option);
+    const char* name = row.association != nullptr ? row.association : row.qos;
+    if (!setting) return complain(fmt::format("Invalid value for {} ({})", name, option.value));
+    settings.limits.push_back(std::move(*setting));
+    return true;
+  }
+  const auto* known = session.known();
+  if (known == nullptr) return false;
+  Result<TresAmounts> amounts = accounting::parse_tres(option.value, known->all_tres);
+  if (!amounts) return complain(amounts.error().text);
+  protocol::LimitSetting setting;
+  setting.field = field;
+  setting.tres = std::move(*amounts);
+  settings.limits.push_back(std::move(setting));
+  return true;
+}
+
+// Lists of QOS: of an association's (QosLevel=), and of those that one preempts. Names in a list
+// may have a sign of their own: "+low,-high".
+bool take_qos(Session& session, const Option& option, std::vector<protocol::NameSet>& sets) {
+  const auto* known = session.known();
+  if (known == nullptr) return false;
+  protocol::NameSet set;
+  set.change = option.change;
+  for (std::string name : option.list()) {
+    SetChange change = option.change;
+    if (option.change == SetChange::Replace && name.size() > 1 &&
+        (name[0] == '+' || name[0] == '-')) {
+      change = name[0] == '+' ? SetChange::Add : SetChange::Remove;
+      name.erase(0, 1);
+    }
+    const bool there = std::any_of(known->all_qos.begin(), known->all_qos.end(),
+                                   [&](const QosRecord& qos) { return iequals(qos.name, name); });
+    if (!there) {
+      std::vector<std::string> names;
+      for (const QosRecord& qos : known->all_qos) names.push_back(qos.name);
+      return complain(
+          fmt::format("You gave a bad qos '{}'. Valid QOS's are {}", name, join(names, ",")));
+    }
+    if (change != set.change) {
+      if (!set.names.empty()) sets.push_back(set);
+      set = {};
+      set.change = change;
+    }
+    set.names.push_back(name);
+  }
+  if (!set.names.empty() || set.change == SetChange::Replace) sets.push_back(std::move(set));
+  return true;
+}
+
+bool take_qos_flags(Session& session, const Option& option, AccountingSettings& settings) {
+  protocol::FlagSet set;
+  set.change = option.change;
+  for (std::string word : option.list()) {
+    if (word == "-1") continue;
+    if (option.change == SetChange::Replace && word.size() > 1 &&
+        (word[0] == '+' || word[0] == '-')) {
+      set.change = word[0] == '+' ? SetChange::Add : SetChange::Remove;
+      word.erase(0, 1);
+    }
+    const auto flag = accounting::qos_flag(word);
+    if (!flag) {
+      std::string names;
+      for (const accounting::FlagName& row : accounting::qos_flag_names())
+        names.append(names.empty() ? "" : ",").append(row.name);
+      std::fprintf(stderr, " Unknown QOS flag used in:\n  '%s'\n Valid QOS flags are\n  '%s'\n",
+                   option.value.c_str(), names.c_str());
+      session.told = true;
+      return false;
+    }
+    set.flags |= *flag;
+  }
+  settings.qos_flags.push_back(set);
+  return true;
+}
+
+bool take_account_flags(const Option& option, AccountingSettings& settings) {
+  for (const std::string& word : option.list()) {
+    const bool on = iequals(word, "UsersAreCoords");
+    if (!on && !iequals(word, "NoUsersAreCoords"))
+      return complain(fmt::format("Unknown account flag '{}'", word));
+    settings.users_are_coordinators = on && option.change != SetChange::Remove;
+  }
+  return true;
+}
+
+bool take_qos_setting(Session& session, const Option& option, AccountingSettings& settings) {
+  if (option.is("Description", 1)) return settings.description = option.value, true;
+  if (option.is("Flags", 2)) return take_qos_flags(session, option, settings);
+  if (option.is("PreemptMode", 8)) {
+    std::string mode = to_lower(option.value);
+    // WITHIN is said beside another mode, and stands for itself here
+    if (mode.find("within") != std::string::npos) mode = "within";
+    if (mode == "off" || mode == "priority") mode = "cluster";
+    settings.preempt_mode = accounting::preempt_mode(mode);
+    return settings.preempt_mode ? true
+                                 : complain(fmt::format("Unknown preempt mode '{}'", option.value));
+  }
+  if (option.is("PreemptExemptTime", 9))
+    return take_limit(session, LimitField::PreemptExemptTime, option, settings);
+  if (option.is("Preempt", 3)) return take_qos(session, option, settings.preempt);
+  const auto field = limit_named(option);
+  if (!field || *field == LimitField::Fairshare) return take_old_name(option, settings);
+  return take_limit(session, *field, option, settings);
+}
+
+}  // namespace
+
+bool take_setting(Session& session, AccountingEntity entity, const Option& option,
+                  AccountingSettings& settings) {
+  if (!option.has_value) return false;
+  if (entity == AccountingEntity::Qos) return take_qos_setting(session, option, settings);
+  const bool of_user = entity == AccountingEntity::User;
+  const bool of_account = entity == AccountingEntity::Account;
+  if (option.is("DefaultQOS", 8)) return settings.default_qos = option.value, true;
+  if (of_account) {
+    if (option.is("Description", 3)) return settings.description = option.value, true;
+    if (option.is("Organization", 1)) return settings.organization = option.value, true;
+    if (option.is("Parents", 1) && !option.is("Priority", 2))
+      return settings.parent = option.value, true;
+    if (option.is("Flags", 2)) return take_account_flags(option, settings);
+  }
+  if (of_user) {
+    if (option.is("AdminLevel", 2)) {
+      settings.admin_level = accounting::admin_level(option.value);
+      return settings.admin_level ? true
+                                  : complain(fmt::format("Unknown admin level '{}'", option.value));
+    }
+    if (option.is("DefaultAccount", 8)) return settings.default_account = option.value, true;
+    if (option.is("DefaultWCKey", 8)) return settings.default_wckey = option.value, true;
+    if (option.is("NewName", 4)) return settings.new_name = option.value, true;
+  }
+  if (option.is("Comment", 3)) return settings.comment = option.value, true;
+  if (option.is("QosLevel", 1)) return take_qos(session, option, settings.qos);
+  if (option.is("RawUsage", 3))
+    return complain("RawUsage is kept by the controller; it cannot be reset here.");
+  const auto field = limit_named(option);
+  if (!field) return take_old_name(option, settings);
+  return take_limit(session, *field, option, settings);
+}
+
+}  // namespace sluice::cli::sacctmgr

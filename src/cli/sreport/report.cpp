@@ -1,0 +1,251 @@
+#include "cli/sreport/report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/model/cluster_config.hpp"
+#include "common/os/clock.hpp"
+
+namespace sluice::cli::sreport {
+
+namespace {
+
+constexpr const char* kRule =
+    "--------------------------------------------------------------------------------";
+
+bool is(std::string_view word, std::string_view name, size_t least) {
+  return word.size() >= std::min(least, name.size()) && starts_with_i(name, word);
+}
+
+Time midnight(Time at, int days_later) {
+  const std::time_t seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count();
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  parts.tm_sec = parts.tm_min = parts.tm_hour = 0;
+  parts.tm_mday += days_later;
+  parts.tm_isdst = -1;
+  return Time(std::chrono::seconds(std::mktime(&parts)));
+}
+
+std::vector<std::string> values(std::string_view text) {
+  std::vector<std::string> out;
+  for (const std::string& one : split_list(text)) out.emplace_back(unquote(trim(one)));
+  return out;
+}
+
+bool read_sizes(std::string_view text, Asked& asked) {
+  asked.request.sizes.clear();
+  if (iequals(text, "individual")) return asked.individual = true;
+  for (const std::string& one : values(text)) {
+    const auto size = to_number<uint32_t>(one);
+    if (!size || *size == 0) return false;
+    asked.request.sizes.push_back(*size);
+  }
+  std::sort(asked.request.sizes.begin(), asked.request.sizes.end());
+  return true;
+}
+
+// False: it is no condition of a report.
+bool take_value(std::string_view key, std::string_view value, Asked& asked, Time& start,
+                Time& end) {
+  protocol::QueryReportRequest& request = asked.request;
+  const auto time = [&](Time& into) {
+    const auto at = parse_time(value, net::now(), TimeBias::kPast);
+    if (at) into = *at;
+    return at.has_value();
+  };
+  if (is(key, "Clusters", 1)) request.clusters = values(value);
+  else if (is(key, "Accounts", 2)) request.accounts = values(value);
+  else if (is(key, "Users", 1)) request.users = values(value);
+  else if (is(key, "WCKeys", 1)) request.wckeys = values(value);
+  else if (is(key, "QOS", 1)) request.qos = values(value);
+  else if (is(key, "Partitions", 2)) request.partitions = values(value);
+  else if (is(key, "Names", 2)) request.names = values(value);
+  else if (is(key, "TRES", 2)) request.tres = values(value);
+  else if (is(key, "Start", 1)) return time(start);
+  else if (is(key, "End", 1)) return time(end);
+  else if (is(key, "Format", 1)) {
+    for (std::string& field : values(value)) asked.fields.push_back(std::move(field));
+  } else if (is(key, "Grouping", 2)) return read_sizes(value, asked);
+  else if (is(key, "TopCount", 1)) {
+    const auto count = to_number<uint32_t>(value);
+    if (count) asked.top = *count;
+    return count.has_value();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool take_flag(std::string_view word, Session& session, Asked& asked) {
+  if (is(word, "All_Clusters", 1) && !is(word, "AcctAsParent", 2)) session.all_clusters = true;
+  else if (is(word, "AcctAsParent", 2)) asked.as_parent = true;
+  else if (is(word, "FlatView", 2)) asked.flat = true;
+  else if (is(word, "Group", 1)) asked.group = true;
+  else if (is(word, "PrintJobCount", 2)) asked.count_jobs = true;
+  else if (is(word, "Tree", 4)) asked.tree = true;
+  else return iequals(word, "where") || iequals(word, "set");
+  return true;
+}
+
+std::string cell(std::string_view text, int width, bool cut_mark) {
+  const auto room = static_cast<size_t>(std::abs(width));
+  std::string shown(text.substr(0, room));
+  if (cut_mark && text.size() > room && room > 0) shown.back() = '+';
+  return width < 0 ? fmt::format("{:<{}} ", shown, room) : fmt::format("{:>{}} ", shown, room);
+}
+
+void print_lines(const Session& session, const std::vector<Column>& columns,
+                 const std::vector<Line>& lines) {
+  const auto row = [&](auto text_of, bool cut_mark) {
+    std::string out;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const std::string text = text_of(columns[i]);
+      if (session.parsable == Parsable::kNo) {
+        out += cell(text, columns[i].width, cut_mark);
+        continue;
+      }
+      out += text;
+      if (session.parsable == Parsable::kEnding || i + 1 < columns.size()) out += '|';
+    }
+    std::printf("%s\n", out.c_str());
+  };
+  if (session.header) {
+    row([](const Column& column) { return column.heading; }, false);
+    if (session.parsable == Parsable::kNo)
+      row(
+          [](const Column& column) {
+            return std::string(static_cast<size_t>(std::abs(column.width)), '-');
+          },
+          false);
+  }
+  for (const Line& line : lines)
+    row(
+        [&](const Column& column) {
+          const auto it = line.find(column.name);
+          return it == line.end() ? std::string() : it->second;
+        },
+        true);
+}
+
+}  // namespace
+
+Client* Session::open() {
+  if (client) return &*client;
+  Result<Client> made = Client::open();
+  if (!made) {
+    exit_code = report("sreport", made.error());
+    return nullptr;
+  }
+  if (made->config().accounting_storage_type != "accounting_storage/slurmdbd") {
+    fail(
+        "You are not running a supported accounting_storage plugin\n"
+        "Only 'accounting_storage/slurmdbd' is supported.");
+    return nullptr;
+  }
+  client.emplace(std::move(*made));
+  return &*client;
+}
+bool Session::fail(std::string_view line) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  exit_code = 1;
+  return false;
+}
+
+std::optional<TimeForm> time_form(std::string_view word) {
+  struct Row {
+    const char* name;
+    size_t least;
+    TimeForm form;
+  };
+  static constexpr Row kRows[] = {
+      {"SecPer", 6, TimeForm::kSecPer},   {"MinPer", 6, TimeForm::kMinPer},
+      {"HourPer", 6, TimeForm::kHourPer}, {"Seconds", 1, TimeForm::kSeconds},
+      {"Minutes", 1, TimeForm::kMinutes}, {"Hours", 1, TimeForm::kHours},
+      {"Percent", 1, TimeForm::kPercent}};
+  for (const Row& row : kRows)
+    if (!word.empty() && is(word, row.name, row.least)) return row.form;
+  return std::nullopt;
+}
+
+void settle_times(Time start, Time end, Time now, protocol::QueryReportRequest& request) {
+  constexpr Duration kHour = std::chrono::hours(1);
+  const auto nearest = [&](Time at) {
+    const int64_t count = (at.time_since_epoch() + kHour / 2) / kHour;
+    return Time(kHour * count);
+  };
+  request.until = end == kNoTime ? midnight(now, 0) : nearest(std::min(end, now));
+  request.from = start == kNoTime ? midnight(now, -1) : nearest(std::min(start, now));
+  if (request.until - request.from < kHour) request.until = request.from + kHour;
+}
+
+void read_words(Session& session, const Words& words, Asked& asked) {
+  Time start = kNoTime;
+  Time end = kNoTime;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string key = word.substr(0, equals);
+    const bool known = equals == std::string::npos
+                           ? take_flag(word, session, asked)
+                           : take_value(key, unquote(std::string_view(word).substr(equals + 1)),
+                                        asked, start, end);
+    if (known || word.empty()) continue;
+    session.fail(fmt::format(" Unknown condition: {}\nUse keyword set to modify value", word));
+  }
+  if (asked.request.clusters.empty()) asked.request.clusters = session.clusters;
+  if (session.all_clusters) asked.request.clusters.clear();
+  else if (asked.request.clusters.empty() && session.open() != nullptr)
+    asked.request.clusters = {session.client->config().cluster_name};
+  if (asked.request.tres.empty()) asked.request.tres = session.tres;
+  settle_times(start, end, net::now(), asked.request);
+}
+
+std::string amount_text(TimeForm form, uint64_t amount, uint64_t whole) {
+  const double percent =
+      whole == 0 ? 0.0 : 100.0 * static_cast<double>(amount) / static_cast<double>(whole);
+  const bool minutes = form == TimeForm::kMinutes || form == TimeForm::kMinPer;
+  const bool hours = form == TimeForm::kHours || form == TimeForm::kHourPer;
+  const double shown = static_cast<double>(amount) / (minutes ? 60.0 : hours ? 3600.0 : 1.0);
+  if (form == TimeForm::kPercent) return fmt::format("{:.2f}%", percent);
+  std::string out = fmt::format("{:.0f}", shown);
+  if (form >= TimeForm::kSecPer) out += fmt::format("({:.2f}%)", percent);
+  return out;
+}
+
+void print_report(Session& session, const Asked& asked, const std::string& title,
+                  const std::string& units, const std::vector<Column>& all,
+                  const std::vector<std::string>& usual, const std::vector<Line>& lines) {
+  std::vector<Column> columns;
+  bool unknown = false;
+  for (const std::string& text : asked.fields.empty() ? usual : asked.fields) {
+    const size_t percent = text.find('%');
+    const std::string name = text.substr(0, percent);
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const Column& one) { return is(name, one.name, 1); });
+    if (found == all.end() || name.empty()) {
+      session.fail(fmt::format(" Unknown field '{}'", name));
+      unknown = true;
+      continue;
+    }
+    columns.push_back(*found);
+    if (percent != std::string::npos)
+      columns.back().width =
+          to_number<int>(std::string_view(text).substr(percent + 1)).value_or(columns.back().width);
+  }
+  if (session.header) {
+    std::printf("%s\n%s\n", kRule, title.c_str());
+    if (!units.empty()) std::printf("%s\n", units.c_str());
+    std::printf("%s\n", kRule);
+  }
+  if (unknown) return;
+  print_lines(session, columns, lines);
+}
+
+}  // namespace sluice::cli::sreport

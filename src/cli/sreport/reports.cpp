@@ -1,0 +1,534 @@
+// The reports: what they ask, and their lines.
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include <fmt/format.h>
+#include <pwd.h>
+
+#include "cli/sreport/report.hpp"
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/names/errors.hpp"
+#include "common/protocol/accounting_admin.hpp"
+
+namespace sluice::cli::sreport {
+
+using protocol::QueryReportReply;
+using protocol::UsageReport;
+
+namespace {
+
+constexpr Duration kPatience = std::chrono::minutes(5);  // usage may have to be summed up first
+
+bool is(std::string_view word, std::string_view name, size_t least) {
+  return word.size() >= least && starts_with_i(name, word);
+}
+
+std::optional<QueryReportReply> ask(Session& session, Asked& asked, UsageReport report) {
+  Client* client = session.open();
+  if (client == nullptr) return std::nullopt;
+  asked.request.report = report;
+  Result<QueryReportReply> reply = client->call<QueryReportReply>(asked.request, kPatience);
+  if (reply) return std::move(*reply);
+  session.fail("sreport: error: Problem with the query: " + error_text(reply.error()));
+  return std::nullopt;
+}
+
+// CPU alone, where no TRES are asked for.
+bool cpus_alone(const Session& session, Asked& asked) {
+  if (session.tres.empty() && asked.request.tres.empty()) {
+    asked.request.tres = {"cpu"};
+    return true;
+  }
+  if (asked.request.tres.size() == 1 && iequals(asked.request.tres[0], "all"))
+    asked.request.tres.clear();
+  return false;
+}
+
+std::string span(const Asked& asked, bool seconds) {
+  const Time last = asked.request.until - std::chrono::seconds(1);
+  std::string out = fmt::format("{} - {}", format_time(asked.request.from), format_time(last));
+  if (seconds)
+    out += fmt::format(" ({} secs)",
+                       (asked.request.until - asked.request.from) / std::chrono::seconds(1));
+  return out;
+}
+
+std::string units(TimeForm form, bool cpu) {
+  const char* what = cpu ? "CPU" : "TRES";
+  switch (form) {
+    case TimeForm::kSeconds: return fmt::format("Usage reported in {} Seconds", what);
+    case TimeForm::kMinutes: return fmt::format("Usage reported in {} Minutes", what);
+    case TimeForm::kHours: return fmt::format("Usage reported in {} Hours", what);
+    case TimeForm::kPercent: return "Usage reported in Percentage of Total";
+    case TimeForm::kSecPer:
+      return fmt::format("Usage reported in {} Seconds/Percentage of Total", what);
+    case TimeForm::kMinPer:
+      return fmt::format("Usage reported in {} Minutes/Percentage of Total", what);
+    case TimeForm::kHourPer:
+      return fmt::format("Usage reported in {} Hours/Percentage of Total", what);
+  }
+  return {};
+}
+
+std::string proper_name(const std::string& user) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a command has one thread here
+  const passwd* entry = user.empty() ? nullptr : ::getpwnam(user.c_str());
+  if (entry == nullptr || entry->pw_gecos == nullptr) return {};
+  const std::string_view gecos = entry->pw_gecos;
+  return std::string(gecos.substr(0, gecos.find(',')));
+}
+
+// What all of a cluster's TRES could have given, for percentages.
+class Wholes {
+ public:
+  explicit Wholes(const QueryReportReply& reply) {
+    for (const protocol::ClusterUsageRow& row : reply.cluster)
+      of_[{row.cluster, row.tres}] =
+          row.allocated + row.down + row.planned_down + row.idle + row.planned;
+  }
+  [[nodiscard]] uint64_t of(const std::string& cluster, const std::string& tres) const {
+    const auto it = of_.find({cluster, tres});
+    return it == of_.end() ? 0 : it->second;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, uint64_t> of_;
+};
+
+void utilization(Session& session, Asked& asked) {
+  const bool cpu = cpus_alone(session, asked);
+  const auto reply = ask(session, asked, UsageReport::Cluster);
+  if (!reply) return;
+  const int width = session.form >= TimeForm::kSecPer ? 17 : 8;
+  const std::vector<Column> all = {{"Cluster", "Cluster", 9},
+                                   {"Count", "TRES Count", 10},
+                                   {"Allocated", "Allocated", width},
+                                   {"Down", "Down", width},
+                                   {"PlannedDown", "PLND Down", width},
+                                   {"PlndDown", "PLND Down", width},
+                                   {"Idle", "Idle", width},
+                                   {"Overcommitted", "Over Comm", 9},
+                                   {"Planned", "Planned", width},
+                                   {"Reserved", "Planned", width},
+                                   {"Reported", "Reported", width},
+                                   {"TresName", "TRES Name", 14},
+                                   {"TresCount", "TRES Count", 10}};
+  std::vector<Line> lines;
+  for (const protocol::ClusterUsageRow& row : reply->cluster) {
+    const uint64_t whole = row.allocated + row.down + row.planned_down + row.idle + row.planned;
+    const auto text = [&](uint64_t amount) { return amount_text(session.form, amount, whole); };
+    lines.push_back({{"Cluster", row.cluster},
+                     {"TresName", row.tres},
+                     {"Count", std::to_string(row.count)},
+                     {"TresCount", std::to_string(row.count)},
+                     {"Allocated", text(row.allocated)},
+                     {"Down", text(row.down)},
+                     {"PlannedDown", text(row.planned_down)},
+                     {"PlndDown", text(row.planned_down)},
+                     {"Idle", text(row.idle)},
+                     {"Overcommitted", text(row.over)},
+                     {"Planned", text(row.planned)},
+                     {"Reserved", text(row.planned)},
+                     {"Reported", text(whole)}});
+  }
+  std::vector<std::string> usual = {"Cluster", "Allocated", "Down",    "PlannedDown",
+                                    "Idle",    "Planned",   "Reported"};
+  if (!cpu) usual.insert(usual.begin() + 1, "TresName");
+  print_report(session, asked, "Cluster Utilization " + span(asked, false),
+               units(session.form, cpu), all, usual, lines);
+}
+
+std::vector<Column> usage_columns(bool tree) {
+  return {{"Cluster", "Cluster", 9},     {"Account", "Account", tree ? -20 : 15},
+          {"Login", "Login", 9},         {"Proper", "Proper Name", 15},
+          {"WCKey", "WCKey", 15},        {"QOS", "QOS", 10},
+          {"TresName", "TRES Name", 14}, {"Used", "Used", 8},
+          {"Energy", "Energy", 8}};
+}
+std::vector<std::string> usual_usage(std::vector<std::string> names, bool cpu, bool energy) {
+  if (!cpu) names.emplace_back("TresName");
+  names.emplace_back("Used");
+  if (cpu && energy) names.emplace_back("Energy");
+  return names;
+}
+
+// Accounts of clusters as a tree: who is above whom.
+struct Tree {
+  std::vector<AssociationRecord> records;  // by lineage: a parent before what is below it
+  std::map<AssociationId, const AssociationRecord*> by_id;
+  [[nodiscard]] std::vector<const AssociationRecord*> path(const AssociationRecord& record) const {
+    std::vector<const AssociationRecord*> out = {&record};
+    for (int depth = 0; depth < 1000; ++depth) {
+      const auto above = by_id.find(out.back()->parent);
+      if (above == by_id.end()) break;
+      out.push_back(above->second);
+    }
+    return out;
+  }
+};
+std::optional<Tree> tree_of(Session& session, const Asked& asked) {
+  Client* client = session.open();
+  if (client == nullptr) return std::nullopt;
+  protocol::QueryAccountingRequest request;
+  request.entity = protocol::AccountingEntity::Association;
+  request.where.clusters = asked.request.clusters;
+  request.where.with_deleted = true;
+  auto reply = client->call<protocol::QueryAccountingReply>(request, kPatience);
+  if (!reply) {
+    session.fail("sreport: error: Problem with the query: " + error_text(reply.error()));
+    return std::nullopt;
+  }
+  Tree out;
+  out.records = std::move(reply->associations);
+  for (const AssociationRecord& record : out.records) out.by_id[record.id] = &record;
+  return out;
+}
+
+// An account's line has what all below it used.
+void by_account(Session& session, Asked& asked) {
+  const bool cpu = cpus_alone(session, asked);
+  const auto reply = ask(session, asked, UsageReport::Jobs);
+  const auto tree = reply ? tree_of(session, asked) : std::nullopt;
+  if (!reply || !tree) return;
+  const Wholes wholes(*reply);
+  using Key = std::pair<AssociationId, std::string>;  // and the TRES
+  std::map<Key, uint64_t> used;
+  std::set<std::string> names;
+  for (const protocol::JobUsageRow& row : reply->jobs) {
+    names.insert(row.tres);
+    // of several partitions one association stands for the user
+    const AssociationRecord* at = nullptr;
+    for (const AssociationRecord& record : tree->records)
+      if (at == nullptr && record.cluster == row.cluster && iequals(record.account, row.account) &&
+          iequals(record.user, row.user))
+        at = &record;
+    for (const AssociationRecord& record : tree->records)
+      if (at == nullptr && record.cluster == row.cluster && iequals(record.account, row.account) &&
+          record.user.empty())
+        at = &record;
+    if (at == nullptr) continue;
+    for (const AssociationRecord* above : tree->path(*at)) used[{above->id, row.tres}] += row.used;
+  }
+  std::vector<Line> lines;
+  for (const AssociationRecord& record : tree->records) {
+    for (const std::string& tres : names) {
+      const auto it = used.find({record.id, tres});
+      if (it == used.end() || it->second == 0) continue;
+      const std::string indent =
+          asked.tree ? std::string(tree->path(record).size() - 1, ' ') : std::string();
+      lines.push_back(
+          {{"Cluster", record.cluster},
+           {"Account", indent + record.account},
+           {"Login", record.user},
+           {"Proper", proper_name(record.user)},
+           {"TresName", tres},
+           {"Used", amount_text(session.form, it->second, wholes.of(record.cluster, tres))},
+           {"Energy", "0"}});
+    }
+  }
+  print_report(session, asked, "Cluster/Account/User Utilization " + span(asked, true),
+               units(session.form, cpu), usage_columns(asked.tree),
+               usual_usage({"Cluster", "Account", "Login", "Proper"}, cpu, true), lines);
+}
+
+// Sums by some of a row's columns, the greatest first within a cluster.
+struct Sum {
+  std::string cluster, account, user, wckey, qos, tres;
+  uint64_t used = 0;
+};
+std::vector<Sum> sums_by(const QueryReportReply& reply, bool account, bool user, bool wckey,
+                         bool qos) {
+  std::map<std::vector<std::string>, Sum> sums;
+  for (const protocol::JobUsageRow& row : reply.jobs) {
+    if (row.used == 0) continue;
+    const std::string none;
+    const std::vector<std::string> key = {row.cluster,
+                                          account ? row.account : none,
+                                          user ? row.user : none,
+                                          wckey ? row.wckey : none,
+                                          qos ? row.qos : none,
+                                          row.tres};
+    Sum& sum = sums[key];
+    sum = {key[0], key[1], key[2], key[3], key[4], key[5], sum.used + row.used};
+  }
+  std::vector<Sum> out;
+  for (auto& [key, sum] : sums) out.push_back(std::move(sum));
+  return out;
+}
+std::vector<Line> lines_of(const Session& session, const std::vector<Sum>& sums,
+                           const Wholes& wholes) {
+  std::vector<Line> out;
+  for (const Sum& sum : sums)
+    out.push_back({{"Cluster", sum.cluster},
+                   {"Account", sum.account},
+                   {"Login", sum.user},
+                   {"Proper", proper_name(sum.user)},
+                   {"WCKey", sum.wckey},
+                   {"QOS", sum.qos},
+                   {"TresName", sum.tres},
+                   {"Used", amount_text(session.form, sum.used, wholes.of(sum.cluster, sum.tres))},
+                   {"Energy", "0"}});
+  return out;
+}
+
+struct UsageTable {
+  const char* title;
+  std::vector<std::string> columns;
+  bool account, user, wckey, qos, energy;
+};
+void usage_report(Session& session, Asked& asked, const UsageTable& table) {
+  const bool cpu = cpus_alone(session, asked);
+  const auto reply = ask(session, asked, UsageReport::Jobs);
+  if (!reply) return;
+  const std::vector<Sum> sums = sums_by(*reply, table.account, table.user, table.wckey, table.qos);
+  print_report(session, asked, std::string(table.title) + " " + span(asked, true),
+               units(session.form, cpu), usage_columns(false),
+               usual_usage(table.columns, cpu, table.energy),
+               lines_of(session, sums, Wholes(*reply)));
+}
+
+}  // namespace
+
+void cluster_report(Session& session, std::string_view report, const Words& words) {
+  const bool known =
+      is(report, "AccountUtilizationByUser", 1) || is(report, "AccountUtilizationByQOS", 22) ||
+      is(report, "UserUtilizationByAccount", 18) || is(report, "UserUtilizationByWCKey", 18) ||
+      is(report, "Utilization", 2) || is(report, "WCKeyUtilizationByUser", 1);
+  if (!known)
+    return void(session.fail(fmt::format(
+        "Not valid report {}\nValid cluster reports are, \"AccountUtilizationByQOS\", "
+        "\"AccountUtilizationByUser\", \"UserUtilizationByAccount\", \"UserUtilizationByWckey\", "
+        "\"Utilization\", and \"WCKeyUtilizationByUser\"",
+        report)));
+  Asked asked;
+  read_words(session, words, asked);
+  if (is(report, "AccountUtilizationByQOS", 22))
+    return usage_report(session, asked,
+                        {"Cluster/Account/QOS Utilization",
+                         {"Cluster", "Account", "QOS"},
+                         true,
+                         false,
+                         false,
+                         true,
+                         true});
+  if (is(report, "AccountUtilizationByUser", 1)) return by_account(session, asked);
+  if (is(report, "Utilization", 2)) return utilization(session, asked);
+  if (is(report, "UserUtilizationByWCKey", 18) && !is(report, "UserUtilizationByAccount", 18))
+    return usage_report(session, asked,
+                        {"Cluster/User/WCKey Utilization",
+                         {"Cluster", "Login", "Proper", "WCKey"},
+                         false,
+                         true,
+                         true,
+                         false,
+                         false});
+  if (is(report, "UserUtilizationByAccount", 18))
+    return usage_report(session, asked,
+                        {"Cluster/User/Account Utilization",
+                         {"Cluster", "Login", "Proper", "Account"},
+                         true,
+                         true,
+                         false,
+                         false,
+                         true});
+  usage_report(session, asked,
+               {"Cluster/WCKey/User Utilization",
+                {"Cluster", "WCKey", "Login", "Proper"},
+                false,
+                true,
+                true,
+                false,
+                false});
+}
+
+void user_report(Session& session, std::string_view report, const Words& words) {
+  if (!is(report, "TopUsage", 1))
+    return void(session.fail(
+        fmt::format("Not valid report {}\nValid user reports are, \"TopUsage\"", report)));
+  Asked asked;
+  read_words(session, words, asked);
+  const bool cpu = cpus_alone(session, asked);
+  const auto reply = ask(session, asked, UsageReport::Jobs);
+  if (!reply) return;
+  std::vector<Sum> sums = sums_by(*reply, !asked.group, true, false, false);
+  if (asked.group) {
+    for (Sum& sum : sums) {
+      std::set<std::string> accounts;
+      for (const protocol::JobUsageRow& row : reply->jobs)
+        if (row.user == sum.user && row.cluster == sum.cluster) accounts.insert(row.account);
+      sum.account = fmt::format("{}", fmt::join(accounts, ","));
+    }
+  }
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const Sum& a, const Sum& b) { return a.used > b.used; });
+  // users are counted, not their accounts
+  std::set<std::string> users;
+  std::vector<Sum> top;
+  for (const Sum& sum : sums) {
+    if (users.count(sum.user) == 0 && users.size() >= asked.top) continue;
+    users.insert(sum.user);
+    top.push_back(sum);
+  }
+  print_report(session, asked, fmt::format("Top {} Users {}", asked.top, span(asked, true)),
+               units(session.form, cpu), usage_columns(false),
+               usual_usage({"Cluster", "Login", "Proper", "Account"}, cpu, true),
+               lines_of(session, top, Wholes(*reply)));
+}
+
+namespace {
+
+std::vector<std::string> size_headings(const std::vector<uint32_t>& sizes) {
+  std::vector<std::string> out;
+  uint32_t from = 0;
+  for (const uint32_t size : sizes) {
+    out.push_back(fmt::format("{}-{} CPUs", from, size - 1));
+    from = size;
+  }
+  out.push_back(fmt::format(">= {} CPUs", from));
+  return out;
+}
+
+// Which line of the report a job's account belongs to; several where accounts stand in each other.
+std::vector<std::string> lines_for(const Asked& asked, const Tree& tree,
+                                   const protocol::JobSizeRow& row,
+                                   const std::vector<std::string>& accounts) {
+  if (asked.flat) return {row.account};
+  std::vector<std::string> path;  // from the account upwards
+  for (const AssociationRecord& record : tree.records) {
+    if (record.cluster != row.cluster || !record.user.empty() ||
+        !iequals(record.account, row.account))
+      continue;
+    for (const AssociationRecord* above : tree.path(record)) path.push_back(above->account);
+  }
+  if (path.empty()) path = {row.account, "root"};
+  std::vector<std::string> out;
+  for (size_t i = 0; i < path.size(); ++i) {
+    const bool meant =
+        accounts.empty()
+            ? path[i] == "root"
+            : std::any_of(accounts.begin(), accounts.end(),
+                          [&](const std::string& one) { return iequals(one, path[i]); });
+    if (!meant) continue;
+    if (!asked.as_parent) out.push_back(path[i]);
+    else if (i > 0) out.push_back(path[i - 1]);
+  }
+  return out;
+}
+
+}  // namespace
+
+void job_report(Session& session, std::string_view report, const Words& words) {
+  const bool by_wckey = is(report, "SizesByWckey", 7);
+  const bool both = is(report, "SizesByAccountAndWckey", 16);
+  if (!by_wckey && !both && !is(report, "SizesByAccount", 7))
+    return void(
+        session.fail(fmt::format("Not valid report {}\nValid job reports are, \"SizesByAccount, "
+                                 "SizesByAccountAndWckey, and SizesByWckey\"",
+                                 report)));
+  Asked asked;
+  asked.request.sizes = {50, 250, 500, 1000};
+  read_words(session, words, asked);
+  if (asked.individual)
+    return void(session.fail(" grouping=individual is not supported by this version."));
+  asked.request.tres = {"cpu"};
+  const std::vector<std::string> accounts = std::exchange(asked.request.accounts, {});
+  const auto reply = ask(session, asked, UsageReport::JobSizes);
+  const auto tree = reply ? tree_of(session, asked) : std::nullopt;
+  if (!reply || !tree) return;
+  std::map<std::pair<std::string, std::string>, protocol::JobSizeRow> rows;
+  for (const protocol::JobSizeRow& row : reply->sizes) {
+    std::vector<std::string> names = {row.wckey};
+    if (!by_wckey) names = lines_for(asked, *tree, row, accounts);
+    for (std::string name : names) {
+      if (both) name += ":" + row.wckey;
+      protocol::JobSizeRow& sum = rows[{row.cluster, name}];
+      sum.cpu_seconds.resize(row.cpu_seconds.size());
+      sum.jobs.resize(row.jobs.size());
+      for (size_t i = 0; i < row.jobs.size(); ++i) {
+        sum.cpu_seconds[i] += row.cpu_seconds[i];
+        sum.jobs[i] += row.jobs[i];
+      }
+    }
+  }
+  const char* whose = by_wckey ? "Wckey" : "Account";
+  const std::vector<std::string> headings = size_headings(asked.request.sizes);
+  std::vector<Column> all = {{"Cluster", "Cluster", 9}, {whose, whose, both ? -20 : 9}};
+  std::vector<std::string> usual = {"Cluster", whose};
+  for (const std::string& heading : headings) {
+    all.push_back({heading, heading, 13});
+    if (asked.fields.empty()) usual.push_back(heading);
+    else asked.fields.push_back(heading);
+  }
+  all.push_back({"% of cluster", "% of cluster", 12});
+  (asked.fields.empty() ? usual : asked.fields).push_back("% of cluster");
+  const Wholes wholes(*reply);
+  std::vector<Line> lines;
+  for (const auto& [key, row] : rows) {
+    Line line = {{"Cluster", key.first}, {whose, key.second}};
+    uint64_t total = 0;
+    for (size_t i = 0; i < headings.size(); ++i) {
+      total += row.cpu_seconds[i];
+      line[headings[i]] = asked.count_jobs ? std::to_string(row.jobs[i])
+                                           : amount_text(session.form, row.cpu_seconds[i],
+                                                         wholes.of(key.first, "cpu"));
+    }
+    line["% of cluster"] = amount_text(TimeForm::kPercent, total, wholes.of(key.first, "cpu"));
+    lines.push_back(std::move(line));
+  }
+  const char* in_time = session.form == TimeForm::kSeconds   ? "Seconds"
+                        : session.form == TimeForm::kHours   ? "Hours"
+                        : session.form == TimeForm::kPercent ? "Percentage of Total"
+                                                             : "Minutes";
+  print_report(session, asked,
+               fmt::format("Job Sizes {}{}", by_wckey ? "by Wckey " : "", span(asked, true)),
+               asked.count_jobs ? std::string("Units are in number of jobs ran")
+                                : fmt::format("Time reported in {}", in_time),
+               all, usual, lines);
+}
+
+void reservation_report(Session& session, std::string_view report, const Words& words) {
+  if (!is(report, "Utilization", 1))
+    return void(session.fail(fmt::format(
+        "Not valid report {}\nValid reservation reports are, \"Utilization\"", report)));
+  Asked asked;
+  read_words(session, words, asked);
+  cpus_alone(session, asked);
+  const auto reply = ask(session, asked, UsageReport::Reservations);
+  if (!reply) return;
+  const std::vector<Column> all = {{"Allocated", "Allocated", 20},
+                                   {"Associations", "Associations", 15},
+                                   {"Cluster", "Cluster", 9},
+                                   {"Count", "TRES Count", 10},
+                                   {"End", "End", 19},
+                                   {"Flags", "Flags", 20},
+                                   {"Idle", "Idle", 20},
+                                   {"Name", "Name", 9},
+                                   {"Nodes", "Nodes", 15},
+                                   {"Start", "Start", 19},
+                                   {"TotalTime", "TotalTime", 9},
+                                   {"TresName", "TRES Name", 14}};
+  std::vector<Line> lines;
+  for (const protocol::ReservationUsageRow& row : reply->reservations) {
+    const uint64_t whole = row.allocated + row.idle;
+    const auto text = [&](uint64_t amount) { return amount_text(session.form, amount, whole); };
+    lines.push_back({{"Allocated", text(row.allocated)},
+                     {"Associations", row.accounts.empty() ? row.users : row.accounts},
+                     {"Cluster", row.cluster},
+                     {"Count", std::to_string(row.count)},
+                     {"End", format_time(row.end)},
+                     {"Flags", row.flags},
+                     {"Idle", text(row.idle)},
+                     {"Name", row.name},
+                     {"Nodes", row.nodes},
+                     {"Start", format_time(row.start)},
+                     {"TotalTime", text(whole)},
+                     {"TresName", row.tres}});
+  }
+  print_report(session, asked, "Reservation Utilization " + span(asked, false),
+               units(session.form, false), all,
+               {"Cluster", "Name", "Start", "End", "TresName", "Allocated", "Idle"}, lines);
+}
+
+}  // namespace sluice::cli::sreport

@@ -1,0 +1,346 @@
+#include "common/accounting/limit_fields.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+
+namespace sluice::accounting {
+
+using protocol::LimitField;
+using protocol::LimitSetting;
+
+namespace {
+
+using F = LimitField;
+using K = LimitKind;
+constexpr std::array kRows = {
+    LimitRow{F::Fairshare, K::Shares, "Fairshare", nullptr, "Fairshare", "shares", false},
+    LimitRow{F::GraceTime, K::Seconds, nullptr, "GraceTime", nullptr, "grace_time", false},
+    LimitRow{F::GrpJobs, K::Count, "GrpJobs", "GrpJobs", "GrpJobs", "grp_jobs", false},
+    LimitRow{F::GrpJobsAccrue, K::Count, "GrpJobsAccrue", "GrpJobsAccrue", "GrpJobsAccrue",
+             "grp_jobs_accrue", false},
+    LimitRow{F::GrpSubmitJobs, K::Count, "GrpSubmitJobs", "GrpSubmitJobs", "GrpSubmitJobs",
+             "grp_submit_jobs", false},
+    LimitRow{F::GrpTres, K::Tres, "GrpTRES", "GrpTRES", "GrpTRES", "grp_tres", false},
+    LimitRow{F::GrpTresMins, K::Tres, "GrpTRESMins", "GrpTRESMins", "GrpTRESMins", "grp_tres_mins",
+             false},
+    LimitRow{F::GrpTresRunMins, K::Tres, "GrpTRESRunMins", "GrpTRESRunMins", "GrpTRESRunMins",
+             "grp_tres_run_mins", false},
+    LimitRow{F::GrpWall, K::Wall, "GrpWall", "GrpWall", "GrpWall", "grp_wall", false},
+    LimitRow{F::MaxJobs, K::Count, "MaxJobs", "MaxJobsPerUser", "MaxJobs", "max_jobs", true},
+    LimitRow{F::MaxJobsAccrue, K::Count, "MaxJobsAccrue", "MaxJobsAccruePerUser", "MaxJobsAccrue",
+             "max_jobs_accrue", true},
+    LimitRow{F::MaxSubmitJobs, K::Count, "MaxSubmitJobs", "MaxSubmitJobsPerUser", "MaxSubmitJobs",
+             "max_submit_jobs", true},
+    LimitRow{F::MaxTresPerJob, K::Tres, "MaxTRES", "MaxTRESPerJob", "MaxTRESPerJob", "max_tres_pj",
+             true},
+    LimitRow{F::MaxTresPerNode, K::Tres, "MaxTRESPerNode", "MaxTRESPerNode", "MaxTRESPerNode",
+             "max_tres_pn", true},
+    LimitRow{F::MaxTresMinsPerJob, K::Tres, "MaxTRESMins", "MaxTRESMinsPerJob", "MaxTRESMinsPerJob",
+             "max_tres_mins_pj", true},
+    LimitRow{F::MaxTresRunMins, K::Tres, "MaxTRESRunMins", "MaxTRESRunMinsPerUser",
+             "MaxTRESRunMins", "max_tres_run_mins", true},
+    LimitRow{F::MaxTresPerUser, K::Tres, nullptr, "MaxTRESPerUser", nullptr, "max_tres_pu", false},
+    LimitRow{F::MaxJobsPerAccount, K::Count, nullptr, "MaxJobsPerAccount", nullptr, "max_jobs_pa",
+             false},
+    LimitRow{F::MaxJobsAccruePerAccount, K::Count, nullptr, "MaxJobsAccruePerAccount", nullptr,
+             "max_jobs_accrue_pa", false},
+    LimitRow{F::MaxSubmitJobsPerAccount, K::Count, nullptr, "MaxSubmitJobsPerAccount", nullptr,
+             "max_submit_jobs_pa", false},
+    LimitRow{F::MaxTresPerAccount, K::Tres, nullptr, "MaxTRESPerAccount", nullptr, "max_tres_pa",
+             false},
+    LimitRow{F::MaxTresRunMinsPerAccount, K::Tres, nullptr, "MaxTRESRunMinsPerAccount", nullptr,
+             "max_tres_run_mins_pa", false},
+    LimitRow{F::MaxWall, K::Wall, "MaxWall", "MaxWall", "MaxWallDurationPerJob", "max_wall_pj",
+             true},
+    LimitRow{F::MinTresPerJob, K::Tres, nullptr, "MinTRESPerJob", nullptr, "min_tres_pj", false},
+    LimitRow{F::MinPrioThreshold, K::Count, "MinPrioThreshold", "MinPrioThreshold", "MinPrioThresh",
+             "min_prio_thresh", true},
+    LimitRow{F::PreemptExemptTime, K::Seconds, nullptr, "PreemptExemptTime", nullptr,
+             "preempt_exempt_time", false},
+    LimitRow{F::Priority, K::Count, "Priority", "Priority", "Priority", "priority", true},
+    LimitRow{F::UsageFactor, K::Real, nullptr, "UsageFactor", nullptr, "usage_factor", false},
+    LimitRow{F::UsageThreshold, K::Real, nullptr, "UsageThreshold", nullptr, "usage_thres", false},
+    LimitRow{F::LimitFactor, K::Real, nullptr, "LimitFactor", nullptr, "limit_factor", false},
+};
+
+constexpr std::array kFlagNames = {
+    FlagName{kQosDenyOnLimit, "DenyOnLimit"},
+    FlagName{kQosEnforceUsageThreshold, "EnforceUsageThreshold"},
+    FlagName{kQosNoReserve, "NoReserve"},
+    FlagName{kQosPartitionMaxNodes, "PartitionMaxNodes"},
+    FlagName{kQosPartitionMinNodes, "PartitionMinNodes"},
+    FlagName{kQosOverPartQos, "OverPartQOS"},
+    FlagName{kQosPartitionTimeLimit, "PartitionTimeLimit"},
+    FlagName{kQosRequiresReservation, "RequiresReservation"},
+    FlagName{kQosNoDecay, "NoDecay"},
+    FlagName{kQosUsageFactorSafe, "UsageFactorSafe"},
+    FlagName{kQosRelative, "Relative"},
+};
+
+struct IsSet {
+  bool operator()(std::monostate) const { return false; }
+  bool operator()(const uint32_t*) const { return true; }
+  bool operator()(const double*) const { return true; }
+  bool operator()(const TresAmounts* amounts) const { return !amounts->empty(); }
+  template <class T>
+  bool operator()(const std::optional<T>* value) const {
+    return value->has_value();
+  }
+};
+
+// 10240 MB is 10G, 15680 MB stays: nothing is lost.
+std::string exact_memory(uint64_t mebibytes) {
+  static constexpr std::string_view kUnits = "MGTPE";
+  size_t unit = 0;
+  while (mebibytes != 0 && mebibytes % 1024 == 0 && unit + 1 < kUnits.size()) {
+    mebibytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{}{}", mebibytes, kUnits[unit]);
+}
+
+std::optional<uint64_t> tres_count(const TresRecord& record, std::string_view text) {
+  if (text == "-1") return protocol::kClearTres;
+  const bool memory = record.id == kTresMem || record.id == kTresVmem;
+  if (memory) return parse_memory(text);
+  return to_number<uint64_t>(text);
+}
+
+}  // namespace
+
+std::span<const LimitRow> limit_rows() { return kRows; }
+
+const LimitRow& limit_row(LimitField field) {
+  const auto* row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const LimitRow& r) { return r.field == field; });
+  return row == kRows.end() ? kRows.front() : *row;
+}
+
+LimitRef limit_of(AssociationRecord& r, LimitField field) {
+  switch (field) {
+    case F::Fairshare: return &r.shares;
+    case F::Priority: return &r.priority;
+    case F::GrpJobs: return &r.group.jobs;
+    case F::GrpJobsAccrue: return &r.group.jobs_accrue;
+    case F::GrpSubmitJobs: return &r.group.submit;
+    case F::GrpTres: return &r.group.tres;
+    case F::GrpTresMins: return &r.group.tres_mins;
+    case F::GrpTresRunMins: return &r.group.tres_run_mins;
+    case F::GrpWall: return &r.group.wall;
+    case F::MaxJobs: return &r.member.jobs;
+    case F::MaxJobsAccrue: return &r.member.jobs_accrue;
+    case F::MaxSubmitJobs: return &r.member.submit;
+    case F::MaxTresRunMins: return &r.member.tres_run_mins;
+    case F::MaxTresPerJob: return &r.job.tres;
+    case F::MaxTresPerNode: return &r.job.tres_node;
+    case F::MaxTresMinsPerJob: return &r.job.tres_mins;
+    case F::MaxWall: return &r.job.wall;
+    case F::MinPrioThreshold: return &r.job.min_priority;
+    default: return {};
+  }
+}
+
+LimitRef limit_of(QosRecord& r, LimitField field) {
+  switch (field) {
+    case F::Fairshare: return {};
+    case F::Priority: return &r.priority;
+    case F::GrpJobs: return &r.group.jobs;
+    case F::GrpJobsAccrue: return &r.group.jobs_accrue;
+    case F::GrpSubmitJobs: return &r.group.submit;
+    case F::GrpTres: return &r.group.tres;
+    case F::GrpTresMins: return &r.group.tres_mins;
+    case F::GrpTresRunMins: return &r.group.tres_run_mins;
+    case F::GrpWall: return &r.group.wall;
+    case F::MaxJobs: return &r.user.jobs;
+    case F::MaxJobsAccrue: return &r.user.jobs_accrue;
+    case F::MaxSubmitJobs: return &r.user.submit;
+    case F::MaxTresRunMins: return &r.user.tres_run_mins;
+    case F::MaxTresPerUser: return &r.user.tres;
+    case F::MaxJobsPerAccount: return &r.account.jobs;
+    case F::MaxJobsAccruePerAccount: return &r.account.jobs_accrue;
+    case F::MaxSubmitJobsPerAccount: return &r.account.submit;
+    case F::MaxTresPerAccount: return &r.account.tres;
+    case F::MaxTresRunMinsPerAccount: return &r.account.tres_run_mins;
+    case F::MaxTresPerJob: return &r.job.tres;
+    case F::MaxTresPerNode: return &r.job.tres_node;
+    case F::MaxTresMinsPerJob: return &r.job.tres_mins;
+    case F::MinTresPerJob: return &r.job.min_tres;
+    case F::MaxWall: return &r.job.wall;
+    case F::MinPrioThreshold: return &r.job.min_priority;
+    case F::GraceTime: return &r.grace_time;
+    case F::PreemptExemptTime: return &r.preempt_exempt_time;
+    case F::UsageFactor: return &r.usage_factor;
+    case F::UsageThreshold: return &r.usage_threshold;
+    case F::LimitFactor: return &r.limit_factor;
+  }
+  return {};
+}
+
+namespace {
+
+struct SetLimit {
+  const LimitSetting& setting;
+  [[nodiscard]] std::optional<uint32_t> count() const {
+    if (!setting.number || *setting.number < 0) return std::nullopt;
+    return static_cast<uint32_t>(std::min<int64_t>(*setting.number, UINT32_MAX - 2));
+  }
+  void operator()(std::monostate) const {}
+  void operator()(std::optional<uint32_t>* value) const { *value = count(); }
+  // a number that always is: shares go back to 1, a priority to 0
+  void operator()(uint32_t* value) const {
+    *value = count().value_or(setting.field == LimitField::Fairshare ? 1 : 0);
+  }
+  void operator()(std::optional<Duration>* value) const {
+    const auto seconds = count();
+    *value = seconds ? std::optional<Duration>(std::chrono::seconds(*seconds)) : std::nullopt;
+  }
+  void operator()(double* value) const {
+    *value = setting.real && *setting.real >= 0 ? *setting.real : 1.0;
+  }
+  void operator()(std::optional<double>* value) const {
+    *value = setting.real && *setting.real >= 0 ? setting.real : std::nullopt;
+  }
+  void operator()(TresAmounts* amounts) const {
+    for (const TresAmount& change : setting.tres) {
+      const auto at = std::lower_bound(amounts->begin(), amounts->end(), change.id,
+                                       [](const TresAmount& a, TresId id) { return a.id < id; });
+      const bool there = at != amounts->end() && at->id == change.id;
+      if (change.count == protocol::kClearTres) {
+        if (there) amounts->erase(at);
+      } else if (there) {
+        at->count = change.count;
+      } else {
+        amounts->insert(at, change);
+      }
+    }
+  }
+};
+
+struct LimitText {
+  LimitKind kind;
+  std::span<const TresRecord> tres;
+  bool raw;
+  std::string operator()(std::monostate) const { return {}; }
+  std::string operator()(const uint32_t* value) const {
+    if (kind == LimitKind::Shares && *value == kSharesOfParent && !raw) return "parent";
+    return std::to_string(*value);
+  }
+  std::string operator()(const std::optional<uint32_t>* value) const {
+    return *value ? std::to_string(**value) : std::string();
+  }
+  std::string operator()(const std::optional<Duration>* value) const {
+    if (!*value) return {};
+    if (!raw) return format_span(**value);
+    return std::to_string(**value / std::chrono::seconds(kind == LimitKind::Wall ? 60 : 1));
+  }
+  std::string operator()(const TresAmounts* value) const { return tres_text(*value, tres, raw); }
+  std::string operator()(const double* value) const { return fmt::format("{:.6f}", *value); }
+  std::string operator()(const std::optional<double>* value) const {
+    return *value ? fmt::format("{:.6f}", **value) : std::string();
+  }
+};
+
+}  // namespace
+
+void set_limit(const LimitRef& ref, const LimitSetting& setting) {
+  std::visit(SetLimit{setting}, ref);
+}
+bool is_set(const LimitRef& ref) { return std::visit(IsSet{}, ref); }
+std::string limit_text(const LimitRef& ref, LimitKind kind, std::span<const TresRecord> tres,
+                       bool raw) {
+  return std::visit(LimitText{kind, tres, raw}, ref);
+}
+
+std::string tres_name(const TresRecord& record) {
+  return record.name.empty() ? record.type : record.type + "/" + record.name;
+}
+
+std::string tres_text(const TresAmounts& amounts, std::span<const TresRecord> tres, bool raw) {
+  std::string out;
+  for (const TresAmount& amount : amounts) {
+    if (!out.empty()) out += ',';
+    const auto record = std::find_if(tres.begin(), tres.end(),
+                                     [&](const TresRecord& r) { return r.id == amount.id; });
+    const bool named = !raw && record != tres.end();
+    out += named ? tres_name(*record) : std::to_string(amount.id);
+    out += '=';
+    const bool memory = amount.id == kTresMem || amount.id == kTresVmem;
+    out += amount.count == protocol::kClearTres ? "-1"
+           : memory && !raw                     ? exact_memory(amount.count)
+                                                : std::to_string(amount.count);
+  }
+  return out;
+}
+
+Result<TresAmounts> parse_tres(std::string_view text, std::span<const TresRecord> tres) {
+  TresAmounts out;
+  for (const std::string& part : split_list(text)) {
+    const size_t equals = part.find('=');
+    const std::string name = to_lower(part.substr(0, equals));
+    const auto record = std::find_if(tres.begin(), tres.end(), [&](const TresRecord& r) {
+      return iequals(tres_name(r), name) || std::to_string(r.id) == name;
+    });
+    if (record == tres.end())
+      return failure(fmt::format("slurmdb_format_tres_str: no TRES known by type {}", name));
+    if (equals == std::string::npos)
+      return failure(fmt::format("slurmdb_format_tres_str: no value given for TRES type {}", name));
+    const auto count = tres_count(*record, std::string_view(part).substr(equals + 1));
+    if (!count)
+      return failure(fmt::format("invalid value '{}' for TRES {}", part.substr(equals + 1), name));
+    const auto at = std::lower_bound(out.begin(), out.end(), record->id,
+                                     [](const TresAmount& a, TresId id) { return a.id < id; });
+    if (at != out.end() && at->id == record->id) at->count = *count;
+    else out.insert(at, {record->id, *count});
+  }
+  return out;
+}
+
+std::span<const FlagName> qos_flag_names() { return kFlagNames; }
+
+std::string qos_flags_text(QosFlags flags) {
+  std::string out;
+  for (const FlagName& row : kFlagNames) {
+    if ((flags & row.flag) == 0) continue;
+    if (!out.empty()) out += ',';
+    out += row.name;
+  }
+  return out;
+}
+
+std::optional<QosFlags> qos_flag(std::string_view word) {
+  for (const FlagName& row : kFlagNames)
+    if (iequals(row.name, word)) return row.flag;
+  return std::nullopt;
+}
+
+namespace {
+constexpr std::array<const char*, 6> kModes = {"cluster", "cancel",  "gang",
+                                               "requeue", "suspend", "within"};
+constexpr std::array<const char*, 3> kLevels = {"None", "Operator", "Administrator"};
+}  // namespace
+
+const char* preempt_mode_text(QosPreemptMode mode) {
+  const auto index = static_cast<size_t>(mode);
+  return index < kModes.size() ? kModes[index] : "cluster";
+}
+std::optional<QosPreemptMode> preempt_mode(std::string_view word) {
+  for (size_t i = 0; i < kModes.size(); ++i)
+    if (!word.empty() && iequals(kModes[i], word)) return static_cast<QosPreemptMode>(i);
+  return std::nullopt;
+}
+const char* admin_level_text(AdminLevel level) {
+  const auto index = static_cast<size_t>(level);
+  return index < kLevels.size() ? kLevels[index] : "None";
+}
+std::optional<AdminLevel> admin_level(std::string_view word) {
+  for (size_t i = 0; i < kLevels.size(); ++i)
+    if (!word.empty() && starts_with_i(kLevels[i], word)) return static_cast<AdminLevel>(i);
+  return std::nullopt;
+}
+
+}  // namespace sluice::accounting

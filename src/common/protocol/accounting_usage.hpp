@@ -1,0 +1,188 @@
+// What sreport asks the accounting daemon.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/time.hpp"
+
+namespace sluice::protocol {
+
+// Values travel: add, never renumber.
+// Events are of operators, with PrivateData=events. RunawayJobs: those of the database that have no
+// end, whatever the time.
+enum class UsageReport : uint8_t {
+  Cluster = 0,
+  Jobs = 1,
+  JobSizes = 2,
+  Reservations = 3,
+  Events = 4,
+  RunawayJobs = 5,
+};
+
+// Sums are of whole hours: both times are beginnings of one. PrivateData=usage leaves others than
+// operators their own.
+struct QueryReportRequest {
+  static constexpr std::string_view kMethod = "Accounting/QueryReport";
+  using Reply = struct QueryReportReply;
+  UsageReport report = UsageReport::Cluster;
+  Time from = kNoTime, until = kNoTime;
+  std::vector<std::string> clusters;  // empty: all
+  std::vector<std::string> tres;      // empty: all
+  // lists that are empty say nothing
+  std::vector<std::string> accounts, users, wckeys, qos, partitions, names;
+  std::vector<uint32_t> sizes;  // of JobSizes: where the next group of CPU counts begins
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "report", &QueryReportRequest::report);
+    field(2, "from", &QueryReportRequest::from);
+    field(3, "until", &QueryReportRequest::until);
+    field(4, "clusters", &QueryReportRequest::clusters);
+    field(5, "tres", &QueryReportRequest::tres);
+    field(6, "accounts", &QueryReportRequest::accounts);
+    field(7, "users", &QueryReportRequest::users);
+    field(8, "wckeys", &QueryReportRequest::wckeys);
+    field(9, "qos", &QueryReportRequest::qos);
+    field(10, "partitions", &QueryReportRequest::partitions);
+    field(11, "names", &QueryReportRequest::names);
+    field(12, "sizes", &QueryReportRequest::sizes);
+  }
+};
+// Amounts times seconds, here and below.
+struct ClusterUsageRow {
+  std::string cluster, tres;
+  uint64_t count = 0;
+  uint64_t allocated = 0, down = 0, planned_down = 0, idle = 0, planned = 0, over = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &ClusterUsageRow::cluster);
+    field(2, "tres", &ClusterUsageRow::tres);
+    field(3, "count", &ClusterUsageRow::count);
+    field(4, "allocated", &ClusterUsageRow::allocated);
+    field(5, "down", &ClusterUsageRow::down);
+    field(6, "planned_down", &ClusterUsageRow::planned_down);
+    field(7, "idle", &ClusterUsageRow::idle);
+    field(8, "planned", &ClusterUsageRow::planned);
+    field(9, "over", &ClusterUsageRow::over);
+  }
+};
+struct JobUsageRow {
+  std::string cluster, account, user, wckey, qos, tres;
+  uint64_t used = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &JobUsageRow::cluster);
+    field(2, "account", &JobUsageRow::account);
+    field(3, "user", &JobUsageRow::user);
+    field(4, "wckey", &JobUsageRow::wckey);
+    field(5, "qos", &JobUsageRow::qos);
+    field(6, "tres", &JobUsageRow::tres);
+    field(7, "used", &JobUsageRow::used);
+  }
+};
+struct JobSizeRow {
+  std::string cluster, account, wckey;
+  std::vector<uint64_t> cpu_seconds;  // by group: those below sizes[0], then from each on
+  std::vector<uint64_t> jobs;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &JobSizeRow::cluster);
+    field(2, "account", &JobSizeRow::account);
+    field(3, "wckey", &JobSizeRow::wckey);
+    field(4, "cpu_seconds", &JobSizeRow::cpu_seconds);
+    field(5, "jobs", &JobSizeRow::jobs);
+  }
+};
+struct ReservationUsageRow {
+  std::string cluster, name, nodes, flags, accounts, users, tres;
+  Time start = kNoTime, end = kNoTime;
+  uint64_t count = 0, allocated = 0, idle = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &ReservationUsageRow::cluster);
+    field(2, "name", &ReservationUsageRow::name);
+    field(3, "nodes", &ReservationUsageRow::nodes);
+    field(4, "flags", &ReservationUsageRow::flags);
+    field(5, "accounts", &ReservationUsageRow::accounts);
+    field(6, "users", &ReservationUsageRow::users);
+    field(7, "tres", &ReservationUsageRow::tres);
+    field(8, "start", &ReservationUsageRow::start);
+    field(9, "end", &ReservationUsageRow::end);
+    field(10, "count", &ReservationUsageRow::count);
+    field(11, "allocated", &ReservationUsageRow::allocated);
+    field(12, "idle", &ReservationUsageRow::idle);
+  }
+};
+struct EventRow {
+  std::string cluster, node, state, reason, user, nodes;  // node: empty, of the cluster
+  Time start = kNoTime, end = kNoTime;                    // kNoTime: it lasts
+  std::string tres;                                       // "cpu=4,mem=4000M"
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &EventRow::cluster);
+    field(2, "node", &EventRow::node);
+    field(3, "state", &EventRow::state);
+    field(4, "reason", &EventRow::reason);
+    field(5, "user", &EventRow::user);
+    field(6, "nodes", &EventRow::nodes);
+    field(7, "start", &EventRow::start);
+    field(8, "end", &EventRow::end);
+    field(9, "tres", &EventRow::tres);
+  }
+};
+struct RunawayRow {
+  std::string cluster, name, partition, state;
+  uint64_t index = 0;  // its number in the database
+  uint32_t job = 0;
+  Time submit = kNoTime, start = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &RunawayRow::cluster);
+    field(2, "name", &RunawayRow::name);
+    field(3, "partition", &RunawayRow::partition);
+    field(4, "state", &RunawayRow::state);
+    field(5, "index", &RunawayRow::index);
+    field(6, "job", &RunawayRow::job);
+    field(7, "submit", &RunawayRow::submit);
+    field(8, "start", &RunawayRow::start);
+  }
+};
+// Ends jobs of the database that no controller knows: at the latest of their start, eligible and
+// submit times, as completed. Of operators. Those that have an end by now stay as they are.
+struct EndRunawayJobsRequest {
+  static constexpr std::string_view kMethod = "Accounting/EndRunawayJobs";
+  using Reply = struct EndRunawayJobsReply;
+  std::vector<uint64_t> indexes;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "indexes", &EndRunawayJobsRequest::indexes);
+  }
+};
+struct EndRunawayJobsReply {
+  uint32_t ended = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "ended", &EndRunawayJobsReply::ended);
+  }
+};
+struct QueryReportReply {
+  std::vector<ClusterUsageRow> cluster;  // of Cluster, and of JobSizes for its shares
+  std::vector<JobUsageRow> jobs;
+  std::vector<JobSizeRow> sizes;
+  std::vector<ReservationUsageRow> reservations;
+  std::vector<EventRow> events;
+  std::vector<RunawayRow> runaway;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &QueryReportReply::cluster);
+    field(2, "jobs", &QueryReportReply::jobs);
+    field(3, "sizes", &QueryReportReply::sizes);
+    field(4, "reservations", &QueryReportReply::reservations);
+    field(5, "events", &QueryReportReply::events);
+    field(6, "runaway", &QueryReportReply::runaway);
+  }
+};
+
+}  // namespace sluice::protocol

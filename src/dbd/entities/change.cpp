@@ -1,0 +1,238 @@
+#include "dbd/entities/change.hpp"
+
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "dbd/entities/draft.hpp"
+
+namespace sluice::dbd {
+
+using protocol::AccountingEntity;
+using protocol::AccountingVerb;
+using protocol::TransactionRecord;
+
+namespace {
+
+template <class Map, class List>
+void put_changed(const Map& before, const Map& after, List& out) {
+  for (const auto& [key, value] : after) {
+    const auto it = before.find(key);
+    if (it == before.end() || !(it->second == value)) out.push_back(value);
+  }
+}
+
+// The length of the character that starts at `at`; 0: no UTF-8.
+size_t utf8_length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const size_t length = byte(at) < 0x80             ? 1
+                        : (byte(at) & 0xe0) == 0xc0 ? 2
+                        : (byte(at) & 0xf0) == 0xe0 ? 3
+                        : (byte(at) & 0xf8) == 0xf0 ? 4
+                                                    : 0;
+  if (length == 0 || at + length > text.size() || byte(at) == 0xc0 || byte(at) == 0xc1) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  return length;
+}
+
+bool is_plain(std::string_view text, size_t most, std::string_view not_these) {
+  if (text.size() > most) return false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = utf8_length(text, at);
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (length == 0 || c < 0x20 || c == 0x7f) return false;
+    if (not_these.find(text[at]) != std::string_view::npos) return false;
+    at += length;
+  }
+  return true;
+}
+
+// Names in lower case, lists without what is said twice.
+void tidy(std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (std::string& name : names) {
+    std::string low = to_lower(name);
+    if (std::find(out.begin(), out.end(), low) == out.end()) out.push_back(std::move(low));
+  }
+  names = std::move(out);
+}
+void tidy(std::optional<std::string>& name) {
+  if (name) *name = to_lower(*name);
+}
+protocol::ChangeAccountingRequest tidied(protocol::ChangeAccountingRequest request) {
+  protocol::AccountingConditions& where = request.where;
+  for (auto* list :
+       {&where.clusters, &where.accounts, &where.users, &where.partitions, &where.parents,
+        &where.names, &where.qos, &where.default_qos, &where.default_accounts})
+    tidy(*list);
+  protocol::AccountingSettings& settings = request.settings;
+  for (auto* name :
+       {&settings.new_name, &settings.parent, &settings.default_account, &settings.default_qos})
+    tidy(*name);
+  for (protocol::NameSet& set : settings.qos) tidy(set.names);
+  for (protocol::NameSet& set : settings.preempt) tidy(set.names);
+  return request;
+}
+
+// The first text that cannot be what it is to be; empty: all can.
+std::string bad_text(const protocol::ChangeAccountingRequest& request) {
+  const protocol::AccountingConditions& where = request.where;
+  if (request.verb == AccountingVerb::Add) {
+    for (const auto* list : {&where.clusters, &where.accounts, &where.users, &where.partitions,
+                             &where.names, &where.wckeys}) {
+      for (const std::string& name : *list)
+        if (!is_name(name)) return name.empty() ? "''" : name;
+    }
+  }
+  const protocol::AccountingSettings& settings = request.settings;
+  for (const auto* name : {&settings.new_name, &settings.parent, &settings.default_account})
+    if (*name && !is_name(**name)) return **name;
+  // an empty one takes the default away
+  for (const auto* name : {&settings.default_wckey, &settings.default_qos})
+    if (*name && !(*name)->empty() && !is_name(**name)) return **name;
+  for (const auto* text : {&settings.description, &settings.organization, &settings.comment})
+    if (*text && !is_text(**text)) return **text;
+  return {};
+}
+
+bool decide(Draft& draft) {
+  using Decide = bool (*)(Draft&);
+  struct Row {
+    AccountingVerb verb;
+    AccountingEntity entity;
+    Decide decide;
+  };
+  static constexpr Row kRows[] = {
+      {AccountingVerb::Add, AccountingEntity::Account, add_accounts},
+      {AccountingVerb::Add, AccountingEntity::User, add_users},
+      {AccountingVerb::Add, AccountingEntity::Coordinator, add_coordinators},
+      {AccountingVerb::Add, AccountingEntity::Cluster, add_clusters},
+      {AccountingVerb::Add, AccountingEntity::Qos, add_qos},
+      {AccountingVerb::Modify, AccountingEntity::Account, modify_accounts},
+      {AccountingVerb::Modify, AccountingEntity::User, modify_users},
+      {AccountingVerb::Modify, AccountingEntity::Cluster, modify_clusters},
+      {AccountingVerb::Modify, AccountingEntity::Qos, modify_qos},
+      {AccountingVerb::Delete, AccountingEntity::Account, delete_accounts},
+      {AccountingVerb::Delete, AccountingEntity::User, delete_users},
+      {AccountingVerb::Delete, AccountingEntity::Coordinator, delete_coordinators},
+      {AccountingVerb::Delete, AccountingEntity::Cluster, delete_clusters},
+      {AccountingVerb::Delete, AccountingEntity::Qos, delete_qos},
+  };
+  for (const Row& row : kRows)
+    if (row.verb == draft.request.verb && row.entity == draft.request.entity)
+      return row.decide(draft);
+  return draft.refuse(" This entity cannot be changed.");
+}
+
+}  // namespace
+
+bool is_name(std::string_view text) {
+  return !text.empty() && is_plain(text, 250, " ,'\"`/|=:\\%");
+}
+bool is_text(std::string_view text) { return is_plain(text, 1024, ""); }
+
+bool EntityDiff::empty() const {
+  return accounts.empty() && users.empty() && clusters.empty() && associations.empty() &&
+         qos.empty() && tres.empty() && wckeys.empty() && transactions.empty();
+}
+
+EntityDiff difference(const Entities& before, const Entities& after) {
+  EntityDiff out;
+  out.version = after.version;
+  put_changed(before.accounts, after.accounts, out.accounts);
+  put_changed(before.users, after.users, out.users);
+  put_changed(before.clusters, after.clusters, out.clusters);
+  put_changed(before.associations, after.associations, out.associations);
+  put_changed(before.qos, after.qos, out.qos);
+  put_changed(before.tres, after.tres, out.tres);
+  put_changed(before.wckeys, after.wckeys, out.wckeys);
+  return out;
+}
+
+ChangeOutcome decide_change(const Entities& before,
+                            const protocol::ChangeAccountingRequest& request, const Actor& actor,
+                            Time now) {
+  const protocol::ChangeAccountingRequest tidy_request = tidied(request);
+  Draft draft(before, tidy_request, actor, now);
+  const std::string bad = bad_text(tidy_request);
+  bool ok = bad.empty();
+  if (ok) ok = decide(draft);
+  else draft.refuse(fmt::format(" Names and texts cannot be like '{}'.", bad));
+  ChangeOutcome out;
+  if (ok) {
+    draft.renew_lineages();
+    ++draft.now.version;
+    out.after = std::move(draft.now);
+    out.transactions = std::move(draft.transactions);
+  } else {
+    draft.reply.refused = true;
+    draft.reply.changed.clear();
+    out.after = before;
+  }
+  out.reply = std::move(draft.reply);
+  out.reply.version = out.after.version;
+  return out;
+}
+
+bool register_cluster(Entities& entities, const protocol::ClusterRecord& cluster,
+                      std::string_view actor, Time now,
+                      std::vector<TransactionRecord>& transactions) {
+  const bool known = has_cluster(entities, cluster.name);
+  protocol::ClusterRecord& stored = entities.clusters[cluster.name];
+  const protocol::ClusterRecord before = stored;
+  uint32_t id = stored.id;
+  if (id == 0) {
+    for (const auto& [name, other] : entities.clusters) id = std::max(id, other.id);
+    ++id;
+  }
+  const std::string classification = stored.classification;
+  const std::vector<std::string> features = stored.features;
+  stored = cluster;
+  stored.id = id;
+  stored.deleted = false;
+  if (stored.classification.empty()) stored.classification = classification;
+  if (stored.features.empty()) stored.features = features;
+  if (known && stored == before) return false;
+  if (!known) {
+    protocol::ChangeAccountingRequest request;
+    Draft draft(entities, request, Actor{std::string(actor), true}, now);
+    AssociationRecord& root = draft.add_association(cluster.name, "root", "", "", 0);
+    root.qos = {1};
+    const AssociationId parent = root.id;
+    draft.log("Add Clusters", cluster.name, association_info(draft.now, root, now), &root);
+    AssociationRecord& user = draft.add_association(cluster.name, "root", "root", "", parent);
+    user.is_default = true;
+    draft.log("Add Associations", fmt::format("id_assoc={}", user.id),
+              association_info(draft.now, user, now), &user);
+    draft.renew_lineages();
+    entities = std::move(draft.now);
+    for (TransactionRecord& t : draft.transactions) transactions.push_back(std::move(t));
+  }
+  if (known || cluster.control_port != 0) {
+    TransactionRecord t;
+    t.time = now;
+    t.action = "Modify Clusters";
+    t.actor = actor;
+    t.where = fmt::format("name='{}'", cluster.name);
+    t.info = fmt::format("control_host='{}', control_port={}, last_port={}, rpc_version={}",
+                         cluster.control_host, cluster.control_port, cluster.control_port,
+                         cluster.rpc_version);
+    t.clusters = {cluster.name};
+    transactions.push_back(std::move(t));
+  }
+  ++entities.version;
+  return true;
+}
+
+TresId tres_id(Entities& entities, std::string_view type, std::string_view name) {
+  TresId next = kFirstDynamicTres;
+  for (const auto& [id, record] : entities.tres) {
+    if (record.type == type && record.name == name) return id;
+    next = std::max(next, id + 1);
+  }
+  entities.tres[next] = {next, std::string(type), std::string(name)};
+  ++entities.version;
+  return next;
+}
+
+}  // namespace sluice::dbd

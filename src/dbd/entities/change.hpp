@@ -1,0 +1,59 @@
+// What a change that sacctmgr asks for does to the entities: decided here and nowhere else, on
+// values alone. Who asks is what the daemon proved, and what they may is decided on the entities
+// that are changed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/protocol/accounting_admin.hpp"
+#include "dbd/entities/entities.hpp"
+
+namespace sluice::dbd {
+
+struct Actor {
+  std::string name;    // of the proved uid; empty: it has none
+  bool super = false;  // root or SlurmUser
+};
+
+// The records of `after` that are not those of before, and what happened.
+struct EntityDiff {
+  uint64_t version = 0;
+  std::vector<Stored<AccountRecord>> accounts;
+  std::vector<Stored<UserRecord>> users;
+  std::vector<protocol::ClusterRecord> clusters;
+  std::vector<StoredAssociation> associations;
+  std::vector<Stored<QosRecord>> qos;
+  std::vector<TresRecord> tres;
+  std::vector<Stored<WckeyRecord>> wckeys;
+  std::vector<protocol::TransactionRecord> transactions;
+  [[nodiscard]] bool empty() const;
+};
+[[nodiscard]] EntityDiff difference(const Entities& before, const Entities& after);
+
+struct ChangeOutcome {
+  protocol::ChangeAccountingReply reply;  // `committed` is the caller's to set
+  Entities after;                         // as before where it is refused
+  std::vector<protocol::TransactionRecord> transactions;
+};
+// Refusals are answers: `reply.refused`, with their texts.
+[[nodiscard]] ChangeOutcome decide_change(const Entities& before,
+                                          const protocol::ChangeAccountingRequest& request,
+                                          const Actor& actor, Time now);
+
+// A controller registers: its cluster is there from now on, with an account root and a user root.
+// Gives whether anything changed.
+bool register_cluster(Entities& entities, const protocol::ClusterRecord& cluster,
+                      std::string_view actor, Time now,
+                      std::vector<protocol::TransactionRecord>& transactions);
+// The id of a TRES, which gets the next number where it is new.
+TresId tres_id(Entities& entities, std::string_view type, std::string_view name);
+
+// True where a name of an account, user, QOS, cluster, partition or wckey can be one: 1 to 250
+// printable bytes of UTF-8 without blanks and none of ,'"`/|=:\ and %.
+[[nodiscard]] bool is_name(std::string_view text);
+// A description, an organization, a comment: up to 1024 bytes of UTF-8 without control characters.
+[[nodiscard]] bool is_text(std::string_view text);
+
+}  // namespace sluice::dbd

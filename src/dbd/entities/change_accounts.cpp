@@ -1,0 +1,264 @@
+// sacctmgr add, modify and delete account.
+#include <set>
+#include <set>
+
+#include "common/accounting/limit_fields.hpp"
+#include "dbd/entities/draft.hpp"
+
+namespace sluice::dbd {
+
+using protocol::AccountingSettings;
+
+namespace {
+
+// Clusters and the parent's association in each; a cluster without that parent is left out.
+struct Place {
+  std::string cluster;
+  AssociationId parent = 0;
+};
+
+std::vector<Place> places(Draft& draft, const std::vector<std::string>& clusters,
+                          const std::string& parent) {
+  std::vector<Place> out;
+  for (const std::string& cluster : clusters) {
+    const StoredAssociation* above = find_association(draft.now, cluster, parent, "", "");
+    if (above != nullptr) {
+      out.push_back({cluster, above->record.id});
+      continue;
+    }
+    draft.refuse(
+        fmt::format(" Parent account '{}' doesn't exist on cluster {}\n        Contact "
+                    "your admin to add this account.",
+                    parent, cluster));
+  }
+  return out;
+}
+
+void describe_new_account(Draft& draft, const std::string& name, const std::string& parent) {
+  const AccountingSettings& settings = draft.settings();
+  AccountRecord record;
+  record.name = name;
+  record.description = settings.description.value_or(name);
+  record.organization = settings.organization.value_or(parent == "root" ? name : parent);
+  record.users_are_coordinators = settings.users_are_coordinators.value_or(false);
+  draft.log("Add Accounts", name,
+            fmt::format("description='{}', organization='{}', flags='{}'", record.description,
+                        record.organization, record.users_are_coordinators ? 1 : 0));
+  draft.transactions.back().accounts = {name};
+  draft.now.accounts[name] = {std::move(record), false};
+}
+
+}  // namespace
+
+bool add_accounts(Draft& draft) {
+  const std::vector<std::string>& names = draft.where().accounts;
+  if (names.empty()) return draft.refuse(" Need name of account to add.");
+  const AccountingSettings& settings = draft.settings();
+  const std::string parent = settings.parent.value_or("root");
+  if (!draft.may_change(parent)) return draft.deny();
+  std::vector<std::string> clusters;
+  if (!draft.clusters(clusters)) return false;
+  const std::vector<Place> where = places(draft, clusters, parent);
+  if (where.empty()) return draft.refuse(" No associations created.");
+
+  std::string accounts;
+  std::string associations;
+  for (const std::string& name : names) {
+    if (find_account(draft.now, name) == nullptr) {
+      describe_new_account(draft, name, parent);
+      accounts += "  " + name + "\n";
+      draft.reply.changed.push_back(name);
+    }
+    for (const Place& place : where) {
+      if (find_association(draft.now, place.cluster, name, "", "") != nullptr) continue;
+      const AssociationId id = draft.add_association(place.cluster, name, "", "", place.parent).id;
+      StoredAssociation& stored = draft.now.associations[id];
+      if (!draft.set_association(stored)) return false;
+      stored.record.lineage = lineage_of(draft.now, stored.record);
+      associations += fmt::format("  A = {:<10} C = {:<10}\n", name, place.cluster);
+      draft.log("Add Associations", fmt::format("id_assoc={}", id),
+                association_info(draft.now, stored.record, draft.when()), &stored.record);
+    }
+  }
+  if (accounts.empty() && associations.empty()) return draft.nothing(" Nothing new added.");
+  if (!draft.default_qos_holds()) return false;
+  std::string& shown = draft.reply.shown;
+  if (!accounts.empty()) {
+    shown += " Adding Account(s)\n" + accounts + " Settings\n";
+    shown +=
+        fmt::format("  {:<16}= {}\n", "Description", settings.description.value_or("Account Name"));
+    shown += fmt::format("  {:<16}= {}\n", "Organization",
+                         settings.organization.value_or("Parent/Account Name"));
+  }
+  if (!associations.empty()) {
+    shown += " Associations\n" + associations;
+    AccountingSettings listed_settings = settings;
+    if (!draft.settings().parent && !settings.description) listed_settings.parent.reset();
+    const std::string limits = association_settings(draft.now, listed_settings);
+    if (!limits.empty()) shown += " Settings\n" + limits;
+  }
+  return true;
+}
+
+namespace {
+
+bool inherits_change(const StoredAssociation& below, const AccountingSettings& settings) {
+  StoredAssociation copy = below;
+  for (const protocol::LimitSetting& limit : settings.limits) {
+    const auto& row = accounting::limit_row(limit.field);
+    if (row.inherited && !accounting::is_set(accounting::limit_of(copy.record, limit.field)))
+      return true;
+  }
+  if (!settings.qos.empty() && below.record.qos.empty()) return true;
+  return settings.default_qos && below.record.default_qos == 0;
+}
+
+// The associations of accounts that are meant, each before those below it that inherit.
+bool modify_account_associations(Draft& draft, std::string& lines) {
+  const AccountingSettings& settings = draft.settings();
+  std::vector<AssociationId> meant;
+  for (const auto& [id, stored] : draft.now.associations)
+    if (!stored.deleted && stored.record.user.empty() && matches(draft.now, stored, draft.where()))
+      meant.push_back(id);
+  for (const AssociationId id : meant) {
+    StoredAssociation& stored = draft.now.associations[id];
+    if (!draft.may_change(stored.record.account)) return draft.deny();
+    if (settings.parent) {
+      const StoredAssociation* above =
+          find_association(draft.now, stored.record.cluster, *settings.parent, "", "");
+      if (above == nullptr)
+        return draft.refuse(fmt::format(" Parent account '{}' doesn't exist on cluster {}",
+                                        *settings.parent, stored.record.cluster));
+      if (!draft.may_change(*settings.parent)) return draft.deny();
+      if (is_below(draft.now, above->record.id, id))
+        return draft.refuse(
+            fmt::format(" Account '{}' is '{}' or below it: it cannot be its parent.",
+                        *settings.parent, stored.record.account));
+      stored.record.parent = above->record.id;
+    }
+    if (!draft.set_association(stored)) return false;
+    lines += "  " + modified_line(draft.now, stored.record) + "\n";
+    draft.reply.changed.push_back(modified_line(draft.now, stored.record));
+    draft.log("Modify Associations", fmt::format("(id_assoc={})", id),
+              settings_info(draft.now, settings), &stored.record);
+    for (const auto& [other, below] : draft.now.associations) {
+      if (other == id || below.deleted || !is_below(draft.now, other, id)) continue;
+      if (inherits_change(below, settings))
+        lines += "  " + modified_line(draft.now, below.record) + "\n";
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool modify_accounts(Draft& draft) {
+  const AccountingSettings& settings = draft.settings();
+  const bool of_account =
+      settings.description || settings.organization || settings.users_are_coordinators;
+  if (!of_account && !sets_association(settings))
+    return draft.refuse(" You didn't give me anything to set");
+  std::string accounts;
+  if (of_account) {
+    for (auto& [name, stored] : draft.now.accounts) {
+      if (stored.deleted || !matches(draft.now, stored.record, draft.where())) continue;
+      if (!draft.may_change(name)) return draft.deny();
+      if (settings.description) stored.record.description = *settings.description;
+      if (settings.organization) stored.record.organization = *settings.organization;
+      if (settings.users_are_coordinators) {
+        if (!draft.is_operator()) return draft.deny();
+        stored.record.users_are_coordinators = *settings.users_are_coordinators;
+      }
+      accounts += "  " + name + "\n";
+      draft.reply.changed.push_back(name);
+      AccountingSettings own;
+      own.description = settings.description;
+      own.organization = settings.organization;
+      own.users_are_coordinators = settings.users_are_coordinators;
+      draft.log("Modify Accounts", fmt::format("(name='{}')", name), settings_info(draft.now, own));
+      draft.transactions.back().accounts = {name};
+    }
+  }
+  std::string associations;
+  if (sets_association(settings) && !modify_account_associations(draft, associations)) return false;
+  if (accounts.empty() && associations.empty()) return draft.nothing(" Nothing modified");
+  if (!draft.default_qos_holds()) return false;
+  if (!accounts.empty()) draft.reply.shown += " Modified accounts...\n" + accounts;
+  if (!associations.empty())
+    draft.reply.shown += " Modified account associations...\n" + associations;
+  return true;
+}
+
+namespace {
+
+// Those of `gone` that are the default account of a user who stays, as lines.
+std::string defaults_among(const Draft& draft, const std::set<AssociationId>& gone) {
+  std::string out;
+  for (const AssociationId id : gone) {
+    const AssociationRecord& r = draft.now.associations.at(id).record;
+    if (!r.user.empty() && r.is_default)
+      out += fmt::format("  C = {:<15} A = {:<10} U = {:<9}\n", r.cluster, r.account, r.user);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool delete_accounts(Draft& draft) {
+  const protocol::AccountingConditions& where = draft.where();
+  // of some clusters alone: the account stays where it is on others
+  const bool everywhere = where.clusters.empty();
+  std::set<AssociationId> gone;
+  std::set<std::string> accounts;
+  for (const auto& [name, stored] : draft.now.accounts) {
+    if (stored.deleted || !matches(draft.now, stored.record, where)) continue;
+    if (name == "root")
+      return draft.refuse(
+          " You are not allowed to remove the root account.\n Use remove cluster instead.");
+    if (!draft.may_change(name)) return draft.deny();
+    accounts.insert(name);
+  }
+  for (const auto& [id, stored] : draft.now.associations) {
+    const AssociationRecord& r = stored.record;
+    if (stored.deleted || !r.user.empty() || accounts.count(r.account) == 0 ||
+        !listed(where.clusters, r.cluster))
+      continue;
+    for (const auto& [other, below] : draft.now.associations)
+      if (!below.deleted && is_below(draft.now, other, id)) gone.insert(other);
+  }
+  if (accounts.empty()) return draft.nothing(" Nothing deleted");
+  const std::string defaults = defaults_among(draft, gone);
+  if (!defaults.empty())
+    return draft.refuse(" Error with request: You can not remove the default account of a user\n" +
+                        defaults +
+                        " Please either remove the accounts listed above from list and resubmit,\n"
+                        " or change these users' default accounts to remove the account(s).\n"
+                        " Changes Discarded");
+  for (const AssociationId id : gone) {
+    StoredAssociation& stored = draft.now.associations[id];
+    stored.deleted = true;
+    // what was below goes with it, whatever its name
+    if (stored.record.user.empty() && everywhere) accounts.insert(stored.record.account);
+    draft.log("Remove Associations", fmt::format("id_assoc={}", id), "", &stored.record);
+  }
+  draft.show(everywhere ? " Deleting accounts..." : " Deleting account associations...");
+  for (const std::string& name : accounts) {
+    // one that stands on another cluster stays
+    const bool elsewhere = std::any_of(
+        draft.now.associations.begin(), draft.now.associations.end(),
+        [&](const auto& e) { return !e.second.deleted && e.second.record.account == name; });
+    if (elsewhere) continue;
+    draft.now.accounts[name].deleted = true;
+    draft.now.accounts[name].record.coordinators.clear();
+    draft.log("Remove Accounts", fmt::format("(name='{}')", name), "");
+    draft.transactions.back().accounts = {name};
+    if (everywhere) draft.changed(name);
+  }
+  for (const AssociationId id : gone) {
+    const AssociationRecord& r = draft.now.associations[id].record;
+    if (!everywhere && r.user.empty()) draft.changed(deleted_line(r));
+  }
+  return true;
+}
+
+}  // namespace sluice::dbd

@@ -1,0 +1,398 @@
+// sacctmgr add, modify and delete user.
+#include <set>
+
+#include "common/accounting/limit_fields.hpp"
+#include "dbd/entities/draft.hpp"
+
+namespace sluice::dbd {
+
+using protocol::AccountingConditions;
+using protocol::AccountingSettings;
+
+namespace {
+
+// Administrators make everyone, operators no administrators; others nobody.
+bool may_give_level(const Draft& draft, const std::string& user) {
+  if (!draft.settings().admin_level || draft.is_administrator()) return true;
+  const UserRecord* there = find_user(draft.now, user);
+  return draft.is_operator() && *draft.settings().admin_level != AdminLevel::Administrator &&
+         (there == nullptr || there->admin_level != AdminLevel::Administrator);
+}
+
+void make_default(Draft& draft, const std::string& user, const std::string& cluster,
+                  const std::string& account) {
+  for (auto& [id, stored] : draft.now.associations) {
+    AssociationRecord& r = stored.record;
+    if (!stored.deleted && r.user == user && r.cluster == cluster)
+      r.is_default = r.account == account;
+  }
+}
+
+uint32_t wckey_id(Draft& draft, const std::string& cluster, const std::string& user,
+                  const std::string& name, bool& is_new) {
+  uint32_t next = 1;
+  for (auto& [id, stored] : draft.now.wckeys) {
+    const WckeyRecord& r = stored.record;
+    if (r.cluster == cluster && r.user == user && r.name == name) {
+      is_new = std::exchange(stored.deleted, false);
+      return id;
+    }
+    next = std::max(next, id + 1);
+  }
+  WckeyRecord record;
+  record.id = next;
+  record.cluster = cluster;
+  record.user = user;
+  record.name = name;
+  draft.now.wckeys[next] = {record, false};
+  is_new = true;
+  return next;
+}
+
+void make_default_wckey(Draft& draft, const std::string& user, const std::string& wckey) {
+  draft.now.users[user].record.default_wckey = wckey;
+  for (auto& [id, stored] : draft.now.wckeys)
+    if (stored.record.user == user) stored.record.is_default = stored.record.name == wckey;
+}
+
+// The texts of a user that is added, and whether anything is new.
+struct Added {
+  std::string users, associations, wckeys;
+};
+
+bool add_user_associations(Draft& draft, const std::string& user,
+                           const std::vector<std::string>& clusters, Added& added) {
+  const AccountingSettings& settings = draft.settings();
+  std::vector<std::string> partitions = draft.where().partitions;
+  if (partitions.empty()) partitions.emplace_back();
+  for (const std::string& cluster : clusters) {
+    for (const std::string& account : draft.where().accounts) {
+      const StoredAssociation* above = find_association(draft.now, cluster, account, "", "");
+      if (above == nullptr) {
+        const std::string line =
+            fmt::format("No account {} on cluster {}, skipping.", account, cluster);
+        if (!has(draft.reply.errors, line)) draft.reply.errors.push_back(line);
+        continue;
+      }
+      const AssociationId parent = above->record.id;
+      for (const std::string& partition : partitions) {
+        if (find_association(draft.now, cluster, account, user, partition) != nullptr) continue;
+        if (!draft.may_change(account)) return draft.deny();
+        const bool first = default_account_of(draft.now, user, cluster).empty();
+        const AssociationId id =
+            draft.add_association(cluster, account, user, partition, parent).id;
+        StoredAssociation& stored = draft.now.associations[id];
+        if (!draft.set_association(stored)) return false;
+        const std::string& wanted = settings.default_account.value_or(account);
+        if (first && wanted == account) make_default(draft, user, cluster, account);
+        else stored.record.is_default = default_account_of(draft.now, user, cluster) == account;
+        added.associations +=
+            fmt::format("  U = {:<9} A = {:<10} C = {:<10}", user, account, cluster);
+        if (!partition.empty()) added.associations += fmt::format(" P = {:<10}", partition);
+        added.associations += '\n';
+        draft.log("Add Associations", fmt::format("id_assoc={}", id),
+                  association_info(draft.now, stored.record, draft.when()), &stored.record);
+      }
+    }
+    if (settings.default_account && find_association(draft.now, cluster, *settings.default_account,
+                                                     user, partitions.front()) != nullptr)
+      make_default(draft, user, cluster, *settings.default_account);
+    else if (default_account_of(draft.now, user, cluster).empty() &&
+             !draft.where().accounts.empty())
+      make_default(draft, user, cluster, draft.where().accounts.front());
+  }
+  return true;
+}
+
+void add_user_wckeys(Draft& draft, const std::string& user,
+                     const std::vector<std::string>& clusters, Added& added) {
+  std::vector<std::string> names = draft.where().wckeys;
+  const auto& by_default = draft.settings().default_wckey;
+  if (by_default && !by_default->empty() && !has(names, *by_default)) names.push_back(*by_default);
+  for (const std::string& cluster : clusters) {
+    for (const std::string& name : names) {
+      bool is_new = false;
+      const uint32_t id = wckey_id(draft, cluster, user, name, is_new);
+      if (!is_new) continue;
+      added.wckeys += fmt::format("  U = {:<9} W = {:<10} C = {:<10}\n", user, name, cluster);
+      draft.log("Add WCKeys", fmt::format("id_wckey={}", id),
+                fmt::format("wckey_name='{}', user='{}'", name, user));
+      draft.transactions.back().users = {user};
+    }
+  }
+  if (by_default) make_default_wckey(draft, user, *by_default);
+}
+
+}  // namespace
+
+bool add_users(Draft& draft) {
+  const AccountingConditions& where = draft.where();
+  const AccountingSettings& settings = draft.settings();
+  if (where.users.empty()) return draft.refuse(" Need name of user to add.");
+  if (where.accounts.empty() && where.wckeys.empty())
+    return draft.refuse(" Need name of account to add user to.");
+  std::vector<std::string> clusters;
+  if (!draft.clusters(clusters)) return false;
+  Added added;
+  for (const std::string& user : where.users) {
+    if (!may_give_level(draft, user)) return draft.deny();
+    const bool is_new = find_user(draft.now, user) == nullptr;
+    if (is_new) {
+      UserRecord record;
+      record.name = user;
+      record.admin_level = settings.admin_level.value_or(AdminLevel::None);
+      draft.now.users[user] = {record, false};
+      draft.log("Add Users", user,
+                fmt::format("admin_level={}", static_cast<int>(record.admin_level) + 1));
+      draft.transactions.back().users = {user};
+    }
+    const size_t before = added.associations.size();
+    if (!add_user_associations(draft, user, clusters, added)) return false;
+    if (!where.wckeys.empty() || settings.default_wckey) {
+      if (!draft.is_operator()) return draft.deny();
+      add_user_wckeys(draft, user, clusters, added);
+    }
+    const bool placed = added.associations.size() != before || !added.wckeys.empty();
+    if (!is_new) continue;
+    // nobody is there who is nowhere
+    if (!placed) {
+      draft.now.users.erase(user);
+      std::erase_if(draft.transactions, [&](const protocol::TransactionRecord& t) {
+        return t.action == "Add Users" && t.where == user;
+      });
+    } else {
+      added.users += "  " + user + "\n";
+      draft.reply.changed.push_back(user);
+    }
+  }
+  if (added.associations.empty() && added.wckeys.empty()) {
+    if (draft.reply.errors.empty()) return draft.nothing(" Nothing new added.");
+    draft.refuse("Nothing added.");
+    return draft.refuse(
+        "Make sure the accounts requested here have been added to the system/cluster. (sacctmgr "
+        "add account...)");
+  }
+  if (!draft.default_qos_holds()) return false;
+  std::string& shown = draft.reply.shown;
+  if (!added.users.empty()) {
+    shown += " Adding User(s)\n" + added.users;
+    std::string lines;
+    if (settings.default_account)
+      lines += fmt::format("  {:<16}= {}\n", "Default Account", *settings.default_account);
+    if (settings.default_wckey)
+      lines += fmt::format("  {:<16}= {}\n", "Default WCKey", *settings.default_wckey);
+    if (settings.admin_level)
+      lines += fmt::format("  {:<16}= {}\n", "Admin Level",
+                           accounting::admin_level_text(*settings.admin_level));
+    if (!lines.empty()) shown += " Settings =\n" + lines;
+  }
+  if (!added.associations.empty()) shown += " Associations =\n" + added.associations;
+  if (!added.wckeys.empty()) shown += " WCKeys =\n" + added.wckeys;
+  shown += " Non Default Settings\n" + association_settings(draft.now, settings);
+  return true;
+}
+
+namespace {
+
+bool rename_user(Draft& draft, const std::string& from, const std::string& to) {
+  if (!draft.is_administrator()) return draft.deny();
+  if (from == "root" || find_user(draft.now, to) != nullptr)
+    return draft.refuse(fmt::format(" User '{}' cannot be renamed to '{}'.", from, to));
+  Stored<UserRecord> moved = draft.now.users[from];
+  draft.now.users[from].deleted = true;
+  moved.record.name = to;
+  draft.now.users[to] = std::move(moved);
+  for (auto& [id, stored] : draft.now.associations)
+    if (stored.record.user == from) stored.record.user = to;
+  for (auto& [id, stored] : draft.now.wckeys)
+    if (stored.record.user == from) stored.record.user = to;
+  for (auto& [name, stored] : draft.now.accounts) {
+    std::vector<std::string>& list = stored.record.coordinators;
+    if (std::erase(list, from) == 0) continue;
+    list.insert(std::upper_bound(list.begin(), list.end(), to), to);
+  }
+  return true;
+}
+
+// The user may choose among his own accounts.
+bool change_default_account(Draft& draft, const std::string& user, std::string& missing) {
+  const std::string& account = *draft.settings().default_account;
+  std::set<std::string> clusters;
+  for (const auto& [id, stored] : draft.now.associations)
+    if (!stored.deleted && stored.record.user == user &&
+        listed(draft.where().clusters, stored.record.cluster))
+      clusters.insert(stored.record.cluster);
+  if (!draft.is_operator() && draft.actor() != user && !draft.may_change(account))
+    return draft.deny();
+  for (const std::string& cluster : clusters) {
+    bool there = false;
+    for (const auto& [id, stored] : draft.now.associations) {
+      const AssociationRecord& r = stored.record;
+      there |= !stored.deleted && r.user == user && r.cluster == cluster && r.account == account;
+    }
+    if (there) make_default(draft, user, cluster, account);
+    else missing += fmt::format("\n  U = {} C = {}", user, cluster);
+  }
+  return true;
+}
+
+bool modify_user_records(Draft& draft, std::string& users) {
+  const AccountingSettings& settings = draft.settings();
+  std::vector<std::string> names;
+  for (const auto& [name, stored] : draft.now.users)
+    if (!stored.deleted && matches(draft.now, stored.record, draft.where())) names.push_back(name);
+  if (settings.new_name && names.size() > 1)
+    return draft.refuse(" You can't give several users one new name.");
+  std::string missing;
+  for (const std::string& name : names) {
+    if (!may_give_level(draft, name)) return draft.deny();
+    if (settings.admin_level) draft.now.users[name].record.admin_level = *settings.admin_level;
+    if (settings.default_account && !change_default_account(draft, name, missing)) return false;
+    if (settings.default_wckey) {
+      if (!draft.is_operator() && draft.actor() != name) return draft.deny();
+      const auto has_key = [&](const auto& entry) {
+        const Stored<WckeyRecord>& stored = entry.second;
+        return !stored.deleted && stored.record.user == name &&
+               stored.record.name == *settings.default_wckey;
+      };
+      if (!settings.default_wckey->empty() &&
+          std::none_of(draft.now.wckeys.begin(), draft.now.wckeys.end(), has_key))
+        return draft.refuse(fmt::format(
+            " Can't modify because these users aren't associated with new default wckey '{}'...\n"
+            "  U = {}",
+            *settings.default_wckey, name));
+      make_default_wckey(draft, name, *settings.default_wckey);
+    }
+    AccountingSettings own;
+    own.admin_level = settings.admin_level;
+    own.default_account = settings.default_account;
+    own.default_wckey = settings.default_wckey;
+    own.new_name = settings.new_name;
+    draft.log("Modify Users", fmt::format("(name='{}')", name), settings_info(draft.now, own));
+    draft.transactions.back().users = {name};
+    users += "  " + name + "\n";
+    draft.reply.changed.push_back(name);
+    if (settings.new_name && !rename_user(draft, name, *settings.new_name)) return false;
+  }
+  if (missing.empty()) return true;
+  return draft.refuse(fmt::format(
+      " Can't modify because these users aren't associated with new default account '{}'...{}",
+      *settings.default_account, missing));
+}
+
+}  // namespace
+
+bool modify_users(Draft& draft) {
+  const AccountingSettings& settings = draft.settings();
+  const bool of_user = settings.new_name || settings.default_account || settings.default_wckey ||
+                       settings.admin_level;
+  if (settings.parent) return draft.refuse(" A user has no parent: use add user, delete user");
+  if (!of_user && !sets_association(settings))
+    return draft.refuse(" You didn't give me anything to set");
+  std::string associations;
+  if (sets_association(settings)) {
+    for (auto& [id, stored] : draft.now.associations) {
+      if (stored.deleted || stored.record.user.empty() ||
+          !matches(draft.now, stored, draft.where()))
+        continue;
+      const UserRecord* user = find_user(draft.now, stored.record.user);
+      if (user == nullptr || !matches(draft.now, *user, draft.where())) continue;
+      if (!draft.may_change(stored.record.account)) return draft.deny();
+      if (!draft.set_association(stored)) return false;
+      associations += "  " + modified_line(draft.now, stored.record) + "\n";
+      draft.reply.changed.push_back(modified_line(draft.now, stored.record));
+      draft.log("Modify Associations", fmt::format("(id_assoc={})", id),
+                settings_info(draft.now, settings), &stored.record);
+    }
+  }
+  std::string users;
+  if (of_user && !modify_user_records(draft, users)) return false;
+  if (users.empty() && associations.empty()) return draft.nothing(" Nothing modified");
+  if (!draft.default_qos_holds()) return false;
+  if (!users.empty()) draft.reply.shown += " Modified users...\n" + users;
+  if (!associations.empty()) draft.reply.shown += " Modified user associations...\n" + associations;
+  return true;
+}
+
+namespace {
+
+bool delete_user_associations(Draft& draft) {
+  std::vector<AssociationId> gone;
+  std::string defaults;
+  for (const auto& [id, stored] : draft.now.associations) {
+    const AssociationRecord& r = stored.record;
+    if (stored.deleted || r.user.empty() || !matches(draft.now, stored, draft.where())) continue;
+    if (!draft.may_change(r.account)) return draft.deny();
+    gone.push_back(id);
+  }
+  for (const AssociationId id : gone) {
+    const AssociationRecord& r = draft.now.associations[id].record;
+    // the last one may go, and one beside which another of the same account stays
+    bool others = false;
+    bool same = false;
+    for (const auto& [other, stored] : draft.now.associations) {
+      if (stored.deleted || has(gone, other) || stored.record.user != r.user ||
+          stored.record.cluster != r.cluster)
+        continue;
+      others = true;
+      same |= stored.record.account == r.account;
+    }
+    if (r.is_default && others && !same)
+      defaults += fmt::format("  C = {:<15} A = {:<10} U = {:<9}\n", r.cluster, r.account, r.user);
+  }
+  if (gone.empty()) return draft.nothing(" Nothing deleted");
+  if (!defaults.empty())
+    return draft.refuse(" Error with request: You can not remove the default account of a user\n" +
+                        defaults +
+                        " Please either remove the accounts listed above from list and resubmit,\n"
+                        " or change these users' default accounts to remove the account(s).\n"
+                        " Changes Discarded");
+  draft.show(" Deleting user associations...");
+  for (const AssociationId id : gone) {
+    StoredAssociation& stored = draft.now.associations[id];
+    stored.deleted = true;
+    draft.changed(deleted_line(stored.record));
+    draft.log("Remove Associations", fmt::format("id_assoc={}", id), "", &stored.record);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool delete_users(Draft& draft) {
+  const AccountingConditions& where = draft.where();
+  if (!where.accounts.empty() || !where.clusters.empty() || !where.partitions.empty())
+    return delete_user_associations(draft);
+  std::vector<std::string> names;
+  for (const auto& [name, stored] : draft.now.users)
+    if (!stored.deleted && matches(draft.now, stored.record, where)) names.push_back(name);
+  if (names.empty()) return draft.nothing(" Nothing deleted");
+  draft.show(" Deleting users...");
+  for (const std::string& name : names) {
+    Stored<UserRecord>& user = draft.now.users[name];
+    if (name == "root" && where.users.empty()) continue;
+    if (user.record.admin_level == AdminLevel::Administrator && !draft.is_administrator())
+      return draft.deny();
+    bool anywhere = false;
+    for (auto& [id, stored] : draft.now.associations) {
+      if (stored.deleted || stored.record.user != name) continue;
+      if (!draft.may_change(stored.record.account)) return draft.deny();
+      anywhere = true;
+      stored.deleted = true;
+      stored.record.is_default = false;
+      draft.log("Remove Associations", fmt::format("id_assoc={}", id), "", &stored.record);
+    }
+    if (!anywhere && !draft.is_operator()) return draft.deny();
+    for (auto& [id, stored] : draft.now.wckeys)
+      if (stored.record.user == name) stored.deleted = true;
+    for (auto& [account, stored] : draft.now.accounts) std::erase(stored.record.coordinators, name);
+    user.deleted = true;
+    user.record.admin_level = AdminLevel::None;
+    draft.log("Remove Users", fmt::format("(name='{}')", name), "");
+    draft.transactions.back().users = {name};
+    draft.changed(name);
+  }
+  return true;
+}
+
+}  // namespace sluice::dbd

@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "dbd/entities/draft.hpp"
+
+namespace sluice::dbd {
+
+bool listed(const std::vector<std::string>& list, std::string_view name) {
+  if (list.empty()) return true;
+  return std::any_of(list.begin(), list.end(),
+                     [&](const std::string& other) { return iequals(other, name); });
+}
+
+bool matches(const Entities& entities, const StoredAssociation& stored,
+             const protocol::AccountingConditions& where) {
+  const AssociationRecord& r = stored.record;
+  if (stored.deleted && !where.with_deleted) return false;
+  if (!listed(where.clusters, r.cluster) || !listed(where.users, r.user) ||
+      !listed(where.partitions, r.partition))
+    return false;
+  if (!where.ids.empty() && !has(where.ids, r.id)) return false;
+  if (where.only_defaults && !r.is_default) return false;
+  if (!listed(where.accounts, r.account)) {
+    if (!where.with_sub_accounts) return false;
+    const bool below = std::any_of(
+        entities.associations.begin(), entities.associations.end(), [&](const auto& entry) {
+          const AssociationRecord& top = entry.second.record;
+          return top.user.empty() && top.cluster == r.cluster &&
+                 listed(where.accounts, top.account) && is_below(entities, r.id, top.id);
+        });
+    if (!below) return false;
+  }
+  if (!where.parents.empty()) {
+    const auto above = entities.associations.find(r.parent);
+    if (above == entities.associations.end() ||
+        !listed(where.parents, above->second.record.account))
+      return false;
+  }
+  if (where.qos.empty() && where.default_qos.empty()) return true;
+  const AssociationRecord all = effective(entities, stored);
+  const auto named = [&](const std::vector<std::string>& names, QosId id) {
+    const auto it = entities.qos.find(id);
+    return it != entities.qos.end() && listed(names, it->second.record.name);
+  };
+  if (!where.default_qos.empty() && !named(where.default_qos, all.default_qos)) return false;
+  return where.qos.empty() || std::any_of(all.qos.begin(), all.qos.end(),
+                                          [&](QosId id) { return named(where.qos, id); });
+}
+
+bool matches(const Entities& entities, const AccountRecord& record,
+             const protocol::AccountingConditions& where) {
+  if (!listed(where.accounts, record.name) || !listed(where.descriptions, record.description) ||
+      !listed(where.organizations, record.organization))
+    return false;
+  // conditions on associations hold for one of the account's own at least
+  if (where.clusters.empty() && where.parents.empty() && where.qos.empty() &&
+      where.default_qos.empty())
+    return true;
+  protocol::AccountingConditions of_association = where;
+  of_association.accounts = {record.name};
+  return std::any_of(
+      entities.associations.begin(), entities.associations.end(), [&](const auto& entry) {
+        return entry.second.record.user.empty() && matches(entities, entry.second, of_association);
+      });
+}
+
+bool matches(const Entities& entities, const UserRecord& record,
+             const protocol::AccountingConditions& where) {
+  if (!listed(where.users, record.name)) return false;
+  if (where.admin_level && record.admin_level != *where.admin_level) return false;
+  if (!where.default_accounts.empty() &&
+      !std::any_of(entities.associations.begin(), entities.associations.end(),
+                   [&](const auto& entry) {
+                     const AssociationRecord& r = entry.second.record;
+                     return !entry.second.deleted && r.user == record.name && r.is_default &&
+                            listed(where.default_accounts, r.account);
+                   }))
+    return false;
+  if (where.accounts.empty() && where.clusters.empty() && where.partitions.empty() &&
+      where.qos.empty() && where.default_qos.empty())
+    return true;
+  protocol::AccountingConditions of_association = where;
+  of_association.users = {record.name};
+  return std::any_of(
+      entities.associations.begin(), entities.associations.end(),
+      [&](const auto& entry) { return matches(entities, entry.second, of_association); });
+}
+
+std::string default_account_of(const Entities& entities, std::string_view user,
+                               std::string_view cluster) {
+  for (const auto& [id, stored] : entities.associations) {
+    const AssociationRecord& r = stored.record;
+    if (!stored.deleted && r.is_default && r.user == user &&
+        (cluster.empty() || r.cluster == cluster))
+      return r.account;
+  }
+  return {};
+}
+
+}  // namespace sluice::dbd

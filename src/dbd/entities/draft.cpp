@@ -1,0 +1,208 @@
+#include "dbd/entities/draft.hpp"
+
+#include <algorithm>
+
+#include "common/accounting/limit_fields.hpp"
+
+namespace sluice::dbd {
+
+using protocol::NameSet;
+using protocol::SetChange;
+
+Draft::Draft(const Entities& before, const protocol::ChangeAccountingRequest& asked,
+             const Actor& actor, Time when)
+    : now(before), request(asked), before_(before), actor_(actor.name), when_(when) {
+  const UserRecord* user = find_user(before, actor.name);
+  if (actor.super) level_ = AdminLevel::Administrator;
+  else if (user != nullptr && !actor.name.empty()) level_ = user->admin_level;
+}
+
+bool Draft::may_change(const std::string& account) const {
+  if (is_operator()) return true;
+  if (actor_.empty()) return false;
+  const std::vector<std::string> may = coordinators_of(before_, account);
+  return std::binary_search(may.begin(), may.end(), actor_);
+}
+
+bool Draft::refuse(std::string error) {
+  reply.errors.push_back(std::move(error));
+  return false;
+}
+bool Draft::nothing(std::string text) {
+  reply.shown = std::move(text) + "\n";
+  return false;
+}
+bool Draft::deny() {
+  reply.shown.clear();
+  if (request.verb == protocol::AccountingVerb::Add) {
+    const char* what = request.entity == protocol::AccountingEntity::Account   ? "accounts"
+                       : request.entity == protocol::AccountingEntity::User    ? "users"
+                       : request.entity == protocol::AccountingEntity::Qos     ? "QOS"
+                       : request.entity == protocol::AccountingEntity::Cluster ? "clusters"
+                                                                               : "coordinators";
+    return refuse(fmt::format(" Problem adding {}: Access/permission denied", what));
+  }
+  refuse("sacctmgr: error: Your user doesn't have privilege to perform this action");
+  return refuse(" Error with request: Access/permission denied");
+}
+void Draft::changed(std::string line) {
+  show("  " + line);
+  reply.changed.push_back(std::move(line));
+}
+
+bool Draft::clusters(std::vector<std::string>& out) {
+  if (where().clusters.empty()) {
+    for (const auto& [name, cluster] : now.clusters)
+      if (!cluster.deleted) out.push_back(name);
+    if (out.empty()) return refuse("  No clusters defined.  Please contact your administrator.");
+    return true;
+  }
+  bool ok = true;
+  for (const std::string& name : where().clusters) {
+    if (has_cluster(now, name)) {
+      out.push_back(name);
+      continue;
+    }
+    refuse(
+        fmt::format(" This cluster '{}' doesn't exist.\n        Contact your admin to add it to "
+                    "accounting.",
+                    name));
+    ok = false;
+  }
+  return ok;
+}
+
+AssociationRecord& Draft::add_association(const std::string& cluster, const std::string& account,
+                                          const std::string& user, const std::string& partition,
+                                          AssociationId parent) {
+  AssociationId id = 1;
+  for (const auto& [other, stored] : now.associations) {
+    const AssociationRecord& r = stored.record;
+    if (r.cluster == cluster && r.account == account && r.user == user &&
+        r.partition == partition) {
+      id = other;
+      break;
+    }
+    id = std::max(id, other + 1);
+  }
+  StoredAssociation& stored = now.associations[id];
+  stored = {};
+  stored.record.id = id;
+  stored.record.parent = parent;
+  stored.record.cluster = cluster;
+  stored.record.account = account;
+  stored.record.user = user;
+  stored.record.partition = partition;
+  stored.record.lineage = lineage_of(now, stored.record);
+  return stored.record;
+}
+
+bool Draft::set_qos_list(StoredAssociation& stored) {
+  for (const NameSet& set : settings().qos) {
+    std::vector<QosId> ids;
+    for (const std::string& name : set.names) {
+      const Stored<QosRecord>* qos = find_qos(now, name);
+      if (qos == nullptr) return refuse(fmt::format(" The qos '{}' does not exist.", name));
+      ids.push_back(qos->record.id);
+    }
+    std::vector<QosId>& own = stored.record.qos;
+    if (set.change == SetChange::Replace) {
+      std::sort(ids.begin(), ids.end());
+      own = std::move(ids);
+      stored.qos_delta.clear();
+      continue;
+    }
+    const bool add = set.change == SetChange::Add;
+    for (const QosId id : ids) {
+      const auto change = add ? static_cast<int64_t>(id) : -static_cast<int64_t>(id);
+      if (own.empty()) {
+        std::erase(stored.qos_delta, change);
+        std::erase(stored.qos_delta, -change);
+        stored.qos_delta.push_back(change);
+        continue;
+      }
+      const auto at = std::lower_bound(own.begin(), own.end(), id);
+      const bool there = at != own.end() && *at == id;
+      if (add && !there) own.insert(at, id);
+      if (!add && there) own.erase(at);
+    }
+  }
+  return true;
+}
+
+bool Draft::set_association(StoredAssociation& stored) {
+  for (const protocol::LimitSetting& limit : settings().limits) {
+    const accounting::LimitRow& row = accounting::limit_row(limit.field);
+    if (row.association == nullptr)
+      return refuse(fmt::format(" {} is no limit of an association.", row.qos));
+    accounting::set_limit(accounting::limit_of(stored.record, limit.field), limit);
+  }
+  const auto may_use = [&](QosId id) {
+    if (is_operator()) return true;
+    const auto it = before_.associations.find(stored.record.id);
+    const auto above = before_.associations.find(stored.record.parent);
+    return (it != before_.associations.end() && !it->second.deleted &&
+            has(effective(before_, it->second).qos, id)) ||
+           (above != before_.associations.end() && has(effective(before_, above->second).qos, id));
+  };
+  if (!set_qos_list(stored)) return false;
+  if (!settings().qos.empty()) {
+    // a coordinator gives only what the account has
+    for (const QosId id : effective(now, stored).qos)
+      if (!may_use(id)) return deny();
+  }
+  if (settings().comment) stored.record.comment = *settings().comment;
+  if (!settings().default_qos) return true;
+  if (settings().default_qos->empty() || *settings().default_qos == "-1") {
+    stored.record.default_qos = 0;
+    return true;
+  }
+  const Stored<QosRecord>* qos = find_qos(now, *settings().default_qos);
+  if (qos == nullptr)
+    return refuse(fmt::format(" The qos '{}' does not exist.", *settings().default_qos));
+  stored.record.default_qos = qos->record.id;
+  return true;
+}
+
+bool Draft::default_qos_holds() {
+  if (settings().qos.empty() && !settings().default_qos && !settings().parent) return true;
+  std::string lines;
+  for (const auto& [id, stored] : now.associations) {
+    if (stored.deleted) continue;
+    const AssociationRecord record = effective(now, stored);
+    if (record.default_qos == 0 || has(record.qos, record.default_qos)) continue;
+    const auto qos = now.qos.find(record.default_qos);
+    lines +=
+        fmt::format("\n  DefQOS = {:<10} {}", qos == now.qos.end() ? "" : qos->second.record.name,
+                    modified_line(now, record));
+  }
+  if (lines.empty()) return true;
+  reply.shown.clear();
+  return refuse(
+      " These associations don't have access to their default qos.\n Please give them "
+      "access before they the default can be set to this." +
+      lines);
+}
+
+void Draft::renew_lineages() {
+  for (auto& [id, stored] : now.associations)
+    if (!stored.deleted) stored.record.lineage = lineage_of(now, stored.record);
+}
+
+void Draft::log(std::string action, std::string whom, std::string info,
+                const AssociationRecord* association) {
+  protocol::TransactionRecord t;
+  t.time = when_;
+  t.action = std::move(action);
+  t.actor = actor_;
+  t.where = std::move(whom);
+  t.info = std::move(info);
+  if (association != nullptr) {
+    t.clusters = {association->cluster};
+    t.accounts = {association->account};
+    if (!association->user.empty()) t.users = {association->user};
+  }
+  transactions.push_back(std::move(t));
+}
+
+}  // namespace sluice::dbd

@@ -1,0 +1,118 @@
+// A change while it is decided: the entities as they would be, who asks and what they may, and the
+// words of the answer. Private to dbd/entities.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dbd/entities/change.hpp"
+
+namespace sluice::dbd {
+
+template <class T>
+[[nodiscard]] bool has(const std::vector<T>& list, const T& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+class Draft {
+ public:
+  Draft(const Entities& before, const protocol::ChangeAccountingRequest& request,
+        const Actor& actor, Time when);
+
+  Entities now;
+  const protocol::ChangeAccountingRequest& request;
+  protocol::ChangeAccountingReply reply;
+  std::vector<protocol::TransactionRecord> transactions;
+  [[nodiscard]] const protocol::AccountingConditions& where() const { return request.where; }
+  [[nodiscard]] const protocol::AccountingSettings& settings() const { return request.settings; }
+  [[nodiscard]] const std::string& actor() const { return actor_; }
+  [[nodiscard]] Time when() const { return when_; }
+
+  // --- rights
+  [[nodiscard]] bool is_operator() const { return level_ != AdminLevel::None; }
+  [[nodiscard]] bool is_administrator() const { return level_ == AdminLevel::Administrator; }
+  // Coordinator of `account` as it was before the change, or an operator.
+  [[nodiscard]] bool may_change(const std::string& account) const;
+
+  // --- answers; each gives false, for `return draft.refuse(…)`
+  bool refuse(std::string error);  // for stderr
+  bool nothing(std::string text);  // for stdout: " Nothing modified"
+  bool deny();                     // Access/permission denied
+  void show(std::string_view line) { reply.shown.append(line).push_back('\n'); }
+  void changed(std::string line);  // shown, indented, and listed
+
+  // --- changes
+  // The clusters that are meant: all where none was named. Those that are not there are refused.
+  [[nodiscard]] bool clusters(std::vector<std::string>& out);
+  // A new association or a deleted one of the same place, with values of a new one.
+  AssociationRecord& add_association(const std::string& cluster, const std::string& account,
+                                     const std::string& user, const std::string& partition,
+                                     AssociationId parent);
+  // Limits, QOS and default QOS of the settings, on its own values. False where refused.
+  bool set_association(StoredAssociation& stored);
+  bool set_qos_list(StoredAssociation& stored);
+  // After all changes: whoever has a default QOS must have it. False where refused.
+  bool default_qos_holds();
+  void renew_lineages();
+  void log(std::string action, std::string where, std::string info,
+           const AssociationRecord* association = nullptr);
+
+ private:
+  const Entities& before_;
+  std::string actor_;
+  AdminLevel level_ = AdminLevel::None;
+  Time when_;
+};
+
+// Verb by entity; false where refused.
+bool add_accounts(Draft& draft);
+bool add_users(Draft& draft);
+bool add_coordinators(Draft& draft);
+bool add_clusters(Draft& draft);
+bool add_qos(Draft& draft);
+bool modify_accounts(Draft& draft);
+bool modify_users(Draft& draft);
+bool modify_clusters(Draft& draft);
+bool modify_qos(Draft& draft);
+bool delete_accounts(Draft& draft);
+bool delete_users(Draft& draft);
+bool delete_coordinators(Draft& draft);
+bool delete_clusters(Draft& draft);
+bool delete_qos(Draft& draft);
+
+// --- texts (texts.cpp)
+// "C = ref        A = chem of physics", "C = ref        A = chem                 U = bob      "
+[[nodiscard]] std::string modified_line(const Entities& entities, const AssociationRecord& record);
+// "C = ref        A = chem       U = bob      "
+[[nodiscard]] std::string deleted_line(const AssociationRecord& record);
+// The lines of limits and QOS of an association that were given, each with its newline.
+[[nodiscard]] std::string association_settings(const Entities& entities,
+                                               const protocol::AccountingSettings& settings);
+[[nodiscard]] std::string qos_settings(const Entities& entities,
+                                       const protocol::AccountingSettings& settings);
+[[nodiscard]] bool sets_association(const protocol::AccountingSettings& settings);
+// For transactions.
+[[nodiscard]] std::string association_info(const Entities& entities,
+                                           const AssociationRecord& record, Time now);
+[[nodiscard]] std::string settings_info(const Entities& entities,
+                                        const protocol::AccountingSettings& settings);
+[[nodiscard]] std::string qos_info(const Entities& entities, const QosRecord& record, Time now);
+
+// --- conditions (conditions.cpp)
+[[nodiscard]] bool listed(const std::vector<std::string>& list, std::string_view name);
+// Those of the request that concern an association itself (cluster, account, partition, QOS).
+[[nodiscard]] bool matches(const Entities& entities, const StoredAssociation& stored,
+                           const protocol::AccountingConditions& where);
+[[nodiscard]] bool matches(const Entities& entities, const AccountRecord& record,
+                           const protocol::AccountingConditions& where);
+[[nodiscard]] bool matches(const Entities& entities, const UserRecord& record,
+                           const protocol::AccountingConditions& where);
+[[nodiscard]] std::string default_account_of(const Entities& entities, std::string_view user,
+                                             std::string_view cluster);
+
+}  // namespace sluice::dbd

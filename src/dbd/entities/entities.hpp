@@ -1,0 +1,86 @@
+// What an accounting database holds of a site: clusters, accounts, users, associations, QOS, TRES
+// and wckeys, as values. Changes are decided on them by change.hpp, and stored by dbd/store.
+//
+// What is deleted stays as a record, so that history keeps its names, and comes back with its id
+// when it is added again. Names of accounts, users, QOS and clusters are in lower case.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/time.hpp"
+#include "common/model/accounting.hpp"
+#include "common/protocol/accounting_admin.hpp"
+
+namespace sluice::dbd {
+
+template <class Record>
+struct Stored {
+  Record record;
+  bool deleted = false;
+  bool operator==(const Stored&) const = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "record", &Stored::record);
+    field(2, "deleted", &Stored::deleted);
+  }
+};
+
+struct StoredAssociation {
+  AssociationRecord record;        // its own values: a list of QOS that is empty is inherited
+  std::vector<int64_t> qos_delta;  // to what it inherits: +ID of one more, -ID of one less
+  bool deleted = false;
+  bool operator==(const StoredAssociation&) const = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "record", &StoredAssociation::record);
+    field(2, "qos_delta", &StoredAssociation::qos_delta);
+    field(3, "deleted", &StoredAssociation::deleted);
+  }
+};
+
+struct Entities {
+  uint64_t version = 0;  // grows with each change
+  std::map<std::string, Stored<AccountRecord>> accounts;
+  std::map<std::string, Stored<UserRecord>> users;
+  std::map<std::string, protocol::ClusterRecord> clusters;
+  std::map<AssociationId, StoredAssociation> associations;
+  std::map<QosId, Stored<QosRecord>> qos;
+  std::map<TresId, TresRecord> tres;
+  std::map<uint32_t, Stored<WckeyRecord>> wckeys;
+  bool operator==(const Entities&) const = default;
+};
+
+// The records of an empty database: QOS normal, TRES 1 to 8, account root, user root.
+[[nodiscard]] Entities new_entities();
+
+// Those that are not deleted; null where there is none.
+[[nodiscard]] const StoredAssociation* find_association(const Entities& entities,
+                                                        std::string_view cluster,
+                                                        std::string_view account,
+                                                        std::string_view user,
+                                                        std::string_view partition);
+[[nodiscard]] const Stored<QosRecord>* find_qos(const Entities& entities, std::string_view name);
+[[nodiscard]] const AccountRecord* find_account(const Entities& entities, std::string_view name);
+[[nodiscard]] const UserRecord* find_user(const Entities& entities, std::string_view name);
+[[nodiscard]] bool has_cluster(const Entities& entities, std::string_view name);
+
+// With what it inherits: limits from the nearest account above that has one, QOS, default QOS.
+[[nodiscard]] AssociationRecord effective(const Entities& entities,
+                                          const StoredAssociation& association);
+// Where it stands in its cluster: "/physics/0-alice/".
+[[nodiscard]] std::string lineage_of(const Entities& entities, const AssociationRecord& record);
+// True where `id` is `ancestor` or below it.
+[[nodiscard]] bool is_below(const Entities& entities, AssociationId id, AssociationId ancestor);
+
+// Of the account and of those above it, on any cluster; sorted.
+[[nodiscard]] std::vector<std::string> coordinators_of(const Entities& entities,
+                                                       std::string_view account);
+// What a controller follows.
+[[nodiscard]] AccountingRecords records_of(const Entities& entities, std::string_view cluster);
+[[nodiscard]] std::vector<TresRecord> tres_list(const Entities& entities);
+
+}  // namespace sluice::dbd

@@ -1,0 +1,239 @@
+#include "dbd/entities/query.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "common/accounting/limit_fields.hpp"
+#include "dbd/entities/draft.hpp"
+
+namespace sluice::dbd {
+
+using protocol::AccountingEntity;
+using protocol::QueryAccountingReply;
+using protocol::QueryAccountingRequest;
+
+namespace {
+
+// Whose records the asker may see.
+struct View {
+  const Entities& entities;
+  std::string name;
+  bool all = false;
+  Privacy privacy;
+
+  [[nodiscard]] bool coordinates(const std::string& account) const {
+    return !name.empty() && has(coordinators_of(entities, account), name);
+  }
+  [[nodiscard]] bool user(const std::string& other) const {
+    if (all || !privacy.users || other == name) return true;
+    return std::any_of(entities.associations.begin(), entities.associations.end(),
+                       [&](const auto& entry) {
+                         const AssociationRecord& r = entry.second.record;
+                         return !entry.second.deleted && r.user == other && coordinates(r.account);
+                       });
+  }
+  [[nodiscard]] bool account(const std::string& other) const {
+    if (all || !privacy.accounts || coordinates(other)) return true;
+    return std::any_of(entities.associations.begin(), entities.associations.end(),
+                       [&](const auto& entry) {
+                         const AssociationRecord& r = entry.second.record;
+                         return !entry.second.deleted && r.account == other && r.user == name;
+                       });
+  }
+};
+
+AssociationRecord shown(const Entities& entities, const StoredAssociation& stored, bool own) {
+  if (!own) return effective(entities, stored);
+  AssociationRecord out = stored.record;
+  return out;
+}
+
+void list_associations(const View& view, const QueryAccountingRequest& request,
+                       QueryAccountingReply& reply) {
+  protocol::AccountingConditions where = request.where;
+  for (const auto& [id, stored] : view.entities.associations) {
+    const AssociationRecord& r = stored.record;
+    if (!matches(view.entities, stored, where)) continue;
+    if (!r.user.empty() ? !view.user(r.user) : !view.account(r.account)) continue;
+    reply.associations.push_back(shown(view.entities, stored, where.own_values));
+    if (stored.deleted) reply.deleted.push_back(std::to_string(id));
+    if (where.own_values && !stored.qos_delta.empty())
+      reply.qos_deltas.push_back({id, stored.qos_delta});
+  }
+  std::set<AssociationId> there;
+  for (const AssociationRecord& record : reply.associations) there.insert(record.id);
+  for (const AssociationRecord& record : reply.associations) {
+    if (record.parent == 0 || !there.insert(record.parent).second) continue;
+    const auto above = view.entities.associations.find(record.parent);
+    if (above != view.entities.associations.end())
+      reply.parents.push_back({record.parent, above->second.record.account});
+  }
+  std::stable_sort(reply.associations.begin(), reply.associations.end(),
+                   [](const AssociationRecord& a, const AssociationRecord& b) {
+                     return std::tie(a.cluster, a.lineage) < std::tie(b.cluster, b.lineage);
+                   });
+}
+
+void list_accounts(const View& view, const QueryAccountingRequest& request,
+                   QueryAccountingReply& reply) {
+  for (const auto& [name, stored] : view.entities.accounts) {
+    if ((stored.deleted && !request.where.with_deleted) ||
+        !matches(view.entities, stored.record, request.where) || !view.account(name))
+      continue;
+    reply.accounts.push_back(stored.record);
+    if (!request.where.own_values)
+      reply.accounts.back().coordinators = coordinators_of(view.entities, name);
+    if (stored.deleted) reply.deleted.push_back(name);
+  }
+  if (!request.with_associations) return;
+  QueryAccountingRequest associations = request;
+  list_associations(view, associations, reply);
+}
+
+void list_users(const View& view, const QueryAccountingRequest& request,
+                QueryAccountingReply& reply) {
+  for (const auto& [name, stored] : view.entities.users) {
+    if ((stored.deleted && !request.where.with_deleted) ||
+        !matches(view.entities, stored.record, request.where) || !view.user(name))
+      continue;
+    reply.users.push_back(stored.record);
+    if (stored.deleted) reply.deleted.push_back(name);
+  }
+  // default accounts and what users coordinate are read of them, so they come always
+  QueryAccountingRequest associations;
+  associations.where.own_values = request.where.own_values;
+  if (request.with_associations) {
+    associations.where = request.where;
+    associations.where.default_accounts.clear();
+  }
+  list_associations(view, associations, reply);
+  std::erase_if(reply.associations,
+                [](const AssociationRecord& record) { return record.user.empty(); });
+  for (const auto& [name, stored] : view.entities.accounts) {
+    if (stored.deleted) continue;
+    reply.accounts.push_back(stored.record);
+    if (!request.where.own_values)
+      reply.accounts.back().coordinators = coordinators_of(view.entities, name);
+  }
+}
+
+void list_clusters(const View& view, const QueryAccountingRequest& request,
+                   QueryAccountingReply& reply) {
+  for (const auto& [name, record] : view.entities.clusters) {
+    if ((record.deleted && !request.where.with_deleted) || !listed(request.where.clusters, name))
+      continue;
+    reply.clusters.push_back(record);
+    if (record.deleted) reply.deleted.push_back(name);
+    const StoredAssociation* root = find_association(view.entities, name, "root", "", "");
+    if (root != nullptr)
+      reply.associations.push_back(shown(view.entities, *root, request.where.own_values));
+  }
+}
+
+void list_qos(const View& view, const QueryAccountingRequest& request,
+              QueryAccountingReply& reply) {
+  for (const auto& [id, stored] : view.entities.qos) {
+    const QosRecord& r = stored.record;
+    if ((stored.deleted && !request.where.with_deleted) || !listed(request.where.names, r.name) ||
+        !listed(request.where.descriptions, r.description) ||
+        (!request.where.ids.empty() && !has(request.where.ids, id)))
+      continue;
+    reply.qos.push_back(r);
+    if (stored.deleted) reply.deleted.push_back(r.name);
+  }
+}
+
+void list_tres(const View& view, const QueryAccountingRequest& request,
+               QueryAccountingReply& reply) {
+  for (const auto& [id, record] : view.entities.tres) {
+    if (!listed(request.where.names, record.name) || !listed(request.where.types, record.type) ||
+        (!request.where.ids.empty() && !has(request.where.ids, id)))
+      continue;
+    reply.tres.push_back(record);
+  }
+}
+
+void list_wckeys(const View& view, const QueryAccountingRequest& request,
+                 QueryAccountingReply& reply) {
+  for (const auto& [id, stored] : view.entities.wckeys) {
+    const WckeyRecord& r = stored.record;
+    if ((stored.deleted && !request.where.with_deleted) ||
+        !listed(request.where.clusters, r.cluster) || !listed(request.where.users, r.user) ||
+        !listed(request.where.wckeys, r.name) ||
+        (!request.where.ids.empty() && !has(request.where.ids, id)) || !view.user(r.user))
+      continue;
+    reply.wckeys.push_back(r);
+  }
+}
+
+}  // namespace
+
+QueryAccountingReply answer_query(const Entities& entities, const QueryAccountingRequest& request,
+                                  const Actor& actor, Privacy privacy) {
+  const UserRecord* user = find_user(entities, actor.name);
+  View view{entities, actor.name, actor.super, privacy};
+  view.all = actor.super || (user != nullptr && user->admin_level != AdminLevel::None);
+  QueryAccountingReply reply;
+  switch (request.entity) {
+    case AccountingEntity::Account: list_accounts(view, request, reply); break;
+    case AccountingEntity::Association: list_associations(view, request, reply); break;
+    case AccountingEntity::User: list_users(view, request, reply); break;
+    case AccountingEntity::Cluster: list_clusters(view, request, reply); break;
+    case AccountingEntity::Qos: list_qos(view, request, reply); break;
+    case AccountingEntity::Tres: list_tres(view, request, reply); break;
+    case AccountingEntity::Wckey: list_wckeys(view, request, reply); break;
+    case AccountingEntity::Coordinator:
+    case AccountingEntity::Transaction:
+    case AccountingEntity::Problem: break;
+  }
+  for (const auto& [id, stored] : entities.qos)
+    if (!stored.deleted || request.where.with_deleted) reply.all_qos.push_back(stored.record);
+  reply.all_tres = tres_list(entities);
+  return reply;
+}
+
+std::vector<protocol::ProblemRecord> problems_of(
+    const Entities& entities, const protocol::AccountingConditions& where,
+    const std::function<bool(const std::string&)>& has_uid) {
+  std::vector<protocol::ProblemRecord> out;
+  std::set<std::string> placed;
+  for (const auto& [id, stored] : entities.associations) {
+    const AssociationRecord& r = stored.record;
+    if (stored.deleted) continue;
+    placed.insert(r.user);
+    if (!r.user.empty() || r.parent == 0 || !listed(where.clusters, r.cluster) ||
+        !listed(where.accounts, r.account))
+      continue;
+    const bool empty = std::none_of(entities.associations.begin(), entities.associations.end(),
+                                    [&, top = id](const auto& e) {
+                                      return !e.second.deleted && !e.second.record.user.empty() &&
+                                             is_below(entities, e.first, top);
+                                    });
+    if (empty) out.push_back({r.cluster, r.account, "", "Account has no users"});
+  }
+  for (const auto& [name, stored] : entities.users) {
+    if (stored.deleted || !listed(where.users, name)) continue;
+    if (placed.count(name) == 0)
+      out.push_back({"", "", name, "User does not have any associations"});
+    if (!has_uid(name)) out.push_back({"", "", name, "User does not have a uid"});
+  }
+  return out;
+}
+
+bool matches(const protocol::TransactionRecord& record,
+             const protocol::AccountingConditions& where) {
+  const auto any_of = [](const std::vector<std::string>& wanted,
+                         const std::vector<std::string>& there) {
+    return wanted.empty() || std::any_of(there.begin(), there.end(), [&](const std::string& name) {
+             return listed(wanted, name);
+           });
+  };
+  if (!listed(where.actions, record.action) || !listed(where.actors, record.actor)) return false;
+  if (where.start && record.time < *where.start) return false;
+  if (where.end && record.time > *where.end) return false;
+  if (!where.ids.empty() && !has(where.ids, static_cast<uint32_t>(record.id))) return false;
+  return any_of(where.clusters, record.clusters) && any_of(where.accounts, record.accounts) &&
+         any_of(where.users, record.users);
+}
+
+}  // namespace sluice::dbd

@@ -1,0 +1,34 @@
+// What administrators and controllers ask about entities: sacctmgr's methods, and the records that
+// a controller follows.
+#pragma once
+
+#include "common/os/round_thread.hpp"
+#include "common/rpc/rpc_server.hpp"
+#include "dbd/config/dbd_config.hpp"
+#include "dbd/rpc/followers.hpp"
+#include "dbd/store/entity_store.hpp"
+
+namespace sluice::dbd {
+
+// What the handlers work with; all outlive the server.
+struct AdminParts {
+  const DbdConfig& config;
+  Database& database;
+  EntityStore& store;
+  Followers& followers;
+};
+
+void add_admin_methods(net::RpcServer& server, AdminParts& parts);
+// sreport's.
+void add_usage_methods(net::RpcServer& server, AdminParts& parts);
+
+// Sums up usage when it is made, and again and again; `database` outlives it.
+class UsageClock {
+ public:
+  explicit UsageClock(Database& database);
+
+ private:
+  RoundThread thread_;
+};
+
+}  // namespace sluice::dbd

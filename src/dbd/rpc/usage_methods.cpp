@@ -1,0 +1,70 @@
+// What sreport asks. Usage is summed up each hour, and before a report, so that none lags behind.
+#include "common/log/log.hpp"
+#include "common/os/clock.hpp"
+#include "dbd/rpc/actor.hpp"
+#include "dbd/rpc/admin_methods.hpp"
+#include "dbd/store/usage_store.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+bool is_private(const DbdConfig& config, std::string_view data) {
+  for (const std::string& what : config.private_data)
+    if (what == data) return true;
+  return false;
+}
+
+void report(AdminParts& parts, const net::CallContext& context,
+            protocol::QueryReportRequest request,
+            net::Responder<protocol::QueryReportReply> responder) {
+  const Actor actor = actor_of(context);
+  if (is_private(parts.config, "usage") && !is_operator(*parts.store.current(), actor)) {
+    if (request.report == protocol::UsageReport::Cluster ||
+        request.report == protocol::UsageReport::Reservations || actor.name.empty())
+      return responder.fail(ErrorCode::kAccessDenied);
+    request.users = {actor.name};
+  }
+  const bool of_operators =
+      request.report == protocol::UsageReport::RunawayJobs ||
+      (request.report == protocol::UsageReport::Events && is_private(parts.config, "events"));
+  if (of_operators && !is_operator(*parts.store.current(), actor))
+    return responder.fail(ErrorCode::kAccessDenied);
+  const Time now = net::now();
+  if (Status rolled = roll_up(parts.database, now); !rolled)
+    return responder.fail(std::move(rolled.error()));
+  responder.complete(query_usage(parts.database, request, now));
+}
+
+}  // namespace
+
+void add_usage_methods(net::RpcServer& server, AdminParts& parts) {
+  server.handle<protocol::QueryReportRequest, protocol::QueryReportReply>(
+      [&parts](const net::CallContext& context, protocol::QueryReportRequest request,
+               auto responder) {
+        report(parts, context, std::move(request), std::move(responder));
+      },
+      net::kSlow);
+  server.handle<protocol::EndRunawayJobsRequest, protocol::EndRunawayJobsReply>(
+      [&parts](const net::CallContext& context, const protocol::EndRunawayJobsRequest& request,
+               auto responder) {
+        const Actor actor = actor_of(context);
+        if (!is_operator(*parts.store.current(), actor))
+          return responder.fail(ErrorCode::kAccessDenied);
+        Result<uint32_t> ended = end_runaway_jobs(parts.database, request.indexes);
+        if (!ended) return responder.fail(std::move(ended.error()));
+        log::info("{} ended {} runaway job(s)", actor.name, *ended);
+        responder.reply({*ended});
+      },
+      net::kSlow);
+}
+
+UsageClock::UsageClock(Database& database) {
+  thread_.start([this, &database] {
+    do {
+      if (Status done = roll_up(database, net::now()); !done)
+        log::error("usage cannot be summed up: {}", done.error().text);
+    } while (thread_.rest(std::chrono::minutes(5)));
+  });
+}
+
+}  // namespace sluice::dbd

@@ -1,0 +1,165 @@
+#include "dbd/store/entity_store.hpp"
+
+#include <algorithm>
+
+#include "common/wire/codec.hpp"
+#include "dbd/entities/query.hpp"
+#include "dbd/store/entity_rows.hpp"
+
+namespace sluice::dbd {
+
+using protocol::ChangeAccountingReply;
+using protocol::TransactionRecord;
+
+Status EntityStore::open() {
+  std::shared_ptr<const Entities> read;
+  Status done = database_.write([&](soci::session& sql) -> Status {
+    if (stored_version(sql) == 0) {
+      const Entities fresh = new_entities();
+      EntityDiff diff = difference({}, fresh);
+      write_difference(sql, diff);
+    }
+    read = std::make_shared<const Entities>(read_entities(sql));
+    return {};
+  });
+  if (done) publish(std::move(read));
+  return done;
+}
+
+void EntityStore::on_change(std::function<void(std::shared_ptr<const Entities>)> tell) {
+  const std::lock_guard lock(mutex_);
+  tell_ = std::move(tell);
+}
+
+std::shared_ptr<const Entities> EntityStore::current() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
+}
+
+void EntityStore::publish(std::shared_ptr<const Entities> entities) {
+  std::function<void(std::shared_ptr<const Entities>)> tell;
+  {
+    const std::lock_guard lock(mutex_);
+    // a later commit may be here first
+    if (current_ && current_->version >= entities->version) return;
+    current_ = entities;
+    tell = tell_;
+  }
+  if (tell) tell(std::move(entities));
+}
+
+std::shared_ptr<const Entities> EntityStore::newest(soci::session& sql) const {
+  const uint64_t version = stored_version(sql);
+  std::shared_ptr<const Entities> mine = current();
+  if (mine && mine->version == version) return mine;
+  return std::make_shared<const Entities>(read_entities(sql));
+}
+
+Result<ChangeAccountingReply> EntityStore::change(const protocol::ChangeAccountingRequest& request,
+                                                  const Actor& actor, Time now) {
+  if (!request.commit) return decide_change(*current(), request, actor, now).reply;
+  ChangeAccountingReply reply;
+  std::shared_ptr<const Entities> after;
+  Status done = database_.write([&](soci::session& sql) -> Status {
+    const std::shared_ptr<const Entities> before = newest(sql);
+    ChangeOutcome outcome = decide_change(*before, request, actor, now);
+    reply = std::move(outcome.reply);
+    if (reply.refused) return {};
+    EntityDiff diff = difference(*before, outcome.after);
+    diff.transactions = std::move(outcome.transactions);
+    write_difference(sql, diff);
+    after = std::make_shared<const Entities>(std::move(outcome.after));
+    return {};
+  });
+  if (!done) return tl::unexpected<Error>(done.error());
+  if (after) {
+    reply.committed = true;
+    publish(std::move(after));
+  }
+  return reply;
+}
+
+Result<protocol::LoadAccountingReply> EntityStore::load(
+    const protocol::LoadAccountingRequest& request, const Actor& actor, Time now) {
+  protocol::LoadAccountingReply reply;
+  std::shared_ptr<const Entities> after;
+  const auto decide_all = [&](const Entities& before, EntityDiff& diff) {
+    Entities state = before;
+    std::vector<TransactionRecord> transactions;
+    for (const protocol::ChangeAccountingRequest& change : request.changes) {
+      ChangeOutcome outcome = decide_change(state, change, actor, now);
+      const bool bad = outcome.reply.refused && !outcome.reply.errors.empty();
+      if (!outcome.reply.refused) {
+        state = std::move(outcome.after);
+        for (TransactionRecord& t : outcome.transactions) transactions.push_back(std::move(t));
+      }
+      reply.replies.push_back(std::move(outcome.reply));
+      if (bad) return false;
+    }
+    diff = difference(before, state);
+    diff.transactions = std::move(transactions);
+    after = std::make_shared<const Entities>(std::move(state));
+    return !diff.empty();
+  };
+  EntityDiff diff;
+  if (!request.commit) {
+    static_cast<void>(decide_all(*current(), diff));
+    return reply;
+  }
+  bool written = false;
+  Status done = database_.write([&](soci::session& sql) -> Status {
+    const std::shared_ptr<const Entities> before = newest(sql);
+    written = decide_all(*before, diff);
+    if (written) write_difference(sql, diff);
+    return {};
+  });
+  if (!done) return tl::unexpected<Error>(done.error());
+  reply.committed = written;
+  if (written) publish(std::move(after));
+  return reply;
+}
+
+Status EntityStore::update(const Work& work) {
+  std::shared_ptr<const Entities> after;
+  Status done = database_.write([&](soci::session& sql) -> Status {
+    const std::shared_ptr<const Entities> before = newest(sql);
+    Entities changed = *before;
+    std::vector<TransactionRecord> transactions;
+    if (!work(changed, transactions)) return {};
+    EntityDiff diff = difference(*before, changed);
+    diff.transactions = std::move(transactions);
+    write_difference(sql, diff);
+    after = std::make_shared<const Entities>(std::move(changed));
+    return {};
+  });
+  if (done && after) publish(std::move(after));
+  return done;
+}
+
+Result<std::vector<TransactionRecord>> EntityStore::transactions(
+    const protocol::AccountingConditions& where, size_t most) const {
+  std::vector<TransactionRecord> out;
+  const long long from = where.start ? where.start->time_since_epoch().count() : 0;
+  const long long to = where.end ? where.end->time_since_epoch().count() : INT64_MAX;
+  Status done = database_.read([&](soci::session& sql) -> Status {
+    std::string bytes;
+    long long id = 0;
+    soci::statement statement =
+        (sql.prepare << "SELECT id, record FROM txn WHERE time >= :f AND time <= :t "
+                        "ORDER BY id DESC",
+         soci::use(from), soci::use(to), soci::into(id), soci::into(bytes));
+    statement.execute();
+    while (out.size() < most && statement.fetch()) {
+      Result<TransactionRecord> record = wire::decode<TransactionRecord>(bytes);
+      if (!record) return failure("a record of table txn is damaged");
+      record->id = static_cast<uint64_t>(id);
+      if (matches(*record, where)) out.push_back(std::move(*record));
+    }
+    return {};
+  });
+  if (!done) return tl::unexpected<Error>(done.error());
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace sluice::dbd

@@ -1,0 +1,59 @@
+// The entities in the database: read once, then kept; each change is read, decided and written in
+// one transaction, so that of two administrators neither loses what he changed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "dbd/entities/change.hpp"
+#include "dbd/store/database.hpp"
+
+namespace sluice::dbd {
+
+class EntityStore {
+ public:
+  // `database` outlives it.
+  explicit EntityStore(Database& database) : database_(database) {}
+  EntityStore(const EntityStore&) = delete;
+  EntityStore& operator=(const EntityStore&) = delete;
+
+  // Reads the entities; a database without any gets those of new_entities().
+  [[nodiscard]] Status open();
+  // Called behind each commit with what is there then; on the thread that changed it.
+  void on_change(std::function<void(std::shared_ptr<const Entities>)> tell);
+
+  // As of the last commit of this process; never null after open().
+  [[nodiscard]] std::shared_ptr<const Entities> current() const;
+
+  // One change: decided on what the database holds, and written where it asks for that and is not
+  // refused. Errors are the database's; refusals are answers.
+  [[nodiscard]] Result<protocol::ChangeAccountingReply> change(
+      const protocol::ChangeAccountingRequest& request, const Actor& actor, Time now);
+  // Several, all or none: with one that is denied none is written. Those that change nothing are
+  // no hindrance.
+  [[nodiscard]] Result<protocol::LoadAccountingReply> load(
+      const protocol::LoadAccountingRequest& request, const Actor& actor, Time now);
+  // What the daemon changes itself: `work` gives whether anything did.
+  using Work = std::function<bool(Entities&, std::vector<protocol::TransactionRecord>&)>;
+  [[nodiscard]] Status update(const Work& work);
+
+  // In their order; of those that match, the newest `most`.
+  [[nodiscard]] Result<std::vector<protocol::TransactionRecord>> transactions(
+      const protocol::AccountingConditions& where, size_t most) const;
+
+ private:
+  // Within a write: what the database holds now.
+  [[nodiscard]] std::shared_ptr<const Entities> newest(soci::session& sql) const;
+  void publish(std::shared_ptr<const Entities> entities);
+
+  Database& database_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Entities> current_;  // guarded by mutex_
+  std::function<void(std::shared_ptr<const Entities>)> tell_;
+};
+
+}  // namespace sluice::dbd

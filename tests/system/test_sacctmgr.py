@@ -1,0 +1,210 @@
+"""Administration: sacctmgr changes the accounting database, for those who may."""
+import json
+import os
+import pwd
+import re
+import signal
+import threading
+import unittest
+
+from accounting import AccountedCluster
+from harness import ClusterCase, add_users, need_root, wait_for
+
+HOSTILE = ["a'; DROP TABLE account; --", 'a" OR "1"="1', "a b", "a,b;c", "$(id)", "`id`", "%s%n", "a|b", "../a", "é'"]
+
+
+class Administered(ClusterCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(1)
+        with open(cls.cluster.conf, encoding="utf-8") as f:
+            cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
+        if cls.name not in cls.cluster.run("sacctmgr", "-nP", "list", "cluster", "format=cluster").stdout.split():
+            cls.cluster.run("sacctmgr", "-i", "add", "cluster", cls.name, check=False)
+
+    def mgr(self, *words, **more):
+        return self.cluster.run("sacctmgr", "-i", *words, **more)
+
+    def rows(self, *words, **more):
+        return self.cluster.run("sacctmgr", "-nP", *words, **more).stdout.splitlines()
+
+    def refused(self, *words, **more):
+        done = self.mgr(*words, check=False, **more)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+
+class Changes(Administered):
+    def test_what_is_added_is_listed_changed_and_deleted(self):
+        done = self.mgr("add", "account", "physics", "description=Physics, all of it", "organization=science")
+        self.assertEqual(done.stdout, " Adding Account(s)\n  physics\n Settings\n  Description     = Physics, all of it\n"
+                         "  Organization    = science\n Associations\n"
+                         f"  A = physics    C = {self.name:<10}\n")
+        self.assertIn("physics|Physics, all of it|science", self.rows("list", "account"))
+        self.mgr("add", "account", "chem", "parent=physics", "grptres=cpu=100,mem=10g", "maxwall=1-0", "fairshare=parent")
+        self.mgr("add", "qos", "high", "priority=7", "flags=DenyOnLimit", "maxtrespu=cpu=16")
+        self.mgr("add", "user", "alice", "account=chem", "qos+=high", "maxjobs=4")
+        self.assertEqual(self.rows("list", "assoc", "where", "user=alice", "format=account,user,maxjobs,maxwall,qos,share"),
+                         ["chem|alice|4|1-00:00:00|high,normal|1"])
+        self.assertEqual(self.rows("list", "assoc", "where", "account=chem", "user=", "format=user,grptres,share")[0],
+                         "|cpu=100,mem=10G|parent")
+        self.mgr("modify", "user", "where", "name=alice", "set", "maxjobs=-1", "qos-=high")
+        self.assertEqual(self.rows("list", "assoc", "where", "user=alice", "format=maxjobs,qos"), ["|normal"])
+        self.assertEqual(self.rows("list", "qos", "high", "format=name,priority,flags,maxtrespu"), ["high|7|DenyOnLimit|cpu=16"])
+        self.assertEqual(self.rows("list", "user", "alice", "format=user,defaultaccount"), ["alice|chem"])
+        tree = self.rows("list", "assoc", "tree", "format=account,user")
+        self.assertIn("  chem|alice", tree)
+        self.assertIn("No account nope on cluster", self.refused("add", "user", "dave", "account=nope"))
+        self.assertEqual(self.refused("modify", "user", "nobodyhere", "set", "maxjobs=3"), " Nothing modified\n")
+        self.assertIn("Deleting users", self.mgr("delete", "user", "alice").stdout)
+        self.assertEqual(self.rows("list", "assoc", "where", "user=alice"), [])
+        actions = self.rows("list", "transactions", "format=action,actor,where")
+        self.assertIn(f"Add QOS|{pwd.getpwuid(os.getuid()).pw_name}|high", actions)
+        self.assertIn(f"Remove Users|{pwd.getpwuid(os.getuid()).pw_name}|(name='alice')", actions)
+
+    def test_a_change_is_asked_about(self):
+        done = self.cluster.run("sacctmgr", "add", "account", "asked", stdin="n\n")
+        self.assertTrue(done.stdout.endswith("Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): \n"
+                                             " Changes Discarded\n"), done.stdout)
+        self.assertEqual(self.rows("list", "account", "asked"), [])
+        self.cluster.run("sacctmgr", "add", "account", "asked", stdin="y\n")
+        self.assertEqual(self.rows("list", "account", "asked"), ["asked|asked|asked"])
+        done = self.cluster.run("sacctmgr", stdin="delete account asked\ny\nlist account asked format=account\nquit\n")
+        self.assertIn(" Deleting accounts...\n  asked\n", done.stdout)
+        self.assertEqual(self.rows("list", "account", "asked"), [])
+        self.assertEqual(self.cluster.run("sacctmgr", "-r", "-i", "add", "account", "x", check=False).returncode, 1)
+
+    def test_hostile_texts_change_nothing_else(self):
+        before = self.rows("list", "account"), self.rows("list", "user"), self.rows("list", "qos")
+        for text in HOSTILE:
+            for words in (["add", "account", f"name={text}"], ["add", "qos", f"name={text}"],
+                          ["add", "user", f"name={text}", "account=root"],
+                          ["add", "user", "mallory", f"account={text}"],
+                          ["add", "user", "mallory", "account=root", f"partition={text}"],
+                          ["add", "cluster", f"name={text}"], ["add", "account", "fine", f"parent={text}"]):
+                done = self.mgr(*words, check=False)
+                if done.returncode == 0:  # a list of names that are fine
+                    self.assertIn(text, ("a,b;c", "$(id)"), done.stdout)
+                    for entity in ("user", "account", "qos", "cluster"):
+                        for name in (*text.split(","), "mallory"):
+                            self.mgr("delete", entity, f"name={name}", check=False)
+            for words in (["list", "user", f"name={text}"], ["list", "assoc", f"account={text}"], ["list", "qos", text],
+                          ["delete", "user", f"name={text}"], ["delete", "qos", f"name={text}"],
+                          ["list", "transactions", f"actor={text}"]):
+                self.mgr(*words, check=False)
+        self.assertEqual((self.rows("list", "account"), self.rows("list", "user"), self.rows("list", "qos")), before)
+        for text in HOSTILE:
+            self.mgr("add", "account", "texts", f"description={text}", f"organization={text}")
+            self.assertEqual(self.rows("list", "account", "texts"), [f"texts|{text}|{text}"])
+            self.mgr("delete", "account", "texts")
+
+    def test_dump_and_load(self):
+        self.mgr("add", "account", "top", "description=it's \"quoted\" \\ x")
+        self.mgr("add", "account", "below", "parent=top", "grptres=cpu=5", "maxwall=90", "qos+=normal")
+        self.mgr("add", "user", "erin", "account=below,top", "partition=debug", "maxjobs=3", "defaultaccount=top")
+        self.mgr("add", "coordinator", "names=erin", "account=top")
+        fields = ("format=account,user,partition,share,grptres,maxwall,maxjobs,qos",)
+        before = self.rows("list", "assoc", "tree", *fields), self.rows("list", "account", "withcoord")
+        path = os.path.join(self.cluster.work, "dump.cfg")
+        done = self.mgr("dump", self.name, f"file={path}")
+        self.assertIn(f"sacctmgr: Cluster - '{self.name}':Fairshare=1:QOS='normal'\n", done.stderr)
+        self.assertEqual(self.mgr("load", f"file={path}").stdout, f"For cluster {self.name}\n Nothing new added.\n")
+        self.mgr("modify", "user", "erin", "set", "maxjobs=9")
+        self.mgr("delete", "user", "erin", "account=below")
+        self.mgr("load", f"file={path}")
+        self.assertEqual((self.rows("list", "assoc", "tree", *fields), self.rows("list", "account", "withcoord")), before)
+        self.mgr("add", "account", "extra")
+        self.mgr("load", f"file={path}", "clean")
+        self.assertEqual((self.rows("list", "assoc", "tree", *fields), self.rows("list", "account", "withcoord")), before)
+        with open(path, "a", encoding="utf-8") as f:
+            f.write("User - 'frank:MaxJobs=3\n")
+        self.assertIn("A quote is not closed", self.refused("load", f"file={path}"))
+
+    def test_two_administrators_at_once(self):
+        self.mgr("add", "account", "busy")
+        failures = []
+
+        def work(start):
+            for i in range(10):
+                done = self.mgr("add", "user", f"u{start + i}", "account=busy", check=False)
+                if done.returncode:
+                    failures.append(done.stderr)
+                self.mgr("modify", "account", "busy", "set", *(["grpjobs=5"] if start else ["maxjobs=6"]))
+        threads = [threading.Thread(target=work, args=(start,)) for start in (0, 100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+        self.assertEqual(len(self.rows("list", "user", "format=user", "where", "account=busy")), 20)
+        self.assertEqual(self.rows("list", "assoc", "where", "account=busy", "format=grpjobs,maxjobs")[0], "5|6")
+
+    def test_documents(self):
+        document = json.loads(self.cluster.run("sacctmgr", "--json", "list", "assoc").stdout)
+        root = document["associations"][0]
+        self.assertEqual((root["account"], root["user"], root["lineage"], root["qos"]), ("root", "", "/", ["normal"]))
+        self.assertEqual(root["max"]["jobs"]["active"], {"set": False, "infinite": True, "number": 0})
+        document = json.loads(self.cluster.run("sacctmgr", "--json", "list", "qos").stdout)
+        self.assertEqual(document["qos"][0]["preempt"]["mode"], ["DISABLED"])
+
+
+class Daemon(Administered):
+    def test_what_was_said_survives_a_killed_daemon(self):
+        for i in range(5):
+            self.mgr("add", "account", f"kept{i}")
+            self.cluster.stop_dbd(signal.SIGKILL)
+            self.assertIn("Problem talking to the database", self.refused("list", "account"))
+            self.cluster.start_dbd()
+            wait_for(lambda: self.cluster.run("sacctmgr", "ping", check=False).returncode == 0, "the daemon answers")
+            self.assertEqual(self.rows("list", "account", f"kept{i}", "format=account"), [f"kept{i}"])
+
+
+class Rights(Administered):
+    @classmethod
+    def setUpClass(cls):
+        need_root()
+        super().setUpClass()
+        cls.users = {name: uid for name, uid in (("plain", 61811), ("coordinator", 61812), ("operator", 61813))}
+        add_users(cls, *cls.users.values())
+
+        def run(*words):
+            cls.cluster.run("sacctmgr", "-i", *words)
+        run("add", "account", "mine,theirs")
+        run("add", "account", "below", "parent=mine")
+        for uid in cls.users.values():
+            run("add", "user", f"sluicetest{uid}", "account=mine")
+        run("add", "coordinator", f"names=sluicetest{cls.users['coordinator']}", "account=mine")
+        run("modify", "user", f"sluicetest{cls.users['operator']}", "set", "adminlevel=operator")
+
+    def test_plain_users_change_nothing(self):
+        user = self.users["plain"]
+        for words in (["add", "account", "hack"], ["add", "user", "x", "account=mine"], ["add", "qos", "x"],
+                      ["modify", "account", "mine", "set", "grpjobs=1"], ["delete", "account", "theirs"],
+                      ["modify", "user", f"sluicetest{user}", "set", "maxjobs=100"],
+                      ["modify", "user", f"sluicetest{user}", "set", "adminlevel=admin"],
+                      ["add", "coordinator", f"names=sluicetest{user}", "account=mine"], ["delete", "qos", "normal"]):
+            self.assertIn("Access/permission denied", self.refused(*words, user=user))
+        self.mgr("modify", "user", f"sluicetest{user}", "set", "defaultaccount=mine", user=user)
+
+    def test_coordinators_change_what_is_theirs(self):
+        user = self.users["coordinator"]
+        self.mgr("add", "user", "newbie", "account=below", user=user)
+        self.mgr("add", "account", "deeper", "parent=below", user=user)
+        self.mgr("modify", "user", "newbie", "set", "maxjobs=2", user=user)
+        for words in (["add", "user", "newbie", "account=theirs"], ["add", "account", "hack"], ["add", "qos", "x"],
+                      ["modify", "user", "newbie", "set", "adminlevel=operator"],
+                      ["modify", "account", "theirs", "set", "grpjobs=1"]):
+            self.assertIn("Access/permission denied", self.refused(*words, user=user))
+
+    def test_operators_make_no_administrators(self):
+        user = self.users["operator"]
+        self.mgr("add", "account", "byoperator", user=user)
+        self.mgr("add", "qos", "byoperator", user=user)
+        for words in (["modify", "user", f"sluicetest{user}", "set", "adminlevel=admin"],
+                      ["modify", "user", "root", "set", "adminlevel=none"], ["add", "cluster", "other"]):
+            self.assertIn("Access/permission denied", self.refused(*words, user=user))
+        self.assertIn(f"Add QOS|sluicetest{user}|byoperator", self.rows("list", "txn", "format=action,actor,where"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,447 @@
+#include "dbd/entities/change.hpp"
+
+#include <gtest/gtest.h>
+
+#include "common/wire/codec.hpp"
+#include "dbd/entities/query.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+using protocol::AccountingEntity;
+using protocol::AccountingVerb;
+using protocol::ChangeAccountingReply;
+using protocol::ChangeAccountingRequest;
+using protocol::LimitField;
+using protocol::SetChange;
+
+const Actor kRoot{"root", true};
+
+ChangeAccountingRequest request(AccountingVerb verb, AccountingEntity entity) {
+  ChangeAccountingRequest out;
+  out.verb = verb;
+  out.entity = entity;
+  return out;
+}
+ChangeAccountingRequest add_account(std::vector<std::string> names, const char* parent = nullptr) {
+  auto out = request(AccountingVerb::Add, AccountingEntity::Account);
+  out.where.accounts = std::move(names);
+  if (parent != nullptr) out.settings.parent = parent;
+  return out;
+}
+ChangeAccountingRequest add_user(std::vector<std::string> names,
+                                 std::vector<std::string> accounts) {
+  auto out = request(AccountingVerb::Add, AccountingEntity::User);
+  out.where.users = std::move(names);
+  out.where.accounts = std::move(accounts);
+  return out;
+}
+ChangeAccountingRequest add_qos(const char* name) {
+  auto out = request(AccountingVerb::Add, AccountingEntity::Qos);
+  out.where.names = {name};
+  return out;
+}
+ChangeAccountingRequest modify_user(const char* name) {
+  auto out = request(AccountingVerb::Modify, AccountingEntity::User);
+  out.where.users = {name};
+  return out;
+}
+ChangeAccountingRequest modify_account(const char* name) {
+  auto out = request(AccountingVerb::Modify, AccountingEntity::Account);
+  out.where.accounts = {name};
+  return out;
+}
+protocol::LimitSetting count(LimitField field, std::optional<int64_t> number) {
+  protocol::LimitSetting out;
+  out.field = field;
+  out.number = number;
+  return out;
+}
+protocol::LimitSetting tres(LimitField field, TresAmounts amounts) {
+  protocol::LimitSetting out;
+  out.field = field;
+  out.tres = std::move(amounts);
+  return out;
+}
+
+// A site of one cluster, changed by one request after the other.
+class Change : public ::testing::Test {
+ protected:
+  Change() : entities(new_entities()) {
+    protocol::ClusterRecord cluster;
+    cluster.name = "demo";
+    std::vector<protocol::TransactionRecord> transactions;
+    EXPECT_TRUE(register_cluster(entities, cluster, "root", at(0), transactions));
+  }
+  static Time at(int second) { return Time(std::chrono::seconds(1'700'000'000 + second)); }
+  ChangeAccountingReply run(const ChangeAccountingRequest& what, const Actor& actor = kRoot) {
+    ChangeOutcome outcome = decide_change(entities, what, actor, at(++second));
+    last = std::move(outcome.transactions);
+    if (outcome.reply.refused) EXPECT_EQ(outcome.after, entities);
+    else EXPECT_GT(outcome.after.version, entities.version);
+    entities = std::move(outcome.after);
+    return outcome.reply;
+  }
+  std::string shown(const ChangeAccountingRequest& what, const Actor& actor = kRoot) {
+    const ChangeAccountingReply reply = run(what, actor);
+    std::string out;
+    for (const std::string& line : reply.errors) out += line + "\n";
+    return out + reply.shown;
+  }
+  AssociationRecord of(const char* account, const char* user = "", const char* partition = "") {
+    const StoredAssociation* found = find_association(entities, "demo", account, user, partition);
+    return found == nullptr ? AssociationRecord{} : effective(entities, *found);
+  }
+
+  Entities entities;
+  std::vector<protocol::TransactionRecord> last;
+  int second = 0;
+};
+
+TEST_F(Change, ANewClusterHasRootAndItsUser) {
+  EXPECT_EQ(of("root").lineage, "/");
+  EXPECT_EQ(of("root").qos, std::vector<QosId>{1});
+  EXPECT_EQ(of("root", "root").lineage, "/0-root/");
+  EXPECT_TRUE(of("root", "root").is_default);
+}
+
+TEST_F(Change, AccountsAreAddedUnderTheirParent) {
+  auto what = add_account({"physics"});
+  what.settings.description = "phys";
+  what.settings.organization = "science";
+  EXPECT_EQ(shown(what),
+            " Adding Account(s)\n  physics\n Settings\n  Description     = phys\n"
+            "  Organization    = science\n Associations\n  A = physics    C = demo      \n");
+  auto more = add_account({"chem", "bio"}, "physics");
+  more.settings.limits = {count(LimitField::Fairshare, 5),
+                          tres(LimitField::GrpTres, {{1, 100}, {2, 10240}}),
+                          count(LimitField::GrpJobs, 7), count(LimitField::MaxWall, 86400)};
+  EXPECT_EQ(shown(more),
+            " Adding Account(s)\n  chem\n  bio\n Settings\n  Description     = Account Name\n"
+            "  Organization    = Parent/Account Name\n Associations\n"
+            "  A = chem       C = demo      \n  A = bio        C = demo      \n Settings\n"
+            "  Fairshare     = 5\n  GrpJobs       = 7\n  GrpTRES       = cpu=100,mem=10G\n"
+            "  MaxWall       = 1-00:00:00\n  Parent        = physics\n");
+  EXPECT_EQ(of("chem").lineage, "/physics/chem/");
+  EXPECT_EQ(find_account(entities, "chem")->organization, "physics");
+  EXPECT_EQ(shown(add_account({"physics"})), " Nothing new added.\n");
+  EXPECT_EQ(shown(add_account({"x"}, "nope")),
+            " Parent account 'nope' doesn't exist on cluster demo\n        Contact your admin to "
+            "add this account.\n No associations created.\n");
+}
+
+TEST_F(Change, UsersGetAssociationsAndADefaultAccount) {
+  run(add_account({"physics", "chem"}));
+  EXPECT_EQ(shown(add_user({"alice"}, {"physics"})),
+            " Adding User(s)\n  alice\n Associations =\n"
+            "  U = alice     A = physics    C = demo      \n Non Default Settings\n");
+  EXPECT_EQ(of("physics", "alice").lineage, "/physics/0-alice/");
+  EXPECT_TRUE(of("physics", "alice").is_default);
+  auto more = add_user({"alice", "bob"}, {"chem"});
+  more.settings.default_account = "chem";
+  more.where.partitions = {"debug"};
+  EXPECT_EQ(shown(more),
+            " Adding User(s)\n  bob\n Settings =\n  Default Account = chem\n Associations =\n"
+            "  U = alice     A = chem       C = demo       P = debug     \n"
+            "  U = bob       A = chem       C = demo       P = debug     \n"
+            " Non Default Settings\n");
+  EXPECT_FALSE(of("physics", "alice").is_default);
+  EXPECT_TRUE(of("chem", "alice", "debug").is_default);
+  EXPECT_EQ(of("chem", "bob", "debug").lineage, "/chem/0-bob-debug/");
+}
+
+TEST_F(Change, AUserOfAnAccountThatIsNotThereIsRefused) {
+  EXPECT_EQ(shown(add_user({"dave"}, {"nope"})),
+            "No account nope on cluster demo, skipping.\nNothing added.\nMake sure the accounts "
+            "requested here have been added to the system/cluster. (sacctmgr add account...)\n");
+  EXPECT_EQ(find_user(entities, "dave"), nullptr);
+  EXPECT_EQ(shown(add_user({"dave"}, {})), " Need name of account to add user to.\n");
+  auto where = add_user({"dave"}, {"root"});
+  where.where.clusters = {"nope"};
+  EXPECT_EQ(shown(where),
+            " This cluster 'nope' doesn't exist.\n        Contact your admin to add it to "
+            "accounting.\n");
+}
+
+TEST_F(Change, LimitsAndQosAreInherited) {
+  run(add_qos("high"));
+  run(add_account({"physics"}));
+  run(add_account({"chem"}, "physics"));
+  run(add_user({"alice"}, {"chem"}));
+  auto parent = modify_account("physics");
+  parent.settings.limits = {count(LimitField::MaxJobs, 3),
+                            tres(LimitField::MaxTresPerJob, {{1, 8}, {4, 2}}),
+                            count(LimitField::GrpJobs, 50)};
+  parent.settings.qos = {{{"high"}, SetChange::Add}};
+  EXPECT_EQ(shown(parent),
+            " Modified account associations...\n  C = demo       A = physics of root\n"
+            "  C = demo       A = chem of physics\n"
+            "  C = demo       A = chem                 U = alice    \n");
+  EXPECT_EQ(of("chem", "alice").member.jobs, 3U);
+  EXPECT_EQ(of("chem", "alice").group.jobs, std::nullopt);  // of the group, which is physics'
+  EXPECT_EQ(of("chem", "alice").qos, (std::vector<QosId>{1, 2}));
+  auto own = modify_user("alice");
+  own.settings.limits = {tres(LimitField::MaxTresPerJob, {{1, 4}}), count(LimitField::MaxJobs, 9)};
+  own.settings.qos = {{{"high"}, SetChange::Remove}};
+  run(own);
+  EXPECT_EQ(of("chem", "alice").job.tres, (TresAmounts{{1, 4}, {4, 2}}));
+  EXPECT_EQ(of("chem", "alice").member.jobs, 9U);
+  EXPECT_EQ(of("chem", "alice").qos, std::vector<QosId>{1});
+  auto clear = modify_user("alice");
+  clear.settings.limits = {tres(LimitField::MaxTresPerJob, {{1, protocol::kClearTres}}),
+                           count(LimitField::MaxJobs, std::nullopt)};
+  run(clear);
+  EXPECT_EQ(of("chem", "alice").job.tres, (TresAmounts{{1, 8}, {4, 2}}));
+  EXPECT_EQ(of("chem", "alice").member.jobs, 3U);
+}
+
+TEST_F(Change, ADefaultQosMustBeThere) {
+  run(add_qos("high"));
+  run(add_account({"physics"}));
+  run(add_user({"alice"}, {"physics"}));
+  auto what = modify_user("alice");
+  what.settings.default_qos = "high";
+  EXPECT_TRUE(run(what).refused);
+  what.settings.qos = {{{"high", "normal"}, SetChange::Replace}};
+  EXPECT_FALSE(run(what).refused);
+  EXPECT_EQ(of("physics", "alice").default_qos, 2U);
+  auto without = modify_user("alice");
+  without.settings.qos = {{{"high"}, SetChange::Remove}};
+  EXPECT_NE(shown(without).find("  DefQOS = high       C = demo       A = physics              U = "
+                                "alice    "),
+            std::string::npos);
+  auto gone = request(AccountingVerb::Delete, AccountingEntity::Qos);
+  gone.where.names = {"high"};
+  EXPECT_TRUE(run(gone).refused);
+}
+
+TEST_F(Change, WhatIsDeletedComesBackWithItsId) {
+  run(add_account({"physics"}));
+  run(add_user({"bob"}, {"physics"}));
+  const AssociationId id = of("physics", "bob").id;
+  auto gone = request(AccountingVerb::Delete, AccountingEntity::User);
+  gone.where.users = {"bob"};
+  EXPECT_EQ(shown(gone), " Deleting users...\n  bob\n");
+  EXPECT_EQ(of("physics", "bob").id, 0U);
+  EXPECT_EQ(shown(gone), " Nothing deleted\n");
+  run(add_user({"bob"}, {"physics"}));
+  EXPECT_EQ(of("physics", "bob").id, id);
+  EXPECT_TRUE(of("physics", "bob").is_default);
+}
+
+TEST_F(Change, DefaultAccountsAreNotTakenAway) {
+  run(add_account({"physics", "chem"}));
+  run(add_user({"bob"}, {"physics", "chem"}));
+  auto account = request(AccountingVerb::Delete, AccountingEntity::Account);
+  account.where.accounts = {"physics"};
+  EXPECT_TRUE(run(account).refused);
+  auto association = request(AccountingVerb::Delete, AccountingEntity::User);
+  association.where.users = {"bob"};
+  association.where.accounts = {"physics"};
+  EXPECT_TRUE(run(association).refused);
+  association.where.accounts = {"chem"};
+  EXPECT_EQ(shown(association),
+            " Deleting user associations...\n  C = demo       A = chem       U = bob      \n");
+  account.where.accounts = {"chem"};
+  EXPECT_EQ(shown(account), " Deleting accounts...\n  chem\n");
+  account.where.accounts = {"root"};
+  EXPECT_TRUE(run(account).refused);
+}
+
+TEST_F(Change, ATreeHasNoCircle) {
+  run(add_account({"a"}));
+  run(add_account({"b"}, "a"));
+  auto what = modify_account("a");
+  what.settings.parent = "b";
+  EXPECT_TRUE(run(what).refused);
+  auto up = modify_account("b");
+  up.settings.parent = "root";
+  run(up);
+  EXPECT_EQ(of("b").lineage, "/b/");
+  EXPECT_FALSE(run(what).refused);
+  EXPECT_EQ(of("a").lineage, "/b/a/");
+}
+
+TEST_F(Change, PreemptionHasNoCircle) {
+  run(add_qos("low"));
+  auto high = add_qos("high");
+  high.settings.preempt = {{{"low"}, SetChange::Replace}};
+  EXPECT_EQ(shown(high),
+            " Adding QOS(s)\n  high\n Settings\n  Description    = high\n"
+            "  Preempt                  = low\n");
+  auto what = request(AccountingVerb::Modify, AccountingEntity::Qos);
+  what.where.names = {"low"};
+  what.settings.preempt = {{{"high"}, SetChange::Add}};
+  EXPECT_TRUE(run(what).refused);
+}
+
+TEST_F(Change, OnlyThoseWhoMayChange) {
+  run(add_account({"physics", "other"}));
+  run(add_account({"chem"}, "physics"));
+  run(add_user({"alice", "carol", "bob"}, {"physics"}));
+  auto level = modify_user("carol");
+  level.settings.admin_level = AdminLevel::Operator;
+  run(level);
+  auto coordinator = request(AccountingVerb::Add, AccountingEntity::Coordinator);
+  coordinator.where.users = {"alice"};
+  coordinator.where.accounts = {"physics"};
+  EXPECT_EQ(shown(coordinator),
+            " Adding Coordinator User(s)\n  alice\n To Account(s) and all sub-accounts\n"
+            "  physics\n");
+  const Actor alice{"alice", false};
+  const Actor bob{"bob", false};
+  const Actor carol{"carol", false};
+
+  // a plain user: nothing, but his own default account
+  EXPECT_TRUE(run(add_account({"x"}), bob).refused);
+  EXPECT_TRUE(run(add_user({"x"}, {"physics"}), bob).refused);
+  EXPECT_TRUE(run(add_qos("x"), bob).refused);
+  auto own = modify_user("bob");
+  own.settings.limits = {count(LimitField::MaxJobs, 100)};
+  EXPECT_EQ(shown(own, bob),
+            "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
+            " Error with request: Access/permission denied\n");
+  own.settings.limits.clear();
+  own.settings.default_account = "physics";
+  EXPECT_FALSE(run(own, bob).refused);
+  auto become = modify_user("bob");
+  become.settings.admin_level = AdminLevel::Administrator;
+  EXPECT_TRUE(run(become, bob).refused);
+  EXPECT_TRUE(run(become, Actor{"", false}).refused);
+
+  // a coordinator: below his account, without more QOS than it has
+  EXPECT_FALSE(run(add_account({"new"}, "chem"), alice).refused);
+  EXPECT_FALSE(run(add_user({"dave"}, {"chem"}), alice).refused);
+  EXPECT_TRUE(run(add_user({"dave"}, {"other"}), alice).refused);
+  EXPECT_TRUE(run(add_account({"new2"}), alice).refused);
+  run(add_qos("high"));
+  auto give = modify_user("dave");
+  give.settings.qos = {{{"high"}, SetChange::Add}};
+  EXPECT_TRUE(run(give, alice).refused);
+  give.settings.qos.clear();
+  give.settings.limits = {count(LimitField::MaxJobs, 2)};
+  EXPECT_FALSE(run(give, alice).refused);
+
+  // an operator: all but administrators and clusters
+  EXPECT_FALSE(run(add_account({"x"}), carol).refused);
+  become.where.users = {"carol"};
+  EXPECT_TRUE(run(become, carol).refused);
+  become.settings.admin_level = AdminLevel::None;
+  become.where.users = {"root"};
+  EXPECT_TRUE(run(become, carol).refused);
+  auto cluster = request(AccountingVerb::Add, AccountingEntity::Cluster);
+  cluster.where.clusters = {"two"};
+  EXPECT_TRUE(run(cluster, carol).refused);
+  EXPECT_FALSE(run(cluster).refused);
+}
+
+TEST_F(Change, EveryChangeIsATransaction) {
+  run(add_account({"physics"}));
+  ASSERT_EQ(last.size(), 2U);
+  EXPECT_EQ(last[0].action, "Add Accounts");
+  EXPECT_EQ(last[0].actor, "root");
+  EXPECT_EQ(last[0].where, "physics");
+  EXPECT_EQ(last[0].info, "description='physics', organization='physics', flags='0'");
+  EXPECT_EQ(last[1].action, "Add Associations");
+  EXPECT_EQ(last[1].accounts, std::vector<std::string>{"physics"});
+  EXPECT_EQ(last[1].info,
+            "mod_time=1700000001, acct='physics', is_def=0, parent_acct='root', user='', "
+            "id_parent='1', lineage='/physics/', shares=1, grp_jobs=NULL, grp_jobs_accrue=NULL, "
+            "grp_submit_jobs=NULL, grp_wall=NULL, max_jobs=NULL, max_jobs_accrue=NULL, "
+            "max_submit_jobs=NULL, max_wall_pj=NULL, min_prio_thresh=NULL, priority=NULL, "
+            "def_qos_id=NULL, qos=''");
+  protocol::AccountingConditions where;
+  where.users = {"nobody"};
+  EXPECT_FALSE(matches(last[1], where));
+  where.users.clear();
+  where.actions = {"add associations"};
+  EXPECT_TRUE(matches(last[1], where));
+}
+
+TEST_F(Change, HostileTextsAreRefusedOrKeptAsTheyAre) {
+  const std::string hostile[] = {"a'; DROP TABLE account; --",
+                                 "a\"b",
+                                 "a b",
+                                 "a,b",
+                                 "a/b",
+                                 "a\nb",
+                                 "a|b",
+                                 std::string("a\0b", 3),
+                                 "\xff\xfe",
+                                 "",
+                                 "a`b",
+                                 "%s%n",
+                                 std::string(251, 'x')};
+  for (const std::string& name : hostile) {
+    EXPECT_TRUE(run(add_account({name})).refused) << name;
+    EXPECT_TRUE(run(add_user({name}, {"root"})).refused) << name;
+    EXPECT_TRUE(run(add_qos(name.c_str())).refused ||
+                name.size() != std::string(name.c_str()).size())
+        << name;
+    auto partition = add_user({"eve"}, {"root"});
+    partition.where.partitions = {name};
+    EXPECT_TRUE(run(partition).refused) << name;
+    auto cluster = request(AccountingVerb::Add, AccountingEntity::Cluster);
+    cluster.where.clusters = {name};
+    EXPECT_TRUE(run(cluster).refused) << name;
+  }
+  auto what = add_account({"fine"});
+  what.settings.description = "Robert'); DROP TABLE account;-- \"quoted\" \\ é";
+  EXPECT_FALSE(run(what).refused);
+  EXPECT_EQ(find_account(entities, "fine")->description, *what.settings.description);
+  what = add_account({"fine2"});
+  what.settings.description = "two\nlines";
+  EXPECT_TRUE(run(what).refused);
+  what.settings.description = std::string(1025, 'x');
+  EXPECT_TRUE(run(what).refused);
+}
+
+TEST_F(Change, DifferencesAreWhatChangedAlone) {
+  const Entities before = entities;
+  run(add_account({"physics"}));
+  const EntityDiff diff = difference(before, entities);
+  EXPECT_EQ(diff.accounts.size(), 1U);
+  EXPECT_EQ(diff.associations.size(), 1U);
+  EXPECT_TRUE(diff.users.empty());
+  EXPECT_TRUE(diff.qos.empty());
+  EXPECT_EQ(diff.version, before.version + 1);
+}
+
+TEST_F(Change, PrivateDataHidesOthers) {
+  run(add_account({"physics", "other"}));
+  run(add_user({"alice", "bob"}, {"physics"}));
+  protocol::QueryAccountingRequest query;
+  query.entity = AccountingEntity::User;
+  const Actor alice{"alice", false};
+  EXPECT_EQ(answer_query(entities, query, alice, {}).users.size(), 3U);
+  const auto hidden = answer_query(entities, query, alice, {true, true});
+  ASSERT_EQ(hidden.users.size(), 1U);
+  EXPECT_EQ(hidden.users[0].name, "alice");
+  query.entity = AccountingEntity::Account;
+  const auto accounts = answer_query(entities, query, alice, {true, true});
+  ASSERT_EQ(accounts.accounts.size(), 1U);
+  EXPECT_EQ(accounts.accounts[0].name, "physics");
+  EXPECT_EQ(answer_query(entities, query, kRoot, {true, true}).accounts.size(), 3U);
+}
+
+TEST_F(Change, ProblemsAreAccountsWithoutUsersAndUsersWithoutUid) {
+  run(add_account({"physics", "empty"}));
+  run(add_user({"alice"}, {"physics"}));
+  const auto problems =
+      problems_of(entities, {}, [](const std::string& name) { return name == "root"; });
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_EQ(problems[0].account, "empty");
+  EXPECT_EQ(problems[0].problem, "Account has no users");
+  EXPECT_EQ(problems[1].user, "alice");
+  EXPECT_EQ(problems[1].problem, "User does not have a uid");
+}
+
+TEST_F(Change, ATresKeepsItsNumber) {
+  EXPECT_EQ(tres_id(entities, "gres", "gpu"), 1001U);
+  EXPECT_EQ(tres_id(entities, "license", "matlab"), 1002U);
+  EXPECT_EQ(tres_id(entities, "gres", "gpu"), 1001U);
+  EXPECT_EQ(tres_id(entities, "cpu", ""), 1U);
+}
+
+}  // namespace
+}  // namespace sluice::dbd
