@@ -186,7 +186,7 @@ class PassRun {
   std::vector<bool> settles_;
   bool in_strict_order_ = false;      // sched/builtin
   uint32_t least_tier_ = UINT32_MAX;  // of partitions whose jobs are preempted
-  bool by_qos_ = false;  // preempt/qos
+  bool by_qos_ = false;               // preempt/qos
   uint32_t preemptors_ = 0;
   std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;
   std::pair<const DemandKey, Demand>* last_demand_ = nullptr;  // most neighbours ask the same

@@ -140,7 +140,8 @@ Status within_limits(const ClusterState& state, const JobSpec& spec, const Parti
     const Minutes least = spec.time_min != 0 ? spec.time_min : spec.time_limit;
     if (least > config.max_time) return failure(ErrorCode::kInvalidTimeLimit);
   }
-  if (!allows_node_count(config, spec, flags) || std::max(1U, spec.min_nodes) > partition.nodes.count()) {
+  if (!allows_node_count(config, spec, flags) ||
+      std::max(1U, spec.min_nodes) > partition.nodes.count()) {
     return failure(ErrorCode::kTooManyNodes);
   }
   if (!has_enough_cpus(state, spec, partition)) return failure(ErrorCode::kTooManyCpus);

@@ -73,8 +73,8 @@ void end_preempted(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
   const Partition* partition = find_partition(state, job.partition.view());
   Ending ending{.state = JobState::kPreempted};
-  const bool again =
-      partition != nullptr && preempt_mode_in(state, *partition, qos_of(job)) == PreemptMode::kRequeue;
+  const bool again = partition != nullptr &&
+                     preempt_mode_in(state, *partition, qos_of(job)) == PreemptMode::kRequeue;
   if (again && may_requeue(*state.config, job)) ending.flags = kJobRequeued;
   complete_job(draft, id, ending, now);
 }

@@ -159,7 +159,8 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   const bool held = takes_hold(*spec);
   follow_system_share(*state.config, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
-  if (spec->nice < 0 && !is_operator(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
+  if (spec->nice < 0 && !is_operator(state, command.who.uid))
+    return failure(ErrorCode::kInvalidNice);
   ask_for_all_memory(*spec);
   bound_switch_wait(*state.config, *spec);
   const Submitter submitter{spec->uid, command.groups};

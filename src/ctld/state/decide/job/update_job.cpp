@@ -396,7 +396,8 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
   const bool whole_array = command.target.find('_') == std::string::npos;
   if (Status ok = set_array(u, whole_array, job); !ok) return ok;
   if (job.state == JobState::kPending) {
-    if (u.deadline && !is_operator(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+    if (u.deadline && !is_operator(state, command.who.uid))
+      return failure(ErrorCode::kAccessDenied);
     // that of a job that runs stays, and nothing is said, as in Slurm
     set_field(u.deadline, spec.deadline);
     if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
