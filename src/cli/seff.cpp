@@ -67,7 +67,8 @@ void print_efficiency(const protocol::HistoryJob& record, const SacctContext& co
   const int64_t core_wall = wall * job.cpus;
   const UsageHistory usage = sacct_usage(record);
   const int64_t used = to_seconds(usage.user_cpu + usage.system_cpu);
-  const double share = core_wall > 0 ? 100.0 * static_cast<double>(used) / core_wall : 0;
+  const double share =
+      core_wall > 0 ? 100 * static_cast<double>(used) / static_cast<double>(core_wall) : 0;
   std::printf("CPU Utilized: %s\n", format_span(std::chrono::seconds(used)).c_str());
   std::printf("CPU Efficiency: %.2f%% of %s core-walltime\n", share,
               format_span(std::chrono::seconds(core_wall)).c_str());
