@@ -24,6 +24,7 @@ int sinfo_main(int argc, char** argv);
 int sprio_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);
 int sreport_main(int argc, char** argv);
+int sshare_main(int argc, char** argv);
 int srun_main(int argc, char** argv);
 int sstat_main(int argc, char** argv);
 int strigger_main(int argc, char** argv);

@@ -26,6 +26,7 @@
 #include "common/config/conf_diff.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/names/errors.hpp"
+#include "ctld/accounting/follower.hpp"
 #include "ctld/accounting/recorder.hpp"
 #include "ctld/accounting/sender.hpp"
 #include "ctld/agents/effect_runner.hpp"
@@ -111,6 +112,7 @@ struct Controller::Graph {
   std::optional<Checkpointer> checkpointer;
   std::optional<DbdClient> dbd;  // these two where there is an accounting daemon
   std::optional<HistorySender> sender;
+  std::optional<AccountingFollower> follower;
   CallCounts calls{now()};
   SentFiles sent_files;
   ConfigForNodes config_for_nodes;
@@ -271,6 +273,10 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   health_checks.emplace(*publisher, *links);
   group_checks.emplace(*engine, *publisher, users);
   checkpointer.emplace(*store, *publisher, now);
+  if (dbd)
+    follower.emplace(*engine, *dbd,
+                     AccountingFollower::Options{config->cluster_name, state->accounting.version,
+                                                 system_uid_of});
   scheduler->wake();
   return {};
 }
@@ -334,6 +340,7 @@ Status Controller::Graph::start_server() {
   add_change_methods(*server, *services);
   add_usage_methods(*server, *services);
   add_priority_methods(*server, *services);
+  add_assoc_mgr_methods(*server, *services);
   add_broadcast_methods(*server, *services);
   add_outside_methods(*server, *services);
   add_reservation_methods(*server, *services);
@@ -416,6 +423,7 @@ void Controller::Graph::stop() {
   if (liveness) liveness->stop();
   if (health_checks) health_checks->stop();
   if (group_checks) group_checks->stop();
+  if (follower) follower->stop();
   if (scheduler) scheduler->stop();
   programs.stop();  // what ends in time is told to the engine
   if (engine) engine->stop();

@@ -73,11 +73,11 @@ void World::schedule() {
     sched::Plan planned =
         sched::plan_pass(snapshot_, sched::make_policies(snapshot_), now_, budget);
     if (planned.kept != nullptr) kept_ = std::move(planned.kept);
-    plan = {std::move(planned.starts), std::move(planned.preemptions)};
+    plan = {std::move(planned.starts), std::move(planned.preemptions), std::move(planned.resumes)};
   } else {
     plan = greedy_plan(snapshot_);
   }
-  if (plan.starts.empty() && plan.preemptions.empty()) return;
+  if (plan.starts.empty() && plan.preemptions.empty() && plan.resumes.empty()) return;
   controller_.handle(plan, now_);
   flush_later();
 }

@@ -75,7 +75,9 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   const bool preempts = options_.seed % 4 == 3;
   if (preempts) {
     config->preempt_type = "preempt/partition_prio";
-    config->preempt_mode = options_.seed % 8 == 3 ? PreemptMode::kRequeue : PreemptMode::kCancel;
+    config->preempt_mode = options_.seed % 8 == 3    ? PreemptMode::kRequeue
+                           : options_.seed % 16 == 7 ? PreemptMode::kSuspend
+                                                     : PreemptMode::kCancel;
     if (options_.seed % 16 == 3)
       config->preempt_parameters = {"youngest_first", "send_user_signal"};
     if (options_.seed % 16 == 7) config->preempt_exempt_time = std::chrono::seconds(5);

@@ -148,7 +148,7 @@ void put_identity(const JobView& view, const RenderContext& context, JsonFields&
   out["array_task_id"] = json_number(task, one_task);
   out["array_max_tasks"] = json_number(array != nullptr ? array->max_running : 0);
   out["array_task_string"] = tasks;
-  out["association_id"] = 0;
+  out["association_id"] = job.account == nullptr ? 0 : job.account->association;
   out["batch_features"] = json_text(spec.batch_features);
   out["batch_flag"] = spec.batch;
   out["batch_host"] = view.record->batch_host;

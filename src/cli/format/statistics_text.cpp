@@ -266,8 +266,8 @@ Json statistics_json(const QueryStatisticsReply& c) {
   out["req_time_start"] = json_time(c.since);
   out["server_thread_count"] = c.server_threads;
   out["agent_queue_size"] = c.messages_waiting;
-  out["dbd_agent_queue_size"] = c.history_waiting;
   for (const char* key : {"agent_count", "agent_thread_count"}) out[key] = 0;
+  out["dbd_agent_queue_size"] = c.history_waiting;
   out["gettimeofday_latency"] = c.clock_us;
   add_main_json(c, out);
   out["jobs_submitted"] = c.jobs_submitted;

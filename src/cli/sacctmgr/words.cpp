@@ -8,6 +8,7 @@
 #include "common/accounting/limit_fields.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/cluster_config.hpp"
 #include "common/os/clock.hpp"
 
 namespace sluice::cli::sacctmgr {

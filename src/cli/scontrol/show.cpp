@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/scontrol/assoc_mgr.hpp"
 #include "cli/scontrol/session.hpp"
 #include "cli/format/environment.hpp"
 #include "cli/format/shown_text.hpp"
@@ -354,6 +355,16 @@ void show_reservations(Session& session, const std::string& name) {
   if (!session.quiet) std::printf("Reservation %s not found\n", name.c_str());
 }
 
+void show_assoc_mgr(Session& session, const std::string& words) {
+  protocol::QueryAssocMgrRequest request;
+  const std::string unknown = read_assoc_mgr_words(words, request);
+  if (!unknown.empty())
+    return session.fail("Invalid argument: " + unknown + " for keyword:show assoc_mgr");
+  const auto reply = session.client()->call<protocol::AssocMgrReply>(request);
+  if (!reply) return session.fail("assoc_mgr_info error: " + error_text(reply.error()));
+  if (!session.quiet) print_text(assoc_mgr_text(*reply, request, session.one_line));
+}
+
 struct Entity {
   std::string_view name;
   void (*show)(Session&, const std::string&);
@@ -364,13 +375,7 @@ struct Entity {
 // letter that Slurm takes that way ("d" for daemons).
 constexpr Entity kEntities[] = {
     {"aliases", show_aliases},
-    {"assoc_mgr",
-     [](Session& s, const std::string&) {
-       say(s,
-           "Current Association Manager state\n\nNo users currently cached in Slurm.\n\n\n"
-           "No associations currently cached in Slurm.\n\n\n"
-           "No QOS currently cached in Slurm.\n");
-     }},
+    {"assoc_mgr", show_assoc_mgr},
     {"bbstat", [](Session&, const std::string&) {}},
     {"burstbuffer", [](Session&, const std::string&) {}},
     {"config", show_config},
@@ -417,6 +422,10 @@ void show(Session& session, const Words& words) {
     name.resize(equals);
   }
   const Entity* entity = find_entity(name);
+  // it takes several words
+  for (size_t at = 3; entity != nullptr && entity->show == show_assoc_mgr && at < words.size();
+       ++at)
+    id += " " + words[at];
   if (entity == nullptr || name.empty()) {
     return session.fail("invalid entity:" + name + " for keyword:show ");
   }

@@ -297,6 +297,25 @@ std::string job_defaults_text(const PartitionConfig& partition) {
   return join(defaults, ",");
 }
 
+// Those that are set.
+void note_unenforced(ClusterConfig& config) {
+  const auto any = [&](auto is_set) { return std::ranges::any_of(config.partitions, is_set); };
+  const auto is_set = [&](std::string_view key) {
+    using P = PartitionConfig;
+    if (key == "AccountingStorageEnforce") return !config.accounting_storage_enforce.empty();
+    if (key.ends_with("AllowAccounts"))
+      return any([](const P& p) { return !p.allow_accounts.empty(); });
+    if (key.ends_with("DenyAccounts"))
+      return any([](const P& p) { return !p.deny_accounts.empty(); });
+    if (key.ends_with("AllowQos")) return any([](const P& p) { return !p.allow_qos.empty(); });
+    if (key.ends_with("DenyQos")) return any([](const P& p) { return !p.deny_qos.empty(); });
+    return any([](const P& p) { return !p.qos.empty(); });
+  };
+  for (std::string& key : unenforced_keys(config)) {
+    if (is_set(key)) config.without_effect.push_back(std::move(key));
+  }
+}
+
 void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {
   fill_defaults(draft);
   imply_flags(draft.parsed.config);
@@ -307,6 +326,7 @@ void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {
                           finish_nodes, finish_node_sets, finish_partitions, finish_down_nodes}) {
     append_errors(errors, step(draft));
   }
+  note_unenforced(draft.parsed.config);
   std::vector<std::string>& unused = draft.parsed.config.without_effect;
   std::sort(unused.begin(), unused.end());
   unused.erase(std::unique(unused.begin(), unused.end()), unused.end());

@@ -2,9 +2,12 @@
 
 #include <optional>
 
+#include "common/base/contains.hpp"
+#include "common/base/text.hpp"
 #include "common/config/conf_assign.hpp"
 #include "common/config/conf_finish.hpp"
 #include "common/config/conf_nodes.hpp"
+#include "common/config/keys/conf_ignored.hpp"
 
 namespace sluice::tables {
 
@@ -71,12 +74,16 @@ Status set_key(const std::string& key, const std::string& value, PartitionConfig
 }  // namespace
 
 std::vector<std::string> partition_keys_without_effect(
-    const std::map<std::string, std::string>& values) {
+    const ClusterConfig& config, const std::map<std::string, std::string>& values) {
+  const std::vector<std::string> unenforced = unenforced_keys(config);
   std::vector<std::string> out;
   for (const auto& [key, value] : values) {
     const auto* row = find_key(partition_keys(), key);
     if (row == nullptr) continue;
-    if (is_without_effect(*row, value)) out.push_back(fmt::format("PartitionName.{}", row->name));
+    const std::string name = fmt::format("PartitionName.{}", row->name);
+    const bool unset = value.empty() || iequals(value, "ALL");
+    if (is_without_effect(*row, value) || (!unset && contains(unenforced, name)))
+      out.push_back(name);
     const auto parsed = parse_conf_value(rule_of(*row), value, nullptr);
     if (!parsed) continue;
     for (const std::string& option : idle_options(*row, *parsed))

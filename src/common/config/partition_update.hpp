@@ -15,7 +15,7 @@ namespace sluice::tables {
 // Of these values, the keys ("PreemptMode") and options ("Exclusive=TOPO") that nothing comes of,
 // by name.
 [[nodiscard]] std::vector<std::string> partition_keys_without_effect(
-    const std::map<std::string, std::string>& values);
+    const ClusterConfig& config, const std::map<std::string, std::string>& values);
 
 // Sets the values on `partition`, nodes worked out. Errors name the key and what is allowed.
 [[nodiscard]] Status update_partition(const ClusterConfig& config,

@@ -13,6 +13,7 @@
 #include "common/model/allocation.hpp"
 #include "common/model/array_info.hpp"
 #include "common/model/het_job.hpp"
+#include "common/model/job_account.hpp"
 #include "common/model/job_spec.hpp"
 #include "common/model/job_state.hpp"
 #include "common/model/step.hpp"
@@ -69,6 +70,11 @@ struct Job {
   Time grace_end = kNoTime;  // told to make room: it is ended then
   // with which it was started; 0: it waits, or a controller before this one started it
   uint32_t priority = 0;
+  // suspended so that others have its CPUs (PreemptMode=SUSPEND): it goes on when they are free
+  bool suspended_for_others = false;
+  std::shared_ptr<const JobAccount> account;  // null: accounting does not know it
+  std::shared_ptr<const JobCharge> charge;    // since its start; null: it waits, or is not charged
+  Time charged = kNoTime;  // until when its run was charged; kNoTime: see Accounting::charged
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -110,6 +116,10 @@ struct Job {
     field(561, "preempted_at", &Job::preempted_at);
     field(562, "grace_end", &Job::grace_end);
     field(563, "priority", &Job::priority);
+    field(564, "suspended_for_others", &Job::suspended_for_others);
+    field(660, "account", &Job::account);
+    field(661, "charge", &Job::charge);
+    field(662, "charged", &Job::charged);
   }
 };
 

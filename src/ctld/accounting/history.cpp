@@ -10,10 +10,17 @@
 #include "common/names/job_states.hpp"
 #include "common/names/step_names.hpp"
 #include "ctld/fit/needs.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/licenses.hpp"
 
 namespace sluice::ctld {
 namespace {
+
+void set_billing(NamedTresList& list, uint64_t billing) {
+  for (NamedTres& one : list) {
+    if (one.name == "billing") one.count = billing;
+  }
+}
 
 std::string text(const SharedText& shared) { return std::string(shared.view()); }
 
@@ -43,6 +50,7 @@ void add_requests(const state::ClusterState& state, const Job& job, JobHistory& 
   out.requested_nodes = static_cast<uint32_t>(tres->nodes);
   out.requested_memory_mib = tres->memory_mib;
   out.requested_tres = named_tres(*tres, *state.config);
+  set_billing(out.requested_tres, state::shown_billing(state, job, *tres));
 }
 
 void add_names(const Job& job, const ClusterConfig& config, JobHistory& out) {
@@ -136,6 +144,7 @@ JobHistory job_history(const state::ClusterState& state, const Job& job) {
   out.cpus = job.allocation->cpus;
   state::TresCounts held = state::allocated_tres(*job.allocation);
   out.allocated_tres = named_tres(held, *state.config);
+  set_billing(out.allocated_tres, state::shown_billing(state, job, held));
   return out;
 }
 

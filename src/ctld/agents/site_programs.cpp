@@ -215,7 +215,7 @@ std::string completion_line(const Job& job, const state::ClusterState& state) {
       limit_text(job.time_limit), format_time(job.start), format_time(job.end),
       job.allocation ? job.allocation->node_list : "(null)",
       job.allocation ? job.allocation->nodes.size() : 0, cpus, in_one_line(spec.work_dir.view()),
-      in_one_line(reservation_of(job).view()), allocated_tres(job, *state.config),
+      in_one_line(reservation_of(job).view()), allocated_tres(state, job),
       in_one_line(spec.account.view()), in_one_line(spec.qos.view()),
       in_one_line(spec.wckey.view()), state.config->cluster_name, format_time(job.submit),
       format_time(job.eligible),

@@ -24,7 +24,7 @@ using Taken = List<state::SignalJob, state::CancelJobs, state::SignalJobs, state
                    state::ClientGone, state::EndSteps, state::JobsCleaned, state::PrologDone,
                    state::PrologsDone, state::RegisterNode, state::StartEpoch, state::NodesTimedOut,
                    state::NodesNotResponding, state::NodesResponding, state::LaunchFailed,
-                   state::UsersGroups, state::Tick>;
+                   state::UsersGroups, state::FollowAccounting, state::Tick>;
 
 template <class Command>
 bool begins(const Command&) {

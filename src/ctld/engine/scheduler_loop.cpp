@@ -220,9 +220,9 @@ std::optional<size_t> SchedulerLoop::publish(sched::Plan& plan, Depth depth) {
   for (const state::PlannedStart& start : plan.starts) starting.push_back(start.job);
   const bool was_full = is_disk_full_;
   soft_.set(was_full ? held_by_disk(*plan.soft, starting) : plan.soft);
-  if (plan.starts.empty() && plan.preemptions.empty()) return 0;
-  const auto dropped =
-      start({on_pass_ ? plan.starts : std::move(plan.starts), plan.preemptions}, depth);
+  if (plan.starts.empty() && plan.preemptions.empty() && plan.resumes.empty()) return 0;
+  const auto dropped = start(
+      {on_pass_ ? plan.starts : std::move(plan.starts), plan.preemptions, plan.resumes}, depth);
   if (is_disk_full_ && !was_full) soft_.set(held_by_disk(*plan.soft, starting));
   return dropped;
 }

@@ -114,6 +114,7 @@ class EventLines {
          e.controller ? "on the controller" : "on some of its nodes");
   }
   void operator()(const JobSuspended& e) {
+    if (e.for_others) return info("JobId={} is preempted by suspension", name(e.job));
     info("_slurm_rpc_suspend(suspend) for JobId={}{}", name(e.job), by_uid(at_.by));
   }
   void operator()(const JobResumed& e) {
@@ -242,6 +243,16 @@ class EventLines {
   }
   void operator()(const UserGroupsFound& e) {
     line(Level::kDebug, "uid {} is in the groups {}", e.user.uid, e.user.groups.view());
+  }
+  void operator()(const AccountingChanged& e) {
+    line(
+        Level::kVerbose,
+        "accounting: version {}: {} associations, {} QOS, {} accounts, {} users are new or changed",
+        e.version, e.associations.size(), e.qos.size(), e.accounts.size(), e.users.size());
+  }
+  void operator()(const UsageDecayed& e) {
+    if (e.factor == 0) info("accounting: usage is forgotten (PriorityUsageResetPeriod)");
+    else line(Level::kDebug, "accounting: usage decays by {:.6f}", e.factor);
   }
   void operator()(const CrontabReplaced& e) {
     info("crontab of uid {}: {} jobs{}", e.crontab.uid, e.crontab.jobs.size(), by_uid(at_.by));

@@ -9,6 +9,7 @@
 #include "common/environment/gres_env.hpp"
 #include "ctld/fit/needs.hpp"
 #include "ctld/query/record_size.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/rules/requested_tres.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -47,17 +48,20 @@ uint32_t kept_priority(const Job& job) {
   return std::max(1U, job.priority);
 }
 
-std::string tres_text(const state::TresCounts& tres, const ClusterConfig& config) {
+std::string tres_text(const state::ClusterState& state, const Job& job,
+                      const state::TresCounts& tres) {
   std::string out = fmt::format("cpu={}", tres.cpus);
   if (tres.memory_mib > 0) out += ",mem=" + format_memory(tres.memory_mib);
-  return out + fmt::format(",node={},billing={}", tres.nodes, tres.cpus) +
-         gres_tres(tres.gres, config.accounting_storage_tres);
+  return out +
+         fmt::format(",node={},billing={}", tres.nodes, state::shown_billing(state, job, tres)) +
+         gres_tres(tres.gres, state.config->accounting_storage_tres);
 }
 
 }  // namespace
 
-std::string allocated_tres(const Job& job, const ClusterConfig& config) {
-  return job.allocation ? tres_text(state::allocated_tres(*job.allocation), config) : std::string();
+std::string allocated_tres(const state::ClusterState& state, const Job& job) {
+  return job.allocation ? tres_text(state, job, state::allocated_tres(*job.allocation))
+                        : std::string();
 }
 
 namespace {
@@ -80,7 +84,7 @@ std::string required_tres(const state::ClusterState& state, const Job& job) {
     const Node& first = state.nodes.at(static_cast<NodeId>(partition->nodes.find_first()));
     tres->memory_mib = first.config->real_memory_mib * tres->nodes;
   }
-  return tres ? tres_text(*tres, *state.config) : std::string();
+  return tres ? tres_text(state, job, *tres) : std::string();
 }
 
 JobQuery::JobQuery(protocol::QueryJobsRequest request, Asker asker, state::ClusterSnapshot state,
@@ -177,7 +181,7 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   }
   out.dependency = job.dependency.str();
   out.required_tres = required_tres(*state_, job);
-  out.allocated_tres = allocated_tres(job, *state_->config);
+  out.allocated_tres = allocated_tres(*state_, job);
   const state::Partition* partition = partition_of(*state_, job);
   if (partition != nullptr && job.spec->memory_kind == MemoryKind::kDefault) {
     const fit::DefaultMemory usual = fit::default_memory(*partition->config, *state_->config);

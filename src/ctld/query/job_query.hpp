@@ -52,6 +52,6 @@ class JobQuery {
 
 // "cpu=4,mem=400M,node=1,billing=4", as scontrol and squeue print.
 [[nodiscard]] std::string required_tres(const state::ClusterState& state, const Job& job);
-[[nodiscard]] std::string allocated_tres(const Job& job, const ClusterConfig& config);
+[[nodiscard]] std::string allocated_tres(const state::ClusterState& state, const Job& job);
 
 }  // namespace sluice::ctld

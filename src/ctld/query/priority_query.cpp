@@ -33,7 +33,7 @@ PriorityQuery::PriorityQuery(protocol::QueryPrioritiesRequest request, uint32_t 
       calculates_running_(has_option(state_->config->priority_flags, "CALCULATE_RUNNING")),
       accrues_always_(has_option(state_->config->priority_flags, "ACCRUE_ALWAYS")) {
   const bool is_private = has_option(state_->config->private_data, "jobs");
-  if (is_private && !state::is_admin(*state_, uid)) only_of_ = uid;
+  if (is_private && !state::is_operator(*state_, uid)) only_of_ = uid;
 }
 
 bool PriorityQuery::is_wanted(const Job& job) const {

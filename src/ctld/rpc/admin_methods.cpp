@@ -32,7 +32,7 @@ void set_trigger(ServiceParts& parts, const CallContext& context, Trigger trigge
 protocol::QueryTriggersReply query_triggers(const ServiceParts& parts, const CallContext& context) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   protocol::QueryTriggersReply reply{*state->triggers};
-  if (!has_option(state->config->private_data, "jobs") || asked_by_admin(*state, context))
+  if (!has_option(state->config->private_data, "jobs") || asked_by_operator(*state, context))
     return reply;
   std::erase_if(reply.triggers,
                 [&](const Trigger& trigger) { return trigger.uid != context.identity.uid; });

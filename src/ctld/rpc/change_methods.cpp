@@ -123,7 +123,8 @@ void update_partition(ServiceParts& parts, const CallContext& context,
     if (present != nullptr) command.config = *present->config;
     command.config.name = request.name;
     command.values = request.values;
-    const std::vector<std::string> ignored = tables::partition_keys_without_effect(request.values);
+    const std::vector<std::string> ignored =
+        tables::partition_keys_without_effect(*now->config, request.values);
     if (const auto refused = tables::refused_names(ignored, *now->config); !refused.empty()) {
       return responder.fail({ErrorCode::kInvalidUpdate, refused.front()});
     }

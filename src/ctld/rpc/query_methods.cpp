@@ -29,7 +29,7 @@ constexpr Duration kExplainTime = std::chrono::seconds(1);
 std::vector<std::string> unseen_partitions(ServiceParts& parts, const CallContext& context,
                                            const state::ClusterState& state) {
   std::vector<std::string> names;
-  if (asked_by_admin(state, context)) return names;
+  if (asked_by_operator(state, context)) return names;
   std::optional<UserEntry> user;  // found once a partition is for some groups only
   for (const state::Partition& partition : *state.partitions) {
     const PartitionConfig& config = *partition.config;
@@ -62,7 +62,7 @@ protocol::NodeRecord node_record(const Node& node, const std::vector<NodeSoft>& 
 Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallContext& context,
                                               const protocol::QueryNodesRequest& request) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
-  const bool admin = asked_by_admin(*state, context);
+  const bool admin = asked_by_operator(*state, context);
   const bool hide_nodes = !admin && has_option(state->config->private_data, "nodes");
   const bool hide_partitions = !admin && has_option(state->config->private_data, "partitions");
   if ((hide_nodes && !request.partitions_only) || (hide_partitions && !request.nodes_only)) {
@@ -154,7 +154,7 @@ Result<protocol::ExplainReply> explain(ServiceParts& parts, uint32_t uid, const 
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const Time end = parts.clock() + kExplainTime;
   sched::ExplainLimits limits;
-  if (has_option(state->config->private_data, "jobs") && !state::is_admin(*state, uid))
+  if (has_option(state->config->private_data, "jobs") && !state::is_operator(*state, uid))
     limits.only_of = uid;
   limits.out_of_time = [&parts, end] { return parts.clock() >= end; };
   return sched::explain(*state, parts.scheduler.soft().get(), job, parts.clock(), limits);

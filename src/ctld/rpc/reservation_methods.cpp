@@ -80,7 +80,7 @@ Result<state::ChangeReservation> make_command(const ServiceParts& parts, const C
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   state::ChangeReservation command{identity_of(context), std::move(request), {}};
   if (command.request.action == protocol::ReservationAction::kDelete) return command;
-  if (!asked_by_admin(*state, context)) return failure(ErrorCode::kInvalidUser);
+  if (!asked_by_operator(*state, context)) return failure(ErrorCode::kInvalidUser);
   const protocol::ReservationValues& values = command.request.values;
   std::set<std::string> users = bare_names(values.users ? values.users->names : "");
   std::set<std::string> groups = bare_names(values.groups ? values.groups->names : "");
@@ -99,7 +99,7 @@ Result<state::ChangeReservation> make_command(const ServiceParts& parts, const C
 
 QueryReservationsReply query_reservations(const ServiceParts& parts, const CallContext& context) {
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
-  const bool admin = asked_by_admin(*state, context);
+  const bool admin = asked_by_operator(*state, context);
   const bool hides = !admin && has_option(state->config->private_data, "reservations");
   QueryReservationsReply reply;
   reply.now = parts.clock();

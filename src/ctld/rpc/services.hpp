@@ -90,6 +90,7 @@ void add_admin_methods(net::RpcServer& server, ServiceParts& parts);
 void add_statistics_methods(net::RpcServer& server, ServiceParts& parts);   // QueryStatistics
 void add_usage_methods(net::RpcServer& server, ServiceParts& parts);        // QueryUsage
 void add_priority_methods(net::RpcServer& server, ServiceParts& parts);     // QueryPriorities
+void add_assoc_mgr_methods(net::RpcServer& server, ServiceParts& parts);    // QueryAssocMgr
 void add_reservation_methods(net::RpcServer& server, ServiceParts& parts);  // …Reservation
 void add_token_methods(net::RpcServer& server, ServiceParts& parts);        // CreateUserToken
 void add_broadcast_methods(net::RpcServer& server, ServiceParts& parts);    // BroadcastTicket
@@ -112,9 +113,9 @@ void add_outside_methods(net::RpcServer& server, ServiceParts& parts);      // L
 [[nodiscard]] Status may_see(const state::ClusterState& state, JobId id, uint32_t uid);
 
 // PrivateData and hidden partitions hide nothing from these.
-[[nodiscard]] inline bool asked_by_admin(const state::ClusterState& state,
-                                         const net::CallContext& context) {
-  return context.is_super_user() || state::is_admin(state, context.identity.uid);
+[[nodiscard]] inline bool asked_by_operator(const state::ClusterState& state,
+                                            const net::CallContext& context) {
+  return context.is_super_user() || state::is_operator(state, context.identity.uid);
 }
 [[nodiscard]] inline state::Identity identity_of(const net::CallContext& context) {
   return {context.identity.uid, context.identity.gid};

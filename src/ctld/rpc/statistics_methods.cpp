@@ -40,7 +40,7 @@ void hide_others(const ServiceParts& parts, const net::CallContext& context,
   const auto hides = [&](const char* what) {
     return has_option(state->config->private_data, what);
   };
-  if (asked_by_admin(*state, context) || !(hides("jobs") || hides("users") || hides("usage")))
+  if (asked_by_operator(*state, context) || !(hides("jobs") || hides("users") || hides("usage")))
     return;
   std::erase_if(reply.by_user, [&](const auto& one) { return one.uid != context.identity.uid; });
 }

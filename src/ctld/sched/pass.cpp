@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ctld/sched/pass_run.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/preemption.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -44,6 +45,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
       resources_(state, now),
       license_plan_(resources_),
       licenses_(state),
+      limits_(state, now),
       preemption_(resources_),
       repair_(resources_, budget.kept) {
   for (const Partition& partition : *state.partitions) {
@@ -53,6 +55,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
   }
   blocked_.resize(names_.size());
   backfilling_.resize(names_.size());
+  by_qos_ = state::preempts_by_qos(state);
   in_strict_order_ = state.config->scheduler_type == "sched/builtin";
   soft_->made = now;
 }
@@ -65,6 +68,7 @@ Plan PassRun::run() {
     consider_group(group);
     at += group.size();
   }
+  plan_resumes(0);
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
   const PassTimings& counts = plan_.counts;
   if (counts.most_jobs || counts.out_of_time) keep_previous_hints();
@@ -131,10 +135,18 @@ void PassRun::collect() {
   state_.active.for_each([&](JobId id) {
     const Job& job = state_.jobs.at(id);
     if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
+    if (job.state == JobState::kSuspended && job.suspended_for_others) {
+      const Partition* partition = state::find_partition(state_, job.partition.view());
+      suspended_.emplace_back(partition == nullptr ? 0 : partition->config->priority_tier, &job);
+    }
     if (!is_completing(job) || now_ - job.end >= complete_wait) return;
     for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
       if (!job.released.test(at)) settling.set(job.allocation->nodes[at].node);
     }
+  });
+  // of a tier those that began first
+  std::ranges::sort(suspended_, {}, [](const auto& one) {
+    return std::pair(one.first, -one.second->start.time_since_epoch().count());
   });
   for (const Partition& partition : *state_.partitions)
     settles_.push_back(partition.nodes.intersects(settling));
@@ -221,7 +233,16 @@ bool PassRun::is_out_of_budget() {
   return plan_.counts.most_jobs || plan_.counts.out_of_time;
 }
 
+void PassRun::plan_resumes(uint64_t tier) {
+  while (!suspended_.empty() && suspended_.back().first >= tier) {
+    const Job& job = *suspended_.back().second;
+    suspended_.pop_back();
+    if (resources_.plan_resume(job) == 0) plan_.resumes.push_back({job.id, job.restart_count});
+  }
+}
+
 void PassRun::consider_group(Group group) {
+  plan_resumes(group.front().rank >> 32);
   if (gone_[group.front().entry]) return;
   const size_t claims = resources_.claims().size();
   repair_.begin_turn(jobs_[group.front().entry]->id);
@@ -275,7 +296,12 @@ void PassRun::consider_in(const Candidate& c, const Reservation* reservation, bo
     return;
   }
   if (job.array) return start_tasks(c, demand, last);
-  if (!try_start(c, demand, kNoTask) && last) waiting_here_.push_back({c, &demand});
+  if (!try_start(c, demand, kNoTask) && last) wait_here(c, demand);
+}
+
+void PassRun::wait_here(const Candidate& c, Demand& demand) {
+  if (limited_) return wait(c, *limited_);
+  waiting_here_.push_back({c, &demand});
 }
 
 uint32_t PassRun::tasks_that_may_run(const Job& job) const {
@@ -296,7 +322,7 @@ void PassRun::start_tasks(const Candidate& c, Demand& demand, bool last) {
   uint32_t& started = tasks_started_[job.array->array_job];
   if (job.array->task != kNoTask) {
     if (try_start(c, demand, kNoTask)) ++started;
-    else if (last) waiting_here_.push_back({c, &demand});
+    else if (last) wait_here(c, demand);
     return;
   }
   IndexSet& left = tasks_left_.try_emplace(job.id, job.array->pending).first->second;
@@ -304,8 +330,7 @@ void PassRun::start_tasks(const Candidate& c, Demand& demand, bool last) {
     if (n >= may) return wait(c, JobReason::kJobArrayTaskLimit);
     plan_.counts.most_starts = plan_.starts.size() >= budget_.most_starts;
     if (plan_.counts.most_starts) return;
-    if (!try_start(c, demand, left.front()))
-      return last ? waiting_here_.push_back({c, &demand}) : void();
+    if (!try_start(c, demand, left.front())) return last ? wait_here(c, demand) : void();
     left.pop_first();
   }
   gone_[c.entry] = true;
@@ -344,10 +369,11 @@ std::optional<FoundStart> PassRun::find_start(Demand& demand, const Job& job,
 bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
-  if (!licenses_.lacking(*job.spec).empty()) return false;
   const Minutes whole = limit_of(job, partition);
   const Minutes longest = state::limit_before_deadline(job, whole, now_);
   const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, longest) : longest;
+  limited_ = limit_on(job, partition, demand, least);
+  if (limited_ || !licenses_.lacking(*job.spec).empty()) return false;
   Minutes limit = longest;
   StartFinder::Wanted wanted = wanted_by(job, demand, longest);
   if (wanted.patience.until != kNever) look_again(wanted.patience.until);
@@ -364,6 +390,8 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
     }
   }
   if (!found) return false;
+  limited_ = take_limits(job, partition, found->nodes, limit);
+  if (limited_) return false;
   const Tick ends = resources_.duration_of(limit);
   resources_.claim(job, *demand.request, found->nodes, 0, ends);
   license_plan_.claim(*job.spec, 0, ends);
@@ -372,6 +400,25 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   if (blocked_[c.partition] > 0) ++plan_.counts.backfilled;
   if (task == kNoTask) gone_[c.entry] = true;
   return true;
+}
+
+std::optional<JobReason> PassRun::limit_on(const Job& job, const Partition& partition,
+                                           Demand& demand, Minutes limit) {
+  if (!limits_.acts()) return std::nullopt;
+  if (!demand.asked) demand.asked = state::requested_amounts(state_, *job.spec, *partition.config);
+  return limits_.why_not(job, partition, *demand.asked, limit);
+}
+
+std::optional<JobReason> PassRun::take_limits(const Job& job, const Partition& partition,
+                                              std::vector<NodeAllocation>& nodes, Minutes limit) {
+  if (!limits_.acts()) return std::nullopt;
+  Allocation allocation;
+  allocation.nodes.swap(nodes);
+  for (const NodeAllocation& node : allocation.nodes) allocation.cpus += node.cpus;
+  const LimitPlan::Start start = limits_.check(job, partition, allocation, limit);
+  nodes.swap(allocation.nodes);
+  if (!start.reason) limits_.take(start);
+  return start.reason;
 }
 
 void PassRun::plan_start(const Job& job, const Request& request, std::vector<NodeAllocation> chosen,

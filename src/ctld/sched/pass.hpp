@@ -85,6 +85,7 @@ struct PassTimings {
 struct Plan {
   std::vector<state::PlannedStart> starts;
   std::vector<state::PlannedPreemption> preemptions;
+  std::vector<state::PlannedResume> resumes;
   std::shared_ptr<const SchedulerView> soft;
   std::shared_ptr<const KeptPlan> kept;  // for the next pass; null: this one ended early
   PassTimings counts;

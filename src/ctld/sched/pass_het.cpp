@@ -72,6 +72,7 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
 std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
   const size_t before = plan_.starts.size();
   const state::LicensePool licenses = licenses_;
+  const state::HeldTables held = limits_.held();
   resources_.begin_trial();
   for (const HetPart& part : parts) {
     StartFinder::Wanted wanted =
@@ -80,12 +81,17 @@ std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
     ++plan_.counts.tested;
     std::optional<FoundStart> found;
     const bool licensed = licenses_.lacking(*part.job->spec).empty();
-    if (licensed) found = finder_of(*part.demand).first(wanted);
-    if (!found) {
+    const Minutes limit = limit_of(*part.job, *part.partition);
+    auto limited = limit_on(*part.job, *part.partition, *part.demand, limit);
+    if (licensed && !limited) found = finder_of(*part.demand).first(wanted);
+    if (found) limited = take_limits(*part.job, *part.partition, found->nodes, limit);
+    if (!found || limited) {
       resources_.end_trial(false);
       licenses_ = licenses;
+      limits_.put_back(held);
       plan_.starts.resize(before);
       ++failed_tests_;
+      if (limited) return limited;
       return licensed ? JobReason::kResources : JobReason::kLicenses;
     }
     resources_.claim(*part.job, *part.demand->request, found->nodes, 0, wanted.duration);
@@ -110,7 +116,7 @@ void PassRun::consider_het(const Candidate& c) {
   }
   const auto lacking = start_het(parts);
   if (!lacking) return;
-  if (*lacking == JobReason::kLicenses) return wait_het(c, *lacking);
+  if (*lacking != JobReason::kResources) return wait_het(c, *lacking);
   for (const HetPart& part : parts) {
     const Waiting waiting =
         why_not_placed(resources_, *part.demand->request, limit_of(*part.job, *part.partition));

@@ -12,6 +12,7 @@
 
 #include "ctld/sched/kept_plan.hpp"
 #include "ctld/sched/license_plan.hpp"
+#include "ctld/sched/limit_plan.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/preempt.hpp"
 #include "ctld/sched/resources.hpp"
@@ -65,6 +66,7 @@ class PassRun {
     std::unique_ptr<StartFinder> finder;  // once it was looked for
     std::optional<Waiting> waiting;       // why it cannot start now, once that was found out
     bool nobody_makes_room = false;
+    std::optional<TresAmounts> asked;  // at least, for limits
   };
   // A candidate that finds no room now.
   struct Blocked {
@@ -79,6 +81,8 @@ class PassRun {
   [[nodiscard]] Group group_at(size_t first) const;
   [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
   void consider_group(Group group);
+  // Jobs that were suspended for others, of this tier or a higher one, go before all that wait.
+  void plan_resumes(uint64_t tier);
   void take_turn(Group group);
   void consider(const Candidate& c);
   // The partition starts nothing more in this pass: strict order (sched/builtin), or nodes that
@@ -98,7 +102,17 @@ class PassRun {
   void start_tasks(const Candidate& c, Demand& demand, bool last);
   // How many tasks of the job's array may begin, by its %limit.
   [[nodiscard]] uint32_t tasks_that_may_run(const Job& job) const;
+  // False: there is no room now, or a limit does not let it (limited_).
   [[nodiscard]] bool try_start(const Candidate& c, Demand& demand, uint32_t task);
+  // It waits for room, or for what does not let it start.
+  void wait_here(const Candidate& c, Demand& demand);
+  [[nodiscard]] std::optional<JobReason> limit_on(const Job& job, const state::Partition& partition,
+                                                  Demand& demand, Minutes limit);
+  // With these nodes; takes it when there is none.
+  [[nodiscard]] std::optional<JobReason> take_limits(const Job& job,
+                                                     const state::Partition& partition,
+                                                     std::vector<NodeAllocation>& nodes,
+                                                     Minutes limit);
   // When and where it could start, with its licenses.
   [[nodiscard]] std::optional<FoundStart> find_start(Demand& demand, const Job& job,
                                                      StartFinder::Wanted wanted);
@@ -151,6 +165,7 @@ class PassRun {
   Resources resources_;
   LicensePlan license_plan_;
   state::LicensePool licenses_;
+  LimitPlan limits_;
   Preemption preemption_;
   PlanRepair repair_;
   std::unordered_map<size_t, Waiting> may_stay_;  // by place among the claims
@@ -163,13 +178,15 @@ class PassRun {
   std::vector<bool> planned_;     // by entry: it keeps nodes for later
   std::vector<bool> looked_at_;   // by entry: there was time for it
   std::vector<Candidate> candidates_;
-  std::vector<Blocked> waiting_here_;  // candidates of the present group
-  std::vector<SharedText> names_;      // of partitions
-  std::vector<uint32_t> blocked_;      // by partition: jobs of higher priority that wait for nodes
+  std::vector<std::pair<uint64_t, const Job*>> suspended_;  // for others; lowest tier first
+  std::vector<Blocked> waiting_here_;                       // candidates of the present group
+  std::vector<SharedText> names_;                           // of partitions
+  std::vector<uint32_t> blocked_;  // by partition: jobs of higher priority that wait for nodes
   // by partition: a job completes on nodes of it, and has for less than CompleteWait
   std::vector<bool> settles_;
   bool in_strict_order_ = false;      // sched/builtin
   uint32_t least_tier_ = UINT32_MAX;  // of partitions whose jobs are preempted
+  bool by_qos_ = false;               // preempt/qos
   uint32_t preemptors_ = 0;
   std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;
   std::pair<const DemandKey, Demand>* last_demand_ = nullptr;  // most neighbours ask the same
@@ -180,6 +197,7 @@ class PassRun {
   std::vector<uint32_t> backfilling_;                              // jobs looked at, by partition
   std::unordered_map<uint32_t, uint32_t> of_users_;                // the same by user
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
+  std::optional<JobReason> limited_;  // by which limit the last try to start failed
   uint32_t failed_tests_ = 0;
   uint32_t until_clock_ = 0;             // candidates before budget_.out_of_time is asked again
   bool some_share_with_nobody_ = false;  // jobs of --exclusive=user: what fits depends on the user

@@ -57,7 +57,9 @@ bool PassRun::may_preempt(const Blocked& blocked) const {
   const Reservation* reservation = demand->request->reservation;
   const bool has_guests = reservation != nullptr && reservation->max_start_delay > Duration(0) &&
                           least_tier_ != UINT32_MAX;
-  return has_guests || (*state_.partitions)[c.partition].config->priority_tier > least_tier_;
+  return has_guests ||
+         state::could_preempt(state_,
+                              {jobs_[c.entry], &(*state_.partitions)[c.partition], reservation});
 }
 
 bool PassRun::preempt_for(const Blocked& blocked) {
@@ -77,7 +79,8 @@ bool PassRun::preempt_for(const Blocked& blocked) {
         return state::preempt_grace(state_, preemptor, running);
       });
   if (!made) {
-    demand->nobody_makes_room = true;
+    // jobs that ask the same may be of QOS that others make room for
+    demand->nobody_makes_room = !by_qos_;
     if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
     return false;
   }
@@ -113,7 +116,8 @@ bool PassRun::may_plan(const Candidate& c) const {
   const Job& job = *jobs_[c.entry];
   const Time since = job.accrue != kNoTime ? job.accrue : job.submit;
   return blocked_[c.partition] < budget_.most_planned && now_ - since >= bounds.least_age &&
-         soft_->jobs[c.entry].soft.priority >= bounds.least_priority;
+         soft_->jobs[c.entry].soft.priority >= bounds.least_priority &&
+         limits_.may_plan(job, soft_->jobs[c.entry].soft.priority);
 }
 
 bool PassRun::may_backfill(const Candidate& c) {
@@ -199,8 +203,9 @@ bool PassRun::keep_start(const Candidate& c) {
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
   if (!repair_.has_start() || !may_plan(c) || planned_[c.entry]) return false;
-  const Demand& demand = demand_of(job, partition, nullptr);
+  Demand& demand = demand_of(job, partition, nullptr);
   if (!demand.request) return false;
+  if (limit_on(job, partition, demand, limit_of(job, partition))) return false;
   const Tick duration = resources_.duration_of(limit_of(job, partition));
   const KeptStart* kept = repair_.may_keep(*demand.request, duration);
   if (kept == nullptr || !may_be_kept(job, *demand.request)) return false;

@@ -37,13 +37,13 @@ bool youngest_goes_first(const ClusterConfig& config) {
 
 }  // namespace
 
-Preemption::Gone Preemption::leaving_already() const {
+Gone Preemption::leaving_already() const {
   Gone gone = preempted_;
   const state::ClusterState& state = resources_.state();
   state.active.for_each([&](JobId id) {
     const Job& job = state.jobs.at(id);
     if (!job.allocation || !leaves_already(state, job)) return;
-    gone.try_emplace(id, expected_end(state, job, resources_.now()));
+    gone.try_emplace(id, Leaving{expected_end(state, job, resources_.now())});
   });
   return gone;
 }
@@ -61,7 +61,9 @@ std::vector<Preemption::Victim> Preemption::find_victims(const GraceOf& grace_of
     const uint32_t tier = partition == nullptr ? 0 : partition->config->priority_tier;
     const int64_t worth = youngest_first ? (resources_.now() - job.start).count()
                                          : static_cast<int64_t>(job.allocation->nodes.size());
-    found.push_back({{tier, worth, UINT32_MAX - id}, {&job, resources_.now() + *grace}});
+    Leaving leaving{resources_.now() + *grace, state::is_preempted_by_suspension(state, job)};
+    if (leaving.parks) leaving.end = resources_.now();
+    found.push_back({{tier, worth, UINT32_MAX - id}, {&job, leaving}});
   });
   std::ranges::sort(found, {}, [](const auto& one) { return one.first; });
   std::vector<Victim> victims;
@@ -82,7 +84,7 @@ Placed Preemption::place_without(const Request& request, Tick duration, const Go
   uses.reserve(order.size());
   std::vector<const fit::Room*> list;
   Bitmap touched;
-  for (const auto& [job, end] : gone) touched |= nodes_of(resources_.state().jobs.at(job));
+  for (const auto& [job, leaving] : gone) touched |= nodes_of(resources_.state().jobs.at(job));
   timeline::Free free;
   for (const NodeId id : order) {
     if (closed.test(id) || (only != nullptr && !only->test(id))) continue;
@@ -121,7 +123,7 @@ void Preemption::keep_needed(const Request& request, Tick duration, std::vector<
       placed = std::move(*without);
       victims.erase(victims.begin() + static_cast<ptrdiff_t>(i));
     } else {
-      gone.emplace(one.job->id, one.gone);
+      gone.emplace(one.job->id, one.leaving);
     }
   }
 }
@@ -133,7 +135,7 @@ Placed Preemption::place_with_victims(const Request& request, Tick duration,
   const Gone before = gone;
   const auto with = [&](size_t count) {
     gone = before;
-    for (size_t i = 0; i < count; ++i) gone.try_emplace(victims[i].job->id, victims[i].gone);
+    for (size_t i = 0; i < count; ++i) gone.try_emplace(victims[i].job->id, victims[i].leaving);
     return place_without(request, duration, gone, nullptr);
   };
   size_t low = 1, high = victims.size();
@@ -148,7 +150,7 @@ Placed Preemption::place_with_victims(const Request& request, Tick duration,
   }
   victims.resize(high);
   gone = before;
-  for (const Victim& one : victims) gone.try_emplace(one.job->id, one.gone);
+  for (const Victim& one : victims) gone.try_emplace(one.job->id, one.leaving);
   keep_needed(request, duration, victims, gone, *placed);
   return placed;
 }
@@ -157,8 +159,8 @@ void Preemption::preempt(const std::vector<Victim>& victims) {
   Gone ends;
   for (const Victim& one : victims) {
     for (const JobId id : preempted_together(resources_.state(), *one.job)) {
-      ends.emplace(id, one.gone);
-      preempted_.emplace(id, one.gone);
+      ends.emplace(id, one.leaving);
+      preempted_.emplace(id, one.leaving);
     }
   }
   if (!ends.empty()) resources_.end_early(ends);
@@ -188,9 +190,10 @@ std::optional<Preemption::Outcome> Preemption::make_room(const Job& job, const R
   for (const Victim& one : victims) outcome.preempted.push_back(one.job->id);
   preempt(victims);
   outcome.start = resources_.now();
-  for (const auto& [id, at] : gone) {
+  for (const auto& [id, leaving] : gone) {
     const Job& leaves = resources_.state().jobs.at(id);
-    if (nodes_of(leaves).intersects(outcome.nodes)) outcome.start = std::max(outcome.start, at);
+    if (nodes_of(leaves).intersects(outcome.nodes))
+      outcome.start = std::max(outcome.start, leaving.end);
   }
   const Tick start = std::max<Tick>(1, resources_.tick_from(outcome.start));
   resources_.claim(job, now, *placed, start, start + duration);

@@ -32,11 +32,9 @@ class Preemption {
                                                  Minutes limit, const GraceOf& grace_of);
 
  private:
-  // Running jobs that are looked at as gone, and when they are.
-  using Gone = std::unordered_map<JobId, Time>;
   struct Victim {
     const Job* job = nullptr;
-    Time gone = kNoTime;
+    Leaving leaving;
   };
   [[nodiscard]] std::vector<Victim> find_victims(const GraceOf& grace_of) const;
   [[nodiscard]] Gone leaving_already() const;

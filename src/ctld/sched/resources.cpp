@@ -19,8 +19,6 @@ using timeline::kNoTick;
 
 namespace {
 
-const Bitmap kNoCores;
-
 // Occurrences that are looked at of a reservation that comes again.
 constexpr int kMostOccurrences = 400;
 
@@ -55,7 +53,8 @@ Bitmap nodes_of(const Job& job) {
 }
 
 Claim NodeSpan::claim() const {
-  return {no_cores ? &kNoCores : &part->cores, part->memory_mib, &part->gres, uid, whole, one_user};
+  if (cores_only) return {&part->cores, 0, nullptr, uid, whole, one_user};
+  return {&part->cores, part->memory_mib, &part->gres, uid, whole, one_user, parked};
 }
 
 Resources::Resources(const ClusterState& state, Time now)
@@ -101,7 +100,7 @@ void Resources::hold(const Job& job) {
   span.whole = job.allocation->whole_nodes;
   span.one_user = state::is_one_user(partition, *job.spec);
   span.runs = true;
-  span.no_cores = !state::holds_processors(job);
+  span.parked = !state::holds_processors(job);
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     const NodeAllocation& part = job.allocation->nodes[at];
     if (job.released.test(at) || part.node >= idle_.size() || idle(part.node) == nullptr) continue;
@@ -149,10 +148,10 @@ void Resources::window(NodeId node, Tick from, Tick to, const Partition& partiti
 }
 
 fit::PartitionUse Resources::held_in(NodeId node, Tick from, Tick to, const Partition& partition,
-                                     const std::unordered_map<JobId, Time>* gone) const {
+                                     const Gone* gone) const {
   const auto of_partition = [&](const NodeSpan& span) {
     if (gone != nullptr && span.runs && gone->contains(span.job)) return false;
-    return span.partition == &partition && !span.no_cores && span.from < to && from < span.to;
+    return span.partition == &partition && !span.parked && span.from < to && from < span.to;
   };
   const auto use_at = [&](Tick at) {
     fit::PartitionUse use;
@@ -324,26 +323,66 @@ void Resources::end_trial(bool keep) {
   timeline_.more_is_free();
 }
 
-void Resources::end_early(const std::unordered_map<JobId, Time>& ends) {
+void Resources::end_early(const Gone& ends) {
   Bitmap touched;
   for (const auto& [id, end] : ends) touched |= nodes_of(state_.jobs.at(id));
   touched.for_each([&](size_t at) {
     const auto node = static_cast<NodeId>(at);
     for (NodeSpan& span : spans_[node]) {
       const auto found = span.runs ? ends.find(span.job) : ends.end();
-      if (found != ends.end())
-        span.to = std::max<Tick>(1, std::min(span.to, tick_from(found->second)));
+      if (found == ends.end()) continue;
+      if (found->second.parks) span.parked = true;
+      else span.to = std::max<Tick>(1, std::min(span.to, tick_from(found->second.end)));
     }
     if (idle(node) != nullptr) rebuild(node);
   });
   timeline_.more_is_free();
 }
 
-timeline::NodeTimeline Resources::without(NodeId node,
-                                          const std::unordered_map<JobId, Time>& gone) const {
+Tick Resources::plan_resume(const Job& job) {
+  const Partition* partition = state::find_partition(state_, job.partition.view());
+  const bool endless = job.end == kNoTime || job.end >= kNever;
+  const Time until =
+      endless ? state::planned_end(now_, kInfiniteMinutes) : now_ + (job.end - job.suspended_at);
+  const Tick duration = std::max<Tick>(1, tick_from(until));
+  NodeSpan span{.job = job.id,
+                .partition = partition,
+                .uid = job.spec->uid,
+                .whole = job.allocation->whole_nodes,
+                .one_user = state::is_one_user(partition, *job.spec),
+                .cores_only = true};
+  std::vector<const NodeAllocation*> parts;
+  for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+    const NodeAllocation& part = job.allocation->nodes[at];
+    if (!job.released.test(at) && part.node < idle_.size() && idle(part.node) != nullptr)
+      parts.push_back(&part);
+  }
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const NodeAllocation* part : parts) {
+      span.part = part;
+      const Tick next = timeline_.node(part->node).next_free(span.from, duration, span.claim());
+      if (next == kNoTick) return kNoTick;
+      moved = moved || next > span.from;
+      span.from = next;
+    }
+  }
+  span.to = span.from + duration;
+  for (const NodeAllocation* part : parts) {
+    span.part = part;
+    spans_[part->node].push_back(span);
+    timeline_.add(part->node, span.from, span.to, span.claim());
+  }
+  return span.from;
+}
+
+timeline::NodeTimeline Resources::without(NodeId node, const Gone& gone) const {
   timeline::NodeTimeline left(base_of(node));
-  for (const NodeSpan& span : spans_[node]) {
-    if (!span.runs || !gone.contains(span.job)) left.add(span.from, span.to, span.claim());
+  for (NodeSpan span : spans_[node]) {
+    const auto found = span.runs ? gone.find(span.job) : gone.end();
+    if (found != gone.end() && !found->second.parks) continue;
+    span.parked = span.parked || found != gone.end();
+    left.add(span.from, span.to, span.claim());
   }
   return left;
 }

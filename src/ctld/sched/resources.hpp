@@ -38,8 +38,9 @@ struct NodeSpan {
   uint32_t sharers = 1;
   bool whole = false;
   bool one_user = false;
-  bool runs = false;      // it held it when the pass began
-  bool no_cores = false;  // of a suspended job
+  bool runs = false;        // it held it when the pass began
+  bool cores_only = false;  // of a job that goes on: it has never given back the rest
+  bool parked = false;      // of a suspended job: it holds memory and generic resources alone
 
   [[nodiscard]] timeline::Claim claim() const;
 };
@@ -54,6 +55,13 @@ struct Claimed {
   Time start = kNoTime;  // `from`, where the exact time is known
   SharedNodes nodes;
 };
+
+// A running job that is looked at as preempted.
+struct Leaving {
+  Time end = kNoTime;  // when it gives back what it holds
+  bool parks = false;  // it is suspended: it gives back its cores, and nothing else
+};
+using Gone = std::unordered_map<JobId, Leaving>;
 
 class Resources {
  public:
@@ -89,9 +97,9 @@ class Resources {
   // The same with what is free given.
   void room_with(NodeId node, const timeline::Free& free, fit::Room& room) const;
   // `gone` (may be null): running jobs that are not counted.
-  [[nodiscard]] fit::PartitionUse held_in(
-      NodeId node, Tick from, Tick to, const state::Partition& partition,
-      const std::unordered_map<JobId, Time>* gone = nullptr) const;
+  [[nodiscard]] fit::PartitionUse held_in(NodeId node, Tick from, Tick to,
+                                          const state::Partition& partition,
+                                          const Gone* gone = nullptr) const;
   // Cores of the node that fewer than `sharers` jobs of the partition hold in [0, to), and none of
   // others.
   [[nodiscard]] Bitmap shareable_cores(NodeId node, Tick to, const state::Partition& partition,
@@ -124,10 +132,12 @@ class Resources {
   void begin_trial() { trial_.emplace(Trial{{}, claims_.size()}); }
   void end_trial(bool keep);
   // Running jobs give their nodes back at these times.
-  void end_early(const std::unordered_map<JobId, Time>& ends);
+  void end_early(const Gone& ends);
+  // A job that was suspended for others goes on when its cores are free for the rest of its time,
+  // and has them from then on: at this moment, or kNoTick.
+  [[nodiscard]] Tick plan_resume(const Job& job);
   // The node's timeline with neither these jobs nor what they hold.
-  [[nodiscard]] timeline::NodeTimeline without(NodeId node,
-                                               const std::unordered_map<JobId, Time>& gone) const;
+  [[nodiscard]] timeline::NodeTimeline without(NodeId node, const Gone& gone) const;
   // How long these nodes stay free from now on, as ticks.
   [[nodiscard]] Tick free_until(const Request& request,
                                 const std::vector<NodeAllocation>& nodes) const;

@@ -35,8 +35,10 @@ std::optional<JobReason> why_partition_refuses(const state::ClusterState& state,
   if (p.state == PartitionState::kDown) return JobReason::kPartitionDown;
   if (const auto refused = state::why_not_admitted(state, partition, *job.spec)) return refused;
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : limit_of(job, partition);
-  if (p.max_time != kInfiniteMinutes && least > p.max_time) return JobReason::kPartitionTimeLimit;
-  if (!state::allows_node_count(p, *job.spec)) return JobReason::kPartitionNodeLimit;
+  const QosFlags flags = state::qos_flags(state, *job.spec);
+  const bool any_time = p.max_time == kInfiniteMinutes || (flags & kQosPartitionTimeLimit) != 0;
+  if (!any_time && least > p.max_time) return JobReason::kPartitionTimeLimit;
+  if (!state::allows_node_count(p, *job.spec, flags)) return JobReason::kPartitionNodeLimit;
   if (fit::exceeds_memory_limit(*job.spec, p, *state.config, partition.max_node_memory_mib))
     return JobReason::kMaxMemPerLimit;
   return std::nullopt;

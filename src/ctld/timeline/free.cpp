@@ -48,8 +48,8 @@ void unite(GresShares& into, const GresShares& other) {
 }
 
 void Free::take(const Claim& claim) {
-  if (claim.whole) cores.clear();
-  else cores.and_not(*claim.cores);
+  if (claim.whole && !claim.parked) cores.clear();
+  else if (!claim.parked) cores.and_not(*claim.cores);
   core_count = static_cast<uint32_t>(cores.count());
   memory_mib -= std::min(memory_mib, claim.memory_mib);
   if (claim.gres != nullptr && !claim.gres->empty()) {
@@ -57,6 +57,7 @@ void Free::take(const Claim& claim) {
     add_shares(used, *claim.gres);
     used_gres = std::make_shared<const GresShares>(std::move(used));
   }
+  if (claim.parked) return;
   ++jobs;
   join_user(user, claim.uid);
   one_user = one_user || claim.one_user;

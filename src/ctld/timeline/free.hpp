@@ -18,6 +18,8 @@ struct Claim {
   uint32_t uid = 0;
   bool whole = false;     // the job has the node alone
   bool one_user = false;  // no job of another user beside it
+  // suspended: it holds memory and generic resources alone, and any job may be beside it
+  bool parked = false;
 };
 
 struct Free {

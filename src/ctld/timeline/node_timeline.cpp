@@ -90,6 +90,16 @@ bool NodeTimeline::is_free(Tick from, Tick to, const Claim& claim) const {
   return true;
 }
 
+Tick NodeTimeline::next_free(Tick from, Tick duration, const Claim& claim) const {
+  Tick start = from;
+  for (size_t at = span_at(from); at < from_.size(); ++at) {
+    const bool last = at + 1 == from_.size();
+    if (!has_room_for(free_[at], claim)) start = last ? kNoTick : from_[at + 1];
+    else if (last || from_[at + 1] >= start + duration) return start;
+  }
+  return start;
+}
+
 Tick NodeTimeline::free_until(const Claim& claim) const {
   const Free& first = free_.front();
   for (size_t at = 1; at < from_.size(); ++at) {

@@ -52,6 +52,8 @@ class NodeTimeline {
   // Whether all of this is free during all of [from, to). Of generic resources a unit is free that
   // nobody holds a part of.
   [[nodiscard]] bool is_free(Tick from, Tick to, const Claim& claim) const;
+  // The first moment from `from` on at which all of this is free for so long; kNoTick: none.
+  [[nodiscard]] Tick next_free(Tick from, Tick duration, const Claim& claim) const;
   // Until when all of this stays free, beginning with 0; kNoTick: for ever.
   [[nodiscard]] Tick free_until(const Claim& claim) const;
 

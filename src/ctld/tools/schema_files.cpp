@@ -11,6 +11,7 @@
 #include "common/protocol/accounting_admin.hpp"
 #include "common/protocol/accounting_usage.hpp"
 #include "common/protocol/admin.hpp"
+#include "common/protocol/assoc_mgr.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/ctld.hpp"
@@ -106,7 +107,8 @@ void add_ctld(To& to) {
           CreateUserTokenRequest, CreateUserTokenReply, QueryReservationsRequest, ReservationRecord,
           QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts,
           QueryStatisticsReply, TresWeight, PriorityWeights, PartitionPriority, PriorityFactors,
-          QueryPrioritiesRequest, PriorityRecord, PriorityChunk>(to);
+          QueryPrioritiesRequest, PriorityRecord, PriorityChunk, QueryAssocMgrRequest, TresInUse,
+          InUse, AssociationInUse, MemberInUse, QosInUse, UserInUse, AssocMgrReply>(to);
 }
 
 template <class To>

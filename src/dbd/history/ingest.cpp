@@ -25,14 +25,20 @@ class Writer {
                             "het_job, uid, gid, account, state, eligible, start, ended, record) "
                             "VALUES(:c, :j, :s, :r, :p, :a, :h, :u, :g, :k, :t, :e, :b, :d, :x) "
                             "ON CONFLICT(cluster, job_id, submit, restarts, part) DO UPDATE SET "
-                            "array_job = excluded.array_job, het_job = excluded.het_job, "
-                            "uid = excluded.uid, gid = excluded.gid, "
                             "account = excluded.account, state = excluded.state, "
                             "eligible = excluded.eligible, start = excluded.start, "
                             "ended = excluded.ended, record = excluded.record",
              use(cluster_), use(job_), use(submit_), use(restarts_), use(part_), use(array_job_),
              use(het_job_), use(uid_), use(gid_), use(account_), use(state_), use(eligible_),
-             use(start_), use(ended_), use(record_))) {}
+             use(start_), use(ended_), use(record_))),
+        find_job_((sql.prepare << "SELECT id FROM job WHERE cluster = :c AND job_id = :j AND "
+                                  "submit = :s AND restarts = :r AND part = 0",
+                   use(cluster_), use(job_), use(submit_), use(restarts_), into(row_))),
+        find_step_((sql.prepare << "SELECT record FROM step WHERE job = :j AND number = :n",
+                    use(row_), use(number_), into(record_))),
+        put_step_((sql.prepare << "INSERT INTO step(job, number, record) VALUES(:j, :n, :r) "
+                                  "ON CONFLICT(job, number) DO UPDATE SET record = excluded.record",
+                   use(row_), use(number_), use(record_))) {}
 
   void put(const JobHistory& job) {
     job_ = job.id;
@@ -53,27 +59,19 @@ class Writer {
   }
 
   void put(StepHistory step) {
-    int64_t row = 0;
     job_ = step.id.job;
     submit_ = micros(step.job_submit);
     restarts_ = step.job_restarts;
-    sql_ << "SELECT id FROM job WHERE cluster = :c AND job_id = :j AND submit = :s AND "
-            "restarts = :r AND part = 0",
-        use(cluster_), use(job_), use(submit_), use(restarts_), into(row);
-    if (!sql_.got_data()) return;  // nosteps without its job: nobody could find it
-    const int64_t number = step.id.step;
-    std::string before;
-    sql_ << "SELECT record FROM step WHERE job = :j AND number = :n", use(row), use(number),
-        into(before);
-    if (sql_.got_data()) {
-      if (const auto known = wire::decode<StepHistory>(before)) {
+    if (!find_job_.execute(true)) return;  // without its job nobody could find it
+    number_ = step.id.step;
+    if (find_step_.execute(true)) {
+      if (const auto known = wire::decode<StepHistory>(record_)) {
         if (known->end == kNoTime) step.usage = sum_of(known->usage, step.usage);
         else if (step.usage.tasks == 0) step.usage = known->usage;
       }
     }
     record_ = wire::encode(step);
-    sql_ << "INSERT OR REPLACE INTO step(job, number, record) VALUES(:j, :n, :r)", use(row),
-        use(number), use(record_);
+    put_step_.execute(true);
   }
 
   void put(const NodeHistory& event) {
@@ -133,10 +131,10 @@ class Writer {
   soci::session& sql_;
   int64_t cluster_;
   int64_t job_ = 0, submit_ = 0, restarts_ = 0, part_ = 0, array_job_ = 0, het_job_ = 0, uid_ = 0,
-          gid_ = 0, eligible_ = 0, start_ = 0, ended_ = 0;
+          gid_ = 0, eligible_ = 0, start_ = 0, ended_ = 0, row_ = 0, number_ = 0;
   int state_ = 0;
   std::string account_, record_;
-  soci::statement put_job_;
+  soci::statement put_job_, find_job_, find_step_, put_step_;
 };
 
 }  // namespace

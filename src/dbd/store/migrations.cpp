@@ -25,7 +25,6 @@ const std::vector<const char*> kHistory = {
     "CREATE INDEX job_array ON job(cluster, array_job)",
     "CREATE INDEX job_het ON job(cluster, het_job)",
     "CREATE INDEX job_user ON job(cluster, uid, ended)",
-    "CREATE INDEX job_account ON job(cluster, account, ended)",
     "CREATE INDEX job_ended ON job(cluster, ended)",
     "CREATE TABLE step(job INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE, "
     "number BIGINT NOT NULL, record BLOB NOT NULL, PRIMARY KEY(job, number)) WITHOUT ROWID",

@@ -286,9 +286,10 @@ void Simulator::pass() {
   figures.cpu += took;
   figures.slowest = std::max(figures.slowest, took);
   if (plan.soft != nullptr) note_forecasts(*plan.soft);
-  if (plan.starts.empty() && plan.preemptions.empty()) return;
+  if (plan.starts.empty() && plan.preemptions.empty() && plan.resumes.empty()) return;
   const bool cut = plan.counts.most_starts;
-  const auto reply = run_command(StartJobs{std::move(plan.starts), std::move(plan.preemptions)});
+  const auto reply = run_command(
+      StartJobs{std::move(plan.starts), std::move(plan.preemptions), std::move(plan.resumes)});
   if (!reply) return;
   const auto& started = std::get<StartedReply>(*reply);
   figures.starts += started.started;

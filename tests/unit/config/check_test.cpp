@@ -86,7 +86,7 @@ TEST_F(Check, TellsAllErrorsOfALineAndOfWhatIsIncluded) {
 
 TEST_F(Check, WarnsOfWhatThisHostLacks) {
   put("slurm.conf",
-      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nSlurmctldPort=6817\nMaxDBDMsgs=20000\n"
+      "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nSlurmctldPort=6817\nAcctGatherNodeFreq=30\n"
       "Prolog=/no/such/prolog\nEpilog=" +
           path("epilog") +
           "\nTaskProlog=relative\nResumeProgram=/bin/true\n"
@@ -97,7 +97,7 @@ TEST_F(Check, WarnsOfWhatThisHostLacks) {
   const ConfigCheck found = check();
   EXPECT_EQ(found.errors, std::vector<std::string>{});
   for (const std::string& warning :
-       {std::string("keys without effect: accounting: MaxDBDMsgs"),
+       {std::string("keys without effect: accounting: AcctGatherNodeFreq"),
         std::string("Prolog=/no/such/prolog is not there"),
         "Epilog=" + path("epilog") + " cannot be run",
         std::string("TaskProlog=relative is no absolute path"),

@@ -90,19 +90,30 @@ TEST(ConfIgnored, ANameThatIsNoKeyIsNamed) {
 // It was said to have no effect.
 TEST(ConfIgnored, KeysOfAccountsActByName) {
   EXPECT_EQ(
-      ignored_summary(
-          config_of("MaxDBDMsgs=20000\nNodeName=n\nPartitionName=p Nodes=n AllowAccounts=a\n")),
-      "keys without effect: accounting: MaxDBDMsgs; keys that act by the account or QOS that a user names, which nobody checks: "
+      ignored_summary(config_of(
+          "AccountingStorageExternalHost=h\nNodeName=n\nPartitionName=p Nodes=n AllowAccounts=a\n")),
+      "keys without effect: accounting: AccountingStorageExternalHost; keys that act by the account or QOS that a user names, which nobody checks: "
       "PartitionName.AllowAccounts");
+}
+
+TEST(ConfIgnored, WithAccountingThatIsEnforcedTheyAct) {
+  const std::string lines =
+      "PartitionName=p AllowAccounts=good DenyAccounts=bad AllowQos=high DenyQos=low QOS=own\n"
+      "AccountingStorageType=accounting_storage/slurmdbd\n";
+  EXPECT_EQ(refusal_of(lines + "AccountingStorageEnforce=limits,qos\n"), "");
+  const std::string refusal = refusal_of(lines + "AccountingStorageEnforce=associations\n");
+  EXPECT_EQ(refusal.find("Accounts"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("DenyQos"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("PartitionName.QOS"), std::string::npos) << refusal;
 }
 
 TEST(ConfIgnored, TheSummaryIsOneLineByClass) {
   EXPECT_EQ(ignored_summary(config_of("")), "");
   EXPECT_EQ(
       ignored_summary(config_of(
-          "MaxDBDMsgs=20000\nSchedulerParameters=bf_busy_nodes,bf_hetjob_immediate\nTrackWCKey=yes\nResvProlog=/x\n"
+          "AccountingStorageExternalHost=h\nSchedulerParameters=bf_busy_nodes,bf_hetjob_immediate\nResvProlog=/x\n"
           "NodeName=n TRESWeights=x\n")),
-      "keys without effect: accounting: MaxDBDMsgs, NodeName.TRESWeights, TrackWCKey; scheduling: SchedulerParameters=bf_busy_nodes, "
+      "keys without effect: accounting: AccountingStorageExternalHost, NodeName.TRESWeights; scheduling: SchedulerParameters=bf_busy_nodes, "
       "SchedulerParameters=bf_hetjob_immediate; plugins: ResvProlog");
 }
 

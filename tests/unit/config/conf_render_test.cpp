@@ -34,10 +34,10 @@ TEST(ConfRender, PrintsWhatSlurmPrints) {
 TEST(ConfRender, MarksWhatHasNoEffect) {
   auto parsed = parse(
       std::string(kSmallest) +
-      "MaxDBDMsgs=20000\nPrivateData=jobs,users\nSchedulerParameters=defer,requeue_delay=3\n");
+      "AcctGatherNodeFreq=30\nPrivateData=jobs,users\nSchedulerParameters=defer,requeue_delay=3\n");
   ASSERT_TRUE(parsed) << parsed.error().text;
   const std::string text = render_config(parsed->config, kReport);
-  for (const char* line : {"\nMaxDBDMsgs              = 20000  # no effect\n",
+  for (const char* line : {"\nAcctGatherNodeFreq      = 30 sec  # no effect\n",
                            "\nPrivateData             = jobs,users  # no effect: users\n",
                            "\nKillWait                = 30 sec\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;

@@ -66,15 +66,18 @@ TEST(PartitionUpdate, RefusesValuesInSlurmsWords) {
 }
 
 TEST(PartitionUpdate, SaysWhatDoesNothing) {
+  EXPECT_EQ(
+      partition_keys_without_effect(
+          ClusterConfig(), {{"MaxTime", "10"}, {"State", "UP"}, {"JobDefaults", "DefCpuPerGPU=2"}}),
+      Keys{});
   EXPECT_EQ(partition_keys_without_effect(
-                {{"MaxTime", "10"}, {"State", "UP"}, {"JobDefaults", "DefCpuPerGPU=2"}}),
-            Keys{});
-  EXPECT_EQ(partition_keys_without_effect(
-                {{"PowerDownOnIdle", "YES"}, {"maxtime", "5"}, {"qos", "fast"}}),
+                ClusterConfig(), {{"PowerDownOnIdle", "YES"}, {"maxtime", "5"}, {"qos", "fast"}}),
             (Keys{"PartitionName.PowerDownOnIdle", "PartitionName.QOS"}));
-  EXPECT_EQ(partition_keys_without_effect({{"Exclusive", "TOPO"}}),
+  EXPECT_EQ(partition_keys_without_effect(ClusterConfig(), {{"Exclusive", "TOPO"}}),
             Keys{"PartitionName.Exclusive=TOPO"});
-  EXPECT_EQ(partition_keys_without_effect({{"Exclusive", "USER"}, {"NoSuchKey", "1"}}), Keys{});
+  EXPECT_EQ(
+      partition_keys_without_effect(ClusterConfig(), {{"Exclusive", "USER"}, {"NoSuchKey", "1"}}),
+      Keys{});
 }
 
 }  // namespace

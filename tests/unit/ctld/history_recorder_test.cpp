@@ -59,7 +59,8 @@ TEST_F(Recorder, ASubmissionIsTold) {
 
 TEST_F(Recorder, ACancelledJobThatWaitedHasAnEndAndNoStart) {
   const JobId id = submit(batch_spec());
-  const auto told = jobs(record(SignalJob{.who = kAnn, .target = std::to_string(id), .flags = protocol::kSignalCancel}));
+  const auto told = jobs(record(
+      SignalJob{.who = kAnn, .target = std::to_string(id), .flags = protocol::kSignalCancel}));
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].state, JobState::kCancelled);
   EXPECT_EQ(told[0].ended_by, kAnn.uid);

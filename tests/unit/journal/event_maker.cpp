@@ -79,7 +79,8 @@ Events EventMaker::next() {
     else if (dice < 78) complete(events);
     else if (dice < 90) clean(events);
     else if (dice < 93) cancel_pending(events);
-    else if (dice < 96) change_node(events);
+    else if (dice < 95) change_node(events);
+    else if (dice < 96) change_accounting(events);
     else if (dice < 98) change_partition(events);
     else purge(events);
   }
@@ -127,6 +128,11 @@ void EventMaker::submit(Events& events) {
   job.time_limit = static_cast<Minutes>(pick(60) + 1);
   job.partition = "main";
   job.submit = now_;
+  if (pick(3) != 0) {
+    const auto association = static_cast<AssociationId>(pick(4) + 1);
+    job.account = std::make_shared<JobAccount>(
+        JobAccount{association, static_cast<QosId>(pick(2) + 1), static_cast<QosId>(pick(3))});
+  }
   if (pick(4) == 0) {
     auto array = std::make_shared<ArrayInfo>();
     array->array_job = job.id;
@@ -220,6 +226,10 @@ void EventMaker::start(Events& events) {
   one.job = job.id;
   one.allocation = allocation;
   if (pick(6) == 0) one.booting.set(0);
+  if (job.account != nullptr) {
+    one.charge = std::make_shared<JobCharge>(
+        JobCharge{{{kTresCpu, pick(9)}, {kTresNode, 1}}, pick(5) * kMicro / 3, kMicro / 2});
+  }
   if (job.array && job.array->task == kNoTask) {
     job.array->pending.for_each([&](uint32_t task) {
       if (one.task == kNoTask) one.task = task;
@@ -409,6 +419,36 @@ void EventMaker::change_node(Events& events) {
   updated.features_chosen = pick(2) == 0;
   updated.comment = "looked at";
   make(events, updated);
+}
+
+// A tree of accounts, whose parts move and go.
+void EventMaker::change_accounting(Events& events) {
+  AccountingChanged changed;
+  changed.version = state_.accounting.version + 1;
+  changed.time = now_;
+  for (AssociationId id = 1; id <= 4; ++id) {
+    AssociationRecord record;
+    record.id = id;
+    record.parent = id == 1 ? 0 : static_cast<AssociationId>(1 + pick(id - 1));
+    record.account = fmt::format("a{}", id);
+    if (id == 4) record.user = "ann";
+    record.shares = static_cast<uint32_t>(1 + pick(5));
+    if (id == 4 && pick(4) == 0) changed.gone_associations.push_back(id);
+    else changed.associations.push_back(record);
+  }
+  for (QosId id = 1; id <= 2; ++id) {
+    QosRecord record;
+    record.id = id;
+    record.name = fmt::format("q{}", id);
+    record.flags = pick(2) == 0 ? kQosNoDecay : 0;
+    changed.qos.push_back(record);
+  }
+  changed.tres = {{kTresCpu, "cpu", ""}, {kFirstDynamicTres, "gres", "gpu"}};
+  changed.accounts = {{"a1", "first", "site", {"bob"}}};
+  changed.users = {{{"ann", AdminLevel::Operator, "key"}, 1000}};
+  changed.wckeys = {{1, "cluster", "ann", "key", true}};
+  make(events, std::move(changed));
+  make(events, UsageDecayed{now_, pick(9) == 0 ? 0.0 : 0.5});
 }
 
 void EventMaker::change_trigger(Events& events) {

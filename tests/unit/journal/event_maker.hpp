@@ -38,6 +38,7 @@ class EventMaker {
   void cancel_pending(state::Events& events);
   void change_node(state::Events& events);
   void change_trigger(state::Events& events);
+  void change_accounting(state::Events& events);
   void change_dynamic_node(state::Events& events);
   void change_partition(state::Events& events);
   void purge(state::Events& events);

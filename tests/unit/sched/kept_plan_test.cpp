@@ -30,7 +30,8 @@ struct Repaired : World {
     for (const state::PlannedStart& start : plan.starts)
       out += fmt::format("{}{}:{}", out.empty() ? "" : " ", start.job, start.allocation->node_list);
     const size_t planned = plan.starts.size();
-    const auto reply = run(state::StartJobs{std::move(plan.starts), std::move(plan.preemptions)});
+    const auto reply = run(state::StartJobs{std::move(plan.starts), std::move(plan.preemptions),
+                                            std::move(plan.resumes)});
     EXPECT_TRUE(reply);
     if (reply) { EXPECT_EQ(std::get<state::StartedReply>(*reply).started, planned); }
     return out;

@@ -98,7 +98,8 @@ struct World {
                std::to_string(one.preemptor);
     }
     const size_t planned = plan.starts.size();
-    const auto reply = run(state::StartJobs{std::move(plan.starts), std::move(plan.preemptions)});
+    const auto reply = run(state::StartJobs{std::move(plan.starts), std::move(plan.preemptions),
+                                            std::move(plan.resumes)});
     EXPECT_TRUE(reply);
     if (reply) { EXPECT_EQ(std::get<state::StartedReply>(*reply).started, planned); }
     EXPECT_EQ(state::check_state(state), std::vector<std::string>{});

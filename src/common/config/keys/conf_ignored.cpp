@@ -165,6 +165,25 @@ bool is_ignorable(std::string_view name) {
          has_key(container_keys(), key) || has_key(helpers_keys(), key);
 }
 
+std::vector<std::string> unenforced_keys(const ClusterConfig& config) {
+  const auto enforces = [&](std::string_view word) {
+    return !config.accounting_storage_type.empty() &&
+           has_option(config.accounting_storage_enforce, word);
+  };
+  std::vector<std::string> keys;
+  if (config.accounting_storage_type.empty()) keys.emplace_back("AccountingStorageEnforce");
+  if (!enforces("associations")) {
+    keys.emplace_back("PartitionName.AllowAccounts");
+    keys.emplace_back("PartitionName.DenyAccounts");
+  }
+  if (!enforces("qos")) {
+    keys.emplace_back("PartitionName.AllowQos");
+    keys.emplace_back("PartitionName.DenyQos");
+  }
+  if (!enforces("limits")) keys.emplace_back("PartitionName.QOS");
+  return keys;
+}
+
 std::vector<std::string> refused_names(const std::vector<std::string>& names,
                                        const ClusterConfig& config) {
   const std::vector<std::string> accepted = accepted_ignored(config);

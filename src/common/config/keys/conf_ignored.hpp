@@ -39,6 +39,9 @@ struct StoppingKey {
 };
 [[nodiscard]] const std::vector<StoppingKey>& stopping_keys();
 
+// Keys of accounting that do nothing, or believe what users say, as long as
+// AccountingStorageEnforce does not have accounts, QOS or limits enforced.
+[[nodiscard]] std::vector<std::string> unenforced_keys(const ClusterConfig& config);
 // The keys that SluiceParameters=accept_ignored= names, as written.
 [[nodiscard]] std::vector<std::string> accepted_ignored(const ClusterConfig& config);
 // Whether accept_ignored= may name it: a key of any file, or one of `stopping_keys`.

@@ -14,7 +14,7 @@ constexpr GlobalKey kRows[] = {
     key("AccountingStorageBackupHost", K::kText).acts<&C::accounting_storage_backup_host>().needs_restart(),
     key("AccountingStorageEnforce", K::kFlags)
         .allow("none,associations,limits,nojobs,nosteps,qos,safe,wckeys,all,1,2")
-        .keeps<&C::accounting_storage_enforce>().shown({}, "none"),
+        .acts<&C::accounting_storage_enforce>().shown({}, "none"),
     key("AccountingStorageHost", K::kText, "localhost").acts<&C::accounting_storage_host>().needs_restart(),
     key("AccountingStorageExternalHost", K::kText),
     key("AccountingStorageLoc", K::kText).obsolete(),
@@ -128,7 +128,7 @@ constexpr GlobalKey kRows[] = {
     key("ExtSensorsFreq", K::kNumber).obsolete(),
     key("ExtSensorsType", K::kText).obsolete(),
     key("FairShareDampeningFactor", K::kNumber, "1").range(1, kMax16)
-        .keeps<&C::fair_share_dampening_factor>(),
+        .acts<&C::fair_share_dampening_factor>(),
     key("FastSchedule", K::kNumber).obsolete(),
     key("FederationParameters", K::kOptions).allow("fed_display"),
     key("FirstJobId", K::kNumber, "1").range(1, kMax32).acts<&C::first_job_id>(),

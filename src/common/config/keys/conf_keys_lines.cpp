@@ -162,12 +162,9 @@ constexpr std::string_view kJobDefaultsWords =
 constexpr ConfKey<P> kPartitionKeys[] = {
     part("PartitionName", K::kName).acts<&P::name>(),
     part("AllocNodes", K::kWords).acts_by(set_alloc_nodes, "ALL or a host list"),
-    part("AllowAccounts", K::kWords)
-        .acts_by(list_or_all<&P::allow_accounts>)
-        .usually("ALL")
-        .unproved(),
+    part("AllowAccounts", K::kWords).acts_by(list_or_all<&P::allow_accounts>).usually("ALL"),
     part("AllowGroups", K::kWords).acts_by(list_or_all<&P::allow_groups>),
-    part("AllowQos", K::kWords).acts_by(list_or_all<&P::allow_qos>).usually("ALL").unproved(),
+    part("AllowQos", K::kWords).acts_by(list_or_all<&P::allow_qos>).usually("ALL"),
     part("Alternate", K::kName).keeps<&P::alternate>(),
     part("CpuBind", K::kText).acts_by(set_cpu_bind<P>, kUsualBindings),
     part("Default", K::kBool).acts<&P::is_default>(),
@@ -176,8 +173,8 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("DefMemPerCPU", K::kMemory).range(0, kMax64).acts<&P::def_mem_per_cpu_mib>(),
     part("DefMemPerGPU", K::kMemory).range(0, kMax64).acts<&P::def_mem_per_gpu_mib>(),
     part("DefMemPerNode", K::kMemory).range(0, kMax64).acts<&P::def_mem_per_node_mib>(),
-    part("DenyAccounts", K::kWords).acts_by(list_or_all<&P::deny_accounts>).unproved(),
-    part("DenyQos", K::kWords).acts_by(list_or_all<&P::deny_qos>).unproved(),
+    part("DenyAccounts", K::kWords).acts_by(list_or_all<&P::deny_accounts>),
+    part("DenyQos", K::kWords).acts_by(list_or_all<&P::deny_qos>),
     part("DisableRootJobs", K::kBool).acts<&P::disable_root_jobs>(),
     part("Exclusive", K::kEnum).allow("NO,USER,TOPO").only("NO,USER").acts<&P::exclusive>(),
     part("ExclusiveTopo", K::kBool).acts_by(set_exclusive<ExclusiveMode::kTopo>).not_yet(),
@@ -202,12 +199,12 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("PowerDownOnIdle", K::kBool).keeps<&P::power_down_on_idle>(),
     part("PreemptMode", K::kFlags)
         .allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .only("OFF,CANCEL,REQUEUE")
+        .only("OFF,CANCEL,REQUEUE,SUSPEND")
         .acts_by(set_partition_preempt_mode),
     part("Priority", K::kNumber).range(0, kMax16).acts_by(set_priority),
     part("PriorityJobFactor", K::kNumber).range(0, kMax16).acts<&P::priority_job_factor>(),
     part("PriorityTier", K::kNumber).range(0, kMax16).acts<&P::priority_tier>(),
-    part("QOS", K::kName).keeps<&P::qos>(),
+    part("QOS", K::kName).acts<&P::qos>(),
     part("ReqResv", K::kBool).acts<&P::req_resv>(),
     part("ResumeTimeout", K::kSeconds)
         .range(0, kMax16)
@@ -224,8 +221,8 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("SuspendTimeout", K::kSeconds).range(0, kMax16).acts<&P::suspend_timeout_s>(),
     part("Topology", K::kText).keeps<&P::topology>(),
     part("TRESBillingWeights", K::kWords)
-        .acts_by(set_billing_weights, "a comma-separated list of NAME=WEIGHT, as CPU=1.0,Mem=0.25G")
-        .not_yet(),
+        .acts_by(set_billing_weights,
+                 "a comma-separated list of NAME=WEIGHT, as CPU=1.0,Mem=0.25G"),
 };
 
 constexpr ConfKey<NodeSetLine> kNodeSetKeys[] = {

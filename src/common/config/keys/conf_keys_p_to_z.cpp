@@ -16,7 +16,7 @@ constexpr GlobalKey kRows[] = {
     key("PowerParameters", K::kText).obsolete(),
     key("PowerPlugin", K::kText).obsolete(),
     key("PreemptMode", K::kFlags, "OFF").allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .only("OFF,CANCEL,REQUEUE")
+        .only("OFF,CANCEL,REQUEUE,SUSPEND")
         .acts_by(set_preempt_mode),
     key("PreemptParameters", K::kOptions)
         .allow(
@@ -26,7 +26,6 @@ constexpr GlobalKey kRows[] = {
         .except("reorder_count,strict_order")
         .acts<&C::preempt_parameters>(),
     key("PreemptType", K::kEnum).allow("preempt/none,preempt/partition_prio,preempt/qos")
-        .only("preempt/none,preempt/partition_prio")
         .acts<&C::preempt_type>(),
     key("PreemptExemptTime", K::kTimeSpan, "0").with_unlimited().acts<&C::preempt_exempt_time>(),
     key("PrEpParameters", K::kText),
@@ -34,7 +33,7 @@ constexpr GlobalKey kRows[] = {
     key("PriorityParameters", K::kText).keeps<&C::priority_parameters>(),
     key("PrioritySiteFactorParameters", K::kText),
     key("PrioritySiteFactorPlugin", K::kEnum).allow("site_factor/none").acts_by(nullptr),
-    key("PriorityDecayHalfLife", K::kTimeSpan, "7-0").with_unlimited().keeps<&C::priority_decay_half_life>(),
+    key("PriorityDecayHalfLife", K::kTimeSpan, "7-0").with_unlimited().acts<&C::priority_decay_half_life>(),
     key("PriorityCalcPeriod", K::kTimeSpan, "5").acts<&C::priority_calc_period>(),
     key("PriorityFavorSmall", K::kBool, "NO").acts<&C::priority_favor_small>(),
     key("PriorityFlags", K::kFlags)
@@ -43,15 +42,16 @@ constexpr GlobalKey kRows[] = {
             "NO_NORMAL_ALL,NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,"
             "SMALL_RELATIVE_TO_TIME,MAX_TRES_GRES,FAIR_TREE,TICKET_BASED")
         .only(
-            "ACCRUE_ALWAYS,CALCULATE_RUNNING,INCR_ONLY,NO_NORMAL_ALL,NO_NORMAL_ASSOC,NO_NORMAL_PART,"
-            "NO_NORMAL_QOS,NO_NORMAL_TRES,SMALL_RELATIVE_TO_TIME")
+            "ACCRUE_ALWAYS,CALCULATE_RUNNING,NO_FAIR_TREE,INCR_ONLY,MAX_TRES,NO_NORMAL_ALL,"
+            "NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,SMALL_RELATIVE_TO_TIME,"
+            "MAX_TRES_GRES,FAIR_TREE")
         .acts<&C::priority_flags>().shown({}, ""),
     key("PriorityMaxAge", K::kTimeSpan, "7-0").with_unlimited().acts<&C::priority_max_age>(),
     key("PriorityType", K::kEnum, "priority/multifactor")
         .allow("priority/basic,priority/multifactor").acts<&C::priority_type>(),
     key("PriorityUsageResetPeriod", K::kEnum, "NONE")
         .allow("NONE,NOW,DAILY,WEEKLY,MONTHLY,QUARTERLY,YEARLY")
-        .keeps<&C::priority_usage_reset_period>(),
+        .acts<&C::priority_usage_reset_period>(),
     key("PriorityWeightAge", K::kNumber, "0").acts<&C::priority_weight_age>(),
     key("PriorityWeightAssoc", K::kNumber, "0").acts<&C::priority_weight_assoc>(),
     key("PriorityWeightFairshare", K::kNumber, "0").acts<&C::priority_weight_fair_share>()
@@ -275,7 +275,7 @@ constexpr GlobalKey kRows[] = {
             "topology/flat,topology/none,topology/default,topology/tree,topology/block,"
             "topology/3d_torus,topology/hypercube")
         .only("topology/flat,topology/none,topology/default,topology/tree").acts<&C::topology_plugin>().needs_restart(),
-    key("TrackWCKey", K::kBool, "NO").keeps<&C::track_wckey>(),
+    key("TrackWCKey", K::kBool, "NO").acts<&C::track_wckey>(),
     key("TreeWidth", K::kNumber, "16").range(1, kMax16).acts<&C::tree_width>(),
     key("UsePAM", K::kBool, "NO").acts<&C::use_pam>().shown("UsePam", "no"),
     key("UnkillableStepProgram", K::kText).acts<&C::unkillable_step_program>(),

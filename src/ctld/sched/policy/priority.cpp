@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/text.hpp"
+#include "ctld/sched/policy/accounting_shares.hpp"
 #include "ctld/sched/policy/incr_only.hpp"
 #include "ctld/sched/policy/multifactor.hpp"
 
@@ -33,6 +34,7 @@ std::shared_ptr<const PriorityPolicy> make_priority_policy(
 Policies make_policies(const state::ClusterState& state,
                        std::shared_ptr<const PriorityMemory> before,
                        std::shared_ptr<const JobShares> shares) {
+  if (shares == nullptr) shares = shares_of(state.accounting);
   auto priority = make_priority_policy(state.config->priority_type, state, shares);
   if (!priority) priority = std::make_shared<MultifactorPriority>(state, std::move(shares));
   if (before != nullptr && only_increases(*state.config))

@@ -52,7 +52,8 @@ struct Policies {
 [[nodiscard]] std::shared_ptr<const PriorityPolicy> make_priority_policy(
     std::string_view type, const state::ClusterState& state,
     std::shared_ptr<const JobShares> shares = nullptr);
-// `before` is what priorities were (incr_only.hpp); without it INCR_ONLY does nothing.
+// `before` is what priorities were (incr_only.hpp); without it INCR_ONLY does nothing. Without
+// `shares` they are those of the state's accounting.
 [[nodiscard]] Policies make_policies(const state::ClusterState& state,
                                      std::shared_ptr<const PriorityMemory> before = nullptr,
                                      std::shared_ptr<const JobShares> shares = nullptr);

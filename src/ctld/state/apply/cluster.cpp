@@ -9,6 +9,7 @@
 #include "common/syntax/node_helpers.hpp"
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/rules/dynamic_nodes.hpp"
+#include "ctld/state/core/charging.hpp"
 #include "ctld/state/core/indexes.hpp"
 #include "ctld/state/core/triggers.hpp"
 
@@ -158,6 +159,7 @@ void apply_event(ClusterState& state, const ConfigReplaced& event) {
     partitions->push_back(make_partition(state, std::make_shared<PartitionConfig>(config)));
   }
   state.partitions = std::move(partitions);
+  refresh_shares(state);
 }
 
 void apply_event(ClusterState& state, const NodeRegistered& event) {

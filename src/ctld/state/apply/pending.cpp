@@ -18,6 +18,7 @@ void apply_event(ClusterState& state, const JobUpdated& event) {
     job.eligible = event.eligible;
     job.accrue = event.accrue;
     job.end = event.end;
+    if (event.account != nullptr) job.account = event.account;
   });
   if (event.spec == nullptr) return;
   recount_text(state, state.jobs.at(event.job), *before, *event.spec);

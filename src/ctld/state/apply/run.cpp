@@ -4,6 +4,7 @@
 
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/rules/batch_host.hpp"
+#include "ctld/state/core/charging.hpp"
 #include "ctld/state/core/fold.hpp"
 #include "ctld/state/core/indexes.hpp"
 #include "ctld/state/core/triggers.hpp"
@@ -50,6 +51,9 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     job.flags &= ~(kJobRequeued | kJobLaunchFailed | kJobSpecialExit);
     if (job.preparing.any()) job.flags |= kJobConfiguring;
     job.priority = event.priority;
+    if (event.account != nullptr) job.account = event.account;
+    job.charge = start.charge;
+    job.charged = kNoTime;
     if (!job.spec->batch || is_het_follower(job)) return;
     // earlier versions left out of the event where the script runs
     const auto batch =
@@ -82,6 +86,7 @@ void apply_event(ClusterState& state, const JobPrepared& event) {
 }
 
 void apply_event(ClusterState& state, const JobCompleting& event) {
+  charge_run(state, state.jobs.at(event.job), event.time);
   change_job(state, event.job, [&](Job& job) {
     SLUICE_CHECK(!is_terminal(job.state) && is_terminal(event.state) && job.allocation != nullptr);
     job.state = event.state;
@@ -167,16 +172,20 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.preempt_exempt = kNotPreemptable;
     job.preempted_at = kNoTime;
     job.priority = 0;
+    job.charge = nullptr;
+    job.charged = kNoTime;
   });
 }
 
 void apply_event(ClusterState& state, const JobSuspended& event) {
   SLUICE_CHECK(state.jobs.at(event.job).state == JobState::kRunning);
   release_processors(state, state.jobs.at(event.job));
+  charge_run(state, state.jobs.at(event.job), event.time);
   change_job(state, event.job, [&](Job& job) {
     job.before_suspend += event.time - (job.suspended_at != kNoTime ? job.suspended_at : job.start);
     job.suspended_at = event.time;
     job.state = JobState::kSuspended;
+    job.suspended_for_others = event.for_others;
     job.flags &= ~kJobStopped;
   });
 }
@@ -188,6 +197,7 @@ void apply_event(ClusterState& state, const JobResumed& event) {
     job.suspended_at = event.time;
     job.end = event.end;
     job.state = JobState::kRunning;
+    job.suspended_for_others = false;
   });
 }
 
@@ -228,8 +238,11 @@ void apply_event(ClusterState& state, const JobShrunk& event) {
     if (kept && before.preparing.test(boot_position(before, at))) preparing.set(are + 1 + *kept);
   }
   vacate_nodes(state, before, dropped, event.time);
+  charge_run(state, before, event.time);
   change_job(state, event.job, [&](Job& job) {
     job.allocation = event.allocation;
+    if (event.charge != nullptr) job.charge = event.charge;
+    if (job.charge != nullptr) job.charged = event.time;
     job.released = std::move(released);
     job.preparing = std::move(preparing);
     if (job.preparing.none()) job.flags &= ~kJobConfiguring;

@@ -130,11 +130,17 @@ std::vector<std::string> partitions_of(const ClusterState& state, const Job& job
 }
 
 bool is_admin(const ClusterState& state, uint32_t uid) {
-  return uid == 0 || uid == state.config->slurm_user_id;
+  return uid == 0 || uid == state.config->slurm_user_id ||
+         admin_level(state.accounting, uid) == AdminLevel::Administrator;
+}
+
+bool is_operator(const ClusterState& state, uint32_t uid) {
+  return is_admin(state, uid) || admin_level(state.accounting, uid) == AdminLevel::Operator;
 }
 
 bool is_owner_or_admin(const ClusterState& state, const Job& job, uint32_t uid) {
-  return uid == job.spec->uid || is_admin(state, uid);
+  return uid == job.spec->uid || is_operator(state, uid) ||
+         is_coordinator(state.accounting, uid, job.spec->account.view());
 }
 
 const Step* find_step(const Job& job, StepNumber step) {

@@ -22,6 +22,7 @@
 #include "common/model/reservation.hpp"
 #include "common/model/trigger.hpp"
 #include "common/model/user_groups.hpp"
+#include "ctld/state/core/accounting.hpp"
 #include "ctld/state/core/cow_id_map.hpp"
 #include "ctld/state/core/cow_id_set.hpp"
 #include "ctld/state/core/cow_table.hpp"
@@ -111,6 +112,7 @@ struct ClusterState {
   uint32_t next_reservation_id = 1;
   // of users who submitted jobs
   std::shared_ptr<const GroupsByUser> user_groups = std::make_shared<GroupsByUser>();
+  Accounting accounting;
 
   // derived
   std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
@@ -172,9 +174,11 @@ void for_components(const ClusterState& state, const HetInfo& het, Visit&& visit
 [[nodiscard]] JobId find_request(const ClusterState& state, uint32_t uid, uint64_t request);
 // Names of the partitions a pending job may start in; the default one when none was asked for.
 [[nodiscard]] std::vector<std::string> partitions_of(const ClusterState& state, const Job& job);
-// Root, SlurmUser or (later) an operator.
+// Root, SlurmUser or an administrator of accounting.
 [[nodiscard]] bool is_admin(const ClusterState& state, uint32_t uid);
-// Who may look into a job and change it: its owner, and administrators.
+// These, or an operator of accounting.
+[[nodiscard]] bool is_operator(const ClusterState& state, uint32_t uid);
+// Who may look into a job and change it: its owner, coordinators of its account, operators.
 [[nodiscard]] bool is_owner_or_admin(const ClusterState& state, const Job& job, uint32_t uid);
 // The live step, or null.
 [[nodiscard]] const Step* find_step(const Job& job, StepNumber step);
@@ -229,6 +233,24 @@ struct FoldedImage {
   }
 };
 
+// Of Accounting the durable part, in the journal's checkpoint.
+struct AccountingImage {
+  AccountingRecords records;          // without users
+  std::vector<AccountingUser> users;  // by name
+  std::vector<Usage> associations, qos;
+  Time charged = kNoTime;
+  Time reset = kNoTime;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "records", &AccountingImage::records);
+    field(2, "users", &AccountingImage::users);
+    field(3, "associations", &AccountingImage::associations);
+    field(4, "qos", &AccountingImage::qos);
+    field(5, "charged", &AccountingImage::charged);
+    field(6, "reset", &AccountingImage::reset);
+  }
+};
+
 // The durable part as one described value for the journal's checkpoint.
 struct StateImage {
   std::string cluster_id;
@@ -250,6 +272,7 @@ struct StateImage {
   std::string credential_key;
   bool credential_key_changed = false;
   std::vector<UserGroups> user_groups;
+  AccountingImage accounting;
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster_id", &StateImage::cluster_id);
@@ -271,8 +294,10 @@ struct StateImage {
     field(601, "credential_key", &StateImage::credential_key);
     field(602, "credential_key_changed", &StateImage::credential_key_changed);
     field(302, "user_groups", &StateImage::user_groups);
+    field(660, "accounting", &StateImage::accounting);
   }
 };
+[[nodiscard]] AccountingImage make_accounting_image(const Accounting& accounting);
 [[nodiscard]] StateImage make_image(const ClusterState& state);
 [[nodiscard]] ClusterState from_image(const StateImage& image);
 

@@ -1,6 +1,7 @@
 // The durable part of the state for checkpoints, and the derived part made from it.
 #include <unordered_map>
 
+#include "ctld/state/core/charging.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/core/deep_equal.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -17,7 +18,51 @@ void share_spec(Job& job, std::shared_ptr<const JobSpec>& shared) {
   else shared = job.spec;
 }
 
+Accounting accounting_from(const AccountingImage& image) {
+  Accounting accounting;
+  const AccountingRecords& records = image.records;
+  accounting.version = records.version;
+  accounting.tres = std::make_shared<TresTable>(records.tres);
+  auto accounts = std::make_shared<AccountTable>();
+  for (const AccountRecord& account : records.accounts) accounts->emplace(account.name, account);
+  accounting.accounts = std::move(accounts);
+  auto users = std::make_shared<UserTable>();
+  for (const AccountingUser& user : image.users) users->emplace(user.record.name, user);
+  accounting.users = std::move(users);
+  const auto copy = [](const auto& list, auto& table) {
+    for (const auto& record : list) table.insert(record.id, record);
+  };
+  copy(records.associations, accounting.associations);
+  copy(records.qos, accounting.qos);
+  copy(records.wckeys, accounting.wckeys);
+  copy(image.associations, accounting.association_usage);
+  copy(image.qos, accounting.qos_usage);
+  accounting.charged = image.charged;
+  accounting.reset = image.reset;
+  return accounting;
+}
+
 }  // namespace
+
+AccountingImage make_accounting_image(const Accounting& accounting) {
+  AccountingImage image;
+  AccountingRecords& records = image.records;
+  records.version = accounting.version;
+  records.tres = *accounting.tres;
+  for (const auto& [name, account] : *accounting.accounts) records.accounts.push_back(account);
+  for (const auto& [name, user] : *accounting.users) image.users.push_back(user);
+  const auto copy = [](const auto& table, auto& out) {
+    table.for_each([&](const auto& record) { out.push_back(record); });
+  };
+  copy(accounting.associations, records.associations);
+  copy(accounting.qos, records.qos);
+  copy(accounting.wckeys, records.wckeys);
+  copy(accounting.association_usage, image.associations);
+  copy(accounting.qos_usage, image.qos);
+  image.charged = accounting.charged;
+  image.reset = accounting.reset;
+  return image;
+}
 
 StateImage make_image(const ClusterState& state) {
   StateImage image;
@@ -44,6 +89,7 @@ StateImage make_image(const ClusterState& state) {
   image.reservations = *state.reservations;
   image.next_reservation_id = state.next_reservation_id;
   for (const auto& [uid, groups] : *state.user_groups) image.user_groups.push_back({uid, groups});
+  image.accounting = make_accounting_image(state.accounting);
   return image;
 }
 
@@ -78,11 +124,15 @@ ClusterState from_image(const StateImage& image) {
   auto groups = std::make_shared<GroupsByUser>();
   for (const UserGroups& user : image.user_groups) groups->emplace(user.uid, user.groups);
   state.user_groups = std::move(groups);
+  state.accounting = accounting_from(image.accounting);
   rebuild_derived(state);
   return state;
 }
 
 void rebuild_derived(ClusterState& state) {
+  rebuild_names(state.accounting);
+  state.accounting.held = {};
+  refresh_shares(state);
   rebuild_node_names(state);
   rebuild_trigger_nodes(state);
   auto partitions = std::make_shared<Partitions>();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/model/system_cores.hpp"
+#include "ctld/state/core/charging.hpp"
 
 namespace sluice::state {
 namespace {
@@ -116,6 +117,7 @@ void forget_array_if_over(ClusterState& state, JobId array) {
 }
 
 void index_job(ClusterState& state, const Job& job) {
+  hold(state.accounting.held, state.accounting, counted(job));
   const JobPlace place = place_of(job);
   set_of(state, place.kind).insert(job.id);
   if (place.waiting) state.waiting.insert(job.id);
@@ -137,6 +139,7 @@ void index_job(ClusterState& state, const Job& job) {
 }
 
 void unindex_job(ClusterState& state, const Job& job) {
+  release(state.accounting.held, state.accounting, counted(job));
   const JobPlace place = place_of(job);
   set_of(state, place.kind).erase(job.id);
   if (place.waiting) state.waiting.erase(job.id);
@@ -204,13 +207,30 @@ void move_job(ClusterState& state, const Job& job, const JobPlace& before) {
   state.job_count += after.count - before.count;
 }
 
+void recount_job(ClusterState& state, const Job& job, const Counted& before) {
+  const Counted after = counted(job);
+  if (after == before) return;
+  release(state.accounting.held, state.accounting, before);
+  hold(state.accounting.held, state.accounting, after);
+}
+
 bool holds_processors(const Job& job) { return job.state != JobState::kSuspended; }
+
+// Without this job: another one may have it whole, where one was suspended.
+void mark_exclusive(const ClusterState& state, Node& node, JobId gone) {
+  node.exclusive = std::ranges::any_of(node.jobs, [&](JobId id) {
+    const Job& job = state.jobs.at(id);
+    return id != gone && job.allocation->whole_nodes && holds_processors(job);
+  });
+}
 
 void occupy_processors(ClusterState& state, const Job& job) {
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     if (job.released.test(at)) continue;
     const NodeAllocation& part = job.allocation->nodes[at];
-    take_processors(state.nodes.edit(part.node), part);
+    Node& node = state.nodes.edit(part.node);
+    take_processors(node, part);
+    node.exclusive = node.exclusive || job.allocation->whole_nodes;
   }
 }
 
@@ -218,7 +238,9 @@ void release_processors(ClusterState& state, const Job& job) {
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     if (job.released.test(at)) continue;
     const NodeAllocation& part = job.allocation->nodes[at];
-    give_processors_back(state, state.nodes.edit(part.node), part, job.id);
+    Node& node = state.nodes.edit(part.node);
+    give_processors_back(state, node, part, job.id);
+    mark_exclusive(state, node, job.id);
   }
 }
 
@@ -240,7 +262,7 @@ void occupy_nodes(ClusterState& state, const Job& job) {
     node.jobs.push_back(job.id);
     node.running_jobs = static_cast<uint32_t>(node.jobs.size());
     node.completing_jobs += completing ? 1 : 0;
-    if (job.allocation->whole_nodes) node.exclusive = true;
+    if (job.allocation->whole_nodes && holds_processors(job)) node.exclusive = true;
   }
 }
 
@@ -256,7 +278,7 @@ void vacate_nodes(ClusterState& state, const Job& job, const Bitmap& positions, 
     node.running_jobs = static_cast<uint32_t>(node.jobs.size());
     if (node.jobs.empty()) node.shared_cores = false;
     node.completing_jobs -= completing ? 1 : 0;
-    if (job.allocation->whole_nodes) node.exclusive = false;
+    mark_exclusive(state, node, job.id);
     if (time != kNoTime) node.last_busy = time;
   });
 }

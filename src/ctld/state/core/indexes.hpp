@@ -2,6 +2,7 @@
 // nodes. Used by apply() and rebuild_derived() only.
 #pragma once
 
+#include "ctld/state/core/charging.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 
 namespace sluice::state {
@@ -33,14 +34,18 @@ struct JobPlace {
 };
 [[nodiscard]] JobPlace place_of(const Job& job);
 void move_job(ClusterState& state, const Job& job, const JobPlace& before);
+// What it counts for accounting, after a change.
+void recount_job(ClusterState& state, const Job& job, const Counted& before);
 
 // Changes a job by change(Job&) and keeps the indexes in step.
 template <class Change>
 void change_job(ClusterState& state, JobId id, Change&& change) {
   Job& job = state.jobs.edit(id);
   const JobPlace before = place_of(job);
+  const Counted counted_before = counted(job);
   change(job);
   move_job(state, job, before);
+  recount_job(state, job, counted_before);
 }
 
 // Whether the job's CPUs are its own: those of a suspended job are free for others, its memory is

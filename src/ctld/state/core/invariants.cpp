@@ -107,7 +107,7 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
   uint32_t cpus = 0, completing = 0;
   uint64_t memory = 0;
   Bitmap cores;
-  bool whole = false, sharing = false;
+  bool whole = false, sharing = false, suspended = false;
   GresShares gres;
   for (const JobId id : node.jobs) {
     const Job* job = state.jobs.find(id);
@@ -135,10 +135,11 @@ void check_node(const ClusterState& state, const Node& node, Problems& problems)
       wrong("generic resources allocated twice, by job " + std::to_string(id));
     }
     add_shares(gres, part.gres);
-    whole = whole || job->allocation->whole_nodes;
+    whole = whole || (job->allocation->whole_nodes && holds_processors(*job));
+    suspended = suspended || job->suspended_at != kNoTime;
     completing += is_completing(*job) ? 1 : 0;
   }
-  if (whole && node.jobs.size() > 1) wrong("held whole and shared");
+  if (whole && node.jobs.size() > 1 && !suspended) wrong("held whole and shared");
   if (cpus != node.used_cpus || memory != node.used_memory_mib || !(cores == node.used_cores)) {
     wrong("sums differ from those of its jobs");
   }
@@ -196,6 +197,17 @@ void compare_tables(const char* what, const CowTable<T>& a, const CowTable<T>& b
   }
 }
 
+template <class T>
+void compare_held(const char* what, const CowTable<T>& a, const CowTable<T>& b,
+                  Problems& problems) {
+  bool same = a.size() == b.size();
+  for (uint32_t id = a.next_id(0); same && id != CowTable<T>::kNone; id = a.next_id(id + 1)) {
+    const T* other = b.find(id);
+    same = other != nullptr && *other == a.at(id);
+  }
+  if (!same) problems.push_back(std::string("what jobs hold of an ") + what + " differs");
+}
+
 void compare_folded(const ClusterState& a, const ClusterState& b, Problems& problems) {
   if (a.folded.size() != b.folded.size()) problems.emplace_back("number of folded tasks differs");
   a.folded.for_each([&](const FoldedTask& task) {
@@ -241,6 +253,10 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
   same(*a.features == *b.features, "features of nodes");
   same(*a.trigger_nodes == *b.trigger_nodes, "nodes of triggers");
   same(a.arrays.size() == b.arrays.size(), "number of arrays");
+  compare_held("association", a.accounting.held.associations, b.accounting.held.associations,
+               problems);
+  compare_held("QOS", a.accounting.held.qos, b.accounting.held.qos, problems);
+  compare_held("member of a QOS", a.accounting.held.members, b.accounting.held.members, problems);
   a.arrays.for_each([&](const ArrayTasks& tasks) {
     const FoundJob job =
         find_job(a, tasks.jobs.empty() ? tasks.folded.front() : tasks.jobs.front());
@@ -295,6 +311,8 @@ std::vector<std::string> differences(const ClusterState& a, const ClusterState& 
                             deep_equal(*a.reservations, *b.reservations, path);
   if (!reservations) problems.push_back("reservations: " + path + " differs");
   if (*a.user_groups != *b.user_groups) problems.emplace_back("groups of users differ");
+  if (!deep_equal(make_accounting_image(a.accounting), make_accounting_image(b.accounting), path))
+    problems.push_back("accounting: " + path + " differs");
   compare_tables("job", a.jobs, b.jobs, problems);
   compare_tables("node", a.nodes, b.nodes, problems);
   compare_folded(a, b, problems);

@@ -6,6 +6,7 @@
 #include "ctld/state/decide/job/preempt.hpp"
 #include "ctld/state/decide/node/reboot.hpp"
 #include "ctld/state/decide/cluster/reservation_tick.hpp"
+#include "ctld/state/decide/cluster/usage_tick.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/rules/dependency.hpp"
@@ -306,6 +307,7 @@ Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time 
   tick_nodes(draft, now);
   issue_reboots(draft, now);
   tick_power(draft, now);
+  tick_usage(draft, now);
   for (Firing& firing : triggers_due(draft.state(), now)) {
     draft.emit(
         TriggerFired{.trigger = std::move(firing.trigger), .resource = std::move(firing.resource)});

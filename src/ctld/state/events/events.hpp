@@ -19,6 +19,7 @@
 #include "common/model/job.hpp"
 #include "common/model/step.hpp"
 #include "common/protocol/signal_flags.hpp"
+#include "ctld/state/events/accounting_events.hpp"
 #include "ctld/state/events/admin_events.hpp"
 #include "ctld/state/events/node_events.hpp"
 
@@ -86,6 +87,7 @@ struct JobUpdated {
   // numbers of the specification's fields, ascending; empty: all of it is in `spec`, as in older
   // journals
   std::vector<uint32_t> changed;
+  std::shared_ptr<const JobAccount> account = {};  // null: it stays
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobUpdated::job);
@@ -99,6 +101,7 @@ struct JobUpdated {
     field(9, "end", &JobUpdated::end);
     field(10, "time", &JobUpdated::time);
     field(11, "changed", &JobUpdated::changed);
+    field(660, "account", &JobUpdated::account);
   }
 };
 struct JobHeld {
@@ -191,6 +194,7 @@ struct JobStarted {
     // where its script runs; null: it has none, or an earlier version
     std::shared_ptr<const StepNode> batch = {};
     // wrote this, which worked it out when it was applied
+    std::shared_ptr<const JobCharge> charge = {};  // null: it is not charged
     template <class V>
     static void describe(V&& field) {
       field(1, "task", &Start::task);
@@ -198,6 +202,7 @@ struct JobStarted {
       field(3, "allocation", &Start::allocation);
       field(450, "booting", &Start::booting);
       field(451, "batch", &Start::batch);
+      field(660, "charge", &Start::charge);
     }
   };
   JobId record = kNoJob;  // the pending record
@@ -213,6 +218,7 @@ struct JobStarted {
   bool early_script = false;  // the script begins when the prolog of its own node has ended
   Duration preempt_exempt = kNotPreemptable;
   uint32_t priority = 0;
+  std::shared_ptr<const JobAccount> account = {};  // null: as it was
   template <class V>
   static void describe(V&& field) {
     field(1, "record", &JobStarted::record);
@@ -228,6 +234,7 @@ struct JobStarted {
     field(390, "early_script", &JobStarted::early_script);
     field(560, "preempt_exempt", &JobStarted::preempt_exempt);
     field(563, "priority", &JobStarted::priority);
+    field(660, "account", &JobStarted::account);
   }
 };
 // Prologs have ended on these nodes of the job, or the controller's own (`controller`).
@@ -354,10 +361,12 @@ struct JobSuspended {
   static constexpr const char* kName = "JobSuspended";
   JobId job = kNoJob;
   Time time = kNoTime;
+  bool for_others = false;  // PreemptMode=SUSPEND: the scheduler has it go on
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobSuspended::job);
     field(2, "time", &JobSuspended::time);
+    field(3, "for_others", &JobSuspended::for_others);
   }
 };
 // It goes on, on the same CPUs: beside others, if these were given away meanwhile.
@@ -419,12 +428,14 @@ struct JobShrunk {
   std::shared_ptr<const Allocation> allocation;  // what it keeps
   Bitmap nodes;                                  // NodeIds that it gave back
   Time time = kNoTime;
+  std::shared_ptr<const JobCharge> charge = {};  // of what it keeps; null: as it was
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobShrunk::job);
     field(2, "allocation", &JobShrunk::allocation);
     field(3, "nodes", &JobShrunk::nodes);
     field(4, "time", &JobShrunk::time);
+    field(660, "charge", &JobShrunk::charge);
   }
 };
 // A signal was sent on to the processes of a job or step; the state does not change by it, except
@@ -480,16 +491,15 @@ struct ArrayTasksCancelled {
   }
 };
 
-using AnyEvent =
-    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
-                 JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
-                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled,
-                 JobSuspended, JobResumed, JobPreempted, JobsPurged, ArrayTasksFolded, JobShrunk,
-                 JobSignaled, JobTerminateResent, ArrayTasksCancelled, StepCreated, StepNodesEnded,
-                 StepEnded, StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated,
-                 PartitionChanged, PartitionDeleted, JobLimitNear, StepUpdated, TriggerSet,
-                 TriggersCleared, TriggerFired, CrontabReplaced, NodesCreated, NodesDeleted,
-                 ReservationChanged, ReservationDeleted, StateForgotten, UserGroupsFound>;
+using AnyEvent = std::variant<
+    EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased, JobBecameEligible,
+    JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared, JobCompleting, JobNodesReleased,
+    JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed, JobPreempted, JobsPurged,
+    ArrayTasksFolded, JobShrunk, JobSignaled, JobTerminateResent, ArrayTasksCancelled, StepCreated,
+    StepNodesEnded, StepEnded, StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated,
+    PartitionChanged, PartitionDeleted, JobLimitNear, StepUpdated, TriggerSet, TriggersCleared,
+    TriggerFired, CrontabReplaced, NodesCreated, NodesDeleted, ReservationChanged,
+    ReservationDeleted, StateForgotten, UserGroupsFound, AccountingChanged, UsageDecayed>;
 
 // One event. Its special members are in events.cpp: as a plain variant they made up a quarter of
 // each unit's compile time.

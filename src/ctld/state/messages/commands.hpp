@@ -12,6 +12,7 @@
 #include "common/base/ids.hpp"
 #include "common/base/time.hpp"
 #include "common/base/variant_class.hpp"
+#include "common/model/accounting.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/model/job.hpp"
 #include "common/model/job_update.hpp"
@@ -243,9 +244,15 @@ struct PlannedPreemption {
   std::string partition;     // where that would run
   std::string reservation;   // and in whose nodes; empty: nobody's
 };
+// A job that was suspended for others goes on.
+struct PlannedResume {
+  JobId job = kNoJob;
+  uint32_t restart = 0;  // this run of it
+};
 struct StartJobs {
   std::vector<PlannedStart> starts;
   std::vector<PlannedPreemption> preemptions = {};
+  std::vector<PlannedResume> resumes = {};
 };
 // The batch step could not be started on the node for `reason`: the job is requeued and held.
 struct LaunchFailed {
@@ -262,6 +269,11 @@ struct UsersGroups {
   };
   std::vector<User> users;
 };
+// What the accounting daemon says of the site, and the uids of its users as this host knows them.
+struct FollowAccounting {
+  AccountingRecords records;
+  std::map<std::string, uint32_t> uids;
+};
 // Time has passed: limits, begin times, dependencies, purge. About once a second, and after
 // RunTick.
 struct Tick {
@@ -274,7 +286,8 @@ using AnyCommand =
                  UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep, SetTrigger,
                  ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned,
                  PrologDone, PrologsDone, RegisterNode, StartEpoch, ReplaceConfig, NodesTimedOut,
-                 NodesNotResponding, NodesResponding, StartJobs, LaunchFailed, UsersGroups, Tick>;
+                 NodesNotResponding, NodesResponding, StartJobs, LaunchFailed, UsersGroups,
+                 FollowAccounting, Tick>;
 
 // One command; its special members are in commands.cpp, as those of Event are in events.cpp.
 class Command : public AnyCommand {

@@ -236,6 +236,12 @@ void react_to(const ClusterState&, const CrontabReplaced&, Effects&) {}
 void react_to(const ClusterState&, const UserGroupsFound&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
+void react_to(const ClusterState&, const AccountingChanged&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
+void react_to(const ClusterState&, const UsageDecayed&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const StateForgotten&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}

@@ -4,6 +4,7 @@
 
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
+#include "ctld/state/rules/fits.hpp"
 
 namespace sluice::state {
 namespace {
@@ -20,6 +21,19 @@ struct Asker {
   const std::vector<std::string>* groups = nullptr;
 };
 
+// One of these accounts, or below one of them.
+bool is_below(const ClusterState& state, const std::vector<std::string>& accounts,
+              std::string_view account) {
+  if (contains(accounts, account)) return true;
+  const AssociationRecord* association = find_association(state.accounting, {}, account, {});
+  bool found = false;
+  for_ancestors(state.accounting, association == nullptr ? 0 : association->id,
+                [&](AssociationId, const AssociationRecord* above) {
+                  found = found || (above != nullptr && contains(accounts, above->account));
+                });
+  return found;
+}
+
 std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConfig& config,
                                   const JobSpec& spec, const Asker& who) {
   if (config.root_only && !who.admin) return Refusal{};
@@ -28,7 +42,7 @@ std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConf
   if (!who.admin && who.groups != nullptr && !is_open_to(config, *who.groups))
     return Refusal{ErrorCode::kPartitionAccess};
   const bool allowed =
-      config.allow_accounts.empty() || contains(config.allow_accounts, spec.account.view());
+      config.allow_accounts.empty() || is_below(state, config.allow_accounts, spec.account.view());
   if (!allowed || (!spec.account.empty() && contains(config.deny_accounts, spec.account.view()))) {
     return Refusal{ErrorCode::kInvalidAccount, JobReason::kAccountNotAllowed};
   }
@@ -70,6 +84,21 @@ std::optional<JobReason> why_not_admitted(const ClusterState& state, const Parti
   const auto refused = refusal_of(
       state, config, spec, {spec.uid, is_admin(state, spec.uid), groups ? &*groups : nullptr});
   return refused ? std::optional(refused->reason) : std::nullopt;
+}
+
+QosFlags qos_flags(const ClusterState& state, const JobSpec& spec) {
+  if (spec.qos.empty() || state.accounting.qos.empty()) return 0;
+  const QosRecord* qos = find_qos(state.accounting, spec.qos.view());
+  return qos == nullptr ? 0 : qos->flags;
+}
+
+bool allows_node_count(const PartitionConfig& partition, const JobSpec& spec, QosFlags flags) {
+  if (allows_node_count(partition, spec)) return true;
+  if (flags == 0) return false;
+  PartitionConfig wider;
+  wider.min_nodes = (flags & kQosPartitionMinNodes) != 0 ? 0 : partition.min_nodes;
+  wider.max_nodes = (flags & kQosPartitionMaxNodes) != 0 ? kUnlimited : partition.max_nodes;
+  return allows_node_count(wider, spec);
 }
 
 std::optional<UserGroupsFound> new_groups(const ClusterState& state, uint32_t uid,

@@ -33,6 +33,12 @@ struct Submitter {
                                                         const Partition& partition,
                                                         const JobSpec& spec);
 
+// Flags of the QOS that the job names, with which it may pass over limits of partitions.
+[[nodiscard]] QosFlags qos_flags(const ClusterState& state, const JobSpec& spec);
+// MinNodes and MaxNodes of the partition, for a job of this QOS.
+[[nodiscard]] bool allows_node_count(const PartitionConfig& partition, const JobSpec& spec,
+                                     QosFlags flags);
+
 // When these are not those that were known.
 [[nodiscard]] std::optional<UserGroupsFound> new_groups(const ClusterState& state, uint32_t uid,
                                                         const std::vector<std::string>& names);

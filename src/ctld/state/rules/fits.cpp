@@ -5,6 +5,7 @@
 
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
+#include "ctld/state/core/indexes.hpp"
 #include "ctld/state/rules/room.hpp"
 
 namespace sluice::state {
@@ -21,7 +22,7 @@ bool users_agree(const ClusterState& state, const Node& node, const Job& job, bo
   const bool apart = keeps_users_apart(state);
   return std::ranges::none_of(node.jobs, [&](JobId id) {
     const Job& other = state.jobs.at(id);
-    if (other.spec->uid == job.spec->uid) return false;
+    if (other.spec->uid == job.spec->uid || !holds_processors(other)) return false;
     if (one_user || other.spec->sharing == Sharing::kUser) return true;
     return apart && is_one_user(find_partition(state, other.partition.view()), *other.spec);
   });
@@ -77,7 +78,9 @@ Status fits_node(const ClusterState& state, const Job& job, const Partition& par
       wanted.cores.intersects(system_cores(config, share))) {
     return failure(ErrorCode::kNodesNotAvailable);
   }
-  if (node->exclusive || (whole && !node->jobs.empty())) return failure(ErrorCode::kNodesBusy);
+  const bool shared = std::ranges::any_of(
+      node->jobs, [&](JobId id) { return holds_processors(state.jobs.at(id)); });
+  if (node->exclusive || (whole && shared)) return failure(ErrorCode::kNodesBusy);
   if (!whole && !within_bounds(state, partition, *node, wanted))
     return failure(ErrorCode::kNodesBusy);
   if (node->used_cores.intersects(wanted.cores)) {

@@ -16,11 +16,37 @@ bool has_lower_tier(const ClusterState& state, const Preemptor& preemptor, const
          partition->config->priority_tier < preemptor.partition->config->priority_tier;
 }
 
+bool has_preemptable_partition(const ClusterState& state, const Preemptor& preemptor) {
+  return std::ranges::any_of(*state.partitions, [&](const Partition& one) {
+    return one.config->priority_tier < preemptor.partition->config->priority_tier &&
+           preempt_mode_in(state, one) != PreemptMode::kOff;
+  });
+}
+
+const QosRecord* find_qos_of(const ClusterState& state, QosId id) {
+  return id == 0 ? nullptr : state.accounting.qos.find(id);
+}
+
+bool has_preemptable_qos(const ClusterState& state, const Preemptor& preemptor,
+                         const Job& running) {
+  const QosRecord* qos = find_qos_of(state, qos_of(*preemptor.job));
+  return qos != nullptr && std::ranges::binary_search(qos->preempt, qos_of(running));
+}
+
+bool may_preempt_some_qos(const ClusterState& state, const Preemptor& preemptor) {
+  const QosRecord* qos = find_qos_of(state, qos_of(*preemptor.job));
+  return qos != nullptr && !qos->preempt.empty();
+}
+
 struct Policy {
   std::string_view plugin;
   bool (*goes_first)(const ClusterState& state, const Preemptor& preemptor, const Job& running);
+  bool (*could)(const ClusterState& state, const Preemptor& preemptor);
+  bool by_qos = false;  // modes and times are those of the QOS
 };
-constexpr std::array kPolicies{Policy{"preempt/partition_prio", has_lower_tier}};
+constexpr std::array kPolicies{
+    Policy{"preempt/partition_prio", has_lower_tier, has_preemptable_partition},
+    Policy{"preempt/qos", has_preemptable_qos, may_preempt_some_qos, true}};
 
 const Policy* policy_of(const ClusterState& state) {
   const auto at = std::ranges::find_if(
@@ -48,30 +74,74 @@ bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, cons
   const bool runs = running.state == JobState::kRunning || running.state == JobState::kSuspended;
   const Partition* partition = find_partition(state, running.partition.view());
   if (!runs || is_leaving(running) || partition == nullptr) return false;
-  const Duration exempt = preempt_exempt_in(state, *partition);
+  // what is suspended, or has not begun, has no CPUs to give; parts of a job go together
+  if (preempt_mode_in(state, *partition, qos_of(running)) == PreemptMode::kSuspend &&
+      (running.state == JobState::kSuspended || running.preparing.any() || running.het != nullptr))
+    return false;
+  const Duration exempt = preempt_exempt_in(state, *partition, qos_of(running));
   if (exempt == kNotPreemptable || now < running.start + exempt) return false;
   if (is_guest_of(preemptor.reservation, running)) return true;
-  return policy_of(state)->goes_first(state, preemptor, running) &&
+  const Policy* policy = policy_of(state);
+  return policy != nullptr && policy->goes_first(state, preemptor, running) &&
          !is_guest_beside(state, preemptor, running);
 }
 
 }  // namespace
 
+QosId qos_of(const Job& job) { return job.account == nullptr ? 0 : job.account->qos; }
+
 bool preempts(const ClusterState& state) {
+  const Policy* policy = policy_of(state);
+  if (policy != nullptr && policy->by_qos) {
+    bool any = false;
+    state.accounting.qos.for_each([&](const QosRecord& qos) { any = any || !qos.preempt.empty(); });
+    return any;
+  }
   return std::ranges::any_of(*state.partitions, [&](const Partition& p) {
     return preempt_mode_in(state, p) != PreemptMode::kOff;
   });
 }
 
-PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partition) {
-  if (policy_of(state) == nullptr) return PreemptMode::kOff;
-  const PreemptMode mode = partition.config->preempt_mode.value_or(state.config->preempt_mode);
-  return mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue ? mode : PreemptMode::kOff;
+bool preempts_by_qos(const ClusterState& state) {
+  const Policy* policy = policy_of(state);
+  return policy != nullptr && policy->by_qos;
 }
 
-Duration preempt_exempt_in(const ClusterState& state, const Partition& partition) {
-  if (preempt_mode_in(state, partition) == PreemptMode::kOff) return kNotPreemptable;
-  const Duration exempt = state.config->preempt_exempt_time;
+bool could_preempt(const ClusterState& state, const Preemptor& preemptor) {
+  const Policy* policy = policy_of(state);
+  return policy != nullptr && policy->could(state, preemptor);
+}
+
+PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partition, QosId qos) {
+  const Policy* policy = policy_of(state);
+  if (policy == nullptr) return PreemptMode::kOff;
+  PreemptMode mode = state.config->preempt_mode;
+  if (policy->by_qos) {
+    const QosRecord* record = find_qos_of(state, qos);
+    const QosPreemptMode own =
+        record == nullptr ? QosPreemptMode::ClusterDefault : record->preempt_mode;
+    if (own == QosPreemptMode::Cancel) return PreemptMode::kCancel;
+    if (own == QosPreemptMode::Requeue) return PreemptMode::kRequeue;
+    if (own != QosPreemptMode::ClusterDefault) return PreemptMode::kOff;
+  } else {
+    mode = partition.config->preempt_mode.value_or(mode);
+  }
+  const bool acts = mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue ||
+                    (mode == PreemptMode::kSuspend && !policy->by_qos);
+  return acts ? mode : PreemptMode::kOff;
+}
+
+bool is_preempted_by_suspension(const ClusterState& state, const Job& running) {
+  const Partition* partition = find_partition(state, running.partition.view());
+  return partition != nullptr &&
+         preempt_mode_in(state, *partition, qos_of(running)) == PreemptMode::kSuspend;
+}
+
+Duration preempt_exempt_in(const ClusterState& state, const Partition& partition, QosId qos) {
+  if (preempt_mode_in(state, partition, qos) == PreemptMode::kOff) return kNotPreemptable;
+  Duration exempt = state.config->preempt_exempt_time;
+  const QosRecord* record = find_qos_of(state, qos);
+  if (record != nullptr && record->preempt_exempt_time) exempt = *record->preempt_exempt_time;
   return exempt < kNoLimit ? exempt : kNotPreemptable;
 }
 
@@ -92,7 +162,7 @@ Time next_preemptable(const ClusterState& state, Time now) {
     const Partition* partition =
         is_completing(job) ? nullptr : find_partition(state, job.partition.view());
     const Duration exempt =
-        partition == nullptr ? kNotPreemptable : preempt_exempt_in(state, *partition);
+        partition == nullptr ? kNotPreemptable : preempt_exempt_in(state, *partition, qos_of(job));
     if (exempt != kNotPreemptable && job.start + exempt > now)
       next = std::min(next, job.start + exempt);
   });
@@ -103,6 +173,10 @@ Duration preempt_grace(const ClusterState& state, const Preemptor& preemptor, co
   const Partition* partition = find_partition(state, running.partition.view());
   Duration grace(0);
   if (partition != nullptr) grace = std::chrono::seconds(partition->config->grace_time_s);
+  const Policy* policy = policy_of(state);
+  const QosRecord* qos = find_qos_of(state, qos_of(running));
+  if (policy != nullptr && policy->by_qos && qos != nullptr)
+    grace = qos->grace_time.value_or(Duration(0));
   if (is_guest_of(preemptor.reservation, running))
     grace = std::max(grace, leaves_within(*running.spec).value_or(grace));
   return grace;

@@ -16,19 +16,31 @@ struct Preemptor {
 
 // Whether any job can be preempted as the cluster is configured.
 [[nodiscard]] bool preempts(const ClusterState& state);
-// What becomes of preempted jobs of this partition: kCancel, kRequeue, or kOff where they are not
-// preempted. SUSPEND and WITHIN have no effect yet: they are kOff.
-[[nodiscard]] PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partition);
+// What becomes of preempted jobs of this partition, and with preempt/qos of this QOS: kCancel,
+// kRequeue, kSuspend (which frees their CPUs alone), or kOff where they are not preempted. WITHIN,
+// and with preempt/qos SUSPEND, have no effect yet: they are kOff. QOS 0: as the cluster has it.
+[[nodiscard]] PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partition,
+                                          QosId qos = 0);
 // How long a job that starts there is left alone (PreemptExemptTime); kNotPreemptable: for ever.
-[[nodiscard]] Duration preempt_exempt_in(const ClusterState& state, const Partition& partition);
+[[nodiscard]] Duration preempt_exempt_in(const ClusterState& state, const Partition& partition,
+                                         QosId qos = 0);
+// PreemptType=preempt/qos.
+[[nodiscard]] bool preempts_by_qos(const ClusterState& state);
+// The QOS that a job has; 0: none.
+[[nodiscard]] QosId qos_of(const Job& job);
+// Whether there can be a job that makes room for this one in the partition: of a lower tier, of a
+// QOS that its own may preempt.
+[[nodiscard]] bool could_preempt(const ClusterState& state, const Preemptor& preemptor);
 // Whether the running job has to make room for the preemptor. All components of a heterogeneous job
 // go together.
 [[nodiscard]] bool may_preempt(const ClusterState& state, const Preemptor& preemptor,
                                const Job& running, Time now);
+// Whether it would be suspended: it keeps its memory and generic resources then.
+[[nodiscard]] bool is_preempted_by_suspension(const ClusterState& state, const Job& running);
 // When the next running job is no longer exempt (PreemptExemptTime); kNever: none will be.
 [[nodiscard]] Time next_preemptable(const ClusterState& state, Time now);
-// How long it is left to end by itself: GraceTime of its partition; a job that gives way to a
-// reservation has as long as its --signal asks for.
+// How long it is left to end by itself: GraceTime of its partition, with preempt/qos of its QOS; a
+// job that gives way to a reservation has as long as its --signal asks for.
 [[nodiscard]] Duration preempt_grace(const ClusterState& state, const Preemptor& preemptor,
                                      const Job& running);
 

@@ -25,6 +25,10 @@ fit::Room room_of(const ClusterState& state, const Node& node, fit::Unit unit) {
   fit::Room room = fit::room_now(node, unit);
   for (const JobId id : node.jobs) {
     const Job& job = state.jobs.at(id);
+    if (!holds_processors(job)) {  // nor whom it shares the node with
+      --room.jobs;
+      continue;
+    }
     if (room.user != job.spec->uid) {
       room.user = room.user == fit::kNoUser ? job.spec->uid : fit::kSeveralUsers;
     }

@@ -267,7 +267,7 @@ bool is_used(const ClusterState& state, const Reservation& r) {
 
 Result<Decision> remove_reservation(const ClusterState& state, const ChangeReservation& command) {
   const Reservation* known = find_reservation(state, command.request.name);
-  const bool admin = is_admin(state, command.who.uid);
+  const bool admin = is_operator(state, command.who.uid);
   if (known == nullptr)
     return failure(admin ? ErrorCode::kInvalidReservation : ErrorCode::kInvalidUser);
   const bool own =
@@ -284,7 +284,7 @@ Result<Decision> remove_reservation(const ClusterState& state, const ChangeReser
 Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& command, Time now) {
   const protocol::ChangeReservationRequest& request = command.request;
   if (request.action == ReservationAction::kDelete) return remove_reservation(state, command);
-  if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidUser);
+  if (!is_operator(state, command.who.uid)) return failure(ErrorCode::kInvalidUser);
   const bool create = request.action == ReservationAction::kCreate;
   const Reservation* known = find_reservation(state, request.name);
   Reservation changed;

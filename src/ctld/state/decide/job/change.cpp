@@ -12,7 +12,7 @@ using protocol::JobAction;
 Status hold(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const Job& job = draft.job(id);
   if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
-  const bool admin = is_admin(draft.state(), command.who.uid);
+  const bool admin = is_operator(draft.state(), command.who.uid);
   const bool as_admin = command.action == JobAction::kHold && admin;
   const HoldKind kind = as_admin ? HoldKind::kAdmin : HoldKind::kUser;
   if (job.hold == kind || (job.hold == HoldKind::kAdmin && !admin)) return {};
@@ -34,7 +34,7 @@ Status release(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const Job& job = draft.job(id);
   if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
   if (job.hold == HoldKind::kNone) return {};
-  if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
+  if (job.hold == HoldKind::kAdmin && !is_operator(draft.state(), command.who.uid)) {
     return failure(ErrorCode::kAccessDenied);
   }
   if (Status ok = check_release(draft.state(), *job.spec); !ok) return ok;
@@ -76,7 +76,7 @@ Status requeue(Draft& draft, JobId id, const ChangeJob& command, Time now) {
 
 // Errors as Slurm's: only operators may, whoever the job belongs to.
 Status check_stop_or_go(const Draft& draft, const Job& job, const ChangeJob& command) {
-  if (!is_admin(draft.state(), command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  if (!is_operator(draft.state(), command.who.uid)) return failure(ErrorCode::kAccessDenied);
   if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (is_terminal(job.state)) return failure(ErrorCode::kAlreadyDone);
   const auto target = parse_target(command.target);

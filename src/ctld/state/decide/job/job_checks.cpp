@@ -133,11 +133,15 @@ bool has_enough_cpus(const ClusterState& state, const JobSpec& spec, const Parti
 
 Status within_limits(const ClusterState& state, const JobSpec& spec, const Partition& partition) {
   const PartitionConfig& config = *partition.config;
-  if (config.max_time != kInfiniteMinutes && spec.time_limit != 0) {
+  const QosFlags flags = qos_flags(state, spec);
+  const bool any_time =
+      config.max_time == kInfiniteMinutes || (flags & kQosPartitionTimeLimit) != 0;
+  if (!any_time && spec.time_limit != 0) {
     const Minutes least = spec.time_min != 0 ? spec.time_min : spec.time_limit;
     if (least > config.max_time) return failure(ErrorCode::kInvalidTimeLimit);
   }
-  if (!allows_node_count(config, spec) || std::max(1U, spec.min_nodes) > partition.nodes.count()) {
+  if (!allows_node_count(config, spec, flags) ||
+      std::max(1U, spec.min_nodes) > partition.nodes.count()) {
     return failure(ErrorCode::kTooManyNodes);
   }
   if (!has_enough_cpus(state, spec, partition)) return failure(ErrorCode::kTooManyCpus);

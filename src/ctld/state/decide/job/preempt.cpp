@@ -42,6 +42,8 @@ void preempt(Draft& draft, const PlannedPreemption& plan, Time now) {
       !may_preempt(state, preemptor, *runs, now))
     return;
   if (why_not_admitted(state, *preemptor.partition, *waits->spec)) return;
+  if (is_preempted_by_suspension(state, *runs))
+    return draft.emit(JobSuspended{.job = runs->id, .time = now, .for_others = true});
   const Duration grace = preempt_grace(state, preemptor, *runs);
   const JobId id = whole_job(draft, runs->id);
   warn(draft, id, grace > Duration(0), now);
@@ -50,13 +52,29 @@ void preempt(Draft& draft, const PlannedPreemption& plan, Time now) {
       JobPreempted{.job = id, .preemptor = plan.preemptor, .grace_end = now + grace, .time = now});
 }
 
+void go_on(Draft& draft, const PlannedResume& plan, Time now) {
+  const Job* job = draft.state().jobs.find(plan.job);
+  if (job == nullptr || job->restart_count != plan.restart || !job->suspended_for_others ||
+      job->state != JobState::kSuspended)
+    return;
+  for (size_t at = 0; at < job->allocation->nodes.size(); ++at) {
+    const NodeAllocation& part = job->allocation->nodes[at];
+    const Node& node = draft.node(part.node);
+    const bool whole = job->allocation->whole_nodes;
+    const bool taken = node.exclusive || node.used_cores.intersects(part.cores) ||
+                       (whole && node.used_cores.any());
+    if (!job->released.test(at) && taken) return;
+  }
+  resume_job(draft, plan.job, now);
+}
+
 void end_preempted(Draft& draft, JobId id, Time now) {
   const ClusterState& state = draft.state();
   const Job& job = draft.job(id);
   const Partition* partition = find_partition(state, job.partition.view());
   Ending ending{.state = JobState::kPreempted};
-  const bool again =
-      partition != nullptr && preempt_mode_in(state, *partition) == PreemptMode::kRequeue;
+  const bool again = partition != nullptr &&
+                     preempt_mode_in(state, *partition, qos_of(job)) == PreemptMode::kRequeue;
   if (again && may_requeue(*state.config, job)) ending.flags = kJobRequeued;
   complete_job(draft, id, ending, now);
 }

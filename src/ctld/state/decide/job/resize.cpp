@@ -2,6 +2,7 @@
 #include "common/model/job_update.hpp"
 
 #include "ctld/state/rules/batch_host.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/decide/ending.hpp"
 
 namespace sluice::state {
@@ -66,8 +67,17 @@ void keep_nodes(Draft& draft, JobId id, const Bitmap& keep, Time now) {
   // over with its steps
   if (!is_running(draft.job(id)))
     return release_nodes(draft, id, allocation_positions(draft.job(id), drop), now);
-  draft.emit(JobShrunk{
-      .job = id, .allocation = std::move(allocation), .nodes = std::move(drop), .time = now});
+  std::shared_ptr<const JobCharge> charge;
+  const Job& running = draft.job(id);
+  const Partition* partition = find_partition(draft.state(), running.partition.view());
+  if (running.charge != nullptr && running.account != nullptr && partition != nullptr)
+    charge =
+        charge_of(draft.state(), *running.spec, *partition->config, *allocation, *running.account);
+  draft.emit(JobShrunk{.job = id,
+                       .allocation = std::move(allocation),
+                       .nodes = std::move(drop),
+                       .time = now,
+                       .charge = std::move(charge)});
 }
 
 }  // namespace sluice::state

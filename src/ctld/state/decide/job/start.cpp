@@ -6,7 +6,9 @@
 
 #include "ctld/fit/needs.hpp"
 #include "ctld/state/rules/access.hpp"
+#include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/batch_host.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
 #include "ctld/state/decide/node/node_features.hpp"
 #include "ctld/state/decide/node/power.hpp"
@@ -33,6 +35,22 @@ struct CheckedStart {
 // memory or devices than were chosen for it: the next pass chooses again.
 bool asks_for_the_same(const PlannedStart& plan, const Job& job) {
   return plan.spec == nullptr || plan.spec == job.spec || fit::same_demand(*plan.spec, *job.spec);
+}
+
+// Whom it is charged to there; nullopt: an account or a limit does not let it start.
+std::optional<std::shared_ptr<const JobAccount>> charged_account(const ClusterState& state,
+                                                                 const Job& job,
+                                                                 const Partition& partition,
+                                                                 const PlannedStart& plan,
+                                                                 Minutes limit, Time now) {
+  const AccountIn in = account_in(state, job, partition);
+  if (in.reason) return std::nullopt;
+  if (in.account == nullptr) return in.account;
+  const TresAmounts tres = allocated_amounts(state, *job.spec, *partition.config, *plan.allocation);
+  const TresAmounts of_node = largest_of_nodes(state.accounting, *plan.allocation);
+  const StartToCheck start{&job, in.account.get(), &tres, &of_node, limit};
+  if (why_limited(state, state.accounting.held, start, now)) return std::nullopt;
+  return in.account;
 }
 
 // Nothing when the start is no longer possible.
@@ -66,6 +84,9 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
     event.time_limit = plan.time_limit;
   }
   const Time end = planned_end(now, event.time_limit);
+  const auto account = charged_account(state, *job, *partition, plan, event.time_limit, now);
+  if (!account) return std::nullopt;
+  if (*account != job->account) event.account = *account;
   if (!beginning.may_begin(*job, plan.reservation, *plan.allocation, end)) return std::nullopt;
   event.reservation = plan.reservation;
   event.time = now;
@@ -76,7 +97,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   event.early_script = event.prolog && !has_option(config.prolog_flags, "DeferBatch");
   event.controller_prolog = !config.prolog_slurmctld.empty();
   event.reboot = reboots_nodes(state, *job->spec);
-  event.preempt_exempt = preempt_exempt_in(state, *partition);
+  event.preempt_exempt =
+      preempt_exempt_in(state, *partition, *account == nullptr ? qos_of(*job) : (*account)->qos);
   event.priority = plan.priority;
   JobId id = plan.job;
   if (array && job->array->pending.size() > 1) {
@@ -85,6 +107,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
     id = *next;
   }
   JobStarted::Start start{.task = plan.task, .job = id, .allocation = plan.allocation};
+  if (*account != nullptr)
+    start.charge = charge_of(state, *job->spec, *partition->config, *plan.allocation, **account);
   for (const FeatureChange& change : *changes) start.booting.set(change.position);
   if (job->spec->batch && !is_het_follower(*job))
     start.batch = batch_part(state, *job->spec, *plan.allocation);
@@ -174,7 +198,8 @@ Events merge_starts(Events events) {
     JobStarted& start = *other;
     auto* last = merged.empty() ? nullptr : std::get_if<JobStarted>(&merged.back());
     if (last != nullptr && last->record == start.record && last->partition == start.partition &&
-        last->time_limit == start.time_limit && last->reservation == start.reservation) {
+        last->time_limit == start.time_limit && last->reservation == start.reservation &&
+        last->account == start.account) {
       last->starts.push_back(std::move(start.starts.front()));
     } else {
       merged.push_back(std::move(event));
@@ -212,6 +237,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
     ++reply.started;
   }
   for (const PlannedPreemption& plan : command.preemptions) preempt(draft, plan, now);
+  for (const PlannedResume& plan : command.resumes) go_on(draft, plan, now);
   Decision decision = draft.take(reply);
   decision.events = merge_starts(std::move(decision.events));
   return decision;

@@ -2,6 +2,7 @@
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/fit/gres.hpp"
+#include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
@@ -16,7 +17,7 @@ namespace {
 // What only administrators may ask for is left out for others, as Slurm does.
 void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   if (!is_admin(state, uid) || state.config->reboot_program.empty()) spec.reboot = false;
-  if (is_admin(state, uid)) return;
+  if (is_operator(state, uid)) return;
   if (spec.priority != 0) spec.priority = UINT32_MAX;
   spec.admin_comment = {};
   spec.site_factor = 0;
@@ -158,12 +159,17 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   const bool held = takes_hold(*spec);
   follow_system_share(*state.config, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
-  if (spec->nice < 0 && !is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidNice);
+  if (spec->nice < 0 && !is_operator(state, command.who.uid))
+    return failure(ErrorCode::kInvalidNice);
   ask_for_all_memory(*spec);
   bound_switch_wait(*state.config, *spec);
   const Submitter submitter{spec->uid, command.groups};
   if (Status ok = apply_submit_plugins(state, submitter, *spec); !ok)
     return tl::unexpected(ok.error());
+  const auto named = find_partitions(state, *spec);
+  if (!named) return tl::unexpected(named.error());
+  auto account = resolve_account(state, *spec, *named);
+  if (!account) return tl::unexpected(account.error());
   const auto partitions = check_partitions(state, *spec, submitter);
   if (!partitions) return tl::unexpected(partitions.error());
   // with more CPUs than its partitions have it waits until they get some
@@ -194,6 +200,12 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
     return failure(ErrorCode::kTooManyJobs);
   }
   if (Status ok = check_heavy_text(state, *spec); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_submit_limits(state, account->get(), *spec, *partitions->front(),
+                                      static_cast<uint32_t>(count), now);
+      !ok)
+    return tl::unexpected(ok.error());
+  job.account = std::move(*account);
+  job.time_limit = time_limit_in(*spec, *partitions->front()->config);
   if (Status ok = add_dependency(state, *spec, now, notes, job); !ok)
     return tl::unexpected(ok.error());
   set_waiting_times(held, now, job);

@@ -21,7 +21,7 @@ constexpr int64_t kMostNice = 2'147'483'645;  // as --nice takes it
 Status may_top(const ClusterState& state, const Job& job, Identity who) {
   const bool own =
       who.uid == job.spec->uid && has_option(state.config->scheduler_parameters, "enable_user_top");
-  if (!own && !is_admin(state, who.uid)) return failure(ErrorCode::kAccessDenied);
+  if (!own && !is_operator(state, who.uid)) return failure(ErrorCode::kAccessDenied);
   if (job.state != JobState::kPending) return failure(ErrorCode::kJobNotPending);
   if (job.hold != HoldKind::kNone) return failure(ErrorCode::kJobHeld);
   return {};

@@ -11,6 +11,7 @@
 #include "ctld/state/decide/job/submit_plugins.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/dependency.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/licenses.hpp"
@@ -140,7 +141,7 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
   if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   const bool share = command.update.core_spec || command.update.thread_spec;
   if (share && !state.config->allow_spec_resources_usage) return failure(ErrorCode::kAccessDenied);
-  if (is_admin(state, command.who.uid)) return {};
+  if (is_operator(state, command.who.uid)) return {};
   const JobUpdate& u = command.update;
   // what its user took from the job he may give back; only below 0 it goes before those of others
   const bool nice = u.nice && *u.nice < 0 && *u.nice != job.spec->nice;
@@ -314,7 +315,7 @@ Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
   const bool to_zero = u.priority && *u.priority == 0;
   const Job& job = draft.job(id);
   if (to_zero || u.hold.value_or(false)) {
-    const bool admin = is_admin(draft.state(), command.who.uid);
+    const bool admin = is_operator(draft.state(), command.who.uid);
     if (job.hold == HoldKind::kAdmin) return {};
     draft.emit(JobHeld{.job = id,
                        .hold = admin ? HoldKind::kAdmin : HoldKind::kUser,
@@ -322,7 +323,7 @@ Status set_hold(Draft& draft, JobId id, const UpdateJob& command, Time now) {
                        .time = now,
                        .eligible = delay_of_held(job, now)});
   } else if (u.hold && job.hold != HoldKind::kNone) {
-    if (job.hold == HoldKind::kAdmin && !is_admin(draft.state(), command.who.uid)) {
+    if (job.hold == HoldKind::kAdmin && !is_operator(draft.state(), command.who.uid)) {
       return failure(ErrorCode::kAccessDenied);
     }
     if (Status ok = check_release(draft.state(), *job.spec); !ok) return ok;
@@ -351,6 +352,16 @@ JobUpdate relevant_changes(const Job& job, JobUpdate u) {
   return u;
 }
 
+// Another account, QOS, wckey or partition is checked as at submission; null: none of these.
+Result<std::shared_ptr<const JobAccount>> changed_account(const ClusterState& state,
+                                                          const JobUpdate& u, uint32_t by,
+                                                          JobSpec& spec) {
+  if (!u.account && !u.qos && !u.wckey && !u.partitions) return nullptr;
+  const auto partitions = find_partitions(state, spec);
+  if (!partitions) return failure(partitions.error().code);
+  return resolve_account(state, spec, *partitions, is_operator(state, by));
+}
+
 Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
                   NewDependency& dependency) {
   const ClusterState& state = draft.state();
@@ -376,6 +387,8 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
           follow_tasks(spec.licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(spec));
     if (Status ok = check_changed(state, job, spec, command); !ok) return ok;
   }
+  const auto account = changed_account(state, u, command.who.uid, spec);
+  if (!account) return tl::unexpected(account.error());
   if (Status ok = check_values(state, job, u, spec); !ok) return ok;
   if (Status ok = dependency.set(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
@@ -383,7 +396,8 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
   const bool whole_array = command.target.find('_') == std::string::npos;
   if (Status ok = set_array(u, whole_array, job); !ok) return ok;
   if (job.state == JobState::kPending) {
-    if (u.deadline && !is_admin(state, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+    if (u.deadline && !is_operator(state, command.who.uid))
+      return failure(ErrorCode::kAccessDenied);
     // that of a job that runs stays, and nothing is said, as in Slurm
     set_field(u.deadline, spec.deadline);
     if (u.begin) job.eligible = *u.begin > now ? *u.begin : kNoTime;
@@ -396,7 +410,9 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
     if (!job.dependency.empty()) job.eligible = kNoTime;
     else if (job.eligible == kNoTime && spec.begin > now) job.eligible = spec.begin;
   }
-  draft.emit(with_spec(job, spec, now));
+  JobUpdated event = with_spec(job, spec, now);
+  event.account = *account;
+  draft.emit(std::move(event));
   // one without a begin time becomes eligible, and loses the reason with that
   if (job.dependency.empty() && waits_for_others(draft.job(id)))
     draft.emit(JobDependencyChanged{.job = id, .dependency = {}, .reason = JobReason::kNone});

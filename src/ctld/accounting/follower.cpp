@@ -1,0 +1,123 @@
+#include "ctld/accounting/follower.hpp"
+
+#include <pwd.h>
+
+#include <memory>
+#include <utility>
+
+#include "common/log/log.hpp"
+#include "common/names/errors.hpp"
+#include "common/protocol/accounting_admin.hpp"
+
+namespace sluice::ctld {
+namespace {
+
+using protocol::QueryAccountingRecordsReply;
+using protocol::QueryAccountingRecordsRequest;
+
+// The daemon waits up to 30 s while nothing is new.
+constexpr Duration kPatience = std::chrono::seconds(40);
+constexpr Duration kPauseWhileAway = std::chrono::seconds(2);
+
+// An answer, which may come after nobody waits for it any more.
+struct Answer {
+  std::mutex mutex;
+  std::optional<Result<QueryAccountingRecordsReply>> reply;
+};
+
+}  // namespace
+
+std::optional<uint32_t> system_uid_of(const std::string& user) {
+  constexpr size_t kRoom = size_t{64} << 10;
+  std::string room(kRoom, '\0');
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found) != 0 || found == nullptr)
+    return std::nullopt;
+  return entry.pw_uid;
+}
+
+AccountingFollower::AccountingFollower(engine::Engine& engine, DbdClient& client, Options options)
+    : engine_(engine),
+      client_(client),
+      options_(std::move(options)),
+      known_(options_.known_version),
+      thread_([this] { run(); }) {}
+
+AccountingFollower::~AccountingFollower() { stop(); }
+
+void AccountingFollower::stop() {
+  {
+    const std::lock_guard lock(wake_->mutex);
+    wake_->stopping = true;
+  }
+  wake_->changed.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void AccountingFollower::run() {
+  do {
+    while (ask()) {}
+  } while (rest(kPauseWhileAway));
+}
+
+bool AccountingFollower::rest(Duration pause) {
+  std::unique_lock lock(wake_->mutex);
+  wake_->changed.wait_for(lock, pause, [this] { return wake_->stopping; });
+  return !wake_->stopping;
+}
+
+bool AccountingFollower::ask() {
+  QueryAccountingRecordsRequest request;
+  request.cluster = options_.cluster;
+  request.known_version = known_;
+  const auto shared = std::make_shared<Answer>();
+  client_.call<QueryAccountingRecordsReply>(
+      request, kPatience, [shared, wake = wake_](Result<QueryAccountingRecordsReply> reply) {
+        {
+          const std::lock_guard lock(shared->mutex);
+          shared->reply = std::move(reply);
+        }
+        const std::lock_guard lock(wake->mutex);
+        wake->changed.notify_all();
+      });
+  {
+    std::unique_lock lock(wake_->mutex);
+    wake_->changed.wait(lock, [&] {
+      const std::lock_guard inner(shared->mutex);
+      return wake_->stopping || shared->reply.has_value();
+    });
+    if (wake_->stopping) return false;
+  }
+  const std::lock_guard lock(shared->mutex);
+  Result<QueryAccountingRecordsReply>& reply = *shared->reply;
+  if (!reply) {
+    if (!std::exchange(away_, true))
+      log::warning("accounting: no associations and QOS from the accounting daemon: {}",
+                   error_text(reply.error()));
+    return false;
+  }
+  if (std::exchange(away_, false)) log::info("accounting: the accounting daemon answers again");
+  if (!reply->unchanged) take(std::move(reply->records));
+  return true;
+}
+
+void AccountingFollower::take(AccountingRecords records) {
+  known_ = records.version;
+  log::verbose("accounting: version {}: {} associations, {} QOS", records.version,
+               records.associations.size(), records.qos.size());
+  state::FollowAccounting command;
+  for (const UserRecord& user : records.users) {
+    auto at = uids_.find(user.name);
+    if (at == uids_.end()) {
+      const auto uid = options_.uid_of(user.name);
+      if (!uid) continue;
+      at = uids_.emplace(user.name, *uid).first;
+    }
+    command.uids.insert(*at);
+  }
+  command.records = std::move(records);
+  engine_.post({std::move(command), {}, {}});
+}
+
+}  // namespace sluice::ctld

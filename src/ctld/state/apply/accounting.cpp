@@ -1,0 +1,77 @@
+// Records of accounting change; usage decays.
+#include <algorithm>
+
+#include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/core/charging.hpp"
+
+namespace sluice::state {
+namespace {
+
+// Jobs count at the same records afterwards, unless one that has some is gone or elsewhere.
+bool moves_jobs(const Accounting& accounting, const AccountingChanged& event) {
+  const auto holds = [&](AssociationId id) { return accounting.held.associations.contains(id); };
+  return std::ranges::any_of(event.gone_associations, holds) ||
+         std::ranges::any_of(event.associations, [&](const AssociationRecord& record) {
+           if (!holds(record.id)) return false;
+           const AssociationRecord* before = accounting.associations.find(record.id);
+           return before == nullptr || before->parent != record.parent;
+         });
+}
+
+template <class T>
+void replace(CowTable<T>& table, const std::vector<T>& records, const std::vector<uint32_t>& gone) {
+  for (const uint32_t id : gone) table.erase(id);
+  for (const T& record : records) {
+    if (record.id != 0 && record.id != CowTable<T>::kNone) table.edit_or_insert(record.id) = record;
+  }
+}
+
+template <class Table, class Record, class Name>
+void replace_named(std::shared_ptr<const Table>& table, const std::vector<Record>& records,
+                   const std::vector<std::string>& gone, Name&& name_of) {
+  if (records.empty() && gone.empty()) return;
+  auto changed = std::make_shared<Table>(*table);
+  for (const std::string& name : gone) changed->erase(name);
+  for (const Record& record : records) (*changed)[name_of(record)] = record;
+  table = std::move(changed);
+}
+
+void replace_tres(Accounting& accounting, const std::vector<TresRecord>& records) {
+  if (records.empty()) return;
+  auto changed = std::make_shared<TresTable>(*accounting.tres);
+  for (const TresRecord& record : records) {
+    const auto at = std::ranges::lower_bound(*changed, record.id, {}, &TresRecord::id);
+    if (at != changed->end() && at->id == record.id) *at = record;
+    else changed->insert(at, record);
+  }
+  accounting.tres = std::move(changed);
+}
+
+}  // namespace
+
+void apply_event(ClusterState& state, const AccountingChanged& event) {
+  Accounting& accounting = state.accounting;
+  const bool moves = moves_jobs(accounting, event);
+  replace_tres(accounting, event.tres);
+  replace_named(accounting.accounts, event.accounts, event.gone_accounts,
+                [](const AccountRecord& account) { return account.name; });
+  replace_named(accounting.users, event.users, event.gone_users,
+                [](const AccountingUser& user) { return user.record.name; });
+  replace(accounting.associations, event.associations, event.gone_associations);
+  replace(accounting.qos, event.qos, event.gone_qos);
+  replace(accounting.wckeys, event.wckeys, event.gone_wckeys);
+  for (const AssociationId id : event.gone_associations) accounting.association_usage.erase(id);
+  for (const QosId id : event.gone_qos) accounting.qos_usage.erase(id);
+  accounting.version = event.version;
+  rebuild_names(accounting);
+  if (moves) rebuild_held(state);
+  refresh_shares(state);
+}
+
+void apply_event(ClusterState& state, const UsageDecayed& event) {
+  charge_all(state, event.time, event.factor);
+  if (event.factor == 0) state.accounting.reset = event.time;
+  refresh_shares(state);
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,179 @@
+#include "ctld/state/limits/accounts.hpp"
+
+#include <algorithm>
+
+#include "common/base/text.hpp"
+#include "common/names/job_states.hpp"
+#include "ctld/state/limits/billing.hpp"
+#include "ctld/state/limits/relative.hpp"
+#include "ctld/state/rules/fits.hpp"
+
+namespace sluice::state {
+namespace {
+
+constexpr QosId kNormalQos = 1;
+
+QosId partition_qos(const ClusterState& state, const PartitionConfig& partition) {
+  if (partition.qos.empty()) return 0;
+  const QosRecord* qos = find_qos(state.accounting, partition.qos);
+  return qos == nullptr ? 0 : qos->id;
+}
+
+// What a job that names no QOS gets.
+QosId default_qos(const Accounting& accounting, const AssociationRecord* association) {
+  if (association == nullptr) return accounting.qos.contains(kNormalQos) ? kNormalQos : 0;
+  if (association->default_qos != 0) return association->default_qos;
+  if (association->qos.size() == 1) return association->qos.front();
+  const bool normal =
+      std::ranges::binary_search(association->qos, kNormalQos) || association->qos.empty();
+  if (normal) return accounting.qos.contains(kNormalQos) ? kNormalQos : 0;
+  return association->qos.front();
+}
+
+Status resolve_qos(const ClusterState& state, const AssociationRecord* association,
+                   bool by_operator, JobSpec& spec, JobAccount& account) {
+  const Accounting& accounting = state.accounting;
+  const bool enforced_qos = enforced(*state.config).qos;
+  if (spec.qos.empty()) {
+    account.qos = default_qos(accounting, association);
+    const QosRecord* qos = account.qos == 0 ? nullptr : accounting.qos.find(account.qos);
+    if (qos != nullptr) spec.qos = qos->name;
+  } else {
+    const QosRecord* qos = find_qos(accounting, spec.qos.view());
+    if (qos == nullptr) return failure(ErrorCode::kInvalidQos);
+    account.qos = qos->id;
+    spec.qos = qos->name;
+  }
+  if (!enforced_qos || association == nullptr || by_operator) return {};
+  const bool may = account.qos != 0 && std::ranges::binary_search(association->qos, account.qos);
+  if (!may) return failure(ErrorCode::kInvalidQos);
+  const bool wants_reservation =
+      (accounting.qos.at(account.qos).flags & kQosRequiresReservation) != 0;
+  return wants_reservation && spec.reservation.empty() ? failure(ErrorCode::kInvalidQos) : Status{};
+}
+
+// A user's default wckey is shown with a `*`.
+Status resolve_wckey(const ClusterState& state, JobSpec& spec) {
+  if (!state.config->track_wckey) return {};
+  const Accounting& accounting = state.accounting;
+  std::string_view name = spec.wckey.view();
+  if (name.empty()) {
+    const auto user = accounting.users->find(spec.user_name.view());
+    if (user != accounting.users->end() && !user->second.record.default_wckey.empty())
+      spec.wckey = "*" + user->second.record.default_wckey;
+    name = spec.wckey.view();
+  }
+  if (!enforced(*state.config).wckeys) return {};
+  if (name.starts_with('*')) name.remove_prefix(1);
+  const bool known =
+      !name.empty() && find_wckey(accounting, spec.user_name.view(), name) != nullptr;
+  return known ? Status{} : failure(ErrorCode::kError, "Invalid wckey specification");
+}
+
+}  // namespace
+
+Enforced enforced(const ClusterConfig& config) {
+  if (config.accounting_storage_type.empty()) return {};
+  const auto says = [&](std::string_view word) {
+    return has_option(config.accounting_storage_enforce, word);
+  };
+  return {says("associations"), says("limits"), says("qos"), says("safe"), says("wckeys")};
+}
+
+Result<std::shared_ptr<const JobAccount>> resolve_account(
+    const ClusterState& state, JobSpec& spec, const std::vector<const Partition*>& partitions,
+    bool by_operator) {
+  const Accounting& accounting = state.accounting;
+  const Enforced rules = enforced(*state.config);
+  if (accounting.version == 0 && !rules.associations) return nullptr;
+  const std::string_view user = spec.user_name.view();
+  std::string account = to_lower(spec.account.view());
+  if (account.empty()) account = default_account(accounting, user);
+  if (!account.empty() && account != spec.account.view()) spec.account = account;
+  const AssociationRecord* association = nullptr;
+  for (const Partition* partition : partitions) {
+    association = find_association(accounting, user, account, partition->config->name);
+    if (association != nullptr) break;
+  }
+  if (association == nullptr && rules.associations) return failure(ErrorCode::kInvalidAccount);
+  auto made = std::make_shared<JobAccount>();
+  if (association != nullptr) made->association = association->id;
+  if (!partitions.empty()) made->partition_qos = partition_qos(state, *partitions.front()->config);
+  if (Status ok = resolve_qos(state, association, by_operator, spec, *made); !ok)
+    return tl::unexpected(ok.error());
+  if (Status ok = resolve_wckey(state, spec); !ok) return tl::unexpected(ok.error());
+  return made;
+}
+
+AccountIn account_in(const ClusterState& state, const Job& job, const Partition& partition) {
+  const Accounting& accounting = state.accounting;
+  const Enforced rules = enforced(*state.config);
+  if (job.account == nullptr && !rules.associations) return {};
+  const JobAccount now = job.account == nullptr ? JobAccount() : *job.account;
+  JobAccount in = now;
+  in.partition_qos = partition_qos(state, *partition.config);
+  const AssociationRecord* known = find_association(accounting, now.association);
+  const bool of_here =
+      known != nullptr && !accounting.names->by_partition && known->account == job.spec->account;
+  if (!of_here) {
+    const std::string account = job.spec->account.empty()
+                                    ? default_account(accounting, job.spec->user_name.view())
+                                    : job.spec->account.str();
+    const AssociationRecord* found =
+        find_association(accounting, job.spec->user_name.view(), account, partition.config->name);
+    in.association = found == nullptr ? 0 : found->id;
+  }
+  AccountIn out;
+  if (in.association == 0 && rules.associations) out.reason = JobReason::kInvalidAccount;
+  if (in.qos == 0 && !job.spec->qos.empty()) {
+    const QosRecord* qos = find_qos(accounting, job.spec->qos.view());
+    in.qos = qos == nullptr ? 0 : qos->id;
+  }
+  if (rules.qos && !accounting.qos.contains(in.qos)) out.reason = JobReason::kInvalidQOS;
+  out.account =
+      job.account != nullptr && in == now ? job.account : std::make_shared<const JobAccount>(in);
+  return out;
+}
+
+Status check_submit_limits(const ClusterState& state, const JobAccount* account, JobSpec& spec,
+                           const Partition& partition, uint32_t count, Time now) {
+  if (account == nullptr || !enforced(*state.config).limits) return {};
+  const PartitionConfig& config = *partition.config;
+  const auto wall = longest_wall(state.accounting, *account);
+  Minutes limit =
+      spec.time_limit != 0 ? spec.time_limit : config.default_time.value_or(config.max_time);
+  if (wall && spec.time_limit == 0) {
+    const auto minutes = static_cast<Minutes>(to_seconds(*wall) / 60);
+    if (minutes < limit) limit = spec.time_limit = minutes;
+  }
+  const TresAmounts asked = requested_amounts(state, spec, config);
+  LimitedJob job;
+  job.account = account;
+  job.uid = spec.uid;
+  job.account_name = spec.account.view();
+  job.count = count;
+  job.tres = asked;
+  job.time_limit = spec.time_min != 0 ? spec.time_min : limit;
+  const auto absolute = with_numbers(state, *account);
+  const Accounting& accounting = absolute ? *absolute : state.accounting;
+  const auto reason = submit_limit(accounting, state.accounting.held, job, now);
+  if (!reason) return {};
+  return failure(ErrorCode::kMaxSubmitLimit, std::string(reason_text(*reason)));
+}
+
+std::optional<JobReason> why_limited(const ClusterState& state, const HeldTables& held,
+                                     const StartToCheck& start, Time now) {
+  const Enforced rules = enforced(*state.config);
+  if (start.account == nullptr || !rules.limits) return std::nullopt;
+  LimitedJob job;
+  job.account = start.account;
+  job.uid = start.job->spec->uid;
+  job.account_name = start.job->spec->account.view();
+  if (start.tres != nullptr) job.tres = *start.tres;
+  if (start.tres_of_node != nullptr) job.tres_of_node = *start.tres_of_node;
+  job.time_limit = start.time_limit;
+  const auto absolute = with_numbers(state, *start.account);
+  return start_limit(absolute ? *absolute : state.accounting, held, job, {rules.safe}, now);
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,62 @@
+// Whom a job is charged to: its association, QOS and wckey, as AccountingStorageEnforce has it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "common/model/job_account.hpp"
+#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/limits/limits.hpp"
+
+namespace sluice::state {
+
+// AccountingStorageEnforce, where there is accounting; what a word implies was filled in when the
+// configuration was read.
+struct Enforced {
+  bool associations = false;
+  bool limits = false;
+  bool qos = false;
+  bool safe = false;
+  bool wckeys = false;
+};
+[[nodiscard]] Enforced enforced(const ClusterConfig& config);
+
+// Fills in account, QOS and wckey that the job does not name; null: accounting knows nothing of it,
+// and need not. Errors: kInvalidAccount, kInvalidQos, a wckey that is not there. `partitions`:
+// those that it asks for, in order; one of them at least must be open to its account.
+// `by_operator`: any QOS may be used.
+[[nodiscard]] Result<std::shared_ptr<const JobAccount>> resolve_account(
+    const ClusterState& state, JobSpec& spec, const std::vector<const Partition*>& partitions,
+    bool by_operator = false);
+
+// The account as it is in that partition; `reason`: why it may not start there (kInvalidAccount,
+// kInvalidQOS).
+struct AccountIn {
+  std::shared_ptr<const JobAccount> account;
+  std::optional<JobReason> reason;
+};
+[[nodiscard]] AccountIn account_in(const ClusterState& state, const Job& job,
+                                   const Partition& partition);
+
+// Submission: MaxSubmitJobs and its kin, DenyOnLimit, and a time limit of MaxWall where it asks for
+// none. kMaxSubmitLimit with the limit's name.
+[[nodiscard]] Status check_submit_limits(const ClusterState& state, const JobAccount* account,
+                                         JobSpec& spec, const Partition& partition, uint32_t count,
+                                         Time now);
+// A job that is to start.
+struct StartToCheck {
+  const Job* job = nullptr;
+  const JobAccount* account = nullptr;        // as account_in() gives it
+  const TresAmounts* tres = nullptr;          // that it asks for or gets; null: not looked at
+  const TresAmounts* tres_of_node = nullptr;  // the most on one node; likewise
+  Minutes time_limit = 0;
+};
+// By which limit it may not start beside what `held` says; nullopt: it may. Limits act only where
+// they are enforced.
+[[nodiscard]] std::optional<JobReason> why_limited(const ClusterState& state,
+                                                   const HeldTables& held,
+                                                   const StartToCheck& start, Time now);
+
+}  // namespace sluice::state

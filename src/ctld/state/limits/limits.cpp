@@ -1,0 +1,442 @@
+#include "ctld/state/limits/limits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "ctld/state/limits/limit_reasons.hpp"
+
+namespace sluice::state {
+namespace {
+
+// What else is limited, each at most once in the chain.
+enum class CountLimit : uint8_t {
+  kGroupJobs,
+  kGroupWall,
+  kGroupSubmit,
+  kGroupAccrue,
+  kJobs,
+  kAccountJobs,
+  kSubmit,
+  kAccountSubmit,
+  kAccrue,
+  kAccountAccrue,
+  kWall,
+};
+
+constexpr uint32_t kOfCounts = 1000;  // where they begin beside the numbers of TresLimit
+
+const Held kNothingHeld;
+const Usage kNothingUsed;
+
+const Held& held_of(const CowTable<Held>& table, uint32_t id) {
+  const Held* held = table.find(id);
+  return held == nullptr ? kNothingHeld : *held;
+}
+
+uint64_t amount_of(const TresAmounts& amounts, TresId id) {
+  const auto at = std::ranges::lower_bound(amounts, id, {}, &TresAmount::id);
+  return at != amounts.end() && at->id == id ? at->count : 0;
+}
+
+// The QOS that apply, the one that goes first first.
+std::array<const QosRecord*, 2> qos_of(const Accounting& accounting, const JobAccount& account) {
+  const auto find = [&](QosId id) { return id == 0 ? nullptr : accounting.qos.find(id); };
+  const QosRecord* partition = find(account.partition_qos);
+  const QosRecord* job = find(account.qos);
+  if (partition == job) return {job, nullptr};
+  const bool job_first = job != nullptr && (job->flags & kQosOverPartQos) != 0;
+  return job_first ? std::array{job, partition} : std::array{partition, job};
+}
+
+class Check {
+ public:
+  Check(const Accounting& accounting, const HeldTables& held, const LimitedJob& job, Time now)
+      : accounting_(accounting),
+        held_(held),
+        job_(job),
+        qos_(qos_of(accounting, *job.account)),
+        second_(to_seconds(now)) {}
+
+  std::optional<JobReason> start(const LimitRules& rules) {
+    safe_ = rules.safe;
+    for_levels([&](const QosRecord& qos) { start_in(qos); },
+               [&](AssociationId id, const AssociationRecord& one) { start_in(id, one); });
+    return hit_;
+  }
+  std::optional<JobReason> submit() {
+    for_levels([&](const QosRecord& qos) { submit_in(qos); },
+               [&](AssociationId id, const AssociationRecord& one) { submit_in(id, one); });
+    return hit_;
+  }
+  // As if nobody else had anything.
+  std::optional<JobReason> alone() {
+    for_levels(
+        [&](const QosRecord& qos) {
+          tres_of(qos, nothing(), kNothingUsed);
+          wall_of(qos);
+        },
+        [&](AssociationId, const AssociationRecord& one) {
+          tres_of(one, kNothingHeld, kNothingUsed);
+          if (is_leaf_) wall_of(one);
+        });
+    return hit_;
+  }
+  std::optional<JobReason> used_up() {
+    const auto look = [&](const GroupLimits& group, const Held& held, const Usage* known,
+                          JobReason wall) {
+      const Usage& usage = known == nullptr ? kNothingUsed : *known;
+      group_wall(group, held, usage, wall);
+      bound(TresLimit::kGroupMins, group.tres_mins, [&](TresId id, uint64_t limit) {
+        return amount_of(job_.tres, id) > 0 &&
+               used_seconds(held, usage, id) >= static_cast<double>(limit) * 60;
+      });
+    };
+    for_levels(
+        [&](const QosRecord& qos) {
+          look(qos.group, held_of(held_.qos, qos.id), accounting_.qos_usage.find(qos.id),
+               JobReason::kQOSGrpWallLimit);
+        },
+        [&](AssociationId id, const AssociationRecord& one) {
+          look(one.group, held_of(held_.associations, id), accounting_.association_usage.find(id),
+               JobReason::kAssocGrpWallLimit);
+        });
+    return hit_;
+  }
+  bool accrue() {
+    for_levels([&](const QosRecord& qos) { accrue_in(qos); },
+               [&](AssociationId id, const AssociationRecord& one) {
+                 const uint32_t all = held_of(held_.associations, id).accruing;
+                 bound(CountLimit::kGroupAccrue, one.group.jobs_accrue, all, job_.count,
+                       JobReason::kAccountingPolicy);
+                 if (is_leaf_)
+                   bound(CountLimit::kAccrue, member_of(&MemberLimits::jobs_accrue), all,
+                         job_.count, JobReason::kAccountingPolicy);
+               });
+    return !hit_;
+  }
+
+ private:
+  struct Members {
+    const Held *all, *user, *account;
+  };
+  static Members nothing() { return {&kNothingHeld, &kNothingHeld, &kNothingHeld}; }
+
+  template <class OfQos, class OfAssociation>
+  void for_levels(OfQos&& of_qos, OfAssociation&& of_association) {
+    for (const QosRecord* qos : qos_) {
+      if (qos != nullptr && !hit_) of_qos(*qos);
+    }
+    in_qos_ = false;
+    is_leaf_ = true;
+    for_ancestors(accounting_, job_.account->association,
+                  [&](AssociationId id, const AssociationRecord* one) {
+                    if (one != nullptr && !hit_) of_association(id, *one);
+                    is_leaf_ = false;
+                  });
+  }
+
+  // Whether a limit of this kind is still to be looked at: no QOS had one before. QOS say that they
+  // have one.
+  bool counts(uint32_t kind, uint32_t id) {
+    const std::pair key(kind, id);
+    if (std::ranges::find(said_, key) != said_.end()) return false;
+    if (in_qos_) said_.push_back(key);
+    return true;
+  }
+  void hit(JobReason reason) {
+    if (!hit_) hit_ = reason;
+  }
+
+  // used + more may not be above the limit.
+  void bound(CountLimit kind, const std::optional<uint32_t>& limit, uint64_t used, uint64_t more,
+             JobReason reason) {
+    if (!limit || !counts(kOfCounts + static_cast<uint32_t>(kind), 0)) return;
+    if (used + more > *limit) hit(reason);
+  }
+
+  template <class Over>
+  void bound(TresLimit kind, const TresAmounts& limits, Over&& over) {
+    for (const TresAmount& limit : limits) {
+      if (!counts(static_cast<uint32_t>(kind), limit.id)) continue;
+      if (over(limit.id, limit_in_force(kind, limit.count)))
+        hit(in_qos_ ? qos_reason(accounting_, kind, limit.id)
+                    : association_reason(accounting_, kind, limit.id));
+    }
+  }
+  // A QOS's LimitFactor makes those of associations larger or smaller.
+  [[nodiscard]] uint64_t limit_in_force(TresLimit kind, uint64_t limit) const {
+    const bool scaled = !in_qos_ && (kind == TresLimit::kGroup || kind == TresLimit::kJob);
+    if (!scaled) return limit;
+    for (const QosRecord* qos : qos_) {
+      if (qos != nullptr && qos->limit_factor && *qos->limit_factor > 0)
+        return static_cast<uint64_t>(static_cast<double>(limit) * *qos->limit_factor);
+    }
+    return limit;
+  }
+
+  // TRES seconds of the whole job. Without a limit it is none that could be reckoned with.
+  [[nodiscard]] double job_seconds(TresId id) const {
+    constexpr double kYear = 365.0 * 24 * 3600;
+    const double seconds =
+        job_.time_limit == kInfiniteMinutes ? kYear : 60.0 * static_cast<double>(job_.time_limit);
+    return static_cast<double>(amount_of(job_.tres, id)) * seconds;
+  }
+  [[nodiscard]] double used_seconds(const Held& held, const Usage& usage, TresId id) const {
+    double seconds = usage.of(id);
+    const auto at = std::ranges::lower_bound(held.tres, id, {}, &HeldTres::id);
+    if (at != held.tres.end() && at->id == id)
+      seconds += static_cast<double>(at->rate.used_until(second_)) / static_cast<double>(kMicro);
+    return seconds;
+  }
+  [[nodiscard]] double used_wall(const Held& held, const Usage& usage) const {
+    return usage.wall +
+           static_cast<double>(held.wall.used_until(second_)) / static_cast<double>(kMicro);
+  }
+  // With UsageFactorSafe a job's own part counts as it will be charged.
+  [[nodiscard]] double factor() const {
+    for (const QosRecord* qos : qos_) {
+      if (qos != nullptr && (qos->flags & kQosUsageFactorSafe) != 0) return qos->usage_factor;
+    }
+    return 1;
+  }
+
+  void group_tres(const GroupLimits& group, const Held& held, const Usage& usage) {
+    bound(TresLimit::kGroup, group.tres, [&](TresId id, uint64_t limit) {
+      const uint64_t mine = amount_of(job_.tres, id);
+      return mine > 0 && held.count_of(id) + mine > limit;
+    });
+    bound(TresLimit::kGroupMins, group.tres_mins, [&](TresId id, uint64_t limit) {
+      const double seconds = static_cast<double>(limit) * 60;
+      const double used = used_seconds(held, usage, id);
+      if (amount_of(job_.tres, id) == 0) return false;
+      if (used >= seconds) return true;
+      const auto left = static_cast<double>(held.left_of(id, second_));
+      return safe_ && used + left + job_seconds(id) * factor() > seconds;
+    });
+    bound(TresLimit::kGroupRunMins, group.tres_run_mins,
+          [&](TresId id, uint64_t limit) { return over_run_mins(held, id, limit); });
+  }
+  [[nodiscard]] bool over_run_mins(const Held& held, TresId id, uint64_t limit) const {
+    const double mine = job_seconds(id);
+    return mine > 0 &&
+           static_cast<double>(held.left_of(id, second_)) + mine > static_cast<double>(limit) * 60;
+  }
+  void job_tres(const JobLimits& limits) {
+    bound(TresLimit::kJob, limits.tres,
+          [&](TresId id, uint64_t limit) { return amount_of(job_.tres, id) > limit; });
+    bound(TresLimit::kNode, limits.tres_node,
+          [&](TresId id, uint64_t limit) { return amount_of(job_.tres_of_node, id) > limit; });
+    bound(TresLimit::kJobMins, limits.tres_mins, [&](TresId id, uint64_t limit) {
+      return job_seconds(id) > static_cast<double>(limit) * 60;
+    });
+  }
+
+  void tres_of(const QosRecord& qos, const Members& held, const Usage& usage) {
+    group_tres(qos.group, *held.all, usage);
+    job_tres(qos.job);
+    const auto at_once = [&](const Held& member) {
+      return [this, &member](TresId id, uint64_t limit) {
+        const uint64_t mine = amount_of(job_.tres, id);
+        return mine > 0 && member.count_of(id) + mine > limit;
+      };
+    };
+    bound(TresLimit::kUser, qos.user.tres, at_once(*held.user));
+    bound(TresLimit::kAccount, qos.account.tres, at_once(*held.account));
+    bound(TresLimit::kUserRunMins, qos.user.tres_run_mins,
+          [&](TresId id, uint64_t limit) { return over_run_mins(*held.user, id, limit); });
+    bound(TresLimit::kAccountRunMins, qos.account.tres_run_mins,
+          [&](TresId id, uint64_t limit) { return over_run_mins(*held.account, id, limit); });
+    bound(TresLimit::kLeast, qos.job.min_tres, [&](TresId id, uint64_t limit) {
+      return !job_.tres.empty() && amount_of(job_.tres, id) < limit;
+    });
+  }
+  void tres_of(const AssociationRecord& one, const Held& held, const Usage& usage) {
+    group_tres(one.group, held, usage);
+    if (!is_leaf_) return;
+    JobLimits limits;
+    limits.tres = inherited(&JobLimits::tres);
+    limits.tres_node = inherited(&JobLimits::tres_node);
+    limits.tres_mins = inherited(&JobLimits::tres_mins);
+    job_tres(limits);
+  }
+
+  void wall_of(const QosRecord& qos) {
+    bound(CountLimit::kWall, minutes(qos.job.wall), 0, job_.time_limit,
+          JobReason::kQOSMaxWallDurationPerJobLimit);
+  }
+  void wall_of(const AssociationRecord&) {
+    std::optional<Duration> wall;
+    for_ancestors(accounting_, job_.account->association,
+                  [&](AssociationId, const AssociationRecord* above) {
+                    if (above != nullptr && !wall) wall = above->job.wall;
+                  });
+    bound(CountLimit::kWall, minutes(wall), 0, job_.time_limit,
+          JobReason::kAssocMaxWallDurationPerJobLimit);
+  }
+  static std::optional<uint32_t> minutes(const std::optional<Duration>& wall) {
+    if (!wall) return std::nullopt;
+    return static_cast<uint32_t>(to_seconds(*wall) / 60);
+  }
+
+  void start_in(const QosRecord& qos) {
+    const Held& all = held_of(held_.qos, qos.id);
+    const Usage* known = accounting_.qos_usage.find(qos.id);
+    const Usage& usage = known == nullptr ? kNothingUsed : *known;
+    const Members members{&all, member(held_.user_of(qos.id, job_.uid)),
+                          member(held_.account_of(qos.id, job_.account_name))};
+    if (qos.usage_threshold && (qos.flags & kQosEnforceUsageThreshold) != 0 &&
+        accounting_.shares->of(job_.account->association).factor < *qos.usage_threshold) {
+      hit(JobReason::kQOSUsageThreshold);
+    }
+    bound(CountLimit::kGroupJobs, qos.group.jobs, all.jobs, 1, JobReason::kQOSGrpJobsLimit);
+    group_wall(qos.group, all, usage, JobReason::kQOSGrpWallLimit);
+    bound(CountLimit::kAccountJobs, qos.account.jobs, members.account->jobs, 1,
+          JobReason::kMaxJobsPerAccount);
+    bound(CountLimit::kJobs, qos.user.jobs, members.user->jobs, 1,
+          JobReason::kQOSMaxJobsPerUserLimit);
+    wall_of(qos);
+    tres_of(qos, members, usage);
+  }
+  void start_in(AssociationId id, const AssociationRecord& one) {
+    const Held& all = held_of(held_.associations, id);
+    const Usage* known = accounting_.association_usage.find(id);
+    const Usage& usage = known == nullptr ? kNothingUsed : *known;
+    bound(CountLimit::kGroupJobs, one.group.jobs, all.jobs, 1, JobReason::kAssocGrpJobsLimit);
+    group_wall(one.group, all, usage, JobReason::kAssocGrpWallLimit);
+    if (is_leaf_) {
+      bound(CountLimit::kJobs, member_of(&MemberLimits::jobs), all.jobs, 1,
+            JobReason::kAssocMaxJobsLimit);
+      wall_of(one);
+    }
+    tres_of(one, all, usage);
+  }
+  void group_wall(const GroupLimits& group, const Held& held, const Usage& usage,
+                  JobReason reason) {
+    if (!group.wall || !counts(kOfCounts + static_cast<uint32_t>(CountLimit::kGroupWall), 0))
+      return;
+    if (used_wall(held, usage) >= static_cast<double>(to_seconds(*group.wall))) hit(reason);
+  }
+
+  void submit_in(const QosRecord& qos) {
+    bound(CountLimit::kGroupSubmit, qos.group.submit, held_of(held_.qos, qos.id).submit, job_.count,
+          JobReason::kQOSGrpSubmitJobsLimit);
+    bound(CountLimit::kAccountSubmit, qos.account.submit,
+          member(held_.account_of(qos.id, job_.account_name))->submit, job_.count,
+          JobReason::kMaxSubmitJobsPerAccount);
+    bound(CountLimit::kSubmit, qos.user.submit, member(held_.user_of(qos.id, job_.uid))->submit,
+          job_.count, JobReason::kQOSMaxSubmitJobPerUserLimit);
+  }
+  void submit_in(AssociationId id, const AssociationRecord& one) {
+    const uint32_t all = held_of(held_.associations, id).submit;
+    bound(CountLimit::kGroupSubmit, one.group.submit, all, job_.count,
+          JobReason::kAssocGrpSubmitJobsLimit);
+    if (is_leaf_)
+      bound(CountLimit::kSubmit, member_of(&MemberLimits::submit), all, job_.count,
+            JobReason::kAssocMaxSubmitJobLimit);
+  }
+  void accrue_in(const QosRecord& qos) {
+    const JobReason reason = JobReason::kAccountingPolicy;
+    bound(CountLimit::kGroupAccrue, qos.group.jobs_accrue, held_of(held_.qos, qos.id).accruing,
+          job_.count, reason);
+    bound(CountLimit::kAccountAccrue, qos.account.jobs_accrue,
+          member(held_.account_of(qos.id, job_.account_name))->accruing, job_.count, reason);
+    bound(CountLimit::kAccrue, qos.user.jobs_accrue,
+          member(held_.user_of(qos.id, job_.uid))->accruing, job_.count, reason);
+  }
+
+  static const Held* member(const Held* held) { return held == nullptr ? &kNothingHeld : held; }
+
+  // Of the nearest association that says so.
+  [[nodiscard]] std::optional<uint32_t> member_of(
+      std::optional<uint32_t> MemberLimits::*limit) const {
+    std::optional<uint32_t> found;
+    for_ancestors(accounting_, job_.account->association,
+                  [&](AssociationId, const AssociationRecord* above) {
+                    if (above != nullptr && !found) found = above->member.*limit;
+                  });
+    return found;
+  }
+  // Of each TRES likewise.
+  [[nodiscard]] TresAmounts inherited(TresAmounts JobLimits::*limits) const {
+    TresAmounts found;
+    for_ancestors(accounting_, job_.account->association,
+                  [&](AssociationId, const AssociationRecord* above) {
+                    if (above == nullptr) return;
+                    for (const TresAmount& one : above->job.*limits) {
+                      const auto at = std::ranges::lower_bound(found, one.id, {}, &TresAmount::id);
+                      if (at == found.end() || at->id != one.id) found.insert(at, one);
+                    }
+                  });
+    return found;
+  }
+
+  const Accounting& accounting_;
+  const HeldTables& held_;
+  const LimitedJob& job_;
+  const std::array<const QosRecord*, 2> qos_;
+  const int64_t second_;
+  bool safe_ = false;
+  bool in_qos_ = true;
+  bool is_leaf_ = false;
+  std::vector<std::pair<uint32_t, uint32_t>> said_;  // limits that a QOS has
+  std::optional<JobReason> hit_;
+};
+
+}  // namespace
+
+std::optional<JobReason> start_limit(const Accounting& accounting, const HeldTables& held,
+                                     const LimitedJob& job, const LimitRules& rules, Time now) {
+  if (job.account == nullptr) return std::nullopt;
+  return Check(accounting, held, job, now).start(rules);
+}
+
+std::optional<JobReason> used_up(const Accounting& accounting, const HeldTables& held,
+                                 const LimitedJob& job, Time now) {
+  if (job.account == nullptr) return std::nullopt;
+  return Check(accounting, held, job, now).used_up();
+}
+
+std::optional<JobReason> submit_limit(const Accounting& accounting, const HeldTables& held,
+                                      const LimitedJob& job, Time now) {
+  if (job.account == nullptr) return std::nullopt;
+  if (const auto reason = Check(accounting, held, job, now).submit()) return reason;
+  if (!has_qos_flag(accounting, *job.account, kQosDenyOnLimit)) return std::nullopt;
+  return Check(accounting, held, job, now).alone();
+}
+
+bool may_accrue(const Accounting& accounting, const HeldTables& held, const LimitedJob& job) {
+  return job.account == nullptr || Check(accounting, held, job, kNoTime).accrue();
+}
+
+std::optional<Duration> longest_wall(const Accounting& accounting, const JobAccount& account) {
+  for (const QosRecord* qos : qos_of(accounting, account)) {
+    if (qos != nullptr && qos->job.wall) return qos->job.wall;
+  }
+  std::optional<Duration> wall;
+  for_ancestors(accounting, account.association, [&](AssociationId, const AssociationRecord* one) {
+    if (one != nullptr && !wall) wall = one->job.wall;
+  });
+  return wall;
+}
+
+uint32_t least_priority_to_plan(const Accounting& accounting, const JobAccount& account) {
+  for (const QosRecord* qos : qos_of(accounting, account)) {
+    if (qos != nullptr && qos->job.min_priority) return *qos->job.min_priority;
+  }
+  std::optional<uint32_t> least;
+  for_ancestors(accounting, account.association, [&](AssociationId, const AssociationRecord* one) {
+    if (one != nullptr && !least) least = one->job.min_priority;
+  });
+  return least.value_or(0);
+}
+
+bool has_qos_flag(const Accounting& accounting, const JobAccount& account, QosFlags flag) {
+  return std::ranges::any_of(qos_of(accounting, account), [&](const QosRecord* qos) {
+    return qos != nullptr && (qos->flags & flag) != 0;
+  });
+}
+
+}  // namespace sluice::state

@@ -1,0 +1,60 @@
+// Limits of associations and QOS. Where several say something of the same thing, the first counts:
+// the partition's QOS, the job's (the other way round with the flag OverPartQOS), then the
+// associations. Grp limits count at each association up to the root; Max limits of an association
+// that has none are those of the nearest one above it.
+//
+// A check costs the depth of the tree, whatever the number of jobs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/base/time.hpp"
+#include "common/model/job_account.hpp"
+#include "common/model/job_reason.hpp"
+#include "ctld/state/core/accounting.hpp"
+
+namespace sluice::state {
+
+// A job as far as limits look at it.
+struct LimitedJob {
+  const JobAccount* account = nullptr;
+  uint32_t uid = 0;
+  std::string_view account_name;
+  uint32_t count = 1;        // tasks that are submitted at once
+  TresAmounts tres;          // asked for (no job gets less), or chosen
+  TresAmounts tres_of_node;  // the most on one node
+  Minutes time_limit = 0;    // in force; kInfiniteMinutes: none
+};
+
+struct LimitRules {
+  bool safe = false;  // AccountingStorageEnforce=safe
+};
+
+// Why it may not start at `now`, beside what is held; nullopt: it may. Of tres and tres_of_node
+// only what is there is looked at, so that a first look before nodes were chosen can be had.
+[[nodiscard]] std::optional<JobReason> start_limit(const Accounting& accounting,
+                                                   const HeldTables& held, const LimitedJob& job,
+                                                   const LimitRules& rules, Time now);
+// Why it may not go on, having started: GrpTRESMins or GrpWall are used up. Without
+// AccountingStorageEnforce=safe jobs are ended then.
+[[nodiscard]] std::optional<JobReason> used_up(const Accounting& accounting, const HeldTables& held,
+                                               const LimitedJob& job, Time now);
+// Why it may not even wait: MaxSubmitJobs and its kin, and with DenyOnLimit what it could never
+// meet if it were alone.
+[[nodiscard]] std::optional<JobReason> submit_limit(const Accounting& accounting,
+                                                    const HeldTables& held, const LimitedJob& job,
+                                                    Time now);
+// May one more of its jobs gain age while it waits: GrpJobsAccrue, MaxJobsAccrue.
+[[nodiscard]] bool may_accrue(const Accounting& accounting, const HeldTables& held,
+                              const LimitedJob& job);
+// The shortest MaxWall that is in force for jobs of this account; nullopt: none.
+[[nodiscard]] std::optional<Duration> longest_wall(const Accounting& accounting,
+                                                   const JobAccount& account);
+// A job of less priority keeps no nodes for later (MinPrioThreshold); 0: any may.
+[[nodiscard]] uint32_t least_priority_to_plan(const Accounting& accounting,
+                                              const JobAccount& account);
+[[nodiscard]] bool has_qos_flag(const Accounting& accounting, const JobAccount& account,
+                                QosFlags flag);
+
+}  // namespace sluice::state

@@ -1,0 +1,152 @@
+"""Limits and fair share: what sacctmgr says reaches the controller, which enforces it."""
+import os
+import signal
+import unittest
+
+from accounting import AccountedCluster
+from harness import ClusterCase, wait_for
+
+USER = "root" if os.getuid() == 0 else os.environ.get("USER", "")
+POLICY = "Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
+class Limits(ClusterCase):
+    CONF = """
+AccountingStorageEnforce=associations,limits,qos
+PriorityType=priority/multifactor
+PriorityWeightFairshare=1000
+PriorityWeightQOS=500
+PriorityDecayHalfLife=0
+"""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(1, 4, 4000, conf=cls.CONF)
+        for words in (["add", "account", "physics"], ["add", "account", "chem"],
+                      ["add", "user", USER, "account=physics,chem", "defaultaccount=physics"],
+                      ["add", "qos", "high", "priority=100"]):
+            cls.cluster.run("sacctmgr", "-i", *words)
+        wait_for(lambda: f"Account=chem UserName={USER}" in cls.cluster.run("scontrol", "show", "assoc_mgr").stdout
+                 and "QOS=high" in cls.cluster.run("scontrol", "show", "assoc_mgr").stdout, "the controller knows the accounts")
+
+    def tearDown(self):
+        self.run_cmd("scancel", "-u", USER)
+        self.wait_no_jobs()
+
+    def modify(self, *words, seen):
+        """Changes something, and waits until the controller shows it."""
+        self.run_cmd("sacctmgr", "-i", "modify", *words)
+        wait_for(lambda: seen in self.out("scontrol", "show", "assoc_mgr"), f"the controller knows {seen}")
+
+    def reason(self, job):
+        return self.out("squeue", "-h", "-j", str(job), "-o", "%r").strip()
+
+    def sleeper(self, *options):
+        return self.submit("-o", "/dev/null", *options, "--wrap", "sleep 100")
+
+    def test_accounts_and_qos(self):
+        job = self.sleeper()
+        shown = self.show(job)
+        self.assertEqual((shown["Account"], shown["QOS"]), ("physics", "normal"))
+        self.fails(1, "sbatch: error: Batch job submission failed: "
+                      "Invalid account or account/partition combination specified\n", "sbatch", "-A", "nope", "--wrap", "true")
+        self.fails(1, "sbatch: error: Batch job submission failed: Invalid qos specification\n",
+                   "sbatch", "-q", "high", "--wrap", "true")
+        self.modify("user", USER, "where", "account=chem", "set", "qos+=high", seen="QOS=high")
+        job = wait_for(lambda: (done := self.run_cmd("sbatch", "--parsable", "-A", "chem", "-q", "high", "-o", "/dev/null",
+                                                     "--wrap", "sleep 100", check=False)).returncode == 0
+                       and int(done.stdout), "the QOS may be used")
+        shown = self.show(job)
+        self.assertEqual((shown["Account"], shown["QOS"]), ("chem", "high"))
+
+    def test_a_group_limit_holds_a_job_back_until_it_is_larger(self):
+        self.modify("account", "physics", "set", "grptres=cpu=2", seen="GrpTRES=cpu=2(")
+        first, second = self.sleeper("-n2"), self.sleeper("-n1")
+        self.wait_state(first, "RUNNING")
+        wait_for(lambda: self.reason(second) == "AssocGrpCpuLimit", "the limit is told")
+        other = self.sleeper("-A", "chem")
+        self.wait_state(other, "RUNNING")
+        self.modify("account", "physics", "set", "grptres=cpu=-1", seen="GrpTRES=cpu=N(2)")
+        self.wait_state(second, "RUNNING")
+
+    def test_max_jobs_of_a_user_in_a_qos(self):
+        self.modify("qos", "normal", "set", "maxjobsperuser=1", seen="MaxJobsPU=1(")
+        first, second = self.sleeper(), self.sleeper()
+        self.wait_state(first, "RUNNING")
+        wait_for(lambda: self.reason(second) == "QOSMaxJobsPerUserLimit", "the limit is told")
+        self.run_cmd("scancel", str(first))
+        self.wait_state(second, "RUNNING")
+        self.run_cmd("sacctmgr", "-i", "modify", "qos", "normal", "set", "maxjobsperuser=-1")
+
+    def test_submit_limit(self):
+        self.modify("user", USER, "where", "account=physics", "set", "maxsubmitjobs=1", seen="MaxSubmitJobs=1(")
+        self.sleeper()
+        self.fails(1, f"sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: {POLICY}\n", "sbatch", "--wrap", "true")
+        self.run_cmd("sacctmgr", "-i", "modify", "user", USER, "where", "account=physics", "set", "maxsubmitjobs=-1")
+
+    def test_usage_fair_share_and_a_controller_that_is_killed(self):
+        job = self.submit("-n2", "-o", "/dev/null", "--wrap", "sleep 2")
+        self.wait_ended(job)
+
+        def shares():
+            lines = self.out("sshare", "-aP", "-o", "Account,User,RawUsage,NormShares").splitlines()[1:]
+            return {tuple(word.strip() for word in line.split("|")[:2]): line.split("|")[2:] for line in lines}
+        used = int(shares()["physics", USER][0])
+        self.assertGreaterEqual(used, 4)
+        self.assertEqual(shares()["physics", ""], [str(used), shares()["chem", ""][1]])
+        self.assertGreaterEqual(int(shares()["root", ""][0]), used)
+        self.cluster.stop_dbd(signal.SIGKILL)
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller is there")
+        self.assertEqual(int(shares()["physics", USER][0]), used)
+        self.wait_state(self.sleeper(), "RUNNING")  # with the daemon away it knows what it knew
+        self.fails(1, "sbatch: error: Batch job submission failed: "
+                      "Invalid account or account/partition combination specified\n", "sbatch", "-A", "nope", "--wrap", "true")
+        self.cluster.start_dbd()
+
+    def test_sshare(self):
+        usual = self.out("sshare").splitlines()
+        self.assertEqual(usual[0], "Account                    User  RawShares  NormShares    RawUsage  EffectvUsage  FairShare ")
+        self.assertEqual(usual[1], "-------------------- ---------- ---------- ----------- ----------- ------------- ---------- ")
+        self.assertTrue(usual[2].startswith("root "), usual[2])
+        self.assertEqual(self.out("sshare", "-n").splitlines(), usual[2:])
+        self.assertEqual(self.out("sshare", "-h").splitlines(), usual[2:])
+        self.assertEqual(self.out("sshare", "-u", USER), self.out("sshare"))
+        users = self.out("sshare", "-UP", "-A", "physics", "-o", "User,Account%30").splitlines()
+        self.assertEqual([line.split("|")[0] for line in users], ["User", USER])
+        self.assertEqual(users[1].split("|")[1].strip(), "physics")
+        self.assertIn("|Partition|", self.out("sshare", "-amp").splitlines()[0])
+        self.assertIn("LevelFS", self.out("sshare", "-al").splitlines()[0])
+        self.assertIn("FairShare", self.out("sshare", "-e"))
+        self.fails(1, 'sshare: error: Invalid field requested: "Nothing"\n', "sshare", "-o", "Nothing")
+        self.assertEqual(self.out("sshare", "-V").split()[0], "slurm")
+        self.assertEqual(self.out("sshare", "-M", self.show_config("ClusterName")), self.out("sshare"))
+        for option in ("--help", "--usage"):
+            self.assertTrue(self.out("sshare", option).startswith("Usage: sshare"))
+        self.assertIn("Users requested", self.run_cmd("sshare", "-v").stderr)
+
+    def show_config(self, key):
+        lines = self.out("scontrol", "show", "config").splitlines()
+        return next(line.split("=", 1)[1].strip() for line in lines if line.split("=")[0].strip() == key)
+
+    def test_priority_of_a_qos_and_fair_share(self):
+        self.run_cmd("sacctmgr", "-i", "modify", "user", USER, "where", "account=physics", "set", "qos+=high")
+        filler = self.sleeper("-n4")
+        self.wait_state(filler, "RUNNING")
+        plain = self.sleeper("-n4")
+        high = wait_for(lambda: (done := self.run_cmd("sbatch", "--parsable", "-n4", "-q", "high", "-o", "/dev/null", "--wrap",
+                                                      "sleep 100", check=False)).returncode == 0 and int(done.stdout),
+                        "the QOS may be used")
+
+        def factors():
+            lines = self.out("sprio", "-h", "-o", "%i %Q %F").splitlines()
+            return {int(line.split()[0]): [int(word) for word in line.split()[1:]] for line in lines}
+        found = wait_for(lambda: {plain, high} <= set(factors()) and factors(), "both jobs wait")
+        self.assertEqual(found[high][0], 500)
+        self.assertEqual(found[plain][0], 0)
+        self.assertGreater(found[plain][1], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

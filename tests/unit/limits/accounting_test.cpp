@@ -1,0 +1,534 @@
+// Accounting in the core: who may submit, what is charged, what starts, and what a restart keeps.
+#include "support/core_fixture.hpp"
+
+#include <cmath>
+
+#include "common/model/job_update.hpp"
+#include "common/names/job_states.hpp"
+#include "ctld/sched/pass.hpp"
+#include "ctld/state/core/invariants.hpp"
+#include "unit/limits/accounting_world.hpp"
+
+namespace sluice::state {
+namespace {
+
+class AccountingTest : public CoreTest {
+ protected:
+  AccountingTest() {
+    follow();
+    enforce({"associations", "limits", "qos"});
+  }
+  void follow() {
+    ++site_.version;
+    FollowAccounting command{site_, {{"ann", kAnnUid}, {"bob", kBobUid}}};
+    ASSERT_TRUE(run(command));
+  }
+  void enforce(std::vector<std::string> words) {
+    configure([&](ClusterConfig& config) {
+      config.accounting_storage_type = "accounting_storage/slurmdbd";
+      config.accounting_storage_enforce = std::move(words);
+      config.priority_decay_half_life = Duration(0);
+    });
+  }
+  AssociationRecord& association(AssociationId id) {
+    for (AssociationRecord& one : site_.associations) {
+      if (one.id == id) return one;
+    }
+    throw std::out_of_range("association");
+  }
+  QosRecord& qos(QosId id) { return site_.qos.at(id - 1); }
+  Error refusal(const JobSpec& spec) {
+    JobSpec mine = spec;
+    mine.uid = kAnn.uid;
+    const auto reply = run(SubmitJob{kAnn, mine, {"users"}});
+    EXPECT_FALSE(reply);
+    return reply ? Error{} : reply.error();
+  }
+  void pass_time(Duration time) {
+    now_ += time;
+    ASSERT_TRUE(run(Tick{++tick_}));
+  }
+  void end(JobId id, const char* nodes) { ASSERT_TRUE(end_step(id, kBatchStep, nodes, 0, true)); }
+  double used(AssociationId id) {
+    const Usage* usage = state_.accounting.association_usage.find(id);
+    return usage == nullptr ? 0 : usage->raw;
+  }
+  const Held& held(AssociationId id) {
+    static const Held nothing;
+    const Held* found = state_.accounting.held.associations.find(id);
+    return found == nullptr ? nothing : *found;
+  }
+  // What a pass says of the job: its reason, or "starts".
+  std::string plan(JobId id) {
+    const sched::Plan plan =
+        sched::plan_pass(state_, sched::make_policies(state_), now_, sched::WorkBudget());
+    for (const PlannedStart& start : plan.starts) {
+      if (start.job == id) return "starts";
+    }
+    const SchedulerHints* hints = plan.soft->find(id);
+    return hints == nullptr ? "unknown" : std::string(reason_text(hints->reason));
+  }
+
+  AccountingRecords site_ = small_site();
+  uint64_t tick_ = 0;
+};
+
+TEST_F(AccountingTest, ADefaultAccountAndQosAreFilledIn) {
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(job(id).spec->account.view(), "physics");
+  EXPECT_EQ(job(id).spec->qos.view(), "normal");
+  ASSERT_NE(job(id).account, nullptr);
+  EXPECT_EQ(job(id).account->association, kAnnPhysics);
+  EXPECT_EQ(job(id).account->qos, kNormal);
+  JobSpec chem = batch_spec();
+  chem.account = "CHEM";
+  chem.qos = "High";
+  const JobId other = submit(chem);
+  EXPECT_EQ(job(other).account->association, kAnnChem);
+  EXPECT_EQ(job(other).spec->account.view(), "chem");
+  EXPECT_EQ(job(other).account->qos, kHigh);
+}
+
+TEST_F(AccountingTest, WhoHasNoAssociationIsRefused) {
+  JobSpec spec = batch_spec();
+  spec.account = "biology";
+  EXPECT_EQ(refusal(spec).code, ErrorCode::kInvalidAccount);
+  spec.account = "";
+  spec.user_name = "carol";
+  EXPECT_EQ(refusal(spec).code, ErrorCode::kInvalidAccount);
+  enforce({});
+  EXPECT_EQ(job(submit(spec)).account->association, 0u) << "nobody asks";
+}
+
+TEST_F(AccountingTest, QosThatTheAssociationDoesNotHave) {
+  JobSpec spec = batch_spec();
+  spec.qos = "part";
+  EXPECT_EQ(refusal(spec).code, ErrorCode::kInvalidQos);
+  spec.qos = "nothing";
+  EXPECT_EQ(refusal(spec).code, ErrorCode::kInvalidQos);
+  enforce({"associations"});
+  EXPECT_EQ(refusal(spec).code, ErrorCode::kInvalidQos) << "there is none of the name";
+  spec.qos = "part";
+  EXPECT_NE(submit(spec), kNoJob);
+  enforce({"associations", "qos"});
+  association(kAnnPhysics).default_qos = kHigh;
+  qos(kHigh).flags = kQosRequiresReservation;
+  follow();
+  EXPECT_EQ(refusal(batch_spec()).code, ErrorCode::kInvalidQos);
+}
+
+TEST_F(AccountingTest, AnAssociationOfOnePartition) {
+  AssociationRecord debug = sluice::state::association(7, kPhysics, "physics", "ann");
+  debug.partition = "debug";
+  site_.associations.push_back(debug);
+  follow();
+  EXPECT_EQ(job(submit(batch_spec())).account->association, 7u);
+}
+
+TEST_F(AccountingTest, Wckeys) {
+  enforce({"associations", "wckeys"});
+  configure([](ClusterConfig& config) { config.track_wckey = true; });
+  EXPECT_EQ(refusal(batch_spec()).text, "Invalid wckey specification");
+  site_.wckeys = {{1, "test", "ann", "paper", true}};
+  site_.users[0].default_wckey = "paper";
+  follow();
+  EXPECT_EQ(job(submit(batch_spec())).spec->wckey.view(), "*paper");
+  JobSpec spec = batch_spec();
+  spec.wckey = "thesis";
+  EXPECT_EQ(refusal(spec).text, "Invalid wckey specification");
+}
+
+TEST_F(AccountingTest, PartitionsThatOnlySomeAccountsAndQosMayUse) {
+  configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"chem"}; });
+  EXPECT_EQ(refusal(batch_spec()).code, ErrorCode::kInvalidAccount);
+  configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"physics"}; });
+  EXPECT_NE(submit(batch_spec()), kNoJob);
+  configure([](ClusterConfig& config) {
+    config.partitions[0].allow_accounts = {};
+    config.partitions[0].deny_qos = {"normal"};
+  });
+  EXPECT_EQ(refusal(batch_spec()).code, ErrorCode::kInvalidQos);
+}
+
+TEST_F(AccountingTest, SubmitLimitsRefuseWithTheirName) {
+  association(kAnnPhysics).member.submit = 1;
+  follow();
+  submit(batch_spec());
+  const Error error = refusal(batch_spec());
+  EXPECT_EQ(error.code, ErrorCode::kMaxSubmitLimit);
+  EXPECT_EQ(error.text, "AssocMaxSubmitJobLimit");
+  qos(kHigh).flags = kQosDenyOnLimit;
+  qos(kHigh).job.wall = std::chrono::minutes(10);
+  qos(kHigh).user.submit = 100;
+  follow();
+  JobSpec spec = batch_spec();
+  spec.qos = "high";
+  spec.time_limit = 11;
+  EXPECT_EQ(refusal(spec).text, "QOSMaxWallDurationPerJobLimit");
+}
+
+TEST_F(AccountingTest, WithoutATimeLimitItIsThatOfTheQos) {
+  qos(kNormal).job.wall = std::chrono::minutes(90);
+  follow();
+  EXPECT_EQ(job(submit(batch_spec())).time_limit, 90u);
+  configure([](ClusterConfig& config) { config.partitions[0].default_time = 30; });
+  EXPECT_EQ(job(submit(batch_spec())).time_limit, 30u);
+}
+
+// Each level of the tree and the QOS count what runs, and are charged for it when it ends.
+TEST_F(AccountingTest, UsageOfAJob) {
+  pass_time(std::chrono::seconds(1));
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(held(kPhysics).submit, 1u);
+  EXPECT_EQ(held(kPhysics).jobs, 0u);
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  EXPECT_EQ(held(kPhysics).jobs, 1u);
+  EXPECT_EQ(held(kRootId).count_of(kTresCpu), 2u);
+  EXPECT_EQ(held(kAnnPhysics).count_of(kTresMem), 10u);
+  EXPECT_EQ(held(kChem).jobs, 0u);
+  const Held* user = state_.accounting.held.user_of(kNormal, kAnnUid);
+  ASSERT_NE(user, nullptr);
+  EXPECT_EQ(user->count_of(kTresBilling), 2u);
+  EXPECT_EQ(state_.accounting.held.user_of(kNormal, kBobUid), nullptr);
+  now_ += std::chrono::seconds(100);
+  end(id, "n1");
+  EXPECT_DOUBLE_EQ(used(kAnnPhysics), 200);
+  EXPECT_DOUBLE_EQ(used(kRootId), 200);
+  EXPECT_DOUBLE_EQ(used(kBobPhysics), 0);
+  EXPECT_DOUBLE_EQ(state_.accounting.qos_usage.at(kNormal).raw, 200);
+  EXPECT_DOUBLE_EQ(state_.accounting.association_usage.at(kRootId).of(kTresMem), 1000);
+  EXPECT_DOUBLE_EQ(state_.accounting.association_usage.at(kRootId).wall, 100);
+  EXPECT_TRUE(held(kRootId).empty());
+  EXPECT_TRUE(state_.accounting.held.members.empty());
+}
+
+TEST_F(AccountingTest, RunningJobsAreChargedEachPeriodAndUsageDecays) {
+  configure([](ClusterConfig& config) {
+    config.priority_decay_half_life = std::chrono::seconds(1000);
+    config.priority_calc_period = std::chrono::seconds(100);
+  });
+  pass_time(std::chrono::seconds(1));
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  pass_time(std::chrono::seconds(50));
+  EXPECT_DOUBLE_EQ(used(kRootId), 0);
+  pass_time(std::chrono::seconds(50));
+  EXPECT_DOUBLE_EQ(used(kRootId), 200);
+  pass_time(std::chrono::seconds(100));
+  const double kept = std::pow(1 - 0.693 / 1000, 100);
+  EXPECT_DOUBLE_EQ(used(kRootId), 200 * kept + 200);
+  now_ += std::chrono::seconds(10);
+  end(id, "n1");
+  EXPECT_DOUBLE_EQ(used(kRootId), 200 * kept + 200 + 20);
+  EXPECT_LT(state_.accounting.shares->of(kAnnPhysics).factor, 1.0);
+}
+
+TEST_F(AccountingTest, UsageFactorAndNoDecayOfAQos) {
+  qos(kNormal).usage_factor = 0.5;
+  qos(kNormal).flags = kQosNoDecay;
+  follow();
+  configure([](ClusterConfig& config) {
+    config.priority_decay_half_life = std::chrono::seconds(1000);
+    config.priority_calc_period = std::chrono::seconds(100);
+  });
+  pass_time(std::chrono::seconds(1));
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1", 4));
+  now_ += std::chrono::seconds(50);
+  end(id, "n1");
+  EXPECT_DOUBLE_EQ(used(kRootId), 100);
+  pass_time(std::chrono::seconds(100));
+  EXPECT_LT(used(kRootId), 100);
+  EXPECT_DOUBLE_EQ(state_.accounting.qos_usage.at(kNormal).raw, 100);
+}
+
+TEST_F(AccountingTest, ASuspendedJobIsNotCharged) {
+  pass_time(std::chrono::seconds(1));
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1", 1));
+  now_ += std::chrono::seconds(30);
+  ASSERT_TRUE(run(ChangeJob{kRoot, std::to_string(id), protocol::JobAction::kSuspend}));
+  EXPECT_DOUBLE_EQ(used(kRootId), 30);
+  EXPECT_EQ(held(kRootId).jobs, 1u) << "it keeps its place in the limits";
+  pass_time(std::chrono::seconds(400));
+  EXPECT_DOUBLE_EQ(used(kRootId), 30);
+  now_ += std::chrono::seconds(50);
+  ASSERT_TRUE(run(ChangeJob{kRoot, std::to_string(id), protocol::JobAction::kResume}));
+  now_ += std::chrono::seconds(7);
+  end(id, "n1");
+  EXPECT_DOUBLE_EQ(used(kRootId), 37);
+}
+
+TEST_F(AccountingTest, AnArrayCountsItsTasks) {
+  JobSpec spec = batch_spec();
+  spec.array = "0-9";
+  const JobId id = submit(spec);
+  EXPECT_EQ(held(kPhysics).submit, 10u);
+  EXPECT_EQ(held(kPhysics).accruing, 10u);
+  ASSERT_TRUE(start_job(id, "n1", 1, 3));
+  EXPECT_EQ(held(kPhysics).submit, 10u);
+  EXPECT_EQ(held(kPhysics).jobs, 1u);
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), 0, protocol::kSignalCancel}));
+  EXPECT_EQ(held(kPhysics).submit, 0u);
+}
+
+TEST_F(AccountingTest, AnAssociationThatMovesTakesItsJobsAlong) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  EXPECT_EQ(held(kPhysics).jobs, 1u);
+  association(kAnnPhysics).parent = kChem;
+  follow();
+  EXPECT_EQ(held(kPhysics).jobs, 0u);
+  EXPECT_EQ(held(kChem).count_of(kTresCpu), 2u);
+  EXPECT_EQ(held(kRootId).jobs, 1u);
+  std::erase_if(site_.associations, [](const auto& one) { return one.id == kAnnPhysics; });
+  follow();
+  EXPECT_EQ(held(kRootId).jobs, 0u) << "what is gone counts nowhere";
+  EXPECT_EQ(plan(submit([] {
+              JobSpec spec = batch_spec();
+              spec.account = "chem";
+              return spec;
+            }())),
+            "starts");
+}
+
+TEST_F(AccountingTest, AnUpdateMovesAJobToAnotherAccount) {
+  const JobId id = submit(batch_spec());
+  JobUpdate update;
+  update.account = "chem";
+  ASSERT_TRUE(run(UpdateJob{kAnn, std::to_string(id), update}));
+  EXPECT_EQ(job(id).account->association, kAnnChem);
+  EXPECT_EQ(held(kPhysics).submit, 0u);
+  EXPECT_EQ(held(kChem).submit, 1u);
+  update.account = "biology";
+  EXPECT_EQ(error_of(UpdateJob{kAnn, std::to_string(id), update}), ErrorCode::kInvalidAccount);
+  update.account.reset();
+  update.qos = "part";
+  EXPECT_EQ(error_of(UpdateJob{kAnn, std::to_string(id), update}), ErrorCode::kInvalidQos);
+  ASSERT_TRUE(run(UpdateJob{kRoot, std::to_string(id), update})) << "an operator may";
+  EXPECT_EQ(job(id).account->qos, kPartQos);
+}
+
+// The pass tells the limit, keeps no nodes for the job, and starts the next one.
+TEST_F(AccountingTest, APassStartsNoMoreThanLimitsLet) {
+  association(kPhysics).group.tres = {{kTresCpu, 3}};
+  follow();
+  JobSpec two = batch_spec();
+  two.min_cpus = two.num_tasks = 2;
+  const JobId first = submit(two);
+  const JobId second = submit(two);
+  JobSpec one = batch_spec();
+  const JobId third = submit(one);
+  JobSpec other = two;
+  other.account = "chem";
+  const JobId fourth = submit(other);
+  EXPECT_EQ(plan(first), "starts");
+  EXPECT_EQ(plan(second), "AssocGrpCpuLimit");
+  EXPECT_EQ(plan(third), "starts");
+  EXPECT_EQ(plan(fourth), "starts");
+}
+
+TEST_F(AccountingTest, TheEngineLooksAtLimitsAgain) {
+  qos(kNormal).user.jobs = 1;
+  follow();
+  const JobId first = submit(batch_spec()), second = submit(batch_spec());
+  EXPECT_TRUE(start_job(first, "n1"));
+  EXPECT_FALSE(start_job(second, "n2"));
+  EXPECT_EQ(plan(second), "QOSMaxJobsPerUserLimit");
+  end(first, "n1");
+  EXPECT_EQ(plan(second), "starts");
+  EXPECT_TRUE(start_job(second, "n2"));
+}
+
+TEST_F(AccountingTest, AnArrayStartsAsManyTasksAsMayRun) {
+  qos(kNormal).group.jobs = 3;
+  follow();
+  JobSpec spec = batch_spec();
+  spec.array = "0-9";
+  submit(spec);
+  const sched::Plan plan =
+      sched::plan_pass(state_, sched::make_policies(state_), now_, sched::WorkBudget());
+  EXPECT_EQ(plan.starts.size(), 3u);
+}
+
+TEST_F(AccountingTest, ThePartitionsQos) {
+  configure([](ClusterConfig& config) { config.partitions[0].qos = "part"; });
+  qos(kPartQos).group.jobs = 0;
+  follow();
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(job(id).account->partition_qos, kPartQos);
+  EXPECT_EQ(plan(id), "QOSGrpJobsLimit");
+}
+
+// preempt/qos: those of `high` may have those of `normal` make room, and not the other way round.
+TEST_F(AccountingTest, AQosPreemptsAnother) {
+  configure([](ClusterConfig& config) {
+    config.preempt_type = "preempt/qos";
+    config.preempt_mode = PreemptMode::kRequeue;
+  });
+  qos(kHigh).preempt = {kNormal};
+  qos(kNormal).grace_time = std::chrono::seconds(30);
+  follow();
+  JobSpec whole = batch_spec();
+  whole.required_nodes = "n1";
+  whole.sharing = Sharing::kExclusive;
+  const JobId low = submit(whole);
+  ASSERT_TRUE(start_job(low, "n1", 8));
+  const JobId same = submit(whole);
+  const auto preempted = [&] {
+    return sched::plan_pass(state_, sched::make_policies(state_), now_, sched::WorkBudget())
+        .preemptions;
+  };
+  EXPECT_TRUE(preempted().empty());
+  whole.qos = "high";
+  const JobId high = submit(whole);
+  auto plan = preempted();
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(plan[0].job, low);
+  EXPECT_EQ(plan[0].preemptor, high);
+  ASSERT_TRUE(run(StartJobs{{}, plan}));
+  EXPECT_EQ(job(low).grace_end, now_ + std::chrono::seconds(30)) << "GraceTime of its QOS";
+  pass_time(std::chrono::seconds(30));
+  EXPECT_TRUE(is_completing(job(low)));
+  EXPECT_NE(job(low).flags & kJobRequeued, 0u);
+  EXPECT_EQ(job(same).state, JobState::kPending);
+  // a QOS says itself what becomes of its jobs
+  qos(kNormal).preempt_mode = QosPreemptMode::Suspend;
+  follow();
+  ASSERT_TRUE(cleaned(low, "n1"));
+  pass_time(std::chrono::hours(1));
+  ASSERT_TRUE(start_job(same, "n1", 8));
+  EXPECT_TRUE(preempted().empty());
+}
+
+// Without `safe` a job goes on until nothing is left, with it it does not begin.
+TEST_F(AccountingTest, JobsEndWhenTheirMinutesAreUsedUp) {
+  configure([](ClusterConfig& config) {
+    config.priority_calc_period = std::chrono::seconds(60);
+    config.partitions[0].max_time = 60;
+  });
+  association(kPhysics).group.tres_mins = {{kTresCpu, 10}};
+  follow();
+  pass_time(std::chrono::seconds(1));
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(plan(id), "starts");
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  pass_time(std::chrono::minutes(4));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  pass_time(std::chrono::minutes(1));
+  EXPECT_EQ(job(id).state, JobState::kTimeout);
+  EXPECT_EQ(job(id).reason, JobReason::kAssocGrpCPUMinutesLimit);
+  ASSERT_TRUE(cleaned(id, "n1"));
+  EXPECT_EQ(plan(submit(batch_spec())), "AssocGrpCPUMinutesLimit");
+  association(kPhysics).group.tres_mins = {{kTresCpu, 60}};
+  follow();
+  const JobId next = submit(batch_spec());
+  EXPECT_EQ(plan(next), "starts");
+  enforce({"associations", "limits", "qos", "safe"});
+  EXPECT_EQ(plan(next), "AssocGrpCPUMinutesLimit") << "10 are used, it might use 60 more";
+}
+
+// Flags of a QOS open a partition for its jobs.
+TEST_F(AccountingTest, AQosPassesOverLimitsOfThePartition) {
+  configure([](ClusterConfig& config) {
+    config.partitions[0].max_time = 10;
+    config.partitions[0].max_nodes = 1;
+  });
+  JobSpec spec = batch_spec();
+  spec.time_limit = 20;
+  const JobId id = submit(spec);
+  EXPECT_EQ(plan(id), "PartitionTimeLimit");
+  qos(kNormal).flags = kQosPartitionTimeLimit;
+  follow();
+  EXPECT_EQ(plan(id), "starts");
+  spec.min_nodes = spec.max_nodes = 2;
+  const JobId wide = submit(spec);
+  EXPECT_EQ(plan(wide), "PartitionNodeLimit");
+  qos(kNormal).flags |= kQosPartitionMaxNodes;
+  follow();
+  EXPECT_EQ(plan(wide), "starts");
+}
+
+// The cluster has 32 CPUs.
+TEST_F(AccountingTest, ARelativeQosHasPercentages) {
+  qos(kNormal).flags = kQosRelative;
+  qos(kNormal).job.tres = {{kTresCpu, 25}};
+  follow();
+  JobSpec spec = batch_spec();
+  spec.min_cpus = spec.num_tasks = 8;
+  EXPECT_EQ(plan(submit(spec)), "starts");
+  spec.min_cpus = spec.num_tasks = 9;
+  spec.min_nodes = 2;
+  EXPECT_EQ(plan(submit(spec)), "QOSMaxCpuPerJobLimit");
+}
+
+TEST_F(AccountingTest, AllowAccountsHasThoseBelow) {
+  configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"root"}; });
+  EXPECT_NE(submit(batch_spec()), kNoJob);
+}
+
+TEST_F(AccountingTest, AJobWhoseAccountIsGoneWaits) {
+  const JobId id = submit(batch_spec());
+  std::erase_if(site_.associations, [](const auto& one) { return one.id == kAnnPhysics; });
+  follow();
+  EXPECT_EQ(plan(id), "InvalidAccount");
+  EXPECT_FALSE(start_job(id, "n1"));
+  site_.associations.push_back(sluice::state::association(9, kPhysics, "physics", "ann"));
+  follow();
+  EXPECT_EQ(plan(id), "starts") << "by its name it has one again";
+}
+
+TEST_F(AccountingTest, RolesOfAccounting) {
+  const JobId id = submit(batch_spec());
+  const auto may = [&](Identity who) {
+    return error_of(SignalJob{who, std::to_string(id), 10}) != ErrorCode::kAccessDenied;
+  };
+  EXPECT_TRUE(may(kAnn));
+  EXPECT_TRUE(may(kBob)) << "he coordinates physics";
+  site_.accounts[1].coordinators.clear();
+  follow();
+  EXPECT_FALSE(may(kBob));
+  site_.accounts[2].coordinators = {"bob"};  // root's, which is above
+  follow();
+  EXPECT_TRUE(may(kBob));
+  site_.accounts[2].coordinators.clear();
+  site_.users[1].admin_level = AdminLevel::Operator;
+  follow();
+  EXPECT_TRUE(may(kBob));
+  EXPECT_TRUE(is_operator(state_, kBobUid));
+  EXPECT_FALSE(is_admin(state_, kBobUid));
+  site_.users[1].admin_level = AdminLevel::Administrator;
+  follow();
+  EXPECT_TRUE(is_admin(state_, kBobUid));
+}
+
+TEST_F(AccountingTest, ARestartKeepsRecordsAndUsage) {
+  pass_time(std::chrono::seconds(1));
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  now_ += std::chrono::seconds(100);
+  end(id, "n1");
+  submit(batch_spec());
+  const auto image = wire::decode<StateImage>(wire::encode(make_image(state_)));
+  ASSERT_TRUE(image);
+  const ClusterState restored = from_image(*image);
+  EXPECT_EQ(differences(state_, restored), std::vector<std::string>{});
+  EXPECT_DOUBLE_EQ(restored.accounting.association_usage.at(kRootId).raw, 200);
+  EXPECT_EQ(restored.accounting.held.associations.at(kRootId).submit, 1u);
+  EXPECT_EQ(restored.accounting.version, state_.accounting.version);
+}
+
+// Nobody asked for accounting: nothing of it is in the journal.
+TEST_F(CoreTest, WithoutAccountingJobsHaveNone) {
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(job(id).account, nullptr);
+  ASSERT_TRUE(start_job(id, "n1"));
+  EXPECT_EQ(job(id).charge, nullptr);
+  now_ += std::chrono::hours(1);
+  names_.clear();
+  ASSERT_TRUE(run(Tick{1}));
+  EXPECT_EQ(std::ranges::count(names_, "UsageDecayed"), 0);
+}
+
+}  // namespace
+}  // namespace sluice::state
