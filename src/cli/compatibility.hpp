@@ -21,6 +21,8 @@ struct CompatibilityRow {
 };
 
 [[nodiscard]] std::span<const CompatibilityRow> compatibility_rows();
+// Those of them that compatibility_accounting.cpp has.
+[[nodiscard]] std::span<const CompatibilityRow> accounting_compatibility_rows();
 
 // Where Sluice does on purpose, or still, otherwise than Slurm 22.05.
 struct CompatibilityDifference {

@@ -1,10 +1,13 @@
 // The rows of the commands that have no table of options to take them from.
 #include "cli/compatibility.hpp"
 
+#include <vector>
+
 namespace sluice::cli {
 namespace {
 
 constexpr CompatibilityRow kRows[] = {
+    {"seff", "JOBID", Support::kSupported, "system:accounting History.test_seff"},
     {"sacct", "--accounts, -A", Support::kSupported,
      "system:accounting History.test_states_and_times"},
     {"sacct", "--allclusters, -L", Support::kSupported, "system:accounting History.test_filters"},
@@ -566,6 +569,14 @@ constexpr CompatibilityRow kRows[] = {
 
 }  // namespace
 
-std::span<const CompatibilityRow> compatibility_rows() { return kRows; }
+std::span<const CompatibilityRow> compatibility_rows() {
+  static const std::vector<CompatibilityRow> all = [] {
+    std::vector<CompatibilityRow> out(std::begin(kRows), std::end(kRows));
+    const auto more = accounting_compatibility_rows();
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }();
+  return all;
+}
 
 }  // namespace sluice::cli

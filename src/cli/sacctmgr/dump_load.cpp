@@ -140,6 +140,7 @@ class Loader {
     accounts.where.accounts.assign(names.begin(), names.end());
     if (!users.where.users.empty()) changes.push_back(std::move(users));
     if (!names.empty()) changes.push_back(std::move(accounts));
+    accounts_.clear();  // an account that is nowhere any more goes, with its coordinators
     std::erase_if(there_, [](const auto& one) {
       return one.second->parent != 0 &&
              !(one.second->user == "root" && one.second->account == "root");

@@ -225,10 +225,14 @@ void print_report(Session& session, const Asked& asked, const std::string& title
   std::vector<Column> columns;
   bool unknown = false;
   for (const std::string& text : asked.fields.empty() ? usual : asked.fields) {
-    const size_t percent = text.find('%');
+    const size_t percent = text.find('%', 1);  // "% of cluster" begins with one
     const std::string name = text.substr(0, percent);
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const Column& one) { return is(name, one.name, 1); });
+    // "Planned" is a name of its own, and the beginning of another
+    auto found = std::find_if(all.begin(), all.end(),
+                              [&](const Column& one) { return iequals(name, one.name); });
+    if (found == all.end())
+      found = std::find_if(all.begin(), all.end(),
+                           [&](const Column& one) { return is(name, one.name, 1); });
     if (found == all.end() || name.empty()) {
       session.fail(fmt::format(" Unknown field '{}'", name));
       unknown = true;

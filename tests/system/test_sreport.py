@@ -1,0 +1,159 @@
+"""Reports of usage: what sreport says of history that was written into the database beforehand."""
+import datetime
+import re
+import sqlite3
+import unittest
+
+from accounting import AccountedCluster
+from harness import ClusterCase, wait_for
+
+NOT_ENDED = (1 << 63) - 1
+CPUS = 16
+RUNNING, COMPLETED = 1, 3
+
+
+def varint(number):
+    out = b""
+    while number > 0x7F:
+        out += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return out + bytes([number])
+
+
+def message(*fields):
+    """A record as the wire codec writes it: (number, int, text or bytes)."""
+    out = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        else:
+            data = value if isinstance(value, bytes) else value.encode()
+            out += varint(number << 3 | 2) + varint(len(data)) + data
+    return out
+
+
+def micros(time):
+    return int(time.timestamp() * 1_000_000)
+
+
+def signed(number):
+    """As times are written."""
+    return number << 1
+
+
+def tres(**counts):
+    return [message((1, name), (2, count)) for name, count in counts.items()]
+
+
+class Reports(ClusterCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(1)
+        with open(cls.cluster.conf, encoding="utf-8") as f:
+            cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
+        cls.day = datetime.datetime.combine(datetime.date.today() - datetime.timedelta(days=1), datetime.time())
+        for words in (["add", "cluster", cls.name], ["add", "account", "physics"], ["add", "account", "chem", "parent=physics"],
+                      ["add", "user", "alice", "account=physics"], ["add", "user", "bob", "account=chem"]):
+            cls.cluster.run("sacctmgr", "-i", *words, check=words[1] != "cluster")
+        cls.next_job = 1000
+        cls.database = sqlite3.connect(cls.cluster.dir + "/accounting.db", timeout=30)
+        cls.addClassCleanup(cls.database.close)
+        with cls.database:
+            cls.database.execute("INSERT OR IGNORE INTO cluster(name) VALUES(?)", (cls.name,))
+        cls.number = cls.database.execute("SELECT id FROM cluster WHERE name = ?", (cls.name,)).fetchone()[0]
+        begin = micros(cls.day - datetime.timedelta(days=40))
+        with cls.database:
+            cls.database.execute("DELETE FROM cluster_event")
+            cls.database.execute("INSERT INTO cluster_event VALUES(?, ?, ?, ?)",
+                                 (cls.number, begin, NOT_ENDED, message((1, signed(begin)), (2, "n1"), *((3, one) for one in tres(cpu=CPUS, node=1)))))
+        cls.put_job("alice", "physics", 4, cls.at(10), cls.at(12, 30))
+        cls.put_job("bob", "chem", 2, cls.at(11), cls.at(12))
+
+    @classmethod
+    def at(cls, hour, minute=0, days=0):
+        return cls.day + datetime.timedelta(days=days, hours=hour, minutes=minute)
+
+    @classmethod
+    def put_job(cls, user, account, cpus, start, end, reservation=""):
+        cls.next_job += 1
+        begin, ended = micros(start), micros(end) if end else NOT_ENDED
+        state = COMPLETED if end else RUNNING
+        fields = [(1, cls.next_job), (3, signed(begin)), (12, user), (14, "job"), (15, account), (16, "debug"), (35, state), (42, signed(begin)), (43, signed(begin))]
+        fields += [(44, signed(ended))] if end else []
+        fields += [(50, cpus)] + [(54, one) for one in tres(cpu=cpus, node=1)] + [(57, cpus)]
+        with cls.database:
+            cls.database.execute(
+                "INSERT INTO job(cluster, job_id, submit, restarts, part, array_job, het_job, uid, gid, account, state, eligible, "
+                "start, ended, record) VALUES(?, ?, ?, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?)",
+                (cls.number, cls.next_job, begin, account, state, begin, begin, ended, message(*fields)))
+
+    def report(self, *words):
+        return self.cluster.run("sreport", "-nP", *words).stdout.splitlines()
+
+    def test_reports(self):
+        span = (f"start={self.day:%Y-%m-%d}", f"end={self.at(0, days=1):%Y-%m-%d}")
+        total = CPUS * 24 * 60
+        self.assertEqual(self.report("cluster", "Utilization", *span), [f"{self.name}|720|0|0|{total - 720}|0|{total}"])
+        self.assertEqual(self.report("cluster", "AccountUtilizationByUser", *span), [
+            f"{self.name}|root|||720|0", f"{self.name}|physics|||720|0", f"{self.name}|physics|alice||600|0",
+            f"{self.name}|chem|||120|0", f"{self.name}|chem|bob||120|0"])
+        self.assertEqual(self.report("cluster", "UserUtilizationByAccount", *span),
+                         [f"{self.name}|bob||chem|120|0", f"{self.name}|alice||physics|600|0"])
+        self.assertEqual(self.report("user", "TopUsage", "topcount=1", *span), [f"{self.name}|alice||physics|600|0"])
+        self.assertEqual(self.report("job", "SizesByAccount", "grouping=3,10", "flatview", *span),
+                         [f"{self.name}|chem|120|0|0|0.52%", f"{self.name}|physics|0|600|0|2.60%"])
+        self.assertEqual(self.report("job", "SizesByAccount", "printjobcount", *span), [f"{self.name}|root|2|0|0|0|0|3.12%"])
+        self.assertEqual(self.report("reservation", "Utilization", *span), [])
+        # an hour of it, half an hour later as the nearest hours
+        hour = (f"start={self.at(11, 10):%Y-%m-%dT%H:%M}", f"end={self.at(12, 20):%Y-%m-%dT%H:%M}")
+        self.assertEqual(self.report("cluster", "Utilization", *hour), [f"{self.name}|360|0|0|600|0|960"])
+
+    def test_days_and_months_are_sums_of_hours(self):
+        for days in (-35, -34, -20, -3):
+            self.put_job("carol", "physics", 1, self.at(23, 30, days), self.at(24, 30, days))
+        first = self.at(0, days=-39)
+        found = self.report("cluster", "UserUtilizationByAccount", "users=carol", f"start={first:%Y-%m-%d}", f"end={self.at(0):%Y-%m-%d}")
+        self.assertEqual(found, [f"{self.name}|carol||physics|240|0"])
+        # what came late is summed up as well, in hours that were summed up already
+        self.put_job("carol", "physics", 2, self.at(1, 0, -20), self.at(2, 0, -20))
+        found = self.report("cluster", "UserUtilizationByAccount", "users=carol", f"start={first:%Y-%m-%d}", f"end={self.at(0):%Y-%m-%d}")
+        self.assertEqual(found, [f"{self.name}|carol||physics|360|0"])
+
+    def test_layouts(self):
+        span = (f"start={self.day:%Y-%m-%d}", f"end={self.at(0, days=1):%Y-%m-%d}")
+        last = self.at(23, 59) + datetime.timedelta(seconds=59)
+        shown = f"{self.day:%Y-%m-%dT%H:%M:%S} - {last:%Y-%m-%dT%H:%M:%S}"
+        self.assertEqual(self.cluster.run("sreport", "cluster", "utilization", *span, "-t", "hourper", "-T", "cpu").stdout, (
+            "-" * 80 + f"\nCluster Utilization {shown}\nUsage reported in TRES Hours/Percentage of Total\n" + "-" * 80 + "\n"
+            "  Cluster      TRES Name         Allocated              Down         PLND Down              Idle           Planned          Reported \n"
+            "--------- -------------- ----------------- ----------------- ----------------- ----------------- ----------------- ----------------- \n"
+            f"{self.name:>9}            cpu         12(3.12%)          0(0.00%)          0(0.00%)       372(96.88%)          0(0.00%)      384(100.00%) \n"))
+        done = self.cluster.run("sreport", "user", "top", *span)
+        self.assertTrue(done.stdout.startswith(
+            "-" * 80 + f"\nTop 10 Users {shown} (86400 secs)\nUsage reported in CPU Minutes\n" + "-" * 80 + "\n"
+            "  Cluster     Login     Proper Name         Account     Used   Energy \n"
+            "--------- --------- --------------- --------------- -------- -------- \n"), done.stdout)
+        self.assertEqual(self.cluster.run("sreport", "-p", "-n", "user", "top", *span, "format=login,used%3", "users=bob").stdout, "bob|120|\n")
+        done = self.cluster.run("sreport", "cluster", "nope", check=False)
+        self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (1, "Not valid report nope"))
+
+    def test_runaway_jobs_get_an_end(self):
+        self.put_job("dora", "physics", 1, self.at(3), None)
+        runaway = self.next_job
+        running = self.submit("-o", "/dev/null", "--wrap", "sleep 60")
+        wait_for(lambda: self.cluster.sacct("-j", running, "-o", "state", "-X") == [["RUNNING"]], "the running job is in the database")
+        done = self.cluster.run("sacctmgr", "-nP", "show", "runawayjobs", "format=id,state", stdin="n\n")
+        self.assertIn(f"\n{runaway}|RUNNING\n", done.stdout)
+        self.assertNotIn(f"\n{running}|", done.stdout)
+        self.cluster.run("sacctmgr", "-i", "show", "runawayjobs")
+        self.assertEqual(self.cluster.run("sacctmgr", "show", "runaway").stdout,
+                         f"Runaway Jobs: No runaway jobs found on cluster {self.name}\n")
+        self.run_cmd("scancel", running)
+
+    def test_events(self):
+        self.assertIn(f"{self.name}||Cluster Registered TRES", self.cluster.run(
+            "sacctmgr", "-nP", "list", "event", "all_time", "format=cluster,nodename,reason").stdout.splitlines())
+
+
+if __name__ == "__main__":
+    unittest.main()
