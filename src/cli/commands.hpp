@@ -17,6 +17,7 @@ int sattach_main(int argc, char** argv);
 int sbatch_main(int argc, char** argv);
 int sbcast_main(int argc, char** argv);
 int scancel_main(int argc, char** argv);
+int seff_main(int argc, char** argv);
 int scontrol_main(int argc, char** argv);
 int scrontab_main(int argc, char** argv);
 int sdiag_main(int argc, char** argv);

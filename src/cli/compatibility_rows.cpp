@@ -7,6 +7,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr CompatibilityRow kRows[] = {
+    {"seff", "JOBID", Support::kSupported, "system:accounting History.test_seff"},
     {"sacct", "--accounts, -A", Support::kSupported,
      "system:accounting History.test_states_and_times"},
     {"sacct", "--allclusters, -L", Support::kSupported, "system:accounting History.test_filters"},

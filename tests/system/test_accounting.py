@@ -185,6 +185,16 @@ class History(AccountedCase):
                         ["-R", "Resources"], ["-C", "fast"], ["-M", "nowhere"]):
             self.assertFalse(has(*options), options)
 
+    def test_seff(self):
+        job = self.submit("-N", "2", "--mem", "100", "-o", "/dev/null", "--wrap", "sleep 1; exit 2")
+        self.wait_line(job, "FAILED")
+        wait_for(lambda: len(self.sacct("-j", str(job))) == 2, "the batch step is there")
+        lines = dict(line.split(": ", 1) for line in self.out("seff", job).splitlines())
+        self.assertEqual((lines["Job ID"], lines["State"], lines["Nodes"], lines["Cores per node"]), (str(job), "FAILED (exit code 2)", "2", "1"))
+        self.assertRegex(lines["CPU Efficiency"], r"^0\.00% of 00:00:0[2-4] core-walltime$")
+        self.assertRegex(lines["Memory Efficiency"], r"^\d+\.\d\d% of 200\.00 MB$")
+        self.assertEqual(self.run_cmd("seff", "999999", check=False).returncode, 1)
+
     def test_refusals(self):
         self.fails(1, 'sacct: error: Invalid field requested: "nothing"\n', "sacct", "-o", "nothing")
         self.fails(1, "sacct: error: Invalid job id specified: x\n", "sacct", "-j", "x")

@@ -22,12 +22,22 @@ PriorityDecayHalfLife=0
     @classmethod
     def setUpClass(cls):
         cls.cluster = AccountedCluster(1, 4, 4000, conf=cls.CONF)
+        cls.addClassCleanup(cls.cluster.down)
+        run = cls.cluster.run
+        wait_for(lambda: run("sacctmgr", "-nP", "list", "cluster").stdout, "the daemon knows the cluster")
         for words in (["add", "account", "physics"], ["add", "account", "chem"],
                       ["add", "user", USER, "account=physics,chem", "defaultaccount=physics"],
                       ["add", "qos", "high", "priority=100"]):
-            cls.cluster.run("sacctmgr", "-i", *words)
-        wait_for(lambda: f"Account=chem UserName={USER}" in cls.cluster.run("scontrol", "show", "assoc_mgr").stdout
-                 and "QOS=high" in cls.cluster.run("scontrol", "show", "assoc_mgr").stdout, "the controller knows the accounts")
+            run("sacctmgr", "-i", *words)
+
+        def is_known():
+            shown = run("scontrol", "show", "assoc_mgr").stdout
+            return f"Account=chem UserName={USER}" in shown and "QOS=high" in shown
+        wait_for(is_known, "the controller knows the accounts")
+
+    @classmethod
+    def tearDownClass(cls):
+        """The cleanup of the class does it, after a set-up that failed, too."""
 
     def tearDown(self):
         self.run_cmd("scancel", "-u", USER)
@@ -66,13 +76,14 @@ PriorityDecayHalfLife=0
         wait_for(lambda: self.reason(second) == "AssocGrpCpuLimit", "the limit is told")
         other = self.sleeper("-A", "chem")
         self.wait_state(other, "RUNNING")
-        self.modify("account", "physics", "set", "grptres=cpu=-1", seen="GrpTRES=cpu=N(2)")
+        self.run_cmd("sacctmgr", "-i", "modify", "account", "physics", "set", "grptres=cpu=-1")
         self.wait_state(second, "RUNNING")
 
     def test_max_jobs_of_a_user_in_a_qos(self):
-        self.modify("qos", "normal", "set", "maxjobsperuser=1", seen="MaxJobsPU=1(")
-        first, second = self.sleeper(), self.sleeper()
+        first = self.sleeper()
         self.wait_state(first, "RUNNING")
+        self.modify("qos", "normal", "set", "maxjobsperuser=1", seen="MaxJobsPU=1(1)")
+        second = self.sleeper()
         wait_for(lambda: self.reason(second) == "QOSMaxJobsPerUserLimit", "the limit is told")
         self.run_cmd("scancel", str(first))
         self.wait_state(second, "RUNNING")

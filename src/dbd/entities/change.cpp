@@ -1,6 +1,7 @@
 #include "dbd/entities/change.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "common/base/text.hpp"
 #include "dbd/entities/draft.hpp"
@@ -49,12 +50,11 @@ bool is_plain(std::string_view text, size_t most, std::string_view not_these) {
 
 // Names in lower case, lists without what is said twice.
 void tidy(std::vector<std::string>& names) {
-  std::vector<std::string> out;
-  for (std::string& name : names) {
-    std::string low = to_lower(name);
-    if (std::find(out.begin(), out.end(), low) == out.end()) out.push_back(std::move(low));
-  }
-  names = std::move(out);
+  std::unordered_set<std::string> seen;
+  std::erase_if(names, [&](std::string& name) {
+    name = to_lower(name);
+    return !seen.insert(name).second;
+  });
 }
 void tidy(std::optional<std::string>& name) {
   if (name) *name = to_lower(*name);

@@ -82,6 +82,10 @@ class Writer {
         use(cluster_), use(event.node), use(kNotEnded), into(open), into(before);
     if (sql_.got_data()) {
       auto known = wire::decode<NodeHistory>(before);
+      // told again by a controller that has started
+      const bool same = known && event.end == kNoTime && known->state == event.state &&
+                        known->reason == event.reason;
+      if (same) return;
       if (known) known->end = Time(Duration(at));
       record_ = known ? wire::encode(*known) : before;
       sql_ << "UPDATE node_event SET ended = :e, record = :r WHERE cluster = :c AND node = :n AND "
@@ -97,6 +101,13 @@ class Writer {
 
   void put(const ClusterHistory& event) {
     const int64_t at = micros(event.time);
+    std::string before;
+    sql_ << "SELECT record FROM cluster_event WHERE cluster = :c AND ended = :o", use(cluster_),
+        use(kNotEnded), into(before);
+    if (sql_.got_data()) {
+      const auto known = wire::decode<ClusterHistory>(before);
+      if (known && known->tres == event.tres && known->nodes == event.nodes) return;
+    }
     sql_ << "UPDATE cluster_event SET ended = :e WHERE cluster = :c AND ended = :o AND start < :s",
         use(at), use(cluster_), use(kNotEnded), use(at);
     record_ = wire::encode(event);

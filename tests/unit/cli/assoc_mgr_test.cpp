@@ -112,7 +112,7 @@ TEST(Sshare, OtherLayouts) {
   EXPECT_EQ(*sshare_table(layout, site()), " root|2|inf|\n  physics|5|1.000000|\n");
   layout.separators = FieldSeparators::kColumns;
   layout.format = "User%-6,Account%5";
-  EXPECT_EQ(*sshare_table(layout, site()), "root    root \nroot     phy+ \n");
+  EXPECT_EQ(*sshare_table(layout, site()), "root    root \nroot     ph+ \n");
   layout.format = "Nothing";
   EXPECT_EQ(sshare_table(layout, site()).error().text, "Invalid field requested: \"Nothing\"");
 }

@@ -29,7 +29,7 @@ TEST(Examples, AreAllRead) {
     ++files;
     fs::copy_file(entry.path(), folder.path() / name.stem());
   }
-  EXPECT_EQ(files, 7U);
+  EXPECT_EQ(files, 8U);
   const fs::path main = folder.path() / "slurm.conf";
   std::string text = text_of(main);
   const size_t user = text.find("SlurmUser=slurm");

@@ -10,12 +10,10 @@ namespace {
 class Recorder : public CoreTest {
  protected:
   Recorder() {
-    start();
     configure([](ClusterConfig& c) {
       c.accounting_storage_type = "accounting_storage/slurmdbd";
       c.accounting_store_flags = {"job_comment", "job_script"};
     });
-    for (const std::string& name : names_) register_node(name);
   }
   // As the engine does it.
   std::vector<HistoryRecord> record(const Command& command,

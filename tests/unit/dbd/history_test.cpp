@@ -145,6 +145,36 @@ TEST_F(History, PartsOfAStepAddUp) {
   EXPECT_EQ(usage.memory, (UsageExtent{100, 20, 250, "n1", "n2", 1, 3}));
 }
 
+TEST_F(History, ANodeThatIsDownIsToldOfOnce) {
+  NodeHistory down;
+  down.node = "n1";
+  down.start = at(0);
+  down.state = "DOWN";
+  down.reason = "broken";
+  HistoryRecord first, again, up;
+  first.node = std::make_shared<const NodeHistory>(down);
+  down.start = at(50);
+  again.node = std::make_shared<const NodeHistory>(down);
+  NodeHistory back;
+  back.node = "n1";
+  back.end = at(90);
+  up.node = std::make_shared<const NodeHistory>(back);
+  ASSERT_TRUE(store(1, {wire::encode(first), wire::encode(again), wire::encode(up)}));
+  std::vector<std::pair<int64_t, int64_t>> spans;
+  const Status read = database_->read([&](soci::session& sql) -> Status {
+    int64_t start = 0, ended = 0;
+    soci::statement all = (sql.prepare << "SELECT start, ended FROM node_event", soci::into(start),
+                           soci::into(ended));
+    all.execute();
+    while (all.fetch()) spans.emplace_back(start, ended);
+    return {};
+  });
+  ASSERT_TRUE(read);
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_EQ(spans[0].first, at(0).time_since_epoch().count());
+  EXPECT_EQ(spans[0].second, at(90).time_since_epoch().count());
+}
+
 TEST_F(History, WhoAndWhenNarrowTheSearch) {
   JobHistory other = job(2);
   other.uid = 2000;
