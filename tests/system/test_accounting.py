@@ -161,7 +161,7 @@ class History(AccountedCase):
         self.assertEqual(self.sacct("-j", str(job), "-X", "--units", "G", "-o", "reqmem"), [["1.46G"]])
         self.assertEqual(self.sacct("-j", str(job), "-X", "--expand-patterns", "-o", "stdout"), [[f"{self.cluster.work}/wrap-{job}.out"]])
         self.assertEqual(self.out("sacct", "-j", job, "-X", "-c").split()[:8], "JobID UID JobName Partition NNodes NodeList State End".split())
-        self.assertEqual(len(self.out("sacct", "-l", "-P").splitlines()[0].split("|")), 55)
+        self.assertEqual(len(self.out("sacct", "-l", "-P").splitlines()[0].split("|")), 54)
         cut = self.sacct("-j", str(job), "-X", "-T", "-S", "now-1day", "-E", "now+1day", "-o", "start,elapsedraw")[0]
         self.assertRegex(cut[0], r"^\d{4}-\d\d-\d\dT")
         names = self.out("sacct", "--helpformat").split()
