@@ -197,7 +197,7 @@ class Reconfigure(ClusterCase):
 
     def test_what_has_no_effect_is_named_once(self):
         known = "SchedulerParameters=requeue_delay=1"
-        before = self.cluster.change_conf(lambda text: text.replace(known, known + ",bf_busy_nodes") + "MaxDBDMsgs=20000\n")
+        before = self.cluster.change_conf(lambda text: text.replace(known, known + ",bf_busy_nodes") + "AcctGatherNodeFreq=30\n")
         for _ in range(2):
             self.tell("scontrol")
         self.cluster.change_conf(lambda _: before)
