@@ -202,7 +202,7 @@ class Reconfigure(ClusterCase):
             self.tell("scontrol")
         self.cluster.change_conf(lambda _: before)
         self.tell("scontrol")
-        for key in ("SchedulerParameters=bf_busy_nodes", "MaxDBDMsgs"):
+        for key in ("SchedulerParameters=bf_busy_nodes", "AcctGatherNodeFreq"):
             self.assertEqual(len(re.findall(f"keys without effect:.*{key}", self.cluster.log())), 1, key)
         self.assertNotIn("requeue_delay", self.cluster.log())
 
