@@ -10,7 +10,7 @@ import threading
 import unittest
 
 from accounting import AccountedCluster
-from harness import ClusterCase, add_users, need_root, wait_for
+from harness import ClusterCase, add_users, is_over, need_root, wait_for
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden/sacctmgr"
 HOSTILE = ["a'; DROP TABLE account; --", 'a" OR "1"="1', "a b", "a,b;c", "$(id)", "`id`", "%s%n", "a|b", "../a", "é'"]
@@ -210,6 +210,22 @@ class Daemon(Administered):
             self.assertEqual(self.rows("list", "account", f"kept{i}", "format=account"), [f"kept{i}"])
 
 
+    def test_the_daemon_tells_of_itself(self):
+        self.mgr("clear", "stats")
+        self.rows("list", "tres")
+        said = self.cluster.run("sacctmgr", "show", "stats").stdout
+        self.assertIn("\nRemote Procedure Call statistics by message type\n\tAccounting/", said)
+        self.assertRegex(said, r"\n\tAccounting/QueryAccounting +count:1 ")
+        self.assertRegex(said, r"Internal DBD rollup last ran .*\n\tLast cycle:   \d+\n")
+        said = self.cluster.run("sacctmgr", "show", "configuration").stdout
+        self.assertIn(f"\nDbdPort                = {self.cluster.dbd_port}\n", said)
+        self.assertIn("AccountingStorageType  = accounting_storage/slurmdbd\n", said)
+        pid = self.cluster.dbd_pid()
+        self.mgr("shutdown")
+        wait_for(lambda: is_over(pid), "the daemon is gone")
+        self.cluster.start_dbd()
+
+
 class Rights(Administered):
     @classmethod
     def setUpClass(cls):
@@ -233,7 +249,8 @@ class Rights(Administered):
                       ["modify", "account", "mine", "set", "grpjobs=1"], ["delete", "account", "theirs"],
                       ["modify", "user", f"sluicetest{user}", "set", "maxjobs=100"],
                       ["modify", "user", f"sluicetest{user}", "set", "adminlevel=admin"],
-                      ["add", "coordinator", f"names=sluicetest{user}", "account=mine"], ["delete", "qos", "normal"]):
+                      ["add", "coordinator", f"names=sluicetest{user}", "account=mine"], ["delete", "qos", "normal"],
+                      ["shutdown"], ["clear", "stats"], ["show", "stats"]):
             self.assertIn("Access/permission denied", self.refused(*words, user=user))
         self.mgr("modify", "user", f"sluicetest{user}", "set", "defaultaccount=mine", user=user)
 
