@@ -74,7 +74,7 @@ void print_calls(const std::vector<protocol::DaemonCalls>& calls, bool users) {
       const passwd* entry = ::getpwuid(one.uid);
       name = fmt::format("{:<20}({:>10})", entry != nullptr ? entry->pw_name : "", one.uid);
     }
-    std::printf("\t%-33s count:%-6llu ave_time:%-6llu total_time:%lld\n", name.c_str(),
+    std::printf("\t%-32s count:%-6llu ave_time:%-6llu total_time:%lld\n", name.c_str(),
                 static_cast<unsigned long long>(one.count),
                 static_cast<unsigned long long>(average), static_cast<long long>(took));
   }
