@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import time
 import unittest
 
@@ -76,6 +77,16 @@ class History(AccountedCase):
         self.assertEqual(elapsed[0][0], f"{job}.0")
         self.assertIn(int(elapsed[0][1]), (1, 2))
         self.assertEqual(int(elapsed[0][2]), 4 * int(elapsed[0][1]))
+
+    def test_usage_says_which_task_and_where(self):
+        job = self.submit("-N", "2", "-n", "4", "-o", "/dev/null", "--wrap",
+                          "srun python3 -c 'import os, time; b = bytearray(int(os.environ[\"SLURM_PROCID\"]) * 20_000_000 + 1); time.sleep(1)'")
+        self.wait_line(job, "COMPLETED")
+        wait_for(lambda: len(self.sacct("-j", str(job))) == 3, "all steps are there")
+        most, node, task, average, tasks = self.sacct("-j", f"{job}.0", "--noconvert", "-o", "maxrss,maxrssnode,maxrsstask,averss,ntasks")[0]
+        self.assertEqual((node, task, tasks), ("n2", "3", "4"))
+        self.assertGreater(int(most), 60_000_000)
+        self.assertLess(int(average), int(most) - 20_000_000)
 
     def test_arrays(self):
         array = self.submit("-a", "1-3,7%2", "-o", "/dev/null", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 7))")
@@ -161,7 +172,7 @@ class History(AccountedCase):
         self.assertEqual(self.sacct("-j", str(job), "-X", "--units", "G", "-o", "reqmem"), [["1.46G"]])
         self.assertEqual(self.sacct("-j", str(job), "-X", "--expand-patterns", "-o", "stdout"), [[f"{self.cluster.work}/wrap-{job}.out"]])
         self.assertEqual(self.out("sacct", "-j", job, "-X", "-c").split()[:8], "JobID UID JobName Partition NNodes NodeList State End".split())
-        self.assertEqual(len(self.out("sacct", "-l", "-P").splitlines()[0].split("|")), 55)
+        self.assertEqual(len(self.out("sacct", "-l", "-P").splitlines()[0].split("|")), 54)
         cut = self.sacct("-j", str(job), "-X", "-T", "-S", "now-1day", "-E", "now+1day", "-o", "start,elapsedraw")[0]
         self.assertRegex(cut[0], r"^\d{4}-\d\d-\d\dT")
         names = self.out("sacct", "--helpformat").split()
@@ -199,6 +210,46 @@ class History(AccountedCase):
         self.fails(1, 'sacct: error: Invalid field requested: "nothing"\n', "sacct", "-o", "nothing")
         self.fails(1, "sacct: error: Invalid job id specified: x\n", "sacct", "-j", "x")
         self.assertEqual(self.run_cmd("sacct", "-S", "2030-01-01", "-E", "2029-01-01", check=False).returncode, 1)
+
+
+class Daemon(AccountedCase):
+    def start(self, text):
+        """What a daemon with these lines of slurmdbd.conf says that does not start."""
+        path = os.path.join(self.cluster.dir, "other.conf")
+        with open(self.cluster.dbd_conf, encoding="utf-8") as f:
+            lines = [line for line in f if line.split("=")[0] not in [new.split("=")[0] for new in text.splitlines()]]
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("".join(lines) + text)
+        done = subprocess.run([self.cluster.daemon("sluicedbd"), "-D", "-f", path], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1, done)
+        return done.stderr
+
+    def test_what_it_refuses_to_start_with(self):
+        others = "PidFile={0}/other.pid\nLogFile=\n".format(self.cluster.dir)
+        for text, said in (("StorageType=accounting_storage/mysql\n", "StorageType=accounting_storage/mysql is not supported yet"),
+                           ("DbdBackupHost=other\n", "DbdBackupHost needs a database that both hosts reach"),
+                           ("StorageLoc=relative\n", 'StorageLoc="relative" is not valid'),
+                           ("DbdPort=many\n", 'DbdPort="many" is not valid'),
+                           ("Storagetyp=x\n", 'unknown key "Storagetyp"; did you mean "StorageType"?'),
+                           (others, str(self.cluster.dbd_port))):
+            self.assertIn(said, self.start(text))
+
+    def test_a_damaged_database_is_told_of(self):
+        bad = os.path.join(self.cluster.dir, "bad.db")
+        with open(bad, "w", encoding="utf-8") as f:
+            f.write("no database" * 1000)
+        said = self.start(f"StorageLoc={bad}\nPidFile={self.cluster.dir}/bad.pid\nLogFile={self.cluster.dir}/bad.log\n")
+        with open(f"{self.cluster.dir}/bad.log", encoding="utf-8") as f:
+            said += f.read()
+        self.assertIn(f"{bad} is damaged, or no database", said)
+
+    def test_keys_without_effect_are_told_of(self):
+        self.cluster.stop_dbd()
+        with open(self.cluster.dbd_conf, "a", encoding="utf-8") as f:
+            f.write("PurgeJobAfter=12months\n")
+        self.cluster.start_dbd()
+        with open(f"{self.cluster.dir}/slurmdbd.log", encoding="utf-8") as f:
+            self.assertIn("keys without effect: PurgeJobAfter", f.read())
 
 
 class PrivateHistory(AccountedCase):

@@ -4,6 +4,7 @@
 
 #include "common/net/method_name.hpp"
 #include "common/protocol/admin.hpp"
+#include "common/protocol/assoc_mgr.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/noded.hpp"
@@ -62,6 +63,7 @@ void add_user_rows(std::vector<Row>& rows) {
     return request;
   });
   add(Stranger::kHarmless, [](JobId job) { return QueryPrioritiesRequest{{job}, {}, {}}; });
+  add(Stranger::kHarmless, made<QueryAssocMgrRequest>());
   add(Stranger::kHidden, [](JobId job) { return ExplainRequest{text(job)}; });
   add(Stranger::kDenied, [](JobId job) { return BatchScriptRequest{job}; });
   add(Stranger::kHarmless, [](JobId) {  // becomes the sender's own job, whatever it says

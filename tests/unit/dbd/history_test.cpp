@@ -145,6 +145,30 @@ TEST_F(History, PartsOfAStepAddUp) {
   EXPECT_EQ(usage.memory, (UsageExtent{100, 20, 250, "n1", "n2", 1, 3}));
 }
 
+// As if the disk had no room for one page more, or for very many.
+void limit_pages(Database& database, int64_t pages) {
+  const Status done = database.write([&](soci::session& sql) -> Status {
+    sql << "PRAGMA max_page_count = " + std::to_string(pages);
+    return {};
+  });
+  ASSERT_TRUE(done);
+}
+
+TEST_F(History, WhatAFullDiskRefusedIsTakenLater) {
+  ASSERT_TRUE(store(1, {record(job(1))}));
+  std::vector<std::string> many;
+  for (JobId id = 2; id < 3000; ++id) many.push_back(record(job(id)));
+  limit_pages(*database_, 1);
+  const auto refused = store(2, many);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kStorageFull);
+  EXPECT_NE(refused.error().text.find("accounting.db"), std::string::npos);
+  EXPECT_EQ(ask().size(), 1U);
+  limit_pages(*database_, 1'000'000);
+  EXPECT_EQ(store(2, many)->last, 2999U);
+  EXPECT_EQ(ask().size(), 2999U);
+}
+
 TEST_F(History, ANodeThatIsDownIsToldOfOnce) {
   NodeHistory down;
   down.node = "n1";
