@@ -1,6 +1,7 @@
 #include "dbd/entities/change.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "common/base/text.hpp"
@@ -95,7 +96,29 @@ std::string bad_text(const protocol::ChangeAccountingRequest& request) {
   return {};
 }
 
+// Values that no client of ours sends: enums out of their range, TRES that are not there.
+bool makes_sense(const Entities& entities, const protocol::AccountingSettings& settings) {
+  const auto level = static_cast<int>(settings.admin_level.value_or(AdminLevel::None));
+  const auto mode =
+      static_cast<int>(settings.preempt_mode.value_or(QosPreemptMode::ClusterDefault));
+  if (level > static_cast<int>(AdminLevel::Administrator) ||
+      mode > static_cast<int>(QosPreemptMode::Within))
+    return false;
+  for (const protocol::LimitSetting& limit : settings.limits) {
+    const int field = static_cast<int>(limit.field);
+    if (field < static_cast<int>(protocol::LimitField::Fairshare) ||
+        field > static_cast<int>(protocol::LimitField::LimitFactor) ||
+        (limit.real && !std::isfinite(*limit.real)))
+      return false;
+    for (const TresAmount& amount : limit.tres)
+      if (entities.tres.count(amount.id) == 0) return false;
+  }
+  return true;
+}
+
 bool decide(Draft& draft) {
+  if (!makes_sense(draft.now, draft.settings()))
+    return draft.refuse(" A value of the request is none that there is.");
   using Decide = bool (*)(Draft&);
   struct Row {
     AccountingVerb verb;
