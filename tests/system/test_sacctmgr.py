@@ -226,6 +226,28 @@ class Daemon(Administered):
         self.cluster.start_dbd()
 
 
+class Followed(Administered):
+    CONF = "AccountingStorageEnforce=associations,limits,qos\n"
+
+    def test_the_controller_enforces_what_was_changed(self):
+        me = pwd.getpwuid(os.getuid()).pw_name
+
+        def submitted(*options):
+            return self.cluster.run("sbatch", *options, "--hold", "-o", "/dev/null", "--wrap", "true", check=False).returncode == 0
+        self.assertFalse(submitted("-A", "late"))
+        self.mgr("add", "account", "late")
+        self.mgr("add", "qos", "fast", "maxsubmitjobspu=1")
+        self.mgr("add", "user", me, "account=late", "qos+=fast")
+        wait_for(lambda: submitted("-A", "late"), "the controller knows the account")
+        self.assertTrue(submitted("-A", "late", "-q", "fast"))
+        self.assertFalse(submitted("-A", "late", "-q", "fast"))
+        self.mgr("modify", "qos", "fast", "set", "maxsubmitjobspu=2")
+        wait_for(lambda: submitted("-A", "late", "-q", "fast"), "the controller knows the new limit")
+        self.mgr("modify", "user", me, "account=late", "set", "qos-=fast")
+        wait_for(lambda: not submitted("-A", "late", "-q", "fast"), "the controller knows that the QOS is gone")
+        self.run_cmd("scancel", "-u", me)
+
+
 class Rights(Administered):
     @classmethod
     def setUpClass(cls):
