@@ -25,8 +25,8 @@ constexpr Command kSlurmCommands[] = {
     {"sdiag", sluice::cli::sdiag_main},       {"sinfo", sluice::cli::sinfo_main},
     {"sprio", sluice::cli::sprio_main},       {"squeue", sluice::cli::squeue_main},
     {"srun", sluice::cli::srun_main},         {"sstat", sluice::cli::sstat_main},
-    {"seff", sluice::cli::seff_main},
-    {"sshare", sluice::cli::sshare_main},     {"strigger", sluice::cli::strigger_main},
+    {"seff", sluice::cli::seff_main},         {"sshare", sluice::cli::sshare_main},
+    {"strigger", sluice::cli::strigger_main},
 };
 constexpr Command kOwnCommands[] = {
     {"backup", sluice::cli::backup_main},

@@ -14,7 +14,7 @@
 #include "cli/format/shown_text.hpp"
 #include "cli/format/structured_output.hpp"
 #include "cli/format/table_printer.hpp"
-#include "cli/sinfo_options.hpp"
+#include "cli/options/sinfo_options.hpp"
 #include "cli/sinfo_verbose.hpp"
 #include "common/base/contains.hpp"
 #include "common/base/hostlist.hpp"

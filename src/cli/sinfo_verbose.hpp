@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/format/table_format.hpp"
-#include "cli/sinfo_options.hpp"
+#include "cli/options/sinfo_options.hpp"
 
 namespace sluice::cli {
 

@@ -13,7 +13,7 @@
 #include "cli/format/priority_fields.hpp"
 #include "cli/format/table_printer.hpp"
 #include "cli/shared/client.hpp"
-#include "cli/sprio_options.hpp"
+#include "cli/options/sprio_options.hpp"
 #include "common/names/errors.hpp"
 
 namespace sluice::cli {

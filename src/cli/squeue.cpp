@@ -14,7 +14,7 @@
 #include "cli/shared/client.hpp"
 #include "cli/format/environment.hpp"
 #include "cli/format/table_printer.hpp"
-#include "cli/squeue_options.hpp"
+#include "cli/options/squeue_options.hpp"
 #include "common/os/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"

@@ -17,9 +17,11 @@ HOSTILE = ["a'; DROP TABLE account; --", 'a" OR "1"="1', "a b", "a,b;c", "$(id)"
 
 
 class Administered(ClusterCase):
+    CONF = ""
+
     @classmethod
     def setUpClass(cls):
-        cls.cluster = AccountedCluster(1)
+        cls.cluster = AccountedCluster(1, conf=cls.CONF)
         with open(cls.cluster.conf, encoding="utf-8") as f:
             cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
         if cls.name not in cls.cluster.run("sacctmgr", "-nP", "list", "cluster", "format=cluster").stdout.split():
@@ -38,6 +40,8 @@ class Administered(ClusterCase):
 
 
 class Changes(Administered):
+    CONF = "GresTypes=gpu\nAccountingStorageTRES=gres/gpu\n"
+
     def test_what_is_added_is_listed_changed_and_deleted(self):
         done = self.mgr("add", "account", "physics", "description=Physics, all of it", "organization=science")
         self.assertEqual(done.stdout, " Adding Account(s)\n  physics\n Settings\n  Description     = Physics, all of it\n"
@@ -121,7 +125,10 @@ class Changes(Administered):
         self.assertEqual((self.rows("list", "assoc", "tree", *fields), self.rows("list", "account", "withcoord")), before)
         with open(path, "a", encoding="utf-8") as f:
             f.write("User - 'frank:MaxJobs=3\n")
-        self.assertIn("A quote is not closed", self.refused("load", f"file={path}"))
+        self.assertIn("dump.cfg:17: Misformatted line: User - 'frank", self.refused("load", f"file={path}"))
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"Cluster - '{self.name}'\nParent - 'root'\nAccount - 'x':Description='open\n")
+        self.assertIn("dump.cfg:3: A quote is not closed", self.refused("load", f"file={path}"))
 
     def test_two_administrators_at_once(self):
         self.mgr("add", "account", "busy")
@@ -141,6 +148,27 @@ class Changes(Administered):
         self.assertEqual(failures, [])
         self.assertEqual(len(self.rows("list", "user", "format=user", "where", "account=busy")), 20)
         self.assertEqual(self.rows("list", "assoc", "where", "account=busy", "format=grpjobs,maxjobs")[0], "5|6")
+
+    def test_what_jobs_use_stays(self):
+        me = pwd.getpwuid(os.getuid()).pw_name
+        self.mgr("add", "account", "used")
+        self.mgr("add", "user", me, "account=used")
+        job = self.submit("-A", "used", "--hold", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.cluster.sacct("-j", job, "-o", "state", "-X") == [["PENDING"]], "the job is in the database")
+        said = self.refused("delete", "user", me, "account=used")
+        self.assertIn(" Error with request: Job(s) active, cancel job(s) before remove\n"
+                      f"  JobID = {job:<10} C = {self.name:<10} A = used       U = {me:<9}", said)
+        self.run_cmd("scancel", job)
+        wait_for(lambda: self.mgr("delete", "user", me, "account=used", check=False).returncode == 0, "nothing uses it any more")
+
+    def test_a_cluster_tells_its_tres(self):
+        wait_for(lambda: self.rows("list", "cluster", "format=tres") not in ([], [""]), "the controller's records are there")
+        self.assertRegex(self.rows("list", "cluster", "format=cluster,nodecount,tres")[0],
+                         rf"^{self.name}\|1\|cpu=4,mem=4000M,node=1,billing=4")
+        self.assertIn("gres|gpu", [row.rsplit("|", 1)[0] for row in self.rows("list", "tres")])
+        self.mgr("modify", "account", "root", "set", "grptres=gres/gpu=3")
+        self.assertEqual(self.rows("list", "assoc", "where", "account=root", "format=grptres")[0], "gres/gpu=3")
+        self.mgr("modify", "account", "root", "set", "grptres=gres/gpu=-1")
 
     def test_documents(self):
         document = json.loads(self.cluster.run("sacctmgr", "--json", "list", "assoc").stdout)

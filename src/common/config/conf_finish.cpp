@@ -314,6 +314,11 @@ void note_unenforced(ClusterConfig& config) {
   for (std::string& key : unenforced_keys(config)) {
     if (is_set(key)) config.without_effect.push_back(std::move(key));
   }
+  // sshare and its kin hide usage; the rest is the accounting daemon's to hide (slurmdbd.conf)
+  if (!config.accounting_storage_type.empty()) {
+    std::erase_if(config.without_effect,
+                  [](const std::string& key) { return key.starts_with("PrivateData="); });
+  }
 }
 
 void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {

@@ -16,22 +16,22 @@ LimitPlan::LimitPlan(const state::ClusterState& state, Time now)
 
 std::optional<JobReason> LimitPlan::why_not(const Job& job, const state::Partition& partition,
                                             const TresAmounts& asked, Minutes limit) const {
-  const AccountIn in = state::account_in(state_, job, partition);
+  const AccountIn in = state::account_in(state_, job, partition, rules_);
   if (in.reason) return in.reason;
   const StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
-  return state::why_limited(state_, held_, start, now_);
+  return state::why_limited(state_, held_, start, rules_, now_);
 }
 
 LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partition,
                                   const Allocation& allocation, Minutes limit) const {
   Start out;
-  const AccountIn in = state::account_in(state_, job, partition);
+  const AccountIn in = state::account_in(state_, job, partition, rules_);
   out.reason = in.reason;
   if (in.reason || in.account == nullptr) return out;
   auto charge = state::charge_of(state_, *job.spec, *partition.config, allocation, *in.account);
   const TresAmounts of_node = state::largest_of_nodes(state_.accounting, allocation);
   const StartToCheck start{&job, in.account.get(), &charge->tres, &of_node, limit};
-  out.reason = state::why_limited(state_, held_, start, now_);
+  out.reason = state::why_limited(state_, held_, start, rules_, now_);
   if (out.reason) return out;
   out.counted.account = in.account;
   out.counted.charge = std::move(charge);

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "common/base/contains.hpp"
-#include "common/base/text.hpp"
 #include "common/base/version.hpp"
 #include "common/log/log.hpp"
 #include "common/os/host_name.hpp"
@@ -13,6 +12,7 @@
 #include "dbd/history/ingest.hpp"
 #include "dbd/history/query.hpp"
 #include "dbd/rpc/actor.hpp"
+#include "dbd/rpc/cluster_registry.hpp"
 #include "dbd/rpc/services.hpp"
 
 namespace sluice::dbd {
@@ -44,28 +44,6 @@ Result<history::Filter> allowed_filter(const ServiceParts& parts, const CallCont
   return history::Filter::make(std::move(request));
 }
 
-// Where the cluster's controller is, when that is new.
-void register_controller(ServiceParts& parts, const protocol::StoreHistoryRequest& request) {
-  const std::string name = to_lower(request.cluster);
-  if (!is_name(name)) return;
-  const std::shared_ptr<const Entities> entities = parts.entities.current();
-  const auto known = entities->clusters.find(name);
-  if (known != entities->clusters.end() && !known->second.deleted &&
-      known->second.control_host == request.control_host &&
-      known->second.control_port == request.control_port)
-    return;
-  protocol::ClusterRecord cluster;
-  if (known != entities->clusters.end()) cluster = known->second;
-  cluster.name = name;
-  cluster.control_host = request.control_host;
-  cluster.control_port = request.control_port;
-  cluster.rpc_version = request.protocol_version;
-  auto done = parts.entities.update([&](Entities& held, auto& transactions) {
-    return register_cluster(held, cluster, "root", now(), transactions);
-  });
-  if (!done) log::error("cluster {}: {}", request.cluster, done.error().text);
-}
-
 }  // namespace
 
 bool ServiceParts::is_operator(const CallContext& context) const {
@@ -81,7 +59,7 @@ void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
         if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
         auto stored = store_history(parts.database, request, now());
         if (!stored) log::error("cluster {}: {}", request.cluster, stored.error().text);
-        else register_controller(parts, request);
+        else register_controller(parts.database, parts.entities, request, now());
         responder.complete(stored);
       },
       net::kLongAndSlow);

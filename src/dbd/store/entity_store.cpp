@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "common/base/text.hpp"
+#include "common/model/history.hpp"
 #include "common/wire/codec.hpp"
 #include "dbd/entities/query.hpp"
 #include "dbd/store/entity_rows.hpp"
@@ -10,6 +14,37 @@ namespace sluice::dbd {
 
 using protocol::ChangeAccountingReply;
 using protocol::TransactionRecord;
+
+namespace {
+
+// The jobs that are not over of associations that `after` has no more, as lines.
+Result<std::string> active_jobs(soci::session& sql, const Entities& before, const Entities& after) {
+  std::string out;
+  for (const auto& [id, stored] : before.associations) {
+    const auto now = after.associations.find(id);
+    const AssociationRecord& r = stored.record;
+    if (stored.deleted || r.user.empty() || now == after.associations.end() || !now->second.deleted)
+      continue;
+    std::string bytes;
+    soci::statement jobs =
+        (sql.prepare << "SELECT record FROM job WHERE cluster = (SELECT id FROM cluster WHERE "
+                        "name = :c COLLATE NOCASE) AND account = :a AND ended = :e",
+         soci::use(r.cluster), soci::use(r.account), soci::use(kNotEnded), soci::into(bytes));
+    jobs.execute();
+    while (jobs.fetch()) {
+      const Result<JobHistory> job = wire::decode<JobHistory>(bytes);
+      if (!job) return failure("a record of table job is damaged");
+      if (to_lower(job->user) != r.user ||
+          (!r.partition.empty() && to_lower(job->partition) != r.partition))
+        continue;
+      out += fmt::format("\n  JobID = {:<10} C = {:<10} A = {:<10} U = {:<9}", job->id, r.cluster,
+                         r.account, r.user);
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 Status EntityStore::open() {
   std::shared_ptr<const Entities> read;
@@ -55,14 +90,43 @@ std::shared_ptr<const Entities> EntityStore::newest(soci::session& sql) const {
   return std::make_shared<const Entities>(read_entities(sql));
 }
 
+// With jobs that use it an association stays.
+Status EntityStore::decide(soci::session& sql, const Entities& before,
+                           const protocol::ChangeAccountingRequest& request, const Actor& actor,
+                           Time now, ChangeOutcome& outcome) {
+  outcome = decide_change(before, request, actor, now);
+  if (outcome.reply.refused || request.verb != protocol::AccountingVerb::Delete) return {};
+  Result<std::string> jobs = active_jobs(sql, before, outcome.after);
+  if (!jobs) return tl::unexpected<Error>(jobs.error());
+  if (jobs->empty()) return {};
+  outcome.reply = {};
+  outcome.reply.refused = true;
+  outcome.reply.version = before.version;
+  outcome.reply.errors = {" Error with request: Job(s) active, cancel job(s) before remove" +
+                          *jobs};
+  outcome.after = before;
+  outcome.transactions.clear();
+  return {};
+}
+
 Result<ChangeAccountingReply> EntityStore::change(const protocol::ChangeAccountingRequest& request,
                                                   const Actor& actor, Time now) {
-  if (!request.commit) return decide_change(*current(), request, actor, now).reply;
   ChangeAccountingReply reply;
+  if (!request.commit) {
+    Status looked = database_.read([&](soci::session& sql) -> Status {
+      ChangeOutcome outcome;
+      Status decided = decide(sql, *current(), request, actor, now, outcome);
+      reply = std::move(outcome.reply);
+      return decided;
+    });
+    if (!looked) return tl::unexpected<Error>(looked.error());
+    return reply;
+  }
   std::shared_ptr<const Entities> after;
   Status done = database_.write([&](soci::session& sql) -> Status {
     const std::shared_ptr<const Entities> before = newest(sql);
-    ChangeOutcome outcome = decide_change(*before, request, actor, now);
+    ChangeOutcome outcome;
+    if (Status ok = decide(sql, *before, request, actor, now, outcome); !ok) return ok;
     reply = std::move(outcome.reply);
     if (reply.refused) return {};
     EntityDiff diff = difference(*before, outcome.after);

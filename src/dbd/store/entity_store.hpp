@@ -46,6 +46,10 @@ class EntityStore {
       const protocol::AccountingConditions& where, size_t most) const;
 
  private:
+  // As decide_change(), on a session of a transaction: with jobs that are not over it is refused.
+  [[nodiscard]] static Status decide(soci::session& sql, const Entities& before,
+                                     const protocol::ChangeAccountingRequest& request,
+                                     const Actor& actor, Time now, ChangeOutcome& outcome);
   // Within a write: what the database holds now.
   [[nodiscard]] std::shared_ptr<const Entities> newest(soci::session& sql) const;
   void publish(std::shared_ptr<const Entities> entities);

@@ -101,6 +101,8 @@ TEST(ConfIgnored, WithAccountingThatIsEnforcedTheyAct) {
       "PartitionName=p AllowAccounts=good DenyAccounts=bad AllowQos=high DenyQos=low QOS=own\n"
       "AccountingStorageType=accounting_storage/slurmdbd\n";
   EXPECT_EQ(refusal_of(lines + "AccountingStorageEnforce=limits,qos\n"), "");
+  EXPECT_EQ(refusal_of(lines + "AccountingStorageEnforce=limits,qos\nPrivateData=usage,users\n"),
+            "");
   const std::string refusal = refusal_of(lines + "AccountingStorageEnforce=associations\n");
   EXPECT_EQ(refusal.find("Accounts"), std::string::npos) << refusal;
   EXPECT_NE(refusal.find("DenyQos"), std::string::npos) << refusal;

@@ -19,9 +19,8 @@ class LimitsTest : public ::testing::Test {
     job_.account = &account_;
     job_.uid = kAnnUid;
     job_.account_name = "physics";
-    job_.tres = {{kTresCpu, 2}, {kTresMem, 500}, {kTresNode, 1}, {kTresBilling, 2},
-                 {kGpu, 1},     {kMatlab, 1},    {kBurst, 10}};
-    job_.tres_of_node = {{kTresCpu, 2}, {kTresMem, 500}, {kGpu, 1}};
+    job_.tres = tres_;
+    job_.tres_of_node = tres_of_node_;
     job_.time_limit = 60;
   }
 
@@ -73,6 +72,9 @@ class LimitsTest : public ::testing::Test {
 
   AccountingRecords site_ = small_site();
   JobAccount account_;
+  TresAmounts tres_{{kTresCpu, 2}, {kTresMem, 500}, {kTresNode, 1}, {kTresBilling, 2},
+                    {kGpu, 1},     {kMatlab, 1},    {kBurst, 10}};
+  TresAmounts tres_of_node_{{kTresCpu, 2}, {kTresMem, 500}, {kGpu, 1}};
   LimitedJob job_;
   LimitRules rules_;
 };
@@ -349,8 +351,7 @@ TEST_F(LimitsTest, WhatCountsForPlansAndAge) {
 TEST_F(LimitsTest, WhatIsNotKnownYetIsNotLookedAt) {
   qos(kNormal).job.min_tres = {{kTresCpu, 100}};
   qos(kNormal).job.tres_node = {{kTresCpu, 1}};
-  job_.tres.clear();
-  job_.tres_of_node.clear();
+  job_.tres = job_.tres_of_node = {};
   EXPECT_EQ(reason(), "");
 }
 

@@ -105,9 +105,9 @@ Result<std::shared_ptr<const JobAccount>> resolve_account(
   return made;
 }
 
-AccountIn account_in(const ClusterState& state, const Job& job, const Partition& partition) {
+AccountIn account_in(const ClusterState& state, const Job& job, const Partition& partition,
+                     const Enforced& rules) {
   const Accounting& accounting = state.accounting;
-  const Enforced rules = enforced(*state.config);
   if (job.account == nullptr && !rules.associations) return {};
   const JobAccount now = job.account == nullptr ? JobAccount() : *job.account;
   JobAccount in = now;
@@ -162,8 +162,7 @@ Status check_submit_limits(const ClusterState& state, const JobAccount* account,
 }
 
 std::optional<JobReason> why_limited(const ClusterState& state, const HeldTables& held,
-                                     const StartToCheck& start, Time now) {
-  const Enforced rules = enforced(*state.config);
+                                     const StartToCheck& start, const Enforced& rules, Time now) {
   if (start.account == nullptr || !rules.limits) return std::nullopt;
   LimitedJob job;
   job.account = start.account;

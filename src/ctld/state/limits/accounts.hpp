@@ -38,7 +38,7 @@ struct AccountIn {
   std::optional<JobReason> reason;
 };
 [[nodiscard]] AccountIn account_in(const ClusterState& state, const Job& job,
-                                   const Partition& partition);
+                                   const Partition& partition, const Enforced& rules);
 
 // Submission: MaxSubmitJobs and its kin, DenyOnLimit, and a time limit of MaxWall where it asks for
 // none. kMaxSubmitLimit with the limit's name.
@@ -57,6 +57,7 @@ struct StartToCheck {
 // they are enforced.
 [[nodiscard]] std::optional<JobReason> why_limited(const ClusterState& state,
                                                    const HeldTables& held,
-                                                   const StartToCheck& start, Time now);
+                                                   const StartToCheck& start, const Enforced& rules,
+                                                   Time now);
 
 }  // namespace sluice::state

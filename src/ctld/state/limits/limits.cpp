@@ -26,7 +26,9 @@ enum class CountLimit : uint8_t {
   kWall,
 };
 
-constexpr uint32_t kOfCounts = 1000;  // where they begin beside the numbers of TresLimit
+constexpr uint32_t kOfCounts = 16;  // where they begin beside the numbers of TresLimit
+constexpr uint32_t kKinds = 32;
+constexpr TresId kFewIds = 64;  // the standard TRES are among the first
 
 const Held kNothingHeld;
 const Usage kNothingUsed;
@@ -36,7 +38,7 @@ const Held& held_of(const CowTable<Held>& table, uint32_t id) {
   return held == nullptr ? kNothingHeld : *held;
 }
 
-uint64_t amount_of(const TresAmounts& amounts, TresId id) {
+uint64_t amount_of(std::span<const TresAmount> amounts, TresId id) {
   const auto at = std::ranges::lower_bound(amounts, id, {}, &TresAmount::id);
   return at != amounts.end() && at->id == id ? at->count : 0;
 }
@@ -58,7 +60,12 @@ class Check {
         held_(held),
         job_(job),
         qos_(qos_of(accounting, *job.account)),
-        second_(to_seconds(now)) {}
+        second_(to_seconds(now)) {
+    for_ancestors(accounting, job.account->association,
+                  [&](AssociationId, const AssociationRecord* one) {
+                    if (one != nullptr && count_ < above_.size()) above_[count_++] = one;
+                  });
+  }
 
   std::optional<JobReason> start(const LimitRules& rules) {
     safe_ = rules.safe;
@@ -131,16 +138,22 @@ class Check {
     }
     in_qos_ = false;
     is_leaf_ = true;
-    for_ancestors(accounting_, job_.account->association,
-                  [&](AssociationId id, const AssociationRecord* one) {
-                    if (one != nullptr && !hit_) of_association(id, *one);
-                    is_leaf_ = false;
-                  });
+    for (const AssociationRecord* one : associations()) {
+      if (!hit_) of_association(one->id, *one);
+      is_leaf_ = false;
+    }
   }
 
   // Whether a limit of this kind is still to be looked at: no QOS had one before. QOS say that they
   // have one.
   bool counts(uint32_t kind, uint32_t id) {
+    if (id < kFewIds) {
+      uint64_t& ids = said_of_few_[kind];
+      const uint64_t bit = uint64_t{1} << id;
+      if ((ids & bit) != 0) return false;
+      if (in_qos_) ids |= bit;
+      return true;
+    }
     const std::pair key(kind, id);
     if (std::ranges::find(said_, key) != said_.end()) return false;
     if (in_qos_) said_.push_back(key);
@@ -269,10 +282,9 @@ class Check {
   }
   void wall_of(const AssociationRecord&) {
     std::optional<Duration> wall;
-    for_ancestors(accounting_, job_.account->association,
-                  [&](AssociationId, const AssociationRecord* above) {
-                    if (above != nullptr && !wall) wall = above->job.wall;
-                  });
+    for (const AssociationRecord* above : associations()) {
+      if (!wall) wall = above->job.wall;
+    }
     bound(CountLimit::kWall, minutes(wall), 0, job_.time_limit,
           JobReason::kAssocMaxWallDurationPerJobLimit);
   }
@@ -353,24 +365,26 @@ class Check {
   [[nodiscard]] std::optional<uint32_t> member_of(
       std::optional<uint32_t> MemberLimits::*limit) const {
     std::optional<uint32_t> found;
-    for_ancestors(accounting_, job_.account->association,
-                  [&](AssociationId, const AssociationRecord* above) {
-                    if (above != nullptr && !found) found = above->member.*limit;
-                  });
+    for (const AssociationRecord* above : associations()) {
+      if (!found) found = above->member.*limit;
+    }
     return found;
   }
   // Of each TRES likewise.
   [[nodiscard]] TresAmounts inherited(TresAmounts JobLimits::*limits) const {
     TresAmounts found;
-    for_ancestors(accounting_, job_.account->association,
-                  [&](AssociationId, const AssociationRecord* above) {
-                    if (above == nullptr) return;
-                    for (const TresAmount& one : above->job.*limits) {
-                      const auto at = std::ranges::lower_bound(found, one.id, {}, &TresAmount::id);
-                      if (at == found.end() || at->id != one.id) found.insert(at, one);
-                    }
-                  });
+    for (const AssociationRecord* above : associations()) {
+      for (const TresAmount& one : above->job.*limits) {
+        const auto at = std::ranges::lower_bound(found, one.id, {}, &TresAmount::id);
+        if (at == found.end() || at->id != one.id) found.insert(at, one);
+      }
+    }
     return found;
+  }
+
+  // Its own association first; those that are gone are left out.
+  [[nodiscard]] std::span<const AssociationRecord* const> associations() const {
+    return std::span(above_).first(count_);
   }
 
   const Accounting& accounting_;
@@ -378,10 +392,14 @@ class Check {
   const LimitedJob& job_;
   const std::array<const QosRecord*, 2> qos_;
   const int64_t second_;
+  std::array<const AssociationRecord*, 64> above_;
+  size_t count_ = 0;
   bool safe_ = false;
   bool in_qos_ = true;
   bool is_leaf_ = false;
-  std::vector<std::pair<uint32_t, uint32_t>> said_;  // limits that a QOS has
+  // limits that a QOS has, by kind and TRES
+  std::array<uint64_t, kKinds> said_of_few_{};
+  std::vector<std::pair<uint32_t, uint32_t>> said_;
   std::optional<JobReason> hit_;
 };
 

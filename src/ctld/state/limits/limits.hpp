@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "common/base/time.hpp"
 #include "common/model/job_account.hpp"
@@ -21,10 +22,10 @@ struct LimitedJob {
   const JobAccount* account = nullptr;
   uint32_t uid = 0;
   std::string_view account_name;
-  uint32_t count = 1;        // tasks that are submitted at once
-  TresAmounts tres;          // asked for (no job gets less), or chosen
-  TresAmounts tres_of_node;  // the most on one node
-  Minutes time_limit = 0;    // in force; kInfiniteMinutes: none
+  uint32_t count = 1;                        // tasks that are submitted at once
+  std::span<const TresAmount> tres;          // asked for (no job gets less), or chosen; by id
+  std::span<const TresAmount> tres_of_node;  // the most on one node
+  Minutes time_limit = 0;                    // in force; kInfiniteMinutes: none
 };
 
 struct LimitRules {

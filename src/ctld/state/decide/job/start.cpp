@@ -43,13 +43,14 @@ std::optional<std::shared_ptr<const JobAccount>> charged_account(const ClusterSt
                                                                  const Partition& partition,
                                                                  const PlannedStart& plan,
                                                                  Minutes limit, Time now) {
-  const AccountIn in = account_in(state, job, partition);
+  const Enforced rules = enforced(*state.config);
+  const AccountIn in = account_in(state, job, partition, rules);
   if (in.reason) return std::nullopt;
   if (in.account == nullptr) return in.account;
   const TresAmounts tres = allocated_amounts(state, *job.spec, *partition.config, *plan.allocation);
   const TresAmounts of_node = largest_of_nodes(state.accounting, *plan.allocation);
   const StartToCheck start{&job, in.account.get(), &tres, &of_node, limit};
-  if (why_limited(state, state.accounting.held, start, now)) return std::nullopt;
+  if (why_limited(state, state.accounting.held, start, rules, now)) return std::nullopt;
   return in.account;
 }
 

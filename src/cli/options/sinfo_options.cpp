@@ -1,5 +1,5 @@
 // See sinfo_options.hpp.
-#include "cli/sinfo_options.hpp"
+#include "cli/options/sinfo_options.hpp"
 
 #include <cstdio>
 

@@ -1,5 +1,5 @@
 // See sprio_options.hpp.
-#include "cli/sprio_options.hpp"
+#include "cli/options/sprio_options.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // See squeue_options.hpp.
-#include "cli/squeue_options.hpp"
+#include "cli/options/squeue_options.hpp"
 
 #include <unistd.h>
 
