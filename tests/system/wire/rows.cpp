@@ -4,6 +4,7 @@
 
 #include "common/net/method_name.hpp"
 #include "common/protocol/admin.hpp"
+#include "common/protocol/assoc_mgr.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/config_files.hpp"
 #include "common/protocol/noded.hpp"
@@ -51,6 +52,7 @@ void add_user_rows(std::vector<Row>& rows) {
   add(Stranger::kHarmless, made<PingRequest>());
   rows.back().anyone = true;
   add(Stranger::kHarmless, made<QueryConfigRequest>());
+  add(Stranger::kHarmless, made<QueryAssocMgrRequest>());
   add(Stranger::kHarmless, made<FetchConfigRequest>());
   add(Stranger::kHarmless, made<QueryNodesRequest>());
   add(Stranger::kHarmless, made<QueryLicensesRequest>());
