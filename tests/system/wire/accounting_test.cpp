@@ -68,14 +68,10 @@ TEST_F(Accounting, WhoMayAskWhat) {
     SCOPED_TRACE(one.method);
     const auto without = cluster.ask(Server::kAccounting, *nobody, one.method, one.request);
     EXPECT_EQ(without.has_value(), one.may == May::kAnyone);
-    if (!without) {
-      EXPECT_EQ(without.error().code, ErrorCode::kAuthentication);
-    }
+    if (!without) { EXPECT_EQ(without.error().code, ErrorCode::kAuthentication); }
     const auto of_bob = cluster.ask(Server::kAccounting, *bob, one.method, one.request);
     EXPECT_EQ(of_bob.has_value(), one.may != May::kAdministrators);
-    if (!of_bob) {
-      EXPECT_EQ(of_bob.error().code, ErrorCode::kAccessDenied);
-    }
+    if (!of_bob) { EXPECT_EQ(of_bob.error().code, ErrorCode::kAccessDenied); }
     EXPECT_TRUE(cluster.ask(Server::kAccounting, *root, one.method, one.request));
   }
 }
