@@ -134,14 +134,14 @@ class AskedFor(unittest.TestCase):
         self.assertIn("SluiceParameters=accept_ignored=MCSPlugin", err)
 
     def test_a_whole_configuration_is_looked_at(self):
-        self.write("KilWait=3\nKillWait=x\nMCSPlugin=mcs/user\nMaxDBDMsgs=20000\nProlog=/no/such/program\n")
+        self.write("KilWait=3\nKillWait=x\nMCSPlugin=mcs/user\nAcctGatherNodeFreq=30\nProlog=/no/such/program\n")
         user = NOBODY if os.getuid() == 0 else None
         for program, option in (("sbin/slurmctld", "-t"), ("bin/sluice", "check")):
             status, out, err = self.run_it(program, option, "-f", self.conf, user=user)
             self.assertEqual((status, err), (1, ""))
             for line in (f'error: {self.conf}:6: unknown key "KilWait"; did you mean "KillWait"?\n',
                          f'error: {self.conf}:7: KillWait="x" is not valid; ', f"error: {self.conf}:8: MCSPlugin is set, but ",
-                         f"warning: {self.conf}: keys without effect: security: MCSPlugin; accounting: MaxDBDMsgs\n",
+                         f"warning: {self.conf}: keys without effect: security: MCSPlugin; accounting: AcctGatherNodeFreq\n",
                          "warning: Prolog=/no/such/program is not there\n", f"{self.conf}: 3 errors, 2 warnings\n"):
                 self.assertIn(line, out)
         self.write("")
@@ -174,9 +174,9 @@ class AskedFor(unittest.TestCase):
         cluster.change_conf(lambda _: before)
 
     def test_what_is_accepted_is_told_whatever_the_level(self):
-        cluster = Cluster(1, 1, conf="SluiceParameters=accept_ignored=MCSPlugin\nMCSPlugin=mcs/user\nMaxDBDMsgs=20000\nSlurmctldDebug=quiet\n")
+        cluster = Cluster(1, 1, conf="SluiceParameters=accept_ignored=MCSPlugin\nMCSPlugin=mcs/user\nAcctGatherNodeFreq=30\nSlurmctldDebug=quiet\n")
         self.addCleanup(cluster.down)
-        self.assertEqual(len(re.findall(r"warning: .*keys without effect: security: MCSPlugin; accounting: MaxDBDMsgs\n", cluster.log())), 1)
+        self.assertEqual(len(re.findall(r"warning: .*keys without effect: security: MCSPlugin; accounting: AcctGatherNodeFreq\n", cluster.log())), 1)
         shown = cluster.run("scontrol", "show", "config").stdout
         self.assertIn("MCSPlugin               = mcs/user  # no effect\n", shown)
         before = cluster.change_conf(lambda text: text.replace("accept_ignored=MCSPlugin", "accept_ignored=PrivateData"))

@@ -161,7 +161,7 @@ class OrdinaryUser(unittest.TestCase):
             wait_for(lambda: len(jobs_of(os.path.join(folder, "cluster", "slurm.conf"))) >= 3, "a job is left running")
         finally:
             said = self.as_alice(folder, "sluice", "down", "--dir", "cluster")
-        self.assertRegex(said, r"^[56] processes stopped\n$")  # the daemons, the job's, and one that may wait for a step
+        self.assertRegex(said, r"^[56] processes stopped\n$")  # the daemons, accounting's among them, the job's, and one that may wait for a step
         self.assertEqual([pid for pid, _, words in processes("environ") if f"HOME={folder}".encode() in words], [])
 
 

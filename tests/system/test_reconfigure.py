@@ -197,12 +197,12 @@ class Reconfigure(ClusterCase):
 
     def test_what_has_no_effect_is_named_once(self):
         known = "SchedulerParameters=requeue_delay=1"
-        before = self.cluster.change_conf(lambda text: text.replace(known, known + ",bf_busy_nodes") + "MaxDBDMsgs=20000\n")
+        before = self.cluster.change_conf(lambda text: text.replace(known, known + ",bf_busy_nodes") + "AcctGatherNodeFreq=30\n")
         for _ in range(2):
             self.tell("scontrol")
         self.cluster.change_conf(lambda _: before)
         self.tell("scontrol")
-        for key in ("SchedulerParameters=bf_busy_nodes", "MaxDBDMsgs"):
+        for key in ("SchedulerParameters=bf_busy_nodes", "AcctGatherNodeFreq"):
             self.assertEqual(len(re.findall(f"keys without effect:.*{key}", self.cluster.log())), 1, key)
         self.assertNotIn("requeue_delay", self.cluster.log())
 

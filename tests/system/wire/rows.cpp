@@ -64,6 +64,7 @@ void add_user_rows(std::vector<Row>& rows) {
     return request;
   });
   add(Stranger::kHarmless, [](JobId job) { return QueryPrioritiesRequest{{job}, {}, {}}; });
+  add(Stranger::kHarmless, made<QueryAssocMgrRequest>());
   add(Stranger::kHidden, [](JobId job) { return ExplainRequest{text(job)}; });
   add(Stranger::kDenied, [](JobId job) { return BatchScriptRequest{job}; });
   add(Stranger::kHarmless, [](JobId) {  // becomes the sender's own job, whatever it says
