@@ -52,7 +52,6 @@ void add_user_rows(std::vector<Row>& rows) {
   add(Stranger::kHarmless, made<PingRequest>());
   rows.back().anyone = true;
   add(Stranger::kHarmless, made<QueryConfigRequest>());
-  add(Stranger::kHarmless, made<QueryAssocMgrRequest>());
   add(Stranger::kHarmless, made<FetchConfigRequest>());
   add(Stranger::kHarmless, made<QueryNodesRequest>());
   add(Stranger::kHarmless, made<QueryLicensesRequest>());
