@@ -49,9 +49,9 @@ class History(AccountedCase):
         self.assertEqual(lines, [
             "JobID           JobName  Partition    Account  AllocCPUS      State ExitCode ",
             "------------ ---------- ---------- ---------- ---------- ---------- -------- ",
-            f"{job:<12} seventeen+      debug                     2     FAILED      3:0 ",
-            f"{f'{job}.batch':<12}      batch                                2     FAILED      3:0 ",
-            f"{f'{job}.0':<12}       true                                2  COMPLETED      0:0 "])
+            f"{job:<12} seventeen+      debug       root          2     FAILED      3:0 ",
+            f"{f'{job}.batch':<12}      batch                  root          2     FAILED      3:0 ",
+            f"{f'{job}.0':<12}       true                  root          2  COMPLETED      0:0 "])
 
     def test_running_and_waiting_jobs_are_there(self):
         running = self.submit("-o", "/dev/null", "--wrap", "sleep 60")
@@ -189,6 +189,10 @@ class History(AccountedCase):
         job = self.submit("-N", "2", "-t", "77", "--wckey", "mine", "-o", "/dev/null", "--wrap", "true")
         self.wait_line(job, "COMPLETED")
         has = lambda *options: [str(job)] in self.sacct("-X", "-o", "jobid", *options)  # noqa: E731
+        association, qos, out = self.sacct("-X", "-j", str(job), "-o", "associd,qosraw,stdout")[0]
+        self.assertEqual((qos, out), ("1", "/dev/null"))
+        self.assertEqual([[association]], [line.split("|") for line in self.out(
+            "sacctmgr", "-nP", "list", "assoc", "user=root", "account=root", "format=id").splitlines()])
         for options in (["-i", "2"], ["-i", "1-3"], ["-I", "2"], ["-k", "77"], ["-k", "60", "-K", "80"], ["-W", "mine"], ["-g", "root"],
                         ["-R", "None"], ["-L"]):
             self.assertTrue(has(*options), options)
@@ -213,6 +217,10 @@ class History(AccountedCase):
 
 
 class Daemon(AccountedCase):
+    def dbd_port(self):
+        with open(self.cluster.dbd_conf, encoding="utf-8") as f:
+            return next(line.split("=")[1].strip() for line in f if line.startswith("DbdPort="))
+
     def start(self, text):
         """What a daemon with these lines of slurmdbd.conf says that does not start."""
         path = os.path.join(self.cluster.dir, "other.conf")
@@ -231,7 +239,7 @@ class Daemon(AccountedCase):
                            ("StorageLoc=relative\n", 'StorageLoc="relative" is not valid'),
                            ("DbdPort=many\n", 'DbdPort="many" is not valid'),
                            ("Storagetyp=x\n", 'unknown key "Storagetyp"; did you mean "StorageType"?'),
-                           (others, str(self.cluster.dbd_port))):
+                           (others, self.dbd_port())):
             self.assertIn(said, self.start(text))
 
     def test_a_damaged_database_is_told_of(self):
@@ -248,7 +256,7 @@ class Daemon(AccountedCase):
         with open(self.cluster.dbd_conf, "a", encoding="utf-8") as f:
             f.write("PurgeJobAfter=12months\n")
         self.cluster.start_dbd()
-        with open(f"{self.cluster.dir}/slurmdbd.log", encoding="utf-8") as f:
+        with open(f"{self.cluster.dir}/log/sluicedbd.log", encoding="utf-8") as f:
             self.assertIn("keys without effect: PurgeJobAfter", f.read())
 
 

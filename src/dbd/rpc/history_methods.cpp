@@ -10,6 +10,7 @@
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/protocol_version.hpp"
 #include "dbd/history/ingest.hpp"
+#include "dbd/history/numbers.hpp"
 #include "dbd/history/query.hpp"
 #include "dbd/rpc/actor.hpp"
 #include "dbd/rpc/cluster_registry.hpp"
@@ -68,7 +69,13 @@ void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
         auto filter = allowed_filter(parts, context, std::move(request));
         if (!filter) return writer.finish(tl::unexpected<Error>(filter.error()));
         auto query = std::make_shared<HistoryQuery>(parts.database, std::move(*filter));
-        writer.pull([query] { return query->next(now()); });
+        auto numbers = std::make_shared<HistoryNumbers>(parts.entities.current());
+        writer.pull([query, numbers]() -> Result<std::optional<HistoryChunk>> {
+          auto chunk = query->next(now());
+          if (chunk && *chunk)
+            for (HistoryJob& record : (*chunk)->jobs) numbers->add(record);
+          return chunk;
+        });
       },
       net::kSlow);
   server.handle<QueryJobTextRequest, QueryJobTextReply>(
