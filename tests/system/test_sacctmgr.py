@@ -241,7 +241,9 @@ class Daemon(Administered):
         self.assertRegex(said, r"\n\tQueryAccounting +count:1 ")
         self.assertRegex(said, r"Internal DBD rollup last ran .*\n\tLast cycle:   \d+\n")
         said = self.cluster.run("sacctmgr", "show", "configuration").stdout
-        self.assertIn(f"\nDbdPort                = {self.cluster.dbd_port}\n", said)
+        values = dict(re.findall(r"^(\w+) += (.*)$", said, re.M))
+        self.assertEqual(values["DbdPort"], values["AccountingStoragePort"])
+        self.assertEqual(values["SLURMDBD_CONF"], self.cluster.dbd_conf)
         self.assertIn("AccountingStorageType  = accounting_storage/slurmdbd\n", said)
         pid = self.cluster.dbd_pid()
         self.mgr("shutdown")

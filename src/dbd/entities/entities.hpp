@@ -97,6 +97,9 @@ void each_of_user(Held& entities, std::string_view user, Visit visit) {
 // Of the account and of those above it, on any cluster; sorted.
 [[nodiscard]] std::vector<std::string> coordinators_of(const Entities& entities,
                                                        std::string_view account);
+// The same of all accounts that are there, in one pass.
+[[nodiscard]] std::map<std::string, std::vector<std::string>> all_coordinators(
+    const Entities& entities);
 // What a controller follows.
 [[nodiscard]] AccountingRecords records_of(const Entities& entities, std::string_view cluster);
 [[nodiscard]] std::vector<TresRecord> tres_list(const Entities& entities);
