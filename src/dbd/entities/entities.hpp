@@ -42,8 +42,17 @@ struct StoredAssociation {
   }
 };
 
+// What slurmdbd.conf says of changes.
+struct SiteRules {
+  std::vector<std::string> default_qos;  // DefaultQOS: of new clusters; none: normal
+  bool without_default_account = false;  // AllowNoDefAcct: a user may have none
+  bool without_coordinators = false;     // DisableCoordDBD: they change nothing
+  bool operator==(const SiteRules&) const = default;
+};
+
 struct Entities {
   uint64_t version = 0;  // grows with each change
+  SiteRules rules;       // not stored
   std::map<std::string, Stored<AccountRecord>> accounts;
   std::map<std::string, Stored<UserRecord>> users;
   std::map<std::string, protocol::ClusterRecord> clusters;

@@ -62,7 +62,9 @@ Status EntityStore::open() {
       EntityDiff diff = difference({}, fresh);
       write_difference(sql, diff);
     }
-    read = std::make_shared<const Entities>(read_entities(sql));
+    Entities held = read_entities(sql);
+    held.rules = rules_;
+    read = std::make_shared<const Entities>(std::move(held));
     return {};
   });
   if (done) publish(std::move(read));
@@ -95,7 +97,9 @@ std::shared_ptr<const Entities> EntityStore::newest(soci::session& sql) const {
   const uint64_t version = stored_version(sql);
   std::shared_ptr<const Entities> mine = current();
   if (mine && mine->version == version) return mine;
-  return std::make_shared<const Entities>(read_entities(sql));
+  Entities held = read_entities(sql);
+  held.rules = rules_;
+  return std::make_shared<const Entities>(std::move(held));
 }
 
 // With jobs that use it an association stays.
