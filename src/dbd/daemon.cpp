@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
@@ -84,7 +85,10 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
   auto database = Database::open(graph->config.storage_path);
   if (!database) return tl::unexpected(database.error());
   graph->database = std::move(*database);
-  graph->entities.emplace(*graph->database);
+  const DbdConfig& conf = graph->config;
+  graph->entities.emplace(*graph->database,
+                          SiteRules{split_list(conf.default_qos), conf.allow_no_default_account,
+                                    conf.disable_coordinators});
   if (auto ok = graph->entities->open(); !ok) return tl::unexpected(ok.error());
   graph->entities->on_change(
       [graph = graph.get()](const std::shared_ptr<const Entities>& entities) {

@@ -86,10 +86,11 @@ std::string bad_text(const protocol::ChangeAccountingRequest& request) {
     }
   }
   const protocol::AccountingSettings& settings = request.settings;
-  for (const auto* name : {&settings.new_name, &settings.parent, &settings.default_account})
+  for (const auto* name : {&settings.new_name, &settings.parent})
     if (*name && !is_name(**name)) return **name;
   // an empty one takes the default away
-  for (const auto* name : {&settings.default_wckey, &settings.default_qos})
+  for (const auto* name :
+       {&settings.default_wckey, &settings.default_qos, &settings.default_account})
     if (*name && !(*name)->empty() && !is_name(**name)) return **name;
   for (const auto* text : {&settings.description, &settings.organization, &settings.comment})
     if (*text && !is_text(**text)) return **text;
@@ -244,7 +245,11 @@ bool register_cluster(Entities& entities, const protocol::ClusterRecord& cluster
     protocol::ChangeAccountingRequest request;
     Draft draft(entities, entities, request, Actor{std::string(actor), true}, now);
     AssociationRecord& root = draft.add_association(cluster.name, "root", "", "", 0);
-    root.qos = {1};
+    for (const std::string& qos_name : entities.rules.default_qos)
+      if (const Stored<QosRecord>* qos = find_qos(entities, to_lower(qos_name)))
+        root.qos.push_back(qos->record.id);
+    std::sort(root.qos.begin(), root.qos.end());
+    if (root.qos.empty()) root.qos = {1};
     const AssociationId parent = root.id;
     draft.log("Add Clusters", cluster.name, association_info(draft.now, root, now), &root);
     AssociationRecord& user = draft.add_association(cluster.name, "root", "root", "", parent);

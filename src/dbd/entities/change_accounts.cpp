@@ -229,7 +229,7 @@ bool delete_accounts(Draft& draft) {
   }
   if (accounts.empty()) return draft.nothing(" Nothing deleted");
   const std::string defaults = defaults_among(draft, gone);
-  if (!defaults.empty())
+  if (!defaults.empty() && !draft.now.rules.without_default_account)
     return draft.refuse(" Error with request: You can not remove the default account of a user\n" +
                         defaults +
                         " Please either remove the accounts listed above from list and resubmit,\n"

@@ -218,6 +218,15 @@ bool rename_user(Draft& draft, const std::string& from, const std::string& to) {
 // The user may choose among his own accounts.
 bool change_default_account(Draft& draft, const std::string& user, std::string& missing) {
   const std::string& account = *draft.settings().default_account;
+  if (account.empty()) {
+    if (!draft.now.rules.without_default_account)
+      return draft.refuse(" A user needs a default account (AllowNoDefAcct of slurmdbd.conf).");
+    if (!draft.is_operator()) return draft.deny();
+    each_of_user(draft.now, user, [&](AssociationId, StoredAssociation& stored) {
+      if (listed(draft.where().clusters, stored.record.cluster)) stored.record.is_default = false;
+    });
+    return true;
+  }
   std::set<std::string> clusters;
   for (const auto& [id, stored] : draft.now.associations)
     if (!stored.deleted && stored.record.user == user &&
@@ -338,7 +347,7 @@ bool delete_user_associations(Draft& draft) {
       others = true;
       same |= stored.record.account == r.account;
     }
-    if (r.is_default && others && !same)
+    if (r.is_default && others && !same && !draft.now.rules.without_default_account)
       defaults += fmt::format("  C = {:<15} A = {:<10} U = {:<9}\n", r.cluster, r.account, r.user);
   }
   if (gone.empty()) return draft.nothing(" Nothing deleted");

@@ -19,7 +19,7 @@ Draft::Draft(Entities start, const Entities& before, const protocol::ChangeAccou
 
 bool Draft::may_change(const std::string& account) const {
   if (is_operator()) return true;
-  if (actor_.empty()) return false;
+  if (actor_.empty() || now.rules.without_coordinators) return false;
   const std::vector<std::string> may = coordinators_of(before_, account);
   return std::binary_search(may.begin(), may.end(), actor_);
 }

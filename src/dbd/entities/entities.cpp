@@ -196,14 +196,51 @@ std::vector<std::string> coordinators_of(const Entities& entities, std::string_v
   return {found.begin(), found.end()};
 }
 
+std::map<std::string, std::vector<std::string>> all_coordinators(const Entities& entities) {
+  std::map<std::string, std::set<std::string>> above;  // the accounts right above an account
+  std::map<std::string, std::set<std::string>> direct;
+  for (const auto& [name, stored] : entities.accounts)
+    if (!stored.deleted)
+      direct[name].insert(stored.record.coordinators.begin(), stored.record.coordinators.end());
+  for (const auto& [id, stored] : entities.associations) {
+    const AssociationRecord& r = stored.record;
+    if (stored.deleted) continue;
+    if (r.user.empty()) {
+      if (const StoredAssociation* parent = by_id(entities, r.parent))
+        above[r.account].insert(parent->record.account);
+      continue;
+    }
+    const AccountRecord* account = find_account(entities, r.account);
+    if (account != nullptr && account->users_are_coordinators) direct[r.account].insert(r.user);
+  }
+  std::map<std::string, std::vector<std::string>> out;
+  for (const auto& [name, own] : direct) {
+    std::set<std::string> found;
+    std::set<std::string> seen;
+    std::vector<std::string> todo = {name};
+    while (!todo.empty()) {
+      const std::string at = std::move(todo.back());
+      todo.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (const auto it = direct.find(at); it != direct.end())
+        found.insert(it->second.begin(), it->second.end());
+      if (const auto it = above.find(at); it != above.end())
+        todo.insert(todo.end(), it->second.begin(), it->second.end());
+    }
+    out[name].assign(found.begin(), found.end());
+  }
+  return out;
+}
+
 AccountingRecords records_of(const Entities& entities, std::string_view cluster) {
+  std::map<std::string, std::vector<std::string>> coordinators = all_coordinators(entities);
   AccountingRecords out;
   out.version = entities.version;
   out.tres = tres_list(entities);
   for (const auto& [name, stored] : entities.accounts) {
     if (stored.deleted) continue;
     out.accounts.push_back(stored.record);
-    out.accounts.back().coordinators = coordinators_of(entities, name);
+    out.accounts.back().coordinators = std::move(coordinators[name]);
   }
   for (const auto& [name, stored] : entities.users)
     if (!stored.deleted) out.users.push_back(stored.record);

@@ -42,8 +42,17 @@ struct StoredAssociation {
   }
 };
 
+// What slurmdbd.conf says of changes.
+struct SiteRules {
+  std::vector<std::string> default_qos;  // DefaultQOS: of new clusters; none: normal
+  bool without_default_account = false;  // AllowNoDefAcct: a user may have none
+  bool without_coordinators = false;     // DisableCoordDBD: they change nothing
+  bool operator==(const SiteRules&) const = default;
+};
+
 struct Entities {
   uint64_t version = 0;  // grows with each change
+  SiteRules rules;       // not stored
   std::map<std::string, Stored<AccountRecord>> accounts;
   std::map<std::string, Stored<UserRecord>> users;
   std::map<std::string, protocol::ClusterRecord> clusters;
@@ -97,6 +106,9 @@ void each_of_user(Held& entities, std::string_view user, Visit visit) {
 // Of the account and of those above it, on any cluster; sorted.
 [[nodiscard]] std::vector<std::string> coordinators_of(const Entities& entities,
                                                        std::string_view account);
+// The same of all accounts that are there, in one pass.
+[[nodiscard]] std::map<std::string, std::vector<std::string>> all_coordinators(
+    const Entities& entities);
 // What a controller follows.
 [[nodiscard]] AccountingRecords records_of(const Entities& entities, std::string_view cluster);
 [[nodiscard]] std::vector<TresRecord> tres_list(const Entities& entities);

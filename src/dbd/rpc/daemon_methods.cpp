@@ -34,6 +34,7 @@ std::vector<DaemonValue> config_values(const DbdConfig& c, Time since) {
           {"DbdPort", std::to_string(c.port)},
           {"DebugFlags", or_null(fmt::format("{}", fmt::join(c.debug_flags, ",")))},
           {"DefaultQOS", or_null(c.default_qos)},
+          {"DisableCoordDBD", yes_no(c.disable_coordinators)},
           {"LogFile", or_null(c.log_file)},
           {"MaxQueryTimeRange", c.max_query_time_range >= Duration(kNoLimit)
                                     ? "UNLIMITED"

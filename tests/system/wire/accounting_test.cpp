@@ -6,6 +6,7 @@
 #include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/accounting_admin.hpp"
+#include "common/protocol/accounting_daemon.hpp"
 #include "common/protocol/accounting_usage.hpp"
 #include "system/wire/cluster.hpp"
 
@@ -41,6 +42,20 @@ StoreHistoryRequest forged(JobId id, uint32_t uid) {
   return request;
 }
 
+ChangeAccountingRequest change() {
+  ChangeAccountingRequest request;
+  request.where.accounts = {"strange"};
+  request.commit = true;
+  return request;
+}
+QueryReportRequest report(UsageReport kind) {
+  QueryReportRequest request;
+  request.report = kind;
+  request.from = from_seconds(1'700'000'000);
+  request.until = from_seconds(1'700'003'600);
+  return request;
+}
+
 // Of what is decided by what is asked for, here is what anybody may ask.
 const std::vector<Row>& rows() {
   static const std::vector<Row> kRows = {
@@ -48,6 +63,16 @@ const std::vector<Row>& rows() {
       row<StoreHistoryRequest>(May::kAdministrators, forged(1, kAlice)),
       row<QueryHistoryRequest>(May::kUsers),
       row<QueryAccountingRequest>(May::kUsers),
+      // what is refused is answered as well (AStrangersChangeIsRefused)
+      row<ChangeAccountingRequest>(May::kUsers, change()),
+      row<LoadAccountingRequest>(May::kAdministrators),
+      row<QueryAccountingRecordsRequest>(May::kAdministrators, {"trial", 0}),
+      row<QueryReportRequest>(May::kUsers, report(UsageReport::Jobs)),
+      row<QueryReportRequest>(May::kAdministrators, report(UsageReport::RunawayJobs)),
+      row<EndRunawayJobsRequest>(May::kAdministrators),
+      row<QueryAccountingDaemonRequest>(May::kUsers),
+      row<QueryAccountingDaemonRequest>(May::kAdministrators, {true, false, false}),
+      row<QueryAccountingDaemonRequest>(May::kAdministrators, {false, true, false}),
   };
   return kRows;
 }
@@ -74,6 +99,19 @@ TEST_F(Accounting, WhoMayAskWhat) {
     if (!of_bob) { EXPECT_EQ(of_bob.error().code, ErrorCode::kAccessDenied); }
     EXPECT_TRUE(cluster.ask(Server::kAccounting, *root, one.method, one.request));
   }
+}
+
+TEST_F(Accounting, AStrangersChangeIsRefused) {
+  const WireCluster cluster;
+  const auto of_bob = cluster.call_as<ChangeAccountingReply>(kBob, change(), Server::kAccounting);
+  ASSERT_TRUE(of_bob);
+  EXPECT_TRUE(of_bob->refused);
+  EXPECT_FALSE(of_bob->committed);
+  // as soon as the controller has told of its cluster
+  EXPECT_TRUE(WireCluster::eventually([&] {
+    const auto of_root = cluster.call_as<ChangeAccountingReply>(0, change(), Server::kAccounting);
+    return of_root && of_root->committed;
+  }));
 }
 
 // One that was made for the controller proves nothing to the daemon.

@@ -398,6 +398,32 @@ TEST_F(Change, HostileTextsAreRefusedOrKeptAsTheyAre) {
   EXPECT_TRUE(run(what).refused);
 }
 
+TEST_F(Change, RulesOfTheSite) {
+  run(add_qos("usual"));
+  run(add_account({"physics", "chem"}));
+  run(add_user({"alice"}, {"physics", "chem"}));
+  auto coordinator = request(AccountingVerb::Add, AccountingEntity::Coordinator);
+  coordinator.where.users = {"alice"};
+  coordinator.where.accounts = {"physics"};
+  run(coordinator);
+  auto none = modify_user("alice");
+  none.settings.default_account = "";
+  EXPECT_TRUE(run(none).refused);
+  EXPECT_FALSE(run(add_account({"one"}, "physics"), Actor{"alice", false}).refused);
+  entities.rules = {{"Usual"}, true, true};
+  EXPECT_TRUE(run(add_account({"two"}, "physics"), Actor{"alice", false}).refused);
+  auto gone = request(AccountingVerb::Delete, AccountingEntity::User);
+  gone.where.users = {"alice"};
+  gone.where.accounts = {"physics"};
+  EXPECT_FALSE(run(gone).refused);
+  EXPECT_FALSE(run(none).refused);
+  auto cluster = request(AccountingVerb::Add, AccountingEntity::Cluster);
+  cluster.where.clusters = {"two"};
+  run(cluster);
+  EXPECT_EQ(find_association(entities, "two", "root", "", "")->record.qos, std::vector<QosId>{2});
+  EXPECT_EQ(of("root").qos, std::vector<QosId>{1});
+}
+
 TEST_F(Change, ValuesThatAreNoneAreRefused) {
   run(add_account({"physics"}));
   auto level = modify_user("root");
