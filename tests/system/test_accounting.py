@@ -261,7 +261,26 @@ class Daemon(AccountedCase):
 
 
 class PrivateHistory(AccountedCase):
-    DBD = "PrivateData=jobs\n"
+    DBD = "PrivateData=jobs\nMaxQueryTimeRange=2-0\n"
+
+    def test_coordinators_see_their_accounts(self):
+        for words in (["account", "lab"], ["account", "team", "parent=lab"], ["user", "root", "account=team"],
+                      ["user", "bin", "account=root"], ["coordinator", "account=lab", "names=bin"]):
+            self.run_cmd("sacctmgr", "-i", "add", *words)
+        wait_for(lambda: "Account=team" in self.out("scontrol", "show", "assoc_mgr"), "the controller knows the account")
+        jobs = [self.submit("-A", account, "-o", "/dev/null", "--wrap", "true") for account in ("team", "root")]
+        for job in jobs:
+            self.wait_line(job, "COMPLETED")
+        seen = [row[0] for row in self.sacct("-a", "-X", "-o", "jobid", user=2)]
+        self.assertIn(str(jobs[0]), seen)
+        self.assertNotIn(str(jobs[1]), seen)
+
+    def test_long_times_are_of_operators(self):
+        done = self.run_cmd("sacct", "-a", "-S", "now-3days", user=65534, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Too wide of a date range in query", done.stderr)
+        self.run_cmd("sacct", "-a", "-S", "now-1day", user=65534)
+        self.run_cmd("sacct", "-a", "-S", "now-3days")
 
     def test_others_jobs_are_hidden(self):
         job = self.submit("-o", "/dev/null", "--wrap", "true")

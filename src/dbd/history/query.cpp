@@ -165,7 +165,8 @@ Status HistoryQuery::read_rows(soci::session& sql, protocol::HistoryChunk& chunk
     if (!read.execute(true)) continue;  // purged meanwhile
     auto job = wire::decode<JobHistory>(bytes);
     if (!job) return tl::unexpected(job.error());
-    if (!filter_.matches(*job) || is_earlier_run(row, *job)) continue;
+    if (!filter_.matches(*job) || (may_see_ && !may_see_(*job)) || is_earlier_run(row, *job))
+      continue;
     size += bytes.size();
     protocol::HistoryJob out{
         clusters_[row.cluster], static_cast<uint64_t>(row.id), std::move(*job), {}};
