@@ -3,13 +3,14 @@ import collections
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
 import unittest
 
 from accounting import AccountedCluster
-from harness import ClusterCase, need_root, wait_for
+from harness import Cluster, ClusterCase, need_root, wait_for
 
 ENDED = {"COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "REQUEUED"}
 HOSTILE = "x'; DROP TABLE job; --\"$(id)`id`\\ %s ü"
@@ -292,6 +293,26 @@ class PrivateHistory(AccountedCase):
         self.assertEqual(self.sacct("-a", "-X", "-o", "jobid", user=65534), [[str(own)]])
         denied = self.run_cmd("sacct", "-B", "-j", str(job), check=False, user=65534)
         self.assertEqual((denied.returncode, denied.stdout), (1, ""))
+
+
+class TwoClusters(AccountedCase):
+    def test_one_daemon_for_both(self):
+        with open(self.cluster.dbd_conf, encoding="utf-8") as f:
+            port = next(line.split("=")[1].strip() for line in f if line.startswith("DbdPort="))
+        conf = ("ClusterName=second\nAccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
+                f"AccountingStoragePort={port}\n")
+        key = os.path.join(self.cluster.dir, "slurm.key")
+        second = Cluster(1, 2, conf=conf, prepare=lambda folder: shutil.copy2(key, os.path.join(folder, "slurm.key")))
+        self.addCleanup(second.down)
+        first_job = self.submit("-J", "of-first", "-o", "/dev/null", "--wrap", "true")
+        second.run("sbatch", "-J", "of-second", "-o", "/dev/null", "--wait", "--wrap", "true")
+        self.wait_line(first_job, "COMPLETED")
+        names = lambda *options: sorted(self.sacct("-X", "-o", "cluster,jobname", *options))  # noqa: E731
+        wait_for(lambda: names("-L") == [["second", "of-second"], ["trial", "of-first"]], "both clusters have their jobs")
+        self.assertEqual(names(), [["trial", "of-first"]])
+        self.assertEqual(names("-M", "second"), [["second", "of-second"]])
+        done = second.run("sacct", "-nP", "-X", "-o", "jobname")
+        self.assertEqual(done.stdout, "of-second\n")
 
 
 class Away(AccountedCase):
