@@ -217,6 +217,19 @@ TEST_F(History, WhoAndWhenNarrowTheSearch) {
   EXPECT_TRUE(ask(named).empty());
 }
 
+TEST_F(History, LongListsAreNoBurdenOfSql) {
+  ASSERT_TRUE(store(1, {record(job(1)), record(job(2))}));
+  QueryHistoryRequest request;
+  for (JobId id = 2; id < 50'000; ++id) request.jobs.push_back({.job = id});
+  EXPECT_EQ(ask(request).size(), 1U);
+  request.jobs.clear();
+  for (uint32_t task = 0; task < 50'000; ++task) request.jobs.push_back({.job = 1, .task = task});
+  EXPECT_TRUE(ask(request).empty());
+  request.jobs.clear();
+  for (uint32_t uid = 0; uid < 50'000; ++uid) request.uids.push_back(uid);
+  EXPECT_EQ(ask(request).size(), 2U);
+}
+
 TEST(Opening, AFileOfAnotherKindIsRefused) {
   test::TempFolder folder;
   const auto path = folder.path() / "accounting.db";
