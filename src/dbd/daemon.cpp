@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/log/log.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/rpc/token_server.hpp"
 #include "dbd/rpc/admin_methods.hpp"
@@ -25,6 +26,7 @@ struct Daemon::Graph {
   std::unique_ptr<Database> database;
   std::optional<EntityStore> entities;
   Followers followers;
+  Statistics statistics{net::now()};
   std::shared_ptr<net::AuthProvider> auth;
   std::unique_ptr<net::TokenService> tokens;
   std::optional<ServiceParts> services;
@@ -57,11 +59,15 @@ Status Daemon::Graph::start_server() {
   options.auth = auth;
   options.slurm_user = config.slurm_user_id;
   options.max_request = kMostRequestBytes;
+  options.on_answered = [this](std::string_view method, uint32_t uid, Duration took) {
+    statistics.count_call(method, uid, took);
+  };
   server.emplace(std::move(options));
   add_history_methods(*server, *services);
-  admin.emplace(AdminParts{config, *database, *entities, followers});
+  admin.emplace(AdminParts{config, *database, *entities, statistics, followers});
   add_admin_methods(*server, *admin);
   add_usage_methods(*server, *admin);
+  add_daemon_methods(*server, *admin);
   return server->start();
 }
 
@@ -86,7 +92,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
       });
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
-  graph->clock.emplace(*graph->database);
+  graph->clock.emplace(*graph->database, graph->statistics);
   log::info("serving at port {}, database {}", graph->server->port(), graph->config.storage_path);
   return std::unique_ptr<Daemon>(new Daemon(std::move(graph)));
 }

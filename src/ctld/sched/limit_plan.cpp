@@ -1,5 +1,8 @@
 #include "ctld/sched/limit_plan.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/fits.hpp"
 
@@ -44,7 +47,101 @@ LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partit
   return out;
 }
 
-void LimitPlan::take(const Start& start) { state::hold(held_, state_.accounting, start.counted); }
+void LimitPlan::take(const Start& start) {
+  state::hold(held_, state_.accounting, start.counted);
+  if (start.counted.account != nullptr) add_change({start.counted.end, false, start.counted});
+}
+
+void LimitPlan::add_change(Change change) {
+  const auto at = std::ranges::upper_bound(changes_, change.time, {}, &Change::time);
+  changes_.insert(at, std::move(change));
+}
+
+void LimitPlan::load_changes() {
+  if (std::exchange(loaded_, true)) return;
+  state_.active.for_each([&](JobId id) {
+    state::Counted counted = state::counted(state_.jobs.at(id));
+    if (counted.account == nullptr || counted.jobs == 0) return;
+    const Time end = std::max(counted.end, now_);
+    changes_.push_back({end, false, std::move(counted)});
+  });
+  std::ranges::stable_sort(changes_, {}, &Change::time);
+}
+
+bool LimitPlan::is_covered(const state::Counted& counted, const state::LimitHit& hit) const {
+  const JobAccount& account = *counted.account;
+  if (hit.qos != 0) return account.qos == hit.qos || account.partition_qos == hit.qos;
+  bool covered = false;
+  state::for_ancestors(state_.accounting, account.association,
+                       [&](AssociationId id, const AssociationRecord*) {
+                         covered = covered || id == hit.association;
+                       });
+  return covered;
+}
+
+std::optional<Time> LimitPlan::next_start(const Job& job, const state::Partition& partition,
+                                          const TresAmounts& asked, Minutes limit) {
+  constexpr size_t kMostHits = 4;
+  const AccountIn in = state::account_in(state_, job, partition, rules_);
+  if (in.reason || in.account == nullptr) return std::nullopt;
+  const StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
+  load_changes();
+  std::vector<state::LimitHit> hits;
+  while (hits.size() <= kMostHits) {
+    const Foreseen seen = foresee(start, hits);
+    if (seen.time || !seen.other) return seen.time;
+    hits.push_back(*seen.other);
+  }
+  return std::nullopt;
+}
+
+// Goes through what changes for the jobs that these limits cover.
+LimitPlan::Foreseen LimitPlan::foresee(const StartToCheck& start,
+                                       const std::vector<state::LimitHit>& hits) const {
+  constexpr size_t kMostLooks = 200;
+  state::HeldTables held = held_;
+  Time at = now_;
+  auto next = changes_.begin();
+  for (size_t looks = 0; looks < kMostLooks; ++looks) {
+    const auto hit = state::limit_hit(state_, held, start, rules_, at);
+    if (!hit) return {at, std::nullopt};
+    if (!hit->passes) return {};
+    const bool known = std::ranges::any_of(hits, [&](const state::LimitHit& one) {
+      return one.qos == hit->qos && one.association == hit->association;
+    });
+    if (!known) return {std::nullopt, hit};
+    bool changed = false;
+    for (; next != changes_.end() && (!changed || next->time <= at); ++next) {
+      const bool covered = std::ranges::any_of(
+          hits, [&](const state::LimitHit& one) { return is_covered(next->counted, one); });
+      if (!covered) continue;
+      if (next->more) state::hold(held, state_.accounting, next->counted);
+      else state::release(held, state_.accounting, next->counted);
+      at = std::max(at, next->time);
+      changed = true;
+    }
+    if (!changed) return {};
+  }
+  return {};
+}
+
+void LimitPlan::plan(const Job& job, const state::Partition& partition, const TresAmounts& asked,
+                     Time start, Minutes limit) {
+  const AccountIn in = state::account_in(state_, job, partition, rules_);
+  if (in.account == nullptr) return;
+  auto charge = std::make_shared<JobCharge>();
+  charge->tres = asked;
+  state::Counted counted;
+  counted.account = in.account;
+  counted.charge = std::move(charge);
+  counted.uid = job.spec->uid;
+  counted.account_name = job.spec->account;
+  counted.jobs = counted.submit = 1;
+  counted.since = start;
+  counted.end = state::planned_end(start, limit);
+  add_change({counted.end, false, counted});
+  add_change({start, true, std::move(counted)});
+}
 
 bool LimitPlan::may_plan(const Job& job, uint32_t priority) const {
   if (job.account == nullptr || !rules_.limits) return true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ctld/sched/request.hpp"
 #include "ctld/state/core/charging.hpp"
@@ -27,6 +28,14 @@ class LimitPlan {
                             const Allocation& allocation, Minutes limit) const;
   void take(const Start& start);
 
+  // When the limits that hold the job back now let it start, as far as running jobs end in time and
+  // planned ones start: an estimate, checked again then. nullopt: not by that, or too far to see.
+  [[nodiscard]] std::optional<Time> next_start(const Job& job, const state::Partition& partition,
+                                               const TresAmounts& asked, Minutes limit);
+  // The job is to start then, with what it asks for.
+  void plan(const Job& job, const state::Partition& partition, const TresAmounts& asked, Time start,
+            Minutes limit);
+
   // Whether it may keep nodes for later: QOS flag NoReserve, MinPrioThreshold.
   [[nodiscard]] bool may_plan(const Job& job, uint32_t priority) const;
 
@@ -35,10 +44,29 @@ class LimitPlan {
   void put_back(state::HeldTables held) { held_ = std::move(held); }
 
  private:
+  // What is held changes then.
+  struct Change {
+    Time time = kNoTime;
+    bool more = false;
+    state::Counted counted;
+  };
+  // Either when it may start, or another limit that holds it back then.
+  struct Foreseen {
+    std::optional<Time> time;
+    std::optional<state::LimitHit> other;
+  };
+  [[nodiscard]] Foreseen foresee(const state::StartToCheck& start,
+                                 const std::vector<state::LimitHit>& hits) const;
+  void load_changes();
+  void add_change(Change change);
+  [[nodiscard]] bool is_covered(const state::Counted& counted, const state::LimitHit& hit) const;
+
   const state::ClusterState& state_;
   const Time now_;
   const state::Enforced rules_;
   state::HeldTables held_;
+  std::vector<Change> changes_;  // by time; of running jobs once they were asked for
+  bool loaded_ = false;
 };
 
 }  // namespace sluice::sched

@@ -300,7 +300,10 @@ void PassRun::consider_in(const Candidate& c, const Reservation* reservation, bo
 }
 
 void PassRun::wait_here(const Candidate& c, Demand& demand) {
-  if (limited_) return wait(c, *limited_);
+  if (limited_) {
+    wait(c, *limited_);
+    return plan_limited(c, demand);
+  }
   waiting_here_.push_back({c, &demand});
 }
 

@@ -106,6 +106,8 @@ class PassRun {
   [[nodiscard]] bool try_start(const Candidate& c, Demand& demand, uint32_t task);
   // It waits for room, or for what does not let it start.
   void wait_here(const Candidate& c, Demand& demand);
+  // The job keeps nodes from when its limits let it start, if that can be told.
+  void plan_limited(const Candidate& c, Demand& demand);
   [[nodiscard]] std::optional<JobReason> limit_on(const Job& job, const state::Partition& partition,
                                                   Demand& demand, Minutes limit);
   // With these nodes; takes it when there is none.
@@ -198,6 +200,7 @@ class PassRun {
   std::unordered_map<uint32_t, uint32_t> of_users_;                // the same by user
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
   std::optional<JobReason> limited_;  // by which limit the last try to start failed
+  uint32_t limited_planned_ = 0;      // jobs that a limit holds back, planned or tried
   uint32_t failed_tests_ = 0;
   uint32_t until_clock_ = 0;             // candidates before budget_.out_of_time is asked again
   bool some_share_with_nobody_ = false;  // jobs of --exclusive=user: what fits depends on the user

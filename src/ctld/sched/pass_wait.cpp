@@ -224,6 +224,31 @@ bool PassRun::keep_start(const Candidate& c) {
   return true;
 }
 
+void PassRun::plan_limited(const Candidate& c, Demand& demand) {
+  constexpr uint32_t kMost = 32;  // each looks at all that run
+  const Job& job = *jobs_[c.entry];
+  if (job.array || planned_[c.entry] || !may_plan(c) || limited_planned_ >= kMost) return;
+  ++limited_planned_;
+  const Partition& partition = (*state_.partitions)[c.partition];
+  const Minutes limit = limit_of(job, partition);
+  const auto time = limits_.next_start(job, partition, *demand.asked, limit);
+  if (!time) return;
+  StartFinder::Wanted wanted = wanted_by(job, demand, limit);
+  wanted.from = std::max<Tick>(1, resources_.tick_from(*time));
+  if (wanted.from > wanted.latest) return;
+  const auto found = find_start(demand, job, wanted);
+  if (!found) return;
+  Bitmap nodes;
+  for (const NodeAllocation& a : found->nodes) nodes.set(a.node);
+  set_forecast(c, resources_.time_of(found->at), nodes);
+  planned_[c.entry] = true;
+  ++plan_.counts.planned;
+  const Tick ends = found->at + wanted.duration;
+  resources_.claim(job, *demand.request, found->nodes, found->at, ends);
+  license_plan_.claim(*job.spec, found->at, ends);
+  limits_.plan(job, partition, *demand.asked, resources_.time_of(found->at), limit);
+}
+
 // Further tasks of an array, as far as it may run them.
 void PassRun::plan_more_tasks(const Blocked& blocked, const Job& job, Tick at) {
   const auto left = tasks_left_.find(job.id);

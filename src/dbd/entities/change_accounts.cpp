@@ -135,6 +135,7 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
             fmt::format(" Account '{}' is '{}' or below it: it cannot be its parent.",
                         *settings.parent, stored.record.account));
       stored.record.parent = above->record.id;
+      draft.moved = true;
     }
     if (!draft.set_association(stored)) return false;
     lines += "  " + modified_line(draft.now, stored.record) + "\n";

@@ -21,11 +21,10 @@ bool may_give_level(const Draft& draft, const std::string& user) {
 
 void make_default(Draft& draft, const std::string& user, const std::string& cluster,
                   const std::string& account) {
-  for (auto& [id, stored] : draft.now.associations) {
-    AssociationRecord& r = stored.record;
-    if (!stored.deleted && r.user == user && r.cluster == cluster)
-      r.is_default = r.account == account;
-  }
+  each_of_user(draft.now, user, [&](AssociationId, StoredAssociation& stored) {
+    if (stored.record.cluster == cluster)
+      stored.record.is_default = stored.record.account == account;
+  });
 }
 
 uint32_t wckey_id(Draft& draft, const std::string& cluster, const std::string& user,
@@ -204,6 +203,8 @@ bool rename_user(Draft& draft, const std::string& from, const std::string& to) {
   draft.now.users[to] = std::move(moved);
   for (auto& [id, stored] : draft.now.associations)
     if (stored.record.user == from) stored.record.user = to;
+  renew_places(draft.now);
+  draft.moved = true;
   for (auto& [id, stored] : draft.now.wckeys)
     if (stored.record.user == from) stored.record.user = to;
   for (auto& [name, stored] : draft.now.accounts) {

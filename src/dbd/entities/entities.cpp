@@ -56,6 +56,16 @@ std::vector<QosId> with_delta(std::vector<QosId> qos, const std::vector<int64_t>
 
 }  // namespace
 
+std::string user_key(std::string_view user) { return std::string(user) + '\n'; }
+std::string place_key(const AssociationRecord& r) {
+  return user_key(r.user) + r.cluster + '\n' + r.account + '\n' + r.partition;
+}
+void renew_places(Entities& entities) {
+  entities.places.clear();
+  for (const auto& [id, stored] : entities.associations)
+    entities.places[place_key(stored.record)] = id;
+}
+
 Entities new_entities() {
   Entities out;
   out.version = 1;
@@ -87,13 +97,15 @@ Entities new_entities() {
 const StoredAssociation* find_association(const Entities& entities, std::string_view cluster,
                                           std::string_view account, std::string_view user,
                                           std::string_view partition) {
-  for (const auto& [id, stored] : entities.associations) {
-    const AssociationRecord& r = stored.record;
-    if (!stored.deleted && r.account == account && r.user == user && r.cluster == cluster &&
-        r.partition == partition)
-      return &stored;
-  }
-  return nullptr;
+  AssociationRecord wanted;
+  wanted.cluster = cluster;
+  wanted.account = account;
+  wanted.user = user;
+  wanted.partition = partition;
+  const auto place = entities.places.find(place_key(wanted));
+  if (place == entities.places.end()) return nullptr;
+  const StoredAssociation* found = by_id(entities, place->second);
+  return found == nullptr || found->deleted ? nullptr : found;
 }
 
 const Stored<QosRecord>* find_qos(const Entities& entities, std::string_view name) {

@@ -151,14 +151,13 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
     Entities state = before;
     std::vector<TransactionRecord> transactions;
     for (const protocol::ChangeAccountingRequest& change : request.changes) {
-      ChangeOutcome outcome = decide_change(state, change, actor, now);
-      const bool bad = outcome.reply.refused && !outcome.reply.errors.empty();
-      if (!outcome.reply.refused) {
-        state = std::move(outcome.after);
-        for (TransactionRecord& t : outcome.transactions) transactions.push_back(std::move(t));
-      }
-      reply.replies.push_back(std::move(outcome.reply));
-      if (bad) return false;
+      if (!change_in_place(state, change, actor, now, reply.replies.emplace_back(), transactions))
+        return false;
+    }
+    if (std::string problem = default_qos_problem(state); !problem.empty()) {
+      reply.replies.emplace_back().refused = true;
+      reply.replies.back().errors.push_back(std::move(problem));
+      return false;
     }
     diff = difference(before, state);
     diff.transactions = std::move(transactions);

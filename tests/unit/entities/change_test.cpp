@@ -1,5 +1,7 @@
 #include "dbd/entities/change.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "common/wire/codec.hpp"
@@ -393,6 +395,29 @@ TEST_F(Change, HostileTextsAreRefusedOrKeptAsTheyAre) {
   what.settings.description = "two\nlines";
   EXPECT_TRUE(run(what).refused);
   what.settings.description = std::string(1025, 'x');
+  EXPECT_TRUE(run(what).refused);
+}
+
+TEST_F(Change, ValuesThatAreNoneAreRefused) {
+  run(add_account({"physics"}));
+  auto level = modify_user("root");
+  level.settings.admin_level = static_cast<AdminLevel>(9);
+  EXPECT_TRUE(run(level).refused);
+  auto what = modify_account("physics");
+  what.settings.limits = {count(static_cast<LimitField>(99), 1)};
+  EXPECT_TRUE(run(what).refused);
+  what.settings.limits = {tres(LimitField::GrpTres, {{4711, 1}})};
+  EXPECT_TRUE(run(what).refused);
+  what.settings.limits = {tres(LimitField::GrpTres, {{4, 1}, {1, 2}, {1, 3}})};
+  EXPECT_FALSE(run(what).refused);
+  EXPECT_EQ(of("physics").group.tres, (TresAmounts{{1, 3}, {4, 1}}));
+  auto qos = add_qos("odd");
+  protocol::LimitSetting factor;
+  factor.field = LimitField::UsageFactor;
+  factor.real = std::numeric_limits<double>::quiet_NaN();
+  qos.settings.limits = {factor};
+  EXPECT_TRUE(run(qos).refused);
+  what.entity = static_cast<AccountingEntity>(77);
   EXPECT_TRUE(run(what).refused);
 }
 

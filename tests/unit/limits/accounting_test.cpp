@@ -328,6 +328,35 @@ TEST_F(AccountingTest, APassStartsNoMoreThanLimitsLet) {
   EXPECT_EQ(plan(fourth), "starts");
 }
 
+// A job that a limit holds back is planned for when jobs that count end, and those planned before.
+TEST_F(AccountingTest, LimitsAreForeseen) {
+  association(kPhysics).group.tres = {{kTresCpu, 2}};
+  qos(kHigh).user.jobs = 1;
+  follow();
+  JobSpec two = batch_spec();
+  two.min_cpus = two.num_tasks = 2;
+  two.time_limit = 60;
+  const JobId running = submit(two);
+  ASSERT_TRUE(start_job(running, "n1", 2));
+  now_ += std::chrono::minutes(10);
+  const JobId second = submit(two), third = submit(two);
+  two.num_tasks = two.min_cpus = 3;
+  const JobId never = submit(two);
+  const sched::Plan plan =
+      sched::plan_pass(state_, sched::make_policies(state_), now_, sched::WorkBudget());
+  EXPECT_TRUE(plan.starts.empty());
+  const auto minutes_until = [&](JobId id) {
+    const Time start = plan.soft->find(id)->expected_start;
+    return start == kNoTime ? -1 : std::chrono::round<std::chrono::minutes>(start - now_).count();
+  };
+  EXPECT_EQ(minutes_until(second), 50);
+  EXPECT_FALSE(plan.soft->find(second)->planned_nodes.empty());
+  EXPECT_NEAR(static_cast<double>(minutes_until(third)), 110, 1);
+  EXPECT_EQ(minutes_until(never), -1) << "it is larger than the limit";
+  for (const JobId id : {second, third, never})
+    EXPECT_EQ(plan.soft->find(id)->reason, JobReason::kAssocGrpCpuLimit);
+}
+
 TEST_F(AccountingTest, TheEngineLooksAtLimitsAgain) {
   qos(kNormal).user.jobs = 1;
   follow();

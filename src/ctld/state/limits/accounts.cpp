@@ -161,8 +161,8 @@ Status check_submit_limits(const ClusterState& state, const JobAccount* account,
   return failure(ErrorCode::kMaxSubmitLimit, std::string(reason_text(*reason)));
 }
 
-std::optional<JobReason> why_limited(const ClusterState& state, const HeldTables& held,
-                                     const StartToCheck& start, const Enforced& rules, Time now) {
+std::optional<LimitHit> limit_hit(const ClusterState& state, const HeldTables& held,
+                                  const StartToCheck& start, const Enforced& rules, Time now) {
   if (start.account == nullptr || !rules.limits) return std::nullopt;
   LimitedJob job;
   job.account = start.account;
@@ -172,7 +172,13 @@ std::optional<JobReason> why_limited(const ClusterState& state, const HeldTables
   if (start.tres_of_node != nullptr) job.tres_of_node = *start.tres_of_node;
   job.time_limit = start.time_limit;
   const auto absolute = with_numbers(state, *start.account);
-  return start_limit(absolute ? *absolute : state.accounting, held, job, {rules.safe}, now);
+  return start_limit_hit(absolute ? *absolute : state.accounting, held, job, {rules.safe}, now);
+}
+
+std::optional<JobReason> why_limited(const ClusterState& state, const HeldTables& held,
+                                     const StartToCheck& start, const Enforced& rules, Time now) {
+  const auto hit = limit_hit(state, held, start, rules, now);
+  return hit ? std::optional(hit->reason) : std::nullopt;
 }
 
 }  // namespace sluice::state

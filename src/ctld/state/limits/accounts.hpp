@@ -60,4 +60,9 @@ struct StartToCheck {
                                                    const StartToCheck& start, const Enforced& rules,
                                                    Time now);
 
+// The same with what is limited.
+[[nodiscard]] std::optional<LimitHit> limit_hit(const ClusterState& state, const HeldTables& held,
+                                                const StartToCheck& start, const Enforced& rules,
+                                                Time now);
+
 }  // namespace sluice::state

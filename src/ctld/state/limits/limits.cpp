@@ -73,6 +73,7 @@ class Check {
                [&](AssociationId id, const AssociationRecord& one) { start_in(id, one); });
     return hit_;
   }
+  [[nodiscard]] const LimitHit& where() const { return where_; }
   std::optional<JobReason> submit() {
     for_levels([&](const QosRecord& qos) { submit_in(qos); },
                [&](AssociationId id, const AssociationRecord& one) { submit_in(id, one); });
@@ -134,11 +135,14 @@ class Check {
   template <class OfQos, class OfAssociation>
   void for_levels(OfQos&& of_qos, OfAssociation&& of_association) {
     for (const QosRecord* qos : qos_) {
-      if (qos != nullptr && !hit_) of_qos(*qos);
+      if (qos == nullptr || hit_) continue;
+      at_ = qos->id;
+      of_qos(*qos);
     }
     in_qos_ = false;
     is_leaf_ = true;
     for (const AssociationRecord* one : associations()) {
+      at_ = one->id;
       if (!hit_) of_association(one->id, *one);
       is_leaf_ = false;
     }
@@ -159,15 +163,22 @@ class Check {
     if (in_qos_) said_.push_back(key);
     return true;
   }
-  void hit(JobReason reason) {
-    if (!hit_) hit_ = reason;
+  void hit(JobReason reason, bool passes = false, bool of_user = false, bool of_account = false) {
+    if (hit_) return;
+    hit_ = reason;
+    where_ = {reason, in_qos_ ? 0 : at_, in_qos_ ? at_ : 0, of_user, of_account, passes};
   }
 
   // used + more may not be above the limit.
   void bound(CountLimit kind, const std::optional<uint32_t>& limit, uint64_t used, uint64_t more,
              JobReason reason) {
     if (!limit || !counts(kOfCounts + static_cast<uint32_t>(kind), 0)) return;
-    if (used + more > *limit) hit(reason);
+    const bool of_user = in_qos_ && kind == CountLimit::kJobs;
+    const bool of_jobs = of_user || kind == CountLimit::kGroupJobs || kind == CountLimit::kJobs ||
+                         kind == CountLimit::kAccountJobs;
+    const bool enough = more <= *limit;  // for this job alone
+    if (used + more > *limit)
+      hit(reason, of_jobs && enough, of_user, kind == CountLimit::kAccountJobs);
   }
 
   template <class Over>
@@ -176,7 +187,20 @@ class Check {
       if (!counts(static_cast<uint32_t>(kind), limit.id)) continue;
       if (over(limit.id, limit_in_force(kind, limit.count)))
         hit(in_qos_ ? qos_reason(accounting_, kind, limit.id)
-                    : association_reason(accounting_, kind, limit.id));
+                    : association_reason(accounting_, kind, limit.id),
+            passes(kind), kind == TresLimit::kUser || kind == TresLimit::kUserRunMins,
+            kind == TresLimit::kAccount || kind == TresLimit::kAccountRunMins);
+    }
+  }
+  static bool passes(TresLimit kind) {
+    switch (kind) {
+      case TresLimit::kGroup:
+      case TresLimit::kGroupRunMins:
+      case TresLimit::kUser:
+      case TresLimit::kAccount:
+      case TresLimit::kUserRunMins:
+      case TresLimit::kAccountRunMins: return true;
+      default: return false;
     }
   }
   // A QOS's LimitFactor makes those of associations larger or smaller.
@@ -400,7 +424,9 @@ class Check {
   // limits that a QOS has, by kind and TRES
   std::array<uint64_t, kKinds> said_of_few_{};
   std::vector<std::pair<uint32_t, uint32_t>> said_;
+  uint32_t at_ = 0;  // the QOS or association that is looked at
   std::optional<JobReason> hit_;
+  LimitHit where_;
 };
 
 }  // namespace
@@ -409,6 +435,14 @@ std::optional<JobReason> start_limit(const Accounting& accounting, const HeldTab
                                      const LimitedJob& job, const LimitRules& rules, Time now) {
   if (job.account == nullptr) return std::nullopt;
   return Check(accounting, held, job, now).start(rules);
+}
+
+std::optional<LimitHit> start_limit_hit(const Accounting& accounting, const HeldTables& held,
+                                        const LimitedJob& job, const LimitRules& rules, Time now) {
+  if (job.account == nullptr) return std::nullopt;
+  Check check(accounting, held, job, now);
+  if (!check.start(rules)) return std::nullopt;
+  return check.where();
 }
 
 std::optional<JobReason> used_up(const Accounting& accounting, const HeldTables& held,

@@ -37,6 +37,18 @@ struct LimitRules {
 [[nodiscard]] std::optional<JobReason> start_limit(const Accounting& accounting,
                                                    const HeldTables& held, const LimitedJob& job,
                                                    const LimitRules& rules, Time now);
+// The same with what is limited, so that it can be found out when the limit lets the job start.
+struct LimitHit {
+  JobReason reason = JobReason::kNone;
+  // one of both
+  AssociationId association = 0;
+  QosId qos = 0;
+  bool of_user = false, of_account = false;  // of the QOS
+  bool passes = false;                       // when jobs that it covers end
+};
+[[nodiscard]] std::optional<LimitHit> start_limit_hit(const Accounting& accounting,
+                                                      const HeldTables& held, const LimitedJob& job,
+                                                      const LimitRules& rules, Time now);
 // Why it may not go on, having started: GrpTRESMins or GrpWall are used up. Without
 // AccountingStorageEnforce=safe jobs are ended then.
 [[nodiscard]] std::optional<JobReason> used_up(const Accounting& accounting, const HeldTables& held,
