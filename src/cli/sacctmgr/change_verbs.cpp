@@ -56,8 +56,8 @@ void change(Session& session, ChangeAccountingRequest request) {
   auto reply = session.ask<ChangeAccountingReply>(request);
   if (!reply) return;
   const bool asks_for_users = !session.immediate && !reply->refused &&
-                              request.verb == AccountingVerb::Add &&
-                              request.entity == AccountingEntity::User;
+                              request.verb == AccountingVerb::kAdd &&
+                              request.entity == AccountingEntity::kUser;
   if (asks_for_users) {
     const std::vector<std::string> before = request.where.users;
     ask_for_unknown_users(session, request, *reply);
@@ -105,17 +105,17 @@ bool take_place(AccountingEntity entity, const Option& option,
     // bare words are names; none of them is an option without a value
     return take_condition(entity, option, where, bad);
   }
-  const bool of_user = entity == AccountingEntity::User;
-  if (entity == AccountingEntity::Cluster)
+  const bool of_user = entity == AccountingEntity::kUser;
+  if (entity == AccountingEntity::kCluster)
     return option.is("Names", 1) && take_condition(entity, option, where, bad);
-  if (entity == AccountingEntity::Qos)
+  if (entity == AccountingEntity::kQos)
     return option.is("Names", 1) && take_condition(entity, option, where, bad);
-  if (entity == AccountingEntity::Coordinator)
+  if (entity == AccountingEntity::kCoordinator)
     return (option.is("Names", 1) || option.is("Users", 1) || option.is("Accounts", 1)) &&
            take_condition(entity, option, where, bad);
   if (option.is("Clusters", 1) || option.is("Names", 1))
     return take_condition(entity, option, where, bad);
-  if (option.is("Accounts", 2) && (of_user || entity == AccountingEntity::Account))
+  if (option.is("Accounts", 2) && (of_user || entity == AccountingEntity::kAccount))
     return take_condition(entity, option, where, bad);
   return of_user &&
          (option.is("Users", 1) || option.is("Partitions", 3) || option.is("WCKeys", 1)) &&
@@ -140,11 +140,11 @@ std::optional<AccountingEntity> changeable(Session& session, const Words& words,
   const auto entity = words.empty() ? std::nullopt : entity_of(words[0]);
   if (entity) {
     switch (*entity) {
-      case AccountingEntity::Account:
-      case AccountingEntity::User:
-      case AccountingEntity::Cluster:
-      case AccountingEntity::Qos: return entity;
-      case AccountingEntity::Coordinator:
+      case AccountingEntity::kAccount:
+      case AccountingEntity::kUser:
+      case AccountingEntity::kCluster:
+      case AccountingEntity::kQos: return entity;
+      case AccountingEntity::kCoordinator:
         if (coordinators) return entity;
         break;
       default: break;
@@ -180,12 +180,12 @@ void add(Session& session, const Words& words) {
   const auto entity = changeable(session, words, kNoEntityToAdd, true);
   if (!entity) return;
   ChangeAccountingRequest request;
-  request.verb = AccountingVerb::Add;
+  request.verb = AccountingVerb::kAdd;
   request.entity = *entity;
   for (size_t i = 1; i < words.size(); ++i) {
     const Option option = split_option(words[i]);
     if (iequals(words[i], "where") || iequals(words[i], "set") || words[i].empty()) continue;
-    if (option.change == protocol::SetChange::Replace && take_place(*entity, option, request.where))
+    if (option.change == protocol::SetChange::kReplace && take_place(*entity, option, request.where))
       continue;
     if (!take_setting(session, *entity, option, request.settings))
       return void(unknown_option(session, words[i]));
@@ -197,7 +197,7 @@ void modify(Session& session, const Words& words) {
   const auto entity = changeable(session, words, kNoEntityToModify, false);
   if (!entity) return;
   ChangeAccountingRequest request;
-  request.verb = AccountingVerb::Modify;
+  request.verb = AccountingVerb::kModify;
   request.entity = *entity;
   bool setting = false;
   bool any = false;
@@ -232,7 +232,7 @@ void remove(Session& session, const Words& words) {
   const auto entity = changeable(session, words, kNoEntityToDelete, true);
   if (!entity) return;
   ChangeAccountingRequest request;
-  request.verb = AccountingVerb::Delete;
+  request.verb = AccountingVerb::kDelete;
   request.entity = *entity;
   for (size_t i = 1; i < words.size(); ++i) {
     if (words[i].empty() || iequals(words[i], "where")) continue;

@@ -47,15 +47,15 @@ std::optional<Snapshot> snapshot(Session& session, const std::string& cluster) {
   QueryAccountingRequest request;
   request.where.own_values = true;
   Snapshot out;
-  request.entity = AccountingEntity::Account;
+  request.entity = AccountingEntity::kAccount;
   auto accounts = session.ask<QueryAccountingReply>(request);
   if (!accounts) return std::nullopt;
   out.accounts = std::move(accounts->accounts);
-  request.entity = AccountingEntity::User;
+  request.entity = AccountingEntity::kUser;
   auto users = session.ask<QueryAccountingReply>(request);
   if (!users) return std::nullopt;
   out.users = std::move(users->users);
-  request.entity = AccountingEntity::Association;
+  request.entity = AccountingEntity::kAssociation;
   request.where.clusters = {cluster};
   auto associations = session.ask<QueryAccountingReply>(request);
   if (!associations) return std::nullopt;
@@ -128,8 +128,8 @@ class Loader {
 
   // Everything but the root account goes first.
   void clean() {
-    ChangeAccountingRequest users = request(AccountingVerb::Delete, AccountingEntity::User);
-    ChangeAccountingRequest accounts = request(AccountingVerb::Delete, AccountingEntity::Account);
+    ChangeAccountingRequest users = request(AccountingVerb::kDelete, AccountingEntity::kUser);
+    ChangeAccountingRequest accounts = request(AccountingVerb::kDelete, AccountingEntity::kAccount);
     std::set<std::string> names;
     for (const auto& [place, record] : there_) {
       if (record->user.empty() && record->parent != 0) names.insert(record->account);
@@ -163,7 +163,7 @@ class Loader {
       for (const std::string& account : accounts) {
         const auto it = accounts_.find(account);
         if (it != accounts_.end() && has(it->second->coordinators, user)) continue;
-        ChangeAccountingRequest add = request(AccountingVerb::Add, AccountingEntity::Coordinator);
+        ChangeAccountingRequest add = request(AccountingVerb::kAdd, AccountingEntity::kCoordinator);
         add.where.users = {user};
         add.where.accounts = {account};
         changes.push_back(std::move(add));
@@ -186,7 +186,7 @@ class Loader {
     ChangeAccountingRequest out;
     out.verb = verb;
     out.entity = entity;
-    if (entity != AccountingEntity::Coordinator) out.where.clusters = {cluster_};
+    if (entity != AccountingEntity::kCoordinator) out.where.clusters = {cluster_};
     return out;
   }
   // The settings of a line; those that are no settings are in `rest`.
@@ -204,7 +204,7 @@ class Loader {
       option.value = value;
       option.has_value = true;
       const bool of_account = iequals(name, "Description") || iequals(name, "Organization");
-      if (!take_setting(session_, of_account ? AccountingEntity::Account : entity, option,
+      if (!take_setting(session_, of_account ? AccountingEntity::kAccount : entity, option,
                         settings))
         return session_.fail(fmt::format(" Unknown option: {}={}", name, value));
     }
@@ -214,16 +214,16 @@ class Loader {
   bool take_cluster(const FlatLine& line) {
     protocol::AccountingSettings settings;
     std::map<std::string, std::string> rest;
-    if (!settings_of(line, AccountingEntity::Account, settings, rest)) return false;
+    if (!settings_of(line, AccountingEntity::kAccount, settings, rest)) return false;
     const auto root = there_.find(key("root", "", ""));
     if (root == there_.end()) {
-      changes.push_back(request(AccountingVerb::Add, AccountingEntity::Cluster));
+      changes.push_back(request(AccountingVerb::kAdd, AccountingEntity::kCluster));
       changes.back().settings = std::move(settings);
       return true;
     }
     keep_different(*root->second, settings);
     if (settings == protocol::AccountingSettings{}) return true;
-    changes.push_back(request(AccountingVerb::Modify, AccountingEntity::Cluster));
+    changes.push_back(request(AccountingVerb::kModify, AccountingEntity::kCluster));
     changes.back().settings = std::move(settings);
     return true;
   }
@@ -234,13 +234,13 @@ class Loader {
     if (name == "root") return true;
     protocol::AccountingSettings settings;
     std::map<std::string, std::string> rest;
-    if (!settings_of(line, AccountingEntity::Account, settings, rest)) return false;
+    if (!settings_of(line, AccountingEntity::kAccount, settings, rest)) return false;
     const auto there = there_.find(key(name, "", ""));
     settings.parent = parent_;
-    ChangeAccountingRequest change = request(AccountingVerb::Add, AccountingEntity::Account);
+    ChangeAccountingRequest change = request(AccountingVerb::kAdd, AccountingEntity::kAccount);
     change.where.accounts = {name};
     if (there != there_.end()) {
-      change.verb = AccountingVerb::Modify;
+      change.verb = AccountingVerb::kModify;
       keep_different(*there->second, settings);
       const auto account = accounts_.find(name);
       if (account != accounts_.end()) {
@@ -262,7 +262,7 @@ class Loader {
     const std::string name = to_lower(line.name);
     protocol::AccountingSettings settings;
     std::map<std::string, std::string> rest;
-    if (!settings_of(line, AccountingEntity::User, settings, rest)) return false;
+    if (!settings_of(line, AccountingEntity::kUser, settings, rest)) return false;
     const std::string partition = to_lower(rest["partition"]);
     for (const std::string& account : split_list(rest["coordinator"]))
       coordinators_[name].insert(to_lower(account));
@@ -272,19 +272,19 @@ class Loader {
     if (user != users_.end() && settings.admin_level == user->second->admin_level)
       settings.admin_level.reset();
     const auto there = there_.find(key(parent_, name, partition));
-    ChangeAccountingRequest change = request(AccountingVerb::Add, AccountingEntity::User);
+    ChangeAccountingRequest change = request(AccountingVerb::kAdd, AccountingEntity::kUser);
     change.where.users = {name};
     change.where.accounts = {parent_};
     if (!partition.empty()) change.where.partitions = {partition};
     if (user != users_.end() && there == there_.end() && settings.admin_level) {
-      ChangeAccountingRequest level = request(AccountingVerb::Modify, AccountingEntity::User);
+      ChangeAccountingRequest level = request(AccountingVerb::kModify, AccountingEntity::kUser);
       level.where.clusters.clear();
       level.where.users = {name};
       level.settings.admin_level = std::exchange(settings.admin_level, std::nullopt);
       changes.push_back(std::move(level));
     }
     if (there != there_.end()) {
-      change.verb = AccountingVerb::Modify;
+      change.verb = AccountingVerb::kModify;
       keep_different(*there->second, settings);
       if (settings == protocol::AccountingSettings{}) return true;
     }
@@ -298,7 +298,7 @@ class Loader {
     if (!wanted || !with_default_.insert(name).second) return;
     for (const auto& [place, record] : there_)
       if (record->user == name && record->is_default && iequals(record->account, *wanted)) return;
-    ChangeAccountingRequest change = request(AccountingVerb::Modify, AccountingEntity::User);
+    ChangeAccountingRequest change = request(AccountingVerb::kModify, AccountingEntity::kUser);
     change.where.users = {name};
     change.settings.default_account = to_lower(*wanted);
     defaults_.push_back(std::move(change));
@@ -319,9 +319,9 @@ class Loader {
     for (const protocol::NameSet& set : settings.qos) {
       for (const std::string& name : set.names) {
         const QosId id = qos_id(name);
-        if (set.change == protocol::SetChange::Replace) own.push_back(id);
+        if (set.change == protocol::SetChange::kReplace) own.push_back(id);
         else
-          delta.push_back(set.change == protocol::SetChange::Add ? static_cast<int64_t>(id)
+          delta.push_back(set.change == protocol::SetChange::kAdd ? static_cast<int64_t>(id)
                                                                  : -static_cast<int64_t>(id));
       }
     }

@@ -107,12 +107,12 @@ std::string flat_line_text(const FlatLine& line) {
 namespace {
 
 constexpr LimitField kFlatOrder[] = {
-    LimitField::Fairshare,      LimitField::GrpTresMins,      LimitField::GrpTresRunMins,
-    LimitField::GrpTres,        LimitField::GrpJobs,          LimitField::GrpJobsAccrue,
-    LimitField::GrpSubmitJobs,  LimitField::GrpWall,          LimitField::MaxTresMinsPerJob,
-    LimitField::MaxTresRunMins, LimitField::MaxTresPerJob,    LimitField::MaxTresPerNode,
-    LimitField::MaxJobs,        LimitField::MaxJobsAccrue,    LimitField::MaxSubmitJobs,
-    LimitField::MaxWall,        LimitField::MinPrioThreshold, LimitField::Priority};
+    LimitField::kFairshare,      LimitField::kGrpTresMins,      LimitField::kGrpTresRunMins,
+    LimitField::kGrpTres,        LimitField::kGrpJobs,          LimitField::kGrpJobsAccrue,
+    LimitField::kGrpSubmitJobs,  LimitField::kGrpWall,          LimitField::kMaxTresMinsPerJob,
+    LimitField::kMaxTresRunMins, LimitField::kMaxTresPerJob,    LimitField::kMaxTresPerNode,
+    LimitField::kMaxJobs,        LimitField::kMaxJobsAccrue,    LimitField::kMaxSubmitJobs,
+    LimitField::kMaxWall,        LimitField::kMinPrioThreshold, LimitField::kPriority};
 
 class TreeWriter {
  public:
@@ -167,7 +167,7 @@ class TreeWriter {
     if (user != users_.end()) {
       if (!user->second->default_wckey.empty())
         options.emplace_back("DefaultWCKey", user->second->default_wckey);
-      if (user->second->admin_level != AdminLevel::None)
+      if (user->second->admin_level != AdminLevel::kNone)
         options.emplace_back("AdminLevel", accounting::admin_level_text(user->second->admin_level));
     }
     if (const auto it = coordinated_.find(record.user); it != coordinated_.end())
@@ -192,7 +192,7 @@ class TreeWriter {
       const accounting::LimitRow& row = accounting::limit_row(field);
       const auto ref = accounting::limit_of(record, field);
       if (!accounting::is_set(ref)) continue;
-      const bool raw = row.kind != accounting::LimitKind::Tres;
+      const bool raw = row.kind != accounting::LimitKind::kTres;
       line.options.emplace_back(row.flat_file,
                                 accounting::limit_text(ref, row.kind, reply_.all_tres, raw));
     }

@@ -221,31 +221,31 @@ void print_json(const Session& session, AccountingEntity entity,
   StructuredDocument document;
   document.records = Json::array();
   switch (entity) {
-    case AccountingEntity::Association:
+    case AccountingEntity::kAssociation:
       document.key = "associations";
       document.records =
           each(reply.associations, [&](const auto& r) { return association_json(r, reply); });
       break;
-    case AccountingEntity::Qos:
+    case AccountingEntity::kQos:
       document.key = "qos";
       document.records = each(reply.qos, [&](const auto& r) { return qos_json(r, reply); });
       break;
-    case AccountingEntity::User:
+    case AccountingEntity::kUser:
       document.key = "users";
       document.records = each(reply.users, [&](const auto& r) { return user_json(r, reply); });
       break;
-    case AccountingEntity::Account:
+    case AccountingEntity::kAccount:
       document.key = "accounts";
       document.records =
           each(reply.accounts, [&](const auto& r) { return account_json(r, reply); });
       break;
-    case AccountingEntity::Tres:
+    case AccountingEntity::kTres:
       document.key = "tres";
       document.records = each(reply.tres, [](const TresRecord& r) {
         return Json{{"type", r.type}, {"name", r.name}, {"id", r.id}, {"count", 0}};
       });
       break;
-    case AccountingEntity::Wckey:
+    case AccountingEntity::kWckey:
       document.key = "wckeys";
       document.records = each(reply.wckeys, [](const WckeyRecord& r) {
         return Json{{"accounting", Json::array()},
@@ -256,7 +256,7 @@ void print_json(const Session& session, AccountingEntity entity,
                     {"flags", Json::array()}};
       });
       break;
-    case AccountingEntity::Cluster:
+    case AccountingEntity::kCluster:
       document.key = "clusters";
       document.records = each(reply.clusters, [&](const protocol::ClusterRecord& r) {
         return Json{{"controller", {{"host", r.control_host}, {"port", r.control_port}}},
@@ -268,7 +268,7 @@ void print_json(const Session& session, AccountingEntity entity,
                     {"tres", tres(r.tres, reply)}};
       });
       break;
-    case AccountingEntity::Transaction:
+    case AccountingEntity::kTransaction:
       document.key = "transactions";
       document.records = each(reply.transactions, [](const protocol::TransactionRecord& r) {
         return Json{{"id", r.id},       {"time", to_seconds(r.time)}, {"action", r.action},

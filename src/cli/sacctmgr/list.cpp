@@ -66,7 +66,7 @@ bool read_words(Session& session, AccountingEntity entity, const Words& words, A
     }
     if (take_condition(entity, option, asked.request.where, bad_value)) continue;
     std::fprintf(stderr, " Unknown condition: %s\n", word.c_str());
-    if (entity == AccountingEntity::User || entity == AccountingEntity::Account)
+    if (entity == AccountingEntity::kUser || entity == AccountingEntity::kAccount)
       std::fprintf(stderr, " Use keyword 'set' to modify value\n");
     session.exit_code = 1;
     return false;
@@ -78,7 +78,7 @@ std::vector<std::string> usual_fields(AccountingEntity entity, const Asked& aske
   const bool associations = asked.request.with_associations;
   std::string text;
   switch (entity) {
-    case AccountingEntity::Account:
+    case AccountingEntity::kAccount:
       text = "Account,Descr,Org";
       if (asked.with_coordinators) text += ",Coordinators";
       if (associations)
@@ -87,7 +87,7 @@ std::vector<std::string> usual_fields(AccountingEntity entity, const Asked& aske
             "GrpWall,GrpCPUMins,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,MaxWall,MaxCPUMins,QOS,"
             "DefaultQOS";
       break;
-    case AccountingEntity::User:
+    case AccountingEntity::kUser:
       text = "User,DefAcct,AdminLevel";
       if (asked.with_coordinators) text += ",Coordinators";
       if (associations)
@@ -95,30 +95,30 @@ std::vector<std::string> usual_fields(AccountingEntity entity, const Asked& aske
             ",Cluster,Account,Partition,Share,Priority,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,"
             "MaxWall,MaxCPUMins,QOS,DefaultQOS";
       break;
-    case AccountingEntity::Association:
+    case AccountingEntity::kAssociation:
       text = "Cluster,Account,User,Partition";
       if (asked.limits)
         text +=
             ",Share,Priority,GrpJobs,GrpTRES,GrpSubmit,GrpWall,GrpTRESMins,MaxJobs,MaxTRES,"
             "MaxTRESPerNode,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS,GrpTRESRunMins";
       break;
-    case AccountingEntity::Cluster:
+    case AccountingEntity::kCluster:
       text = "Cluster,ControlHost,ControlPort,RPC";
       if (asked.limits)
         text += ",Share,GrpJobs,GrpTRES,GrpSubmit,MaxJobs,MaxTRES,MaxSubmit,MaxWall,QOS,DefaultQOS";
       break;
-    case AccountingEntity::Qos:
+    case AccountingEntity::kQos:
       text =
           "Name,Priority,GraceTime,Preempt,PreemptExemptTime,PreemptMode,Flags%40,UsageThres,"
           "UsageFactor,GrpTRES,GrpTRESMins,GrpTRESRunMins,GrpJobs,GrpSubmit,GrpWall,MaxTRES,"
           "MaxTRESPerNode,MaxTRESMins,MaxWall,MaxTRESPU,MaxJobsPU,MaxSubmitPU,MaxTRESPA,"
           "MaxTRESRunMinsPA%22,MaxTRESRunMinsPU%22,MaxJobsPA,MaxSubmitPA,MinTRES";
       break;
-    case AccountingEntity::Tres: text = "Type,Name%15,ID"; break;
-    case AccountingEntity::Wckey: text = "WCKey,Cluster,User"; break;
-    case AccountingEntity::Transaction: text = "TimeStamp,Action,Actor,Where,Info"; break;
-    case AccountingEntity::Problem: text = "Cluster,Account,User,Problem"; break;
-    case AccountingEntity::Coordinator: break;
+    case AccountingEntity::kTres: text = "Type,Name%15,ID"; break;
+    case AccountingEntity::kWckey: text = "WCKey,Cluster,User"; break;
+    case AccountingEntity::kTransaction: text = "TimeStamp,Action,Actor,Where,Info"; break;
+    case AccountingEntity::kProblem: text = "Cluster,Account,User,Problem"; break;
+    case AccountingEntity::kCoordinator: break;
   }
   return split_list(text);
 }
@@ -229,8 +229,8 @@ std::vector<Row> rows_of_users(const QueryAccountingReply& reply, const RowMaker
 std::vector<Row> rows_of(AccountingEntity entity, const QueryAccountingReply& reply,
                          const Asked& asked) {
   const RowMaker maker(reply);
-  if (entity == AccountingEntity::Account) return rows_of_accounts(reply, maker, asked);
-  if (entity == AccountingEntity::User) return rows_of_users(reply, maker, asked);
+  if (entity == AccountingEntity::kAccount) return rows_of_accounts(reply, maker, asked);
+  if (entity == AccountingEntity::kUser) return rows_of_users(reply, maker, asked);
   std::vector<Row> out;
   const auto put = [&](auto member, const auto& list) {
     for (const auto& record : list) {
@@ -239,7 +239,7 @@ std::vector<Row> rows_of(AccountingEntity entity, const QueryAccountingReply& re
       out.push_back(std::move(row));
     }
   };
-  if (entity == AccountingEntity::Association) {
+  if (entity == AccountingEntity::kAssociation) {
     for (const AssociationRecord& record : reply.associations) {
       Row row;
       maker.of_association(row, record, asked.tree);
@@ -247,7 +247,7 @@ std::vector<Row> rows_of(AccountingEntity entity, const QueryAccountingReply& re
       out.push_back(std::move(row));
     }
   }
-  if (entity == AccountingEntity::Cluster) {
+  if (entity == AccountingEntity::kCluster) {
     for (const protocol::ClusterRecord& cluster : reply.clusters) {
       Row row;
       row.cluster = &cluster;
@@ -258,7 +258,7 @@ std::vector<Row> rows_of(AccountingEntity entity, const QueryAccountingReply& re
   }
   put(&Row::qos, reply.qos);
   put(&Row::tres, reply.tres);
-  if (entity == AccountingEntity::Wckey) put(&Row::wckey, reply.wckeys);
+  if (entity == AccountingEntity::kWckey) put(&Row::wckey, reply.wckeys);
   put(&Row::transaction, reply.transactions);
   put(&Row::problem, reply.problems);
   return out;
@@ -270,7 +270,7 @@ void list(Session& session, const Words& words) {
   if (words.empty()) return void(session.fail(kNoEntity));
   if (list_other(session, words)) return;
   const auto entity = entity_of(words[0]);
-  if (!entity || *entity == AccountingEntity::Coordinator) return void(session.fail(kNoEntity));
+  if (!entity || *entity == AccountingEntity::kCoordinator) return void(session.fail(kNoEntity));
   Asked asked;
   asked.request.with_associations = session.associations;
   if (!read_words(session, *entity, Words(words.begin() + 1, words.end()), asked)) return;
@@ -283,12 +283,12 @@ void list(Session& session, const Words& words) {
   static constexpr const char* kOwn[] = {"account", "descr",  "org",      "coord",
                                          "user",    "defacc", "admin",    "flags",
                                          "name",    "defwck", "defaultw", "defaulta"};
-  if (!usual && (*entity == AccountingEntity::User || *entity == AccountingEntity::Account)) {
+  if (!usual && (*entity == AccountingEntity::kUser || *entity == AccountingEntity::kAccount)) {
     for (const std::string& field : asked.fields) {
       const bool own = std::any_of(std::begin(kOwn), std::end(kOwn), [&](const char* name) {
         return starts_with_i(field, name) || starts_with_i(name, field);
       });
-      const bool of_account = *entity == AccountingEntity::User && starts_with_i(field, "acc");
+      const bool of_account = *entity == AccountingEntity::kUser && starts_with_i(field, "acc");
       asked.request.with_associations |= !own || of_account;
     }
   }

@@ -252,7 +252,7 @@ void list_events(Session& session, const Words& words) {
                                      {"TRES", "TRES", 20}};
   const size_t usual = asked.fields.empty() ? 7 : asked.fields.size();
   if (!choose_columns(session, asked.fields, columns)) return;
-  asked.request.report = UsageReport::Events;
+  asked.request.report = UsageReport::kEvents;
   const auto reply = session.ask<QueryReportReply>(asked.request);
   if (!reply) return;
   std::vector<TextLine> lines;
@@ -292,7 +292,7 @@ void list_reservations(Session& session, const Words& words) {
       {"Start", "TimeStart", 19},     {"End", "TimeEnd", 19}};
   const size_t usual = asked.fields.empty() ? 6 : asked.fields.size();
   if (!choose_columns(session, asked.fields, columns)) return;
-  asked.request.report = UsageReport::Reservations;
+  asked.request.report = UsageReport::kReservations;
   const auto reply = session.ask<QueryReportReply>(asked.request);
   if (!reply) return;
   std::vector<TextLine> lines;
@@ -338,7 +338,7 @@ void list_runaway_jobs(Session& session, const Words& words) {
                                      {"TimeStart", "TimeStart", 19},
                                      {"TimeEnd", "TimeEnd", 19}};
   if (!choose_columns(session, asked.fields, columns)) return;
-  asked.request.report = UsageReport::RunawayJobs;
+  asked.request.report = UsageReport::kRunawayJobs;
   // the database first: what begins after it is no matter
   auto reply = session.ask<QueryReportReply>(asked.request);
   if (!reply) return;

@@ -48,7 +48,7 @@ Client* Session::open() {
 const protocol::QueryAccountingReply* Session::known() {
   if (!names) {
     protocol::QueryAccountingRequest request;
-    request.entity = protocol::AccountingEntity::Tres;
+    request.entity = protocol::AccountingEntity::kTres;
     names = ask<protocol::QueryAccountingReply>(request);
   }
   return names ? &*names : nullptr;

@@ -52,7 +52,7 @@ using Words = std::vector<std::string>;
 struct Option {
   std::string key;  // as it was written; empty: a bare value
   std::string value;
-  protocol::SetChange change = protocol::SetChange::Replace;
+  protocol::SetChange change = protocol::SetChange::kReplace;
   bool has_value = false;
   // `name` begins with the key, which has `least` letters at least; without case
   [[nodiscard]] bool is(std::string_view name, size_t least) const;

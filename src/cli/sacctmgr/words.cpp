@@ -42,8 +42,8 @@ Option split_option(const std::string& word) {
   }
   out.has_value = true;
   size_t end = equals;
-  if (end > 0 && word[end - 1] == '+') out.change = SetChange::Add, --end;
-  else if (end > 0 && word[end - 1] == '-') out.change = SetChange::Remove, --end;
+  if (end > 0 && word[end - 1] == '+') out.change = SetChange::kAdd, --end;
+  else if (end > 0 && word[end - 1] == '-') out.change = SetChange::kRemove, --end;
   out.key = word.substr(0, end);
   out.value = std::string(unquote(std::string_view(word).substr(equals + 1)));
   return out;
@@ -56,17 +56,17 @@ std::optional<AccountingEntity> entity_of(std::string_view word) {
     AccountingEntity entity;
   };
   static constexpr Row kRows[] = {
-      {"Accounts", 2, AccountingEntity::Account},
-      {"Associations", 2, AccountingEntity::Association},
-      {"Clusters", 2, AccountingEntity::Cluster},
-      {"Coordinators", 2, AccountingEntity::Coordinator},
-      {"Problems", 1, AccountingEntity::Problem},
-      {"QOS", 1, AccountingEntity::Qos},
-      {"TRES", 2, AccountingEntity::Tres},
-      {"Transactions", 1, AccountingEntity::Transaction},
-      {"Txn", 1, AccountingEntity::Transaction},
-      {"Users", 1, AccountingEntity::User},
-      {"WCKeys", 1, AccountingEntity::Wckey},
+      {"Accounts", 2, AccountingEntity::kAccount},
+      {"Associations", 2, AccountingEntity::kAssociation},
+      {"Clusters", 2, AccountingEntity::kCluster},
+      {"Coordinators", 2, AccountingEntity::kCoordinator},
+      {"Problems", 1, AccountingEntity::kProblem},
+      {"QOS", 1, AccountingEntity::kQos},
+      {"TRES", 2, AccountingEntity::kTres},
+      {"Transactions", 1, AccountingEntity::kTransaction},
+      {"Txn", 1, AccountingEntity::kTransaction},
+      {"Users", 1, AccountingEntity::kUser},
+      {"WCKeys", 1, AccountingEntity::kWckey},
   };
   for (const Row& row : kRows)
     if (word.size() >= row.least && starts_with_i(row.name, word)) return row.entity;
@@ -82,13 +82,13 @@ void put(std::vector<std::string>& list, const Option& option) {
 // Bare names are the entity's own.
 std::vector<std::string>* own_names(AccountingEntity entity, AccountingConditions& where) {
   switch (entity) {
-    case AccountingEntity::Account: return &where.accounts;
-    case AccountingEntity::User:
-    case AccountingEntity::Coordinator: return &where.users;
-    case AccountingEntity::Cluster: return &where.clusters;
-    case AccountingEntity::Qos:
-    case AccountingEntity::Tres: return &where.names;
-    case AccountingEntity::Wckey: return &where.wckeys;
+    case AccountingEntity::kAccount: return &where.accounts;
+    case AccountingEntity::kUser:
+    case AccountingEntity::kCoordinator: return &where.users;
+    case AccountingEntity::kCluster: return &where.clusters;
+    case AccountingEntity::kQos:
+    case AccountingEntity::kTres: return &where.names;
+    case AccountingEntity::kWckey: return &where.wckeys;
     default: return nullptr;
   }
 }
@@ -128,13 +128,13 @@ bool take_condition(AccountingEntity entity, const Option& option, AccountingCon
     if (names != nullptr) put(*names, option);
     return names != nullptr;
   }
-  const bool of_user = entity == AccountingEntity::User;
-  const bool of_tres = entity == AccountingEntity::Tres;
+  const bool of_user = entity == AccountingEntity::kUser;
+  const bool of_tres = entity == AccountingEntity::kTres;
   if (option.is("Clusters", 1)) put(where.clusters, option);
   else if (option.is("Accounts", 2) || (option.is("Acct", 4))) put(where.accounts, option);
-  else if (entity == AccountingEntity::Transaction && option.is("Actors", 4))
+  else if (entity == AccountingEntity::kTransaction && option.is("Actors", 4))
     put(where.actors, option);
-  else if (entity == AccountingEntity::Transaction && option.is("Actions", 4))
+  else if (entity == AccountingEntity::kTransaction && option.is("Actions", 4))
     put(where.actions, option);
   else if (option.is("Users", 1)) put(where.users, option);
   else if (option.is("Names", 1) && own_names(entity, where) != nullptr)
@@ -171,52 +171,52 @@ struct LimitName {
 };
 // The longer name stands before those that begin alike.
 constexpr LimitName kLimitNames[] = {
-    {"Fairshare", 1, LimitField::Fairshare},
-    {"Shares", 1, LimitField::Fairshare},
-    {"GraceTime", 3, LimitField::GraceTime},
-    {"GrpJobsAccrue", 8, LimitField::GrpJobsAccrue},
-    {"GrpJobs", 4, LimitField::GrpJobs},
-    {"GrpSubmitJobs", 4, LimitField::GrpSubmitJobs},
-    {"GrpTRESMins", 8, LimitField::GrpTresMins},
-    {"GrpTRESRunMins", 8, LimitField::GrpTresRunMins},
-    {"GrpTRES", 7, LimitField::GrpTres},
-    {"GrpWall", 4, LimitField::GrpWall},
-    {"MaxJobsAccruePerAccount", 16, LimitField::MaxJobsAccruePerAccount},
-    {"MaxJobsAccruePA", 15, LimitField::MaxJobsAccruePerAccount},
-    {"MaxJobsAccruePerUser", 8, LimitField::MaxJobsAccrue},
-    {"MaxJobsAccruePU", 8, LimitField::MaxJobsAccrue},
-    {"MaxJobsPerAccount", 11, LimitField::MaxJobsPerAccount},
-    {"MaxJobsPA", 9, LimitField::MaxJobsPerAccount},
-    {"MaxJobsPerUser", 4, LimitField::MaxJobs},
-    {"MaxJobsPU", 9, LimitField::MaxJobs},
-    {"MaxSubmitJobsPerAccount", 17, LimitField::MaxSubmitJobsPerAccount},
-    {"MaxSubmitJobsPA", 15, LimitField::MaxSubmitJobsPerAccount},
-    {"MaxSubmitPA", 11, LimitField::MaxSubmitJobsPerAccount},
-    {"MaxSubmitJobsPerUser", 4, LimitField::MaxSubmitJobs},
-    {"MaxSubmitJobsPU", 15, LimitField::MaxSubmitJobs},
-    {"MaxSubmitPU", 11, LimitField::MaxSubmitJobs},
-    {"MaxTRESMinsPerJob", 8, LimitField::MaxTresMinsPerJob},
-    {"MaxTRESMinsPJ", 13, LimitField::MaxTresMinsPerJob},
-    {"MaxTRESRunMinsPerAccount", 18, LimitField::MaxTresRunMinsPerAccount},
-    {"MaxTRESRunMinsPA", 16, LimitField::MaxTresRunMinsPerAccount},
-    {"MaxTRESRunMinsPerUser", 8, LimitField::MaxTresRunMins},
-    {"MaxTRESRunMinsPU", 16, LimitField::MaxTresRunMins},
-    {"MaxTRESPerAccount", 11, LimitField::MaxTresPerAccount},
-    {"MaxTRESPA", 9, LimitField::MaxTresPerAccount},
-    {"MaxTRESPerNode", 11, LimitField::MaxTresPerNode},
-    {"MaxTRESPN", 9, LimitField::MaxTresPerNode},
-    {"MaxTRESPerUser", 11, LimitField::MaxTresPerUser},
-    {"MaxTRESPU", 9, LimitField::MaxTresPerUser},
-    {"MaxTRESPerJob", 7, LimitField::MaxTresPerJob},
-    {"MaxTRESPJ", 9, LimitField::MaxTresPerJob},
-    {"MaxWallDurationPerJob", 4, LimitField::MaxWall},
-    {"MinPrioThreshold", 4, LimitField::MinPrioThreshold},
-    {"MinTRESPerJob", 7, LimitField::MinTresPerJob},
-    {"PreemptExemptTime", 9, LimitField::PreemptExemptTime},
-    {"Priority", 3, LimitField::Priority},
-    {"UsageFactor", 6, LimitField::UsageFactor},
-    {"UsageThreshold", 6, LimitField::UsageThreshold},
-    {"LimitFactor", 6, LimitField::LimitFactor},
+    {"Fairshare", 1, LimitField::kFairshare},
+    {"Shares", 1, LimitField::kFairshare},
+    {"GraceTime", 3, LimitField::kGraceTime},
+    {"GrpJobsAccrue", 8, LimitField::kGrpJobsAccrue},
+    {"GrpJobs", 4, LimitField::kGrpJobs},
+    {"GrpSubmitJobs", 4, LimitField::kGrpSubmitJobs},
+    {"GrpTRESMins", 8, LimitField::kGrpTresMins},
+    {"GrpTRESRunMins", 8, LimitField::kGrpTresRunMins},
+    {"GrpTRES", 7, LimitField::kGrpTres},
+    {"GrpWall", 4, LimitField::kGrpWall},
+    {"MaxJobsAccruePerAccount", 16, LimitField::kMaxJobsAccruePerAccount},
+    {"MaxJobsAccruePA", 15, LimitField::kMaxJobsAccruePerAccount},
+    {"MaxJobsAccruePerUser", 8, LimitField::kMaxJobsAccrue},
+    {"MaxJobsAccruePU", 8, LimitField::kMaxJobsAccrue},
+    {"MaxJobsPerAccount", 11, LimitField::kMaxJobsPerAccount},
+    {"MaxJobsPA", 9, LimitField::kMaxJobsPerAccount},
+    {"MaxJobsPerUser", 4, LimitField::kMaxJobs},
+    {"MaxJobsPU", 9, LimitField::kMaxJobs},
+    {"MaxSubmitJobsPerAccount", 17, LimitField::kMaxSubmitJobsPerAccount},
+    {"MaxSubmitJobsPA", 15, LimitField::kMaxSubmitJobsPerAccount},
+    {"MaxSubmitPA", 11, LimitField::kMaxSubmitJobsPerAccount},
+    {"MaxSubmitJobsPerUser", 4, LimitField::kMaxSubmitJobs},
+    {"MaxSubmitJobsPU", 15, LimitField::kMaxSubmitJobs},
+    {"MaxSubmitPU", 11, LimitField::kMaxSubmitJobs},
+    {"MaxTRESMinsPerJob", 8, LimitField::kMaxTresMinsPerJob},
+    {"MaxTRESMinsPJ", 13, LimitField::kMaxTresMinsPerJob},
+    {"MaxTRESRunMinsPerAccount", 18, LimitField::kMaxTresRunMinsPerAccount},
+    {"MaxTRESRunMinsPA", 16, LimitField::kMaxTresRunMinsPerAccount},
+    {"MaxTRESRunMinsPerUser", 8, LimitField::kMaxTresRunMins},
+    {"MaxTRESRunMinsPU", 16, LimitField::kMaxTresRunMins},
+    {"MaxTRESPerAccount", 11, LimitField::kMaxTresPerAccount},
+    {"MaxTRESPA", 9, LimitField::kMaxTresPerAccount},
+    {"MaxTRESPerNode", 11, LimitField::kMaxTresPerNode},
+    {"MaxTRESPN", 9, LimitField::kMaxTresPerNode},
+    {"MaxTRESPerUser", 11, LimitField::kMaxTresPerUser},
+    {"MaxTRESPU", 9, LimitField::kMaxTresPerUser},
+    {"MaxTRESPerJob", 7, LimitField::kMaxTresPerJob},
+    {"MaxTRESPJ", 9, LimitField::kMaxTresPerJob},
+    {"MaxWallDurationPerJob", 4, LimitField::kMaxWall},
+    {"MinPrioThreshold", 4, LimitField::kMinPrioThreshold},
+    {"MinTRESPerJob", 7, LimitField::kMinTresPerJob},
+    {"PreemptExemptTime", 9, LimitField::kPreemptExemptTime},
+    {"Priority", 3, LimitField::kPriority},
+    {"UsageFactor", 6, LimitField::kUsageFactor},
+    {"UsageThreshold", 6, LimitField::kUsageThreshold},
+    {"LimitFactor", 6, LimitField::kLimitFactor},
 };
 
 std::optional<LimitField> limit_named(const Option& option) {
@@ -233,16 +233,16 @@ std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option
   const std::string& text = option.value;
   if (text == "-1" || text.empty() || iequals(text, "unlimited") || iequals(text, "infinite"))
     return out;
-  if (row.kind == accounting::LimitKind::Shares && iequals(text, "parent")) {
+  if (row.kind == accounting::LimitKind::kShares && iequals(text, "parent")) {
     out.number = kSharesOfParent;
     return out;
   }
-  if (row.kind == accounting::LimitKind::Real) {
+  if (row.kind == accounting::LimitKind::kReal) {
     out.real = to_number<double>(text);
     return out.real ? std::optional(out) : std::nullopt;
   }
-  if (row.kind == accounting::LimitKind::Wall || row.kind == accounting::LimitKind::Seconds) {
-    const Duration unit = row.kind == accounting::LimitKind::Wall
+  if (row.kind == accounting::LimitKind::kWall || row.kind == accounting::LimitKind::kSeconds) {
+    const Duration unit = row.kind == accounting::LimitKind::kWall
                               ? Duration(std::chrono::minutes(1))
                               : Duration(std::chrono::seconds(1));
     const auto span = parse_span(text, unit);
@@ -263,17 +263,17 @@ struct OldName {
   TresId id;
 };
 constexpr OldName kOldNames[] = {
-    {"GrpCPUMins", LimitField::GrpTresMins, kTresCpu},
-    {"GrpCPURunMins", LimitField::GrpTresRunMins, kTresCpu},
-    {"GrpCPUs", LimitField::GrpTres, kTresCpu},
-    {"GrpMemory", LimitField::GrpTres, kTresMem},
-    {"GrpNodes", LimitField::GrpTres, kTresNode},
-    {"MaxCPUMinsPerJob", LimitField::MaxTresMinsPerJob, kTresCpu},
-    {"MaxCPUMins", LimitField::MaxTresMinsPerJob, kTresCpu},
-    {"MaxCPUsPerJob", LimitField::MaxTresPerJob, kTresCpu},
-    {"MaxCPUs", LimitField::MaxTresPerJob, kTresCpu},
-    {"MaxNodesPerJob", LimitField::MaxTresPerJob, kTresNode},
-    {"MaxNodes", LimitField::MaxTresPerJob, kTresNode},
+    {"GrpCPUMins", LimitField::kGrpTresMins, kTresCpu},
+    {"GrpCPURunMins", LimitField::kGrpTresRunMins, kTresCpu},
+    {"GrpCPUs", LimitField::kGrpTres, kTresCpu},
+    {"GrpMemory", LimitField::kGrpTres, kTresMem},
+    {"GrpNodes", LimitField::kGrpTres, kTresNode},
+    {"MaxCPUMinsPerJob", LimitField::kMaxTresMinsPerJob, kTresCpu},
+    {"MaxCPUMins", LimitField::kMaxTresMinsPerJob, kTresCpu},
+    {"MaxCPUsPerJob", LimitField::kMaxTresPerJob, kTresCpu},
+    {"MaxCPUs", LimitField::kMaxTresPerJob, kTresCpu},
+    {"MaxNodesPerJob", LimitField::kMaxTresPerJob, kTresNode},
+    {"MaxNodes", LimitField::kMaxTresPerJob, kTresNode},
 };
 
 bool take_old_name(const Option& option, AccountingSettings& settings) {
@@ -298,7 +298,7 @@ bool complain(const std::string& text) {
 bool take_limit(Session& session, LimitField field, const Option& option,
                 AccountingSettings& settings) {
   const accounting::LimitRow& row = accounting::limit_row(field);
-  if (row.kind != accounting::LimitKind::Tres) {
+  if (row.kind != accounting::LimitKind::kTres) {
     auto setting = limit_value(field, option);
     const char* name = row.association != nullptr ? row.association : row.qos;
     if (!setting) return complain(fmt::format("Invalid value for {} ({})", name, option.value));
@@ -325,9 +325,9 @@ bool take_qos(Session& session, const Option& option, std::vector<protocol::Name
   set.change = option.change;
   for (std::string name : option.list()) {
     SetChange change = option.change;
-    if (option.change == SetChange::Replace && name.size() > 1 &&
+    if (option.change == SetChange::kReplace && name.size() > 1 &&
         (name[0] == '+' || name[0] == '-')) {
-      change = name[0] == '+' ? SetChange::Add : SetChange::Remove;
+      change = name[0] == '+' ? SetChange::kAdd : SetChange::kRemove;
       name.erase(0, 1);
     }
     const bool there = std::any_of(known->all_qos.begin(), known->all_qos.end(),
@@ -345,7 +345,7 @@ bool take_qos(Session& session, const Option& option, std::vector<protocol::Name
     }
     set.names.push_back(name);
   }
-  if (!set.names.empty() || set.change == SetChange::Replace) sets.push_back(std::move(set));
+  if (!set.names.empty() || set.change == SetChange::kReplace) sets.push_back(std::move(set));
   return true;
 }
 
@@ -354,9 +354,9 @@ bool take_qos_flags(Session& session, const Option& option, AccountingSettings& 
   set.change = option.change;
   for (std::string word : option.list()) {
     if (word == "-1") continue;
-    if (option.change == SetChange::Replace && word.size() > 1 &&
+    if (option.change == SetChange::kReplace && word.size() > 1 &&
         (word[0] == '+' || word[0] == '-')) {
-      set.change = word[0] == '+' ? SetChange::Add : SetChange::Remove;
+      set.change = word[0] == '+' ? SetChange::kAdd : SetChange::kRemove;
       word.erase(0, 1);
     }
     const auto flag = accounting::qos_flag(word);
@@ -380,7 +380,7 @@ bool take_account_flags(const Option& option, AccountingSettings& settings) {
     const bool on = iequals(word, "UsersAreCoords");
     if (!on && !iequals(word, "NoUsersAreCoords"))
       return complain(fmt::format("Unknown account flag '{}'", word));
-    settings.users_are_coordinators = on && option.change != SetChange::Remove;
+    settings.users_are_coordinators = on && option.change != SetChange::kRemove;
   }
   return true;
 }
@@ -398,10 +398,10 @@ bool take_qos_setting(Session& session, const Option& option, AccountingSettings
                                  : complain(fmt::format("Unknown preempt mode '{}'", option.value));
   }
   if (option.is("PreemptExemptTime", 9))
-    return take_limit(session, LimitField::PreemptExemptTime, option, settings);
+    return take_limit(session, LimitField::kPreemptExemptTime, option, settings);
   if (option.is("Preempt", 3)) return take_qos(session, option, settings.preempt);
   const auto field = limit_named(option);
-  if (!field || *field == LimitField::Fairshare) return take_old_name(option, settings);
+  if (!field || *field == LimitField::kFairshare) return take_old_name(option, settings);
   return take_limit(session, *field, option, settings);
 }
 
@@ -410,9 +410,9 @@ bool take_qos_setting(Session& session, const Option& option, AccountingSettings
 bool take_setting(Session& session, AccountingEntity entity, const Option& option,
                   AccountingSettings& settings) {
   if (!option.has_value) return false;
-  if (entity == AccountingEntity::Qos) return take_qos_setting(session, option, settings);
-  const bool of_user = entity == AccountingEntity::User;
-  const bool of_account = entity == AccountingEntity::Account;
+  if (entity == AccountingEntity::kQos) return take_qos_setting(session, option, settings);
+  const bool of_user = entity == AccountingEntity::kUser;
+  const bool of_account = entity == AccountingEntity::kAccount;
   if (option.is("DefaultQOS", 8)) return settings.default_qos = option.value, true;
   if (of_account) {
     if (option.is("Description", 3)) return settings.description = option.value, true;

@@ -99,7 +99,7 @@ class Wholes {
 
 void utilization(Session& session, Asked& asked) {
   const bool cpu = cpus_alone(session, asked);
-  const auto reply = ask(session, asked, UsageReport::Cluster);
+  const auto reply = ask(session, asked, UsageReport::kCluster);
   if (!reply) return;
   const int width = session.form >= TimeForm::kSecPer ? 17 : 8;
   const std::vector<Column> all = {{"Cluster", "Cluster", 9},
@@ -172,7 +172,7 @@ std::optional<Tree> tree_of(Session& session, const Asked& asked) {
   Client* client = session.open();
   if (client == nullptr) return std::nullopt;
   protocol::QueryAccountingRequest request;
-  request.entity = protocol::AccountingEntity::Association;
+  request.entity = protocol::AccountingEntity::kAssociation;
   request.where.clusters = asked.request.clusters;
   request.where.with_deleted = true;
   auto reply = client->call<protocol::QueryAccountingReply>(request, kPatience);
@@ -189,7 +189,7 @@ std::optional<Tree> tree_of(Session& session, const Asked& asked) {
 // An account's line has what all below it used.
 void by_account(Session& session, Asked& asked) {
   const bool cpu = cpus_alone(session, asked);
-  const auto reply = ask(session, asked, UsageReport::Jobs);
+  const auto reply = ask(session, asked, UsageReport::kJobs);
   const auto tree = reply ? tree_of(session, asked) : std::nullopt;
   if (!reply || !tree) return;
   const Wholes wholes(*reply);
@@ -280,7 +280,7 @@ struct UsageTable {
 };
 void usage_report(Session& session, Asked& asked, const UsageTable& table) {
   const bool cpu = cpus_alone(session, asked);
-  const auto reply = ask(session, asked, UsageReport::Jobs);
+  const auto reply = ask(session, asked, UsageReport::kJobs);
   if (!reply) return;
   const std::vector<Sum> sums = sums_by(*reply, table.account, table.user, table.wckey, table.qos);
   print_report(session, asked, std::string(table.title) + " " + span(asked, true),
@@ -350,7 +350,7 @@ void user_report(Session& session, std::string_view report, const Words& words) 
   Asked asked;
   read_words(session, words, asked);
   const bool cpu = cpus_alone(session, asked);
-  const auto reply = ask(session, asked, UsageReport::Jobs);
+  const auto reply = ask(session, asked, UsageReport::kJobs);
   if (!reply) return;
   std::vector<Sum> sums = sums_by(*reply, !asked.group, true, false, false);
   if (asked.group) {
@@ -434,7 +434,7 @@ void job_report(Session& session, std::string_view report, const Words& words) {
     return void(session.fail(" grouping=individual is not supported by this version."));
   asked.request.tres = {"cpu"};
   const std::vector<std::string> accounts = std::exchange(asked.request.accounts, {});
-  const auto reply = ask(session, asked, UsageReport::JobSizes);
+  const auto reply = ask(session, asked, UsageReport::kJobSizes);
   const auto tree = reply ? tree_of(session, asked) : std::nullopt;
   if (!reply || !tree) return;
   std::map<std::pair<std::string, std::string>, protocol::JobSizeRow> rows;
@@ -495,7 +495,7 @@ void reservation_report(Session& session, std::string_view report, const Words& 
   Asked asked;
   read_words(session, words, asked);
   cpus_alone(session, asked);
-  const auto reply = ask(session, asked, UsageReport::Reservations);
+  const auto reply = ask(session, asked, UsageReport::kReservations);
   if (!reply) return;
   const std::vector<Column> all = {{"Allocated", "Allocated", 20},
                                    {"Associations", "Associations", 15},

@@ -18,54 +18,54 @@ namespace {
 using F = LimitField;
 using K = LimitKind;
 constexpr std::array kRows = {
-    LimitRow{F::Fairshare, K::Shares, "Fairshare", nullptr, "Fairshare", "shares", false},
-    LimitRow{F::GraceTime, K::Seconds, nullptr, "GraceTime", nullptr, "grace_time", false},
-    LimitRow{F::GrpJobs, K::Count, "GrpJobs", "GrpJobs", "GrpJobs", "grp_jobs", false},
-    LimitRow{F::GrpJobsAccrue, K::Count, "GrpJobsAccrue", "GrpJobsAccrue", "GrpJobsAccrue",
+    LimitRow{F::kFairshare, K::kShares, "Fairshare", nullptr, "Fairshare", "shares", false},
+    LimitRow{F::kGraceTime, K::kSeconds, nullptr, "GraceTime", nullptr, "grace_time", false},
+    LimitRow{F::kGrpJobs, K::kCount, "GrpJobs", "GrpJobs", "GrpJobs", "grp_jobs", false},
+    LimitRow{F::kGrpJobsAccrue, K::kCount, "GrpJobsAccrue", "GrpJobsAccrue", "GrpJobsAccrue",
              "grp_jobs_accrue", false},
-    LimitRow{F::GrpSubmitJobs, K::Count, "GrpSubmitJobs", "GrpSubmitJobs", "GrpSubmitJobs",
+    LimitRow{F::kGrpSubmitJobs, K::kCount, "GrpSubmitJobs", "GrpSubmitJobs", "GrpSubmitJobs",
              "grp_submit_jobs", false},
-    LimitRow{F::GrpTres, K::Tres, "GrpTRES", "GrpTRES", "GrpTRES", "grp_tres", false},
-    LimitRow{F::GrpTresMins, K::Tres, "GrpTRESMins", "GrpTRESMins", "GrpTRESMins", "grp_tres_mins",
+    LimitRow{F::kGrpTres, K::kTres, "GrpTRES", "GrpTRES", "GrpTRES", "grp_tres", false},
+    LimitRow{F::kGrpTresMins, K::kTres, "GrpTRESMins", "GrpTRESMins", "GrpTRESMins", "grp_tres_mins",
              false},
-    LimitRow{F::GrpTresRunMins, K::Tres, "GrpTRESRunMins", "GrpTRESRunMins", "GrpTRESRunMins",
+    LimitRow{F::kGrpTresRunMins, K::kTres, "GrpTRESRunMins", "GrpTRESRunMins", "GrpTRESRunMins",
              "grp_tres_run_mins", false},
-    LimitRow{F::GrpWall, K::Wall, "GrpWall", "GrpWall", "GrpWall", "grp_wall", false},
-    LimitRow{F::MaxJobs, K::Count, "MaxJobs", "MaxJobsPerUser", "MaxJobs", "max_jobs", true},
-    LimitRow{F::MaxJobsAccrue, K::Count, "MaxJobsAccrue", "MaxJobsAccruePerUser", "MaxJobsAccrue",
+    LimitRow{F::kGrpWall, K::kWall, "GrpWall", "GrpWall", "GrpWall", "grp_wall", false},
+    LimitRow{F::kMaxJobs, K::kCount, "MaxJobs", "MaxJobsPerUser", "MaxJobs", "max_jobs", true},
+    LimitRow{F::kMaxJobsAccrue, K::kCount, "MaxJobsAccrue", "MaxJobsAccruePerUser", "MaxJobsAccrue",
              "max_jobs_accrue", true},
-    LimitRow{F::MaxSubmitJobs, K::Count, "MaxSubmitJobs", "MaxSubmitJobsPerUser", "MaxSubmitJobs",
+    LimitRow{F::kMaxSubmitJobs, K::kCount, "MaxSubmitJobs", "MaxSubmitJobsPerUser", "MaxSubmitJobs",
              "max_submit_jobs", true},
-    LimitRow{F::MaxTresPerJob, K::Tres, "MaxTRES", "MaxTRESPerJob", "MaxTRESPerJob", "max_tres_pj",
+    LimitRow{F::kMaxTresPerJob, K::kTres, "MaxTRES", "MaxTRESPerJob", "MaxTRESPerJob", "max_tres_pj",
              true},
-    LimitRow{F::MaxTresPerNode, K::Tres, "MaxTRESPerNode", "MaxTRESPerNode", "MaxTRESPerNode",
+    LimitRow{F::kMaxTresPerNode, K::kTres, "MaxTRESPerNode", "MaxTRESPerNode", "MaxTRESPerNode",
              "max_tres_pn", true},
-    LimitRow{F::MaxTresMinsPerJob, K::Tres, "MaxTRESMins", "MaxTRESMinsPerJob", "MaxTRESMinsPerJob",
+    LimitRow{F::kMaxTresMinsPerJob, K::kTres, "MaxTRESMins", "MaxTRESMinsPerJob", "MaxTRESMinsPerJob",
              "max_tres_mins_pj", true},
-    LimitRow{F::MaxTresRunMins, K::Tres, "MaxTRESRunMins", "MaxTRESRunMinsPerUser",
+    LimitRow{F::kMaxTresRunMins, K::kTres, "MaxTRESRunMins", "MaxTRESRunMinsPerUser",
              "MaxTRESRunMins", "max_tres_run_mins", true},
-    LimitRow{F::MaxTresPerUser, K::Tres, nullptr, "MaxTRESPerUser", nullptr, "max_tres_pu", false},
-    LimitRow{F::MaxJobsPerAccount, K::Count, nullptr, "MaxJobsPerAccount", nullptr, "max_jobs_pa",
+    LimitRow{F::kMaxTresPerUser, K::kTres, nullptr, "MaxTRESPerUser", nullptr, "max_tres_pu", false},
+    LimitRow{F::kMaxJobsPerAccount, K::kCount, nullptr, "MaxJobsPerAccount", nullptr, "max_jobs_pa",
              false},
-    LimitRow{F::MaxJobsAccruePerAccount, K::Count, nullptr, "MaxJobsAccruePerAccount", nullptr,
+    LimitRow{F::kMaxJobsAccruePerAccount, K::kCount, nullptr, "MaxJobsAccruePerAccount", nullptr,
              "max_jobs_accrue_pa", false},
-    LimitRow{F::MaxSubmitJobsPerAccount, K::Count, nullptr, "MaxSubmitJobsPerAccount", nullptr,
+    LimitRow{F::kMaxSubmitJobsPerAccount, K::kCount, nullptr, "MaxSubmitJobsPerAccount", nullptr,
              "max_submit_jobs_pa", false},
-    LimitRow{F::MaxTresPerAccount, K::Tres, nullptr, "MaxTRESPerAccount", nullptr, "max_tres_pa",
+    LimitRow{F::kMaxTresPerAccount, K::kTres, nullptr, "MaxTRESPerAccount", nullptr, "max_tres_pa",
              false},
-    LimitRow{F::MaxTresRunMinsPerAccount, K::Tres, nullptr, "MaxTRESRunMinsPerAccount", nullptr,
+    LimitRow{F::kMaxTresRunMinsPerAccount, K::kTres, nullptr, "MaxTRESRunMinsPerAccount", nullptr,
              "max_tres_run_mins_pa", false},
-    LimitRow{F::MaxWall, K::Wall, "MaxWall", "MaxWall", "MaxWallDurationPerJob", "max_wall_pj",
+    LimitRow{F::kMaxWall, K::kWall, "MaxWall", "MaxWall", "MaxWallDurationPerJob", "max_wall_pj",
              true},
-    LimitRow{F::MinTresPerJob, K::Tres, nullptr, "MinTRESPerJob", nullptr, "min_tres_pj", false},
-    LimitRow{F::MinPrioThreshold, K::Count, "MinPrioThreshold", "MinPrioThreshold", "MinPrioThresh",
+    LimitRow{F::kMinTresPerJob, K::kTres, nullptr, "MinTRESPerJob", nullptr, "min_tres_pj", false},
+    LimitRow{F::kMinPrioThreshold, K::kCount, "MinPrioThreshold", "MinPrioThreshold", "MinPrioThresh",
              "min_prio_thresh", true},
-    LimitRow{F::PreemptExemptTime, K::Seconds, nullptr, "PreemptExemptTime", nullptr,
+    LimitRow{F::kPreemptExemptTime, K::kSeconds, nullptr, "PreemptExemptTime", nullptr,
              "preempt_exempt_time", false},
-    LimitRow{F::Priority, K::Count, "Priority", "Priority", "Priority", "priority", true},
-    LimitRow{F::UsageFactor, K::Real, nullptr, "UsageFactor", nullptr, "usage_factor", false},
-    LimitRow{F::UsageThreshold, K::Real, nullptr, "UsageThreshold", nullptr, "usage_thres", false},
-    LimitRow{F::LimitFactor, K::Real, nullptr, "LimitFactor", nullptr, "limit_factor", false},
+    LimitRow{F::kPriority, K::kCount, "Priority", "Priority", "Priority", "priority", true},
+    LimitRow{F::kUsageFactor, K::kReal, nullptr, "UsageFactor", nullptr, "usage_factor", false},
+    LimitRow{F::kUsageThreshold, K::kReal, nullptr, "UsageThreshold", nullptr, "usage_thres", false},
+    LimitRow{F::kLimitFactor, K::kReal, nullptr, "LimitFactor", nullptr, "limit_factor", false},
 };
 
 constexpr std::array kFlagNames = {
@@ -123,60 +123,60 @@ const LimitRow& limit_row(LimitField field) {
 
 LimitRef limit_of(AssociationRecord& r, LimitField field) {
   switch (field) {
-    case F::Fairshare: return &r.shares;
-    case F::Priority: return &r.priority;
-    case F::GrpJobs: return &r.group.jobs;
-    case F::GrpJobsAccrue: return &r.group.jobs_accrue;
-    case F::GrpSubmitJobs: return &r.group.submit;
-    case F::GrpTres: return &r.group.tres;
-    case F::GrpTresMins: return &r.group.tres_mins;
-    case F::GrpTresRunMins: return &r.group.tres_run_mins;
-    case F::GrpWall: return &r.group.wall;
-    case F::MaxJobs: return &r.member.jobs;
-    case F::MaxJobsAccrue: return &r.member.jobs_accrue;
-    case F::MaxSubmitJobs: return &r.member.submit;
-    case F::MaxTresRunMins: return &r.member.tres_run_mins;
-    case F::MaxTresPerJob: return &r.job.tres;
-    case F::MaxTresPerNode: return &r.job.tres_node;
-    case F::MaxTresMinsPerJob: return &r.job.tres_mins;
-    case F::MaxWall: return &r.job.wall;
-    case F::MinPrioThreshold: return &r.job.min_priority;
+    case F::kFairshare: return &r.shares;
+    case F::kPriority: return &r.priority;
+    case F::kGrpJobs: return &r.group.jobs;
+    case F::kGrpJobsAccrue: return &r.group.jobs_accrue;
+    case F::kGrpSubmitJobs: return &r.group.submit;
+    case F::kGrpTres: return &r.group.tres;
+    case F::kGrpTresMins: return &r.group.tres_mins;
+    case F::kGrpTresRunMins: return &r.group.tres_run_mins;
+    case F::kGrpWall: return &r.group.wall;
+    case F::kMaxJobs: return &r.member.jobs;
+    case F::kMaxJobsAccrue: return &r.member.jobs_accrue;
+    case F::kMaxSubmitJobs: return &r.member.submit;
+    case F::kMaxTresRunMins: return &r.member.tres_run_mins;
+    case F::kMaxTresPerJob: return &r.job.tres;
+    case F::kMaxTresPerNode: return &r.job.tres_node;
+    case F::kMaxTresMinsPerJob: return &r.job.tres_mins;
+    case F::kMaxWall: return &r.job.wall;
+    case F::kMinPrioThreshold: return &r.job.min_priority;
     default: return {};
   }
 }
 
 LimitRef limit_of(QosRecord& r, LimitField field) {
   switch (field) {
-    case F::Fairshare: return {};
-    case F::Priority: return &r.priority;
-    case F::GrpJobs: return &r.group.jobs;
-    case F::GrpJobsAccrue: return &r.group.jobs_accrue;
-    case F::GrpSubmitJobs: return &r.group.submit;
-    case F::GrpTres: return &r.group.tres;
-    case F::GrpTresMins: return &r.group.tres_mins;
-    case F::GrpTresRunMins: return &r.group.tres_run_mins;
-    case F::GrpWall: return &r.group.wall;
-    case F::MaxJobs: return &r.user.jobs;
-    case F::MaxJobsAccrue: return &r.user.jobs_accrue;
-    case F::MaxSubmitJobs: return &r.user.submit;
-    case F::MaxTresRunMins: return &r.user.tres_run_mins;
-    case F::MaxTresPerUser: return &r.user.tres;
-    case F::MaxJobsPerAccount: return &r.account.jobs;
-    case F::MaxJobsAccruePerAccount: return &r.account.jobs_accrue;
-    case F::MaxSubmitJobsPerAccount: return &r.account.submit;
-    case F::MaxTresPerAccount: return &r.account.tres;
-    case F::MaxTresRunMinsPerAccount: return &r.account.tres_run_mins;
-    case F::MaxTresPerJob: return &r.job.tres;
-    case F::MaxTresPerNode: return &r.job.tres_node;
-    case F::MaxTresMinsPerJob: return &r.job.tres_mins;
-    case F::MinTresPerJob: return &r.job.min_tres;
-    case F::MaxWall: return &r.job.wall;
-    case F::MinPrioThreshold: return &r.job.min_priority;
-    case F::GraceTime: return &r.grace_time;
-    case F::PreemptExemptTime: return &r.preempt_exempt_time;
-    case F::UsageFactor: return &r.usage_factor;
-    case F::UsageThreshold: return &r.usage_threshold;
-    case F::LimitFactor: return &r.limit_factor;
+    case F::kFairshare: return {};
+    case F::kPriority: return &r.priority;
+    case F::kGrpJobs: return &r.group.jobs;
+    case F::kGrpJobsAccrue: return &r.group.jobs_accrue;
+    case F::kGrpSubmitJobs: return &r.group.submit;
+    case F::kGrpTres: return &r.group.tres;
+    case F::kGrpTresMins: return &r.group.tres_mins;
+    case F::kGrpTresRunMins: return &r.group.tres_run_mins;
+    case F::kGrpWall: return &r.group.wall;
+    case F::kMaxJobs: return &r.user.jobs;
+    case F::kMaxJobsAccrue: return &r.user.jobs_accrue;
+    case F::kMaxSubmitJobs: return &r.user.submit;
+    case F::kMaxTresRunMins: return &r.user.tres_run_mins;
+    case F::kMaxTresPerUser: return &r.user.tres;
+    case F::kMaxJobsPerAccount: return &r.account.jobs;
+    case F::kMaxJobsAccruePerAccount: return &r.account.jobs_accrue;
+    case F::kMaxSubmitJobsPerAccount: return &r.account.submit;
+    case F::kMaxTresPerAccount: return &r.account.tres;
+    case F::kMaxTresRunMinsPerAccount: return &r.account.tres_run_mins;
+    case F::kMaxTresPerJob: return &r.job.tres;
+    case F::kMaxTresPerNode: return &r.job.tres_node;
+    case F::kMaxTresMinsPerJob: return &r.job.tres_mins;
+    case F::kMinTresPerJob: return &r.job.min_tres;
+    case F::kMaxWall: return &r.job.wall;
+    case F::kMinPrioThreshold: return &r.job.min_priority;
+    case F::kGraceTime: return &r.grace_time;
+    case F::kPreemptExemptTime: return &r.preempt_exempt_time;
+    case F::kUsageFactor: return &r.usage_factor;
+    case F::kUsageThreshold: return &r.usage_threshold;
+    case F::kLimitFactor: return &r.limit_factor;
   }
   return {};
 }
@@ -193,7 +193,7 @@ struct SetLimit {
   void operator()(std::optional<uint32_t>* value) const { *value = count(); }
   // a number that always is: shares go back to 1, a priority to 0
   void operator()(uint32_t* value) const {
-    *value = count().value_or(setting.field == LimitField::Fairshare ? 1 : 0);
+    *value = count().value_or(setting.field == LimitField::kFairshare ? 1 : 0);
   }
   void operator()(std::optional<Duration>* value) const {
     const auto seconds = count();
@@ -227,7 +227,7 @@ struct LimitText {
   bool raw;
   std::string operator()(std::monostate) const { return {}; }
   std::string operator()(const uint32_t* value) const {
-    if (kind == LimitKind::Shares && *value == kSharesOfParent && !raw) return "parent";
+    if (kind == LimitKind::kShares && *value == kSharesOfParent && !raw) return "parent";
     return std::to_string(*value);
   }
   std::string operator()(const std::optional<uint32_t>* value) const {
@@ -236,7 +236,7 @@ struct LimitText {
   std::string operator()(const std::optional<Duration>* value) const {
     if (!*value) return {};
     if (!raw) return format_span(**value);
-    return std::to_string(**value / std::chrono::seconds(kind == LimitKind::Wall ? 60 : 1));
+    return std::to_string(**value / std::chrono::seconds(kind == LimitKind::kWall ? 60 : 1));
   }
   std::string operator()(const TresAmounts* value) const { return tres_text(*value, tres, raw); }
   std::string operator()(const double* value) const { return fmt::format("{:.6f}", *value); }

@@ -15,7 +15,7 @@
 
 namespace sluice::accounting {
 
-enum class LimitKind : uint8_t { Count, Wall, Tres, Seconds, Real, Shares };
+enum class LimitKind : uint8_t { kCount, kWall, kTres, kSeconds, kReal, kShares };
 
 struct LimitRow {
   protocol::LimitField field;

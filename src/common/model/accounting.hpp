@@ -164,7 +164,7 @@ inline constexpr QosFlags kQosNoDecay = 1U << 8;
 inline constexpr QosFlags kQosUsageFactorSafe = 1U << 9;
 inline constexpr QosFlags kQosRelative = 1U << 10;
 
-enum class QosPreemptMode : uint8_t { ClusterDefault, Cancel, Gang, Requeue, Suspend, Within };
+enum class QosPreemptMode : uint8_t { kClusterDefault, kCancel, kGang, kRequeue, kSuspend, kWithin };
 
 struct QosRecord {
   QosId id = 0;  // 1 is "normal", which a new database has
@@ -175,7 +175,7 @@ struct QosRecord {
   MemberLimits user, account;  // …PerUser and …PerAccount
   JobLimits job;
   std::vector<QosId> preempt;  // whose jobs those of this one may preempt, sorted
-  QosPreemptMode preempt_mode = QosPreemptMode::ClusterDefault;
+  QosPreemptMode preempt_mode = QosPreemptMode::kClusterDefault;
   std::optional<Duration> grace_time, preempt_exempt_time;
   double usage_factor = 1.0;
   std::optional<double> usage_threshold, limit_factor;
@@ -216,11 +216,11 @@ struct AccountRecord {
   }
 };
 
-enum class AdminLevel : uint8_t { None, Operator, Administrator };
+enum class AdminLevel : uint8_t { kNone, kOperator, kAdministrator };
 
 struct UserRecord {
   std::string name;
-  AdminLevel admin_level = AdminLevel::None;
+  AdminLevel admin_level = AdminLevel::kNone;
   std::string default_wckey;
   bool operator==(const UserRecord&) const = default;
   template <class V>

@@ -35,18 +35,18 @@ struct QueryAccountingRecordsReply {
 
 // Values travel: add, never renumber.
 enum class AccountingEntity : uint8_t {
-  Account = 0,
-  Association = 1,
-  User = 2,
-  Coordinator = 3,
-  Cluster = 4,
-  Qos = 5,
-  Tres = 6,
-  Wckey = 7,
-  Transaction = 8,
-  Problem = 9,
+  kAccount = 0,
+  kAssociation = 1,
+  kUser = 2,
+  kCoordinator = 3,
+  kCluster = 4,
+  kQos = 5,
+  kTres = 6,
+  kWckey = 7,
+  kTransaction = 8,
+  kProblem = 9,
 };
-enum class AccountingVerb : uint8_t { Add = 0, Modify = 1, Delete = 2 };
+enum class AccountingVerb : uint8_t { kAdd = 0, kModify = 1, kDelete = 2 };
 
 // Which entities are meant. A list that is empty says nothing; names are compared without case.
 struct AccountingConditions {
@@ -95,42 +95,42 @@ struct AccountingConditions {
 
 // A number of an association or QOS that can be set. Values travel: add, never renumber.
 enum class LimitField : uint8_t {
-  Fairshare = 1,
-  Priority = 2,
-  GrpJobs = 3,
-  GrpJobsAccrue = 4,
-  GrpSubmitJobs = 5,
-  GrpTres = 6,
-  GrpTresMins = 7,
-  GrpTresRunMins = 8,
-  GrpWall = 9,
-  MaxJobs = 10,  // of a QOS: PerUser, as the next two
-  MaxJobsAccrue = 11,
-  MaxSubmitJobs = 12,
-  MaxTresPerJob = 13,
-  MaxTresPerNode = 14,
-  MaxTresMinsPerJob = 15,
-  MaxTresRunMins = 16,  // of a QOS: PerUser
-  MaxWall = 17,
-  MinPrioThreshold = 18,
+  kFairshare = 1,
+  kPriority = 2,
+  kGrpJobs = 3,
+  kGrpJobsAccrue = 4,
+  kGrpSubmitJobs = 5,
+  kGrpTres = 6,
+  kGrpTresMins = 7,
+  kGrpTresRunMins = 8,
+  kGrpWall = 9,
+  kMaxJobs = 10,  // of a QOS: PerUser, as the next two
+  kMaxJobsAccrue = 11,
+  kMaxSubmitJobs = 12,
+  kMaxTresPerJob = 13,
+  kMaxTresPerNode = 14,
+  kMaxTresMinsPerJob = 15,
+  kMaxTresRunMins = 16,  // of a QOS: PerUser
+  kMaxWall = 17,
+  kMinPrioThreshold = 18,
   // of a QOS alone
-  MaxJobsPerAccount = 19,
-  MaxJobsAccruePerAccount = 20,
-  MaxSubmitJobsPerAccount = 21,
-  MaxTresPerUser = 22,
-  MaxTresPerAccount = 23,
-  MaxTresRunMinsPerAccount = 24,
-  MinTresPerJob = 25,
-  GraceTime = 26,
-  PreemptExemptTime = 27,
-  UsageFactor = 28,
-  UsageThreshold = 29,
-  LimitFactor = 30,
+  kMaxJobsPerAccount = 19,
+  kMaxJobsAccruePerAccount = 20,
+  kMaxSubmitJobsPerAccount = 21,
+  kMaxTresPerUser = 22,
+  kMaxTresPerAccount = 23,
+  kMaxTresRunMinsPerAccount = 24,
+  kMinTresPerJob = 25,
+  kGraceTime = 26,
+  kPreemptExemptTime = 27,
+  kUsageFactor = 28,
+  kUsageThreshold = 29,
+  kLimitFactor = 30,
 };
 inline constexpr uint64_t kClearTres = UINT64_MAX;  // as a TRES's count: has no limit any more
 
 struct LimitSetting {
-  LimitField field = LimitField::Fairshare;
+  LimitField field = LimitField::kFairshare;
   std::optional<int64_t> number;  // durations in seconds; empty (as real): no limit any more
   std::optional<double> real;     // factors and thresholds
   TresAmounts tres;               // those that change
@@ -144,10 +144,10 @@ struct LimitSetting {
   }
 };
 
-enum class SetChange : uint8_t { Replace = 0, Add = 1, Remove = 2 };
+enum class SetChange : uint8_t { kReplace = 0, kAdd = 1, kRemove = 2 };
 struct NameSet {
   std::vector<std::string> names;
-  SetChange change = SetChange::Replace;
+  SetChange change = SetChange::kReplace;
   bool operator==(const NameSet&) const = default;
   template <class V>
   static void describe(V&& field) {
@@ -157,7 +157,7 @@ struct NameSet {
 };
 struct FlagSet {
   QosFlags flags = 0;
-  SetChange change = SetChange::Replace;
+  SetChange change = SetChange::kReplace;
   bool operator==(const FlagSet&) const = default;
   template <class V>
   static void describe(V&& field) {
@@ -206,8 +206,8 @@ struct AccountingSettings {
 struct ChangeAccountingRequest {
   static constexpr std::string_view kMethod = "Accounting/ChangeAccounting";
   using Reply = struct ChangeAccountingReply;
-  AccountingVerb verb = AccountingVerb::Add;
-  AccountingEntity entity = AccountingEntity::Account;
+  AccountingVerb verb = AccountingVerb::kAdd;
+  AccountingEntity entity = AccountingEntity::kAccount;
   AccountingConditions where;   // of Add: the names of what is new, and where
   AccountingSettings settings;  // of Delete: nothing
   bool commit = false;
@@ -324,7 +324,7 @@ struct ProblemRecord {
 struct QueryAccountingRequest {
   static constexpr std::string_view kMethod = "Accounting/QueryAccounting";
   using Reply = struct QueryAccountingReply;
-  AccountingEntity entity = AccountingEntity::Account;
+  AccountingEntity entity = AccountingEntity::kAccount;
   AccountingConditions where;
   bool with_associations = false;  // of accounts and users that are answered
   template <class V>

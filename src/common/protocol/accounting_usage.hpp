@@ -14,12 +14,12 @@ namespace sluice::protocol {
 // Events are of operators, with PrivateData=events. RunawayJobs: those of the database that have no
 // end, whatever the time.
 enum class UsageReport : uint8_t {
-  Cluster = 0,
-  Jobs = 1,
-  JobSizes = 2,
-  Reservations = 3,
-  Events = 4,
-  RunawayJobs = 5,
+  kCluster = 0,
+  kJobs = 1,
+  kJobSizes = 2,
+  kReservations = 3,
+  kEvents = 4,
+  kRunawayJobs = 5,
 };
 
 // Sums are of whole hours: both times are beginnings of one. PrivateData=usage leaves others than
@@ -27,7 +27,7 @@ enum class UsageReport : uint8_t {
 struct QueryReportRequest {
   static constexpr std::string_view kMethod = "Accounting/QueryReport";
   using Reply = struct QueryReportReply;
-  UsageReport report = UsageReport::Cluster;
+  UsageReport report = UsageReport::kCluster;
   Time from = kNoTime, until = kNoTime;
   std::vector<std::string> clusters;  // empty: all
   std::vector<std::string> tres;      // empty: all

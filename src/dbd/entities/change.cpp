@@ -78,7 +78,7 @@ protocol::ChangeAccountingRequest tidied(protocol::ChangeAccountingRequest reque
 // The first text that cannot be what it is to be; empty: all can.
 std::string bad_text(const protocol::ChangeAccountingRequest& request) {
   const protocol::AccountingConditions& where = request.where;
-  if (request.verb == AccountingVerb::Add) {
+  if (request.verb == AccountingVerb::kAdd) {
     for (const auto* list : {&where.clusters, &where.accounts, &where.users, &where.partitions,
                              &where.names, &where.wckeys}) {
       for (const std::string& name : *list)
@@ -99,16 +99,16 @@ std::string bad_text(const protocol::ChangeAccountingRequest& request) {
 
 // Values that no client of ours sends: enums out of their range, TRES that are not there.
 bool makes_sense(const Entities& entities, const protocol::AccountingSettings& settings) {
-  const auto level = static_cast<int>(settings.admin_level.value_or(AdminLevel::None));
+  const auto level = static_cast<int>(settings.admin_level.value_or(AdminLevel::kNone));
   const auto mode =
-      static_cast<int>(settings.preempt_mode.value_or(QosPreemptMode::ClusterDefault));
-  if (level > static_cast<int>(AdminLevel::Administrator) ||
-      mode > static_cast<int>(QosPreemptMode::Within))
+      static_cast<int>(settings.preempt_mode.value_or(QosPreemptMode::kClusterDefault));
+  if (level > static_cast<int>(AdminLevel::kAdministrator) ||
+      mode > static_cast<int>(QosPreemptMode::kWithin))
     return false;
   for (const protocol::LimitSetting& limit : settings.limits) {
     const int field = static_cast<int>(limit.field);
-    if (field < static_cast<int>(protocol::LimitField::Fairshare) ||
-        field > static_cast<int>(protocol::LimitField::LimitFactor) ||
+    if (field < static_cast<int>(protocol::LimitField::kFairshare) ||
+        field > static_cast<int>(protocol::LimitField::kLimitFactor) ||
         (limit.real && !std::isfinite(*limit.real)))
       return false;
     for (const TresAmount& amount : limit.tres)
@@ -127,20 +127,20 @@ bool decide(Draft& draft) {
     Decide decide;
   };
   static constexpr Row kRows[] = {
-      {AccountingVerb::Add, AccountingEntity::Account, add_accounts},
-      {AccountingVerb::Add, AccountingEntity::User, add_users},
-      {AccountingVerb::Add, AccountingEntity::Coordinator, add_coordinators},
-      {AccountingVerb::Add, AccountingEntity::Cluster, add_clusters},
-      {AccountingVerb::Add, AccountingEntity::Qos, add_qos},
-      {AccountingVerb::Modify, AccountingEntity::Account, modify_accounts},
-      {AccountingVerb::Modify, AccountingEntity::User, modify_users},
-      {AccountingVerb::Modify, AccountingEntity::Cluster, modify_clusters},
-      {AccountingVerb::Modify, AccountingEntity::Qos, modify_qos},
-      {AccountingVerb::Delete, AccountingEntity::Account, delete_accounts},
-      {AccountingVerb::Delete, AccountingEntity::User, delete_users},
-      {AccountingVerb::Delete, AccountingEntity::Coordinator, delete_coordinators},
-      {AccountingVerb::Delete, AccountingEntity::Cluster, delete_clusters},
-      {AccountingVerb::Delete, AccountingEntity::Qos, delete_qos},
+      {AccountingVerb::kAdd, AccountingEntity::kAccount, add_accounts},
+      {AccountingVerb::kAdd, AccountingEntity::kUser, add_users},
+      {AccountingVerb::kAdd, AccountingEntity::kCoordinator, add_coordinators},
+      {AccountingVerb::kAdd, AccountingEntity::kCluster, add_clusters},
+      {AccountingVerb::kAdd, AccountingEntity::kQos, add_qos},
+      {AccountingVerb::kModify, AccountingEntity::kAccount, modify_accounts},
+      {AccountingVerb::kModify, AccountingEntity::kUser, modify_users},
+      {AccountingVerb::kModify, AccountingEntity::kCluster, modify_clusters},
+      {AccountingVerb::kModify, AccountingEntity::kQos, modify_qos},
+      {AccountingVerb::kDelete, AccountingEntity::kAccount, delete_accounts},
+      {AccountingVerb::kDelete, AccountingEntity::kUser, delete_users},
+      {AccountingVerb::kDelete, AccountingEntity::kCoordinator, delete_coordinators},
+      {AccountingVerb::kDelete, AccountingEntity::kCluster, delete_clusters},
+      {AccountingVerb::kDelete, AccountingEntity::kQos, delete_qos},
   };
   for (const Row& row : kRows)
     if (row.verb == draft.request.verb && row.entity == draft.request.entity)

@@ -12,13 +12,13 @@ namespace {
 
 bool set_preempt(Draft& draft, QosRecord& record) {
   for (const NameSet& set : draft.settings().preempt) {
-    if (set.change == SetChange::Replace) record.preempt.clear();
+    if (set.change == SetChange::kReplace) record.preempt.clear();
     for (const std::string& name : set.names) {
       const Stored<QosRecord>* other = find_qos(draft.now, name);
       if (other == nullptr) return draft.refuse(fmt::format(" The qos '{}' does not exist.", name));
       const QosId id = other->record.id;
       std::erase(record.preempt, id);
-      if (set.change == SetChange::Remove) continue;
+      if (set.change == SetChange::kRemove) continue;
       record.preempt.insert(std::upper_bound(record.preempt.begin(), record.preempt.end(), id), id);
     }
   }
@@ -47,8 +47,8 @@ bool set_qos(Draft& draft, QosId id) {
   QosRecord& record = draft.now.qos[id].record;
   if (settings.description) record.description = *settings.description;
   for (const protocol::FlagSet& set : settings.qos_flags) {
-    if (set.change == SetChange::Replace) record.flags = set.flags;
-    else if (set.change == SetChange::Add) record.flags |= set.flags;
+    if (set.change == SetChange::kReplace) record.flags = set.flags;
+    else if (set.change == SetChange::kAdd) record.flags |= set.flags;
     else record.flags &= ~set.flags;
   }
   if (settings.preempt_mode) record.preempt_mode = *settings.preempt_mode;

@@ -15,8 +15,8 @@ namespace {
 bool may_give_level(const Draft& draft, const std::string& user) {
   if (!draft.settings().admin_level || draft.is_administrator()) return true;
   const UserRecord* there = find_user(draft.now, user);
-  return draft.is_operator() && *draft.settings().admin_level != AdminLevel::Administrator &&
-         (there == nullptr || there->admin_level != AdminLevel::Administrator);
+  return draft.is_operator() && *draft.settings().admin_level != AdminLevel::kAdministrator &&
+         (there == nullptr || there->admin_level != AdminLevel::kAdministrator);
 }
 
 void make_default(Draft& draft, const std::string& user, const std::string& cluster,
@@ -139,7 +139,7 @@ bool add_users(Draft& draft) {
     if (is_new) {
       UserRecord record;
       record.name = user;
-      record.admin_level = settings.admin_level.value_or(AdminLevel::None);
+      record.admin_level = settings.admin_level.value_or(AdminLevel::kNone);
       draft.now.users[user] = {record, false};
       draft.log("Add Users", user,
                 fmt::format("admin_level={}", static_cast<int>(record.admin_level) + 1));
@@ -381,7 +381,7 @@ bool delete_users(Draft& draft) {
   for (const std::string& name : names) {
     Stored<UserRecord>& user = draft.now.users[name];
     if (name == "root" && where.users.empty()) continue;
-    if (user.record.admin_level == AdminLevel::Administrator && !draft.is_administrator())
+    if (user.record.admin_level == AdminLevel::kAdministrator && !draft.is_administrator())
       return draft.deny();
     bool anywhere = false;
     for (auto& [id, stored] : draft.now.associations) {
@@ -397,7 +397,7 @@ bool delete_users(Draft& draft) {
       if (stored.record.user == name) stored.deleted = true;
     for (auto& [account, stored] : draft.now.accounts) std::erase(stored.record.coordinators, name);
     user.deleted = true;
-    user.record.admin_level = AdminLevel::None;
+    user.record.admin_level = AdminLevel::kNone;
     draft.log("Remove Users", fmt::format("(name='{}')", name), "");
     draft.transactions.back().users = {name};
     draft.changed(name);

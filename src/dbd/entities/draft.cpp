@@ -13,7 +13,7 @@ Draft::Draft(Entities start, const Entities& before, const protocol::ChangeAccou
              const Actor& actor, Time when)
     : now(std::move(start)), request(asked), before_(before), actor_(actor.name), when_(when) {
   const UserRecord* user = find_user(now, actor.name);
-  if (actor.super) level_ = AdminLevel::Administrator;
+  if (actor.super) level_ = AdminLevel::kAdministrator;
   else if (user != nullptr && !actor.name.empty()) level_ = user->admin_level;
 }
 
@@ -34,11 +34,11 @@ bool Draft::nothing(std::string text) {
 }
 bool Draft::deny() {
   reply.shown.clear();
-  if (request.verb == protocol::AccountingVerb::Add) {
-    const char* what = request.entity == protocol::AccountingEntity::Account   ? "accounts"
-                       : request.entity == protocol::AccountingEntity::User    ? "users"
-                       : request.entity == protocol::AccountingEntity::Qos     ? "QOS"
-                       : request.entity == protocol::AccountingEntity::Cluster ? "clusters"
+  if (request.verb == protocol::AccountingVerb::kAdd) {
+    const char* what = request.entity == protocol::AccountingEntity::kAccount   ? "accounts"
+                       : request.entity == protocol::AccountingEntity::kUser    ? "users"
+                       : request.entity == protocol::AccountingEntity::kQos     ? "QOS"
+                       : request.entity == protocol::AccountingEntity::kCluster ? "clusters"
                                                                                : "coordinators";
     return refuse(fmt::format(" Problem adding {}: Access/permission denied", what));
   }
@@ -99,13 +99,13 @@ bool Draft::set_qos_list(StoredAssociation& stored) {
       ids.push_back(qos->record.id);
     }
     std::vector<QosId>& own = stored.record.qos;
-    if (set.change == SetChange::Replace) {
+    if (set.change == SetChange::kReplace) {
       std::sort(ids.begin(), ids.end());
       own = std::move(ids);
       stored.qos_delta.clear();
       continue;
     }
-    const bool add = set.change == SetChange::Add;
+    const bool add = set.change == SetChange::kAdd;
     for (const QosId id : ids) {
       const auto change = add ? static_cast<int64_t>(id) : -static_cast<int64_t>(id);
       if (own.empty()) {

@@ -38,8 +38,8 @@ class Draft {
   [[nodiscard]] Time when() const { return when_; }
 
   // --- rights
-  [[nodiscard]] bool is_operator() const { return level_ != AdminLevel::None; }
-  [[nodiscard]] bool is_administrator() const { return level_ == AdminLevel::Administrator; }
+  [[nodiscard]] bool is_operator() const { return level_ != AdminLevel::kNone; }
+  [[nodiscard]] bool is_administrator() const { return level_ == AdminLevel::kAdministrator; }
   // Coordinator of `account` as it was before the change, or an operator.
   [[nodiscard]] bool may_change(const std::string& account) const;
 
@@ -69,7 +69,7 @@ class Draft {
  private:
   const Entities& before_;
   std::string actor_;
-  AdminLevel level_ = AdminLevel::None;
+  AdminLevel level_ = AdminLevel::kNone;
   Time when_;
 };
 

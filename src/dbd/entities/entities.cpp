@@ -89,7 +89,7 @@ Entities new_entities() {
   out.accounts["root"] = {root, false};
   UserRecord user;
   user.name = "root";
-  user.admin_level = AdminLevel::Administrator;
+  user.admin_level = AdminLevel::kAdministrator;
   out.users["root"] = {user, false};
   return out;
 }

@@ -20,7 +20,7 @@ class View {
   View(const Entities& held, const Actor& actor, Privacy privacy)
       : entities(held), coordinators(all_coordinators(held)), privacy_(privacy) {
     const UserRecord* user = find_user(held, actor.name);
-    all_ = actor.super || (user != nullptr && user->admin_level != AdminLevel::None);
+    all_ = actor.super || (user != nullptr && user->admin_level != AdminLevel::kNone);
     if (all_ || actor.name.empty()) return;
     users_.insert(actor.name);
     for (const auto& [account, names] : coordinators)
@@ -180,16 +180,16 @@ QueryAccountingReply answer_query(const Entities& entities, const QueryAccountin
   const View view(entities, actor, privacy);
   QueryAccountingReply reply;
   switch (request.entity) {
-    case AccountingEntity::Account: list_accounts(view, request, reply); break;
-    case AccountingEntity::Association: list_associations(view, request, reply); break;
-    case AccountingEntity::User: list_users(view, request, reply); break;
-    case AccountingEntity::Cluster: list_clusters(view, request, reply); break;
-    case AccountingEntity::Qos: list_qos(view, request, reply); break;
-    case AccountingEntity::Tres: list_tres(view, request, reply); break;
-    case AccountingEntity::Wckey: list_wckeys(view, request, reply); break;
-    case AccountingEntity::Coordinator:
-    case AccountingEntity::Transaction:
-    case AccountingEntity::Problem: break;
+    case AccountingEntity::kAccount: list_accounts(view, request, reply); break;
+    case AccountingEntity::kAssociation: list_associations(view, request, reply); break;
+    case AccountingEntity::kUser: list_users(view, request, reply); break;
+    case AccountingEntity::kCluster: list_clusters(view, request, reply); break;
+    case AccountingEntity::kQos: list_qos(view, request, reply); break;
+    case AccountingEntity::kTres: list_tres(view, request, reply); break;
+    case AccountingEntity::kWckey: list_wckeys(view, request, reply); break;
+    case AccountingEntity::kCoordinator:
+    case AccountingEntity::kTransaction:
+    case AccountingEntity::kProblem: break;
   }
   for (const auto& [id, stored] : entities.qos)
     if (!stored.deleted || request.where.with_deleted) reply.all_qos.push_back(stored.record);

@@ -23,8 +23,8 @@ std::string joined(const std::vector<std::string>& names) {
 std::string qos_words(const std::vector<NameSet>& sets) {
   std::string out;
   for (const NameSet& set : sets) {
-    const char* sign = set.change == SetChange::Add      ? "+"
-                       : set.change == SetChange::Remove ? "-"
+    const char* sign = set.change == SetChange::kAdd      ? "+"
+                       : set.change == SetChange::kRemove ? "-"
                                                          : "";
     for (const std::string& name : set.names)
       out.append(out.empty() ? "" : ",").append(sign).append(name);
@@ -35,8 +35,8 @@ std::string qos_words(const std::vector<NameSet>& sets) {
 std::string limit_words(const Entities& entities, const LimitSetting& setting,
                         const LimitRow& row) {
   using accounting::LimitKind;
-  if (row.kind == LimitKind::Tres) return accounting::tres_text(setting.tres, tres_list(entities));
-  if (row.kind == LimitKind::Real)
+  if (row.kind == LimitKind::kTres) return accounting::tres_text(setting.tres, tres_list(entities));
+  if (row.kind == LimitKind::kReal)
     return setting.real ? fmt::format("{:.6f}", *setting.real) : "NONE";
   if (!setting.number || *setting.number < 0) return "NONE";
   AssociationRecord as_association;
@@ -94,16 +94,16 @@ std::string association_settings(const Entities& entities, const AccountingSetti
     const LimitSetting* setting = given(settings, row.field);
     if (row.association == nullptr || setting == nullptr) return;
     const std::string value = limit_words(entities, *setting, row);
-    if (row.field == LimitField::GrpJobsAccrue) {
+    if (row.field == LimitField::kGrpJobsAccrue) {
       out += fmt::format("  {:<25}= {}\n", row.association, value);
     } else {
-      line(row.field == LimitField::MaxJobsAccrue ? "MaxJobsPrioAcc" : row.association, value);
+      line(row.field == LimitField::kMaxJobsAccrue ? "MaxJobsPrioAcc" : row.association, value);
     }
   };
   for (const LimitRow& row : accounting::limit_rows())
-    if (row.field != LimitField::Priority) limit(row);
+    if (row.field != LimitField::kPriority) limit(row);
   if (settings.parent) line("Parent", *settings.parent);
-  limit(accounting::limit_row(LimitField::Priority));
+  limit(accounting::limit_row(LimitField::kPriority));
   if (!settings.qos.empty()) line("QOS", qos_words(settings.qos));
   if (settings.default_qos) line("DefQOS", *settings.default_qos);
   return out;
@@ -116,7 +116,7 @@ std::string qos_settings(const Entities& entities, const AccountingSettings& set
   };
   QosFlags flags = 0;
   for (const protocol::FlagSet& set : settings.qos_flags)
-    flags = set.change == SetChange::Remove ? flags & ~set.flags : flags | set.flags;
+    flags = set.change == SetChange::kRemove ? flags & ~set.flags : flags | set.flags;
   if (!settings.qos_flags.empty()) line("Flags", accounting::qos_flags_text(flags));
   bool preempt_shown = false;
   const auto preempt = [&] {
@@ -126,7 +126,7 @@ std::string qos_settings(const Entities& entities, const AccountingSettings& set
       line("PreemptMode", accounting::preempt_mode_text(*settings.preempt_mode));
   };
   for (const LimitRow& row : accounting::limit_rows()) {
-    if (row.field == LimitField::PreemptExemptTime) preempt();
+    if (row.field == LimitField::kPreemptExemptTime) preempt();
     const LimitSetting* setting = given(settings, row.field);
     if (row.qos != nullptr && setting != nullptr)
       line(row.qos, limit_words(entities, *setting, row));
@@ -147,7 +147,7 @@ std::string number_columns(Record record, const Entities& entities, bool associa
     if (std::holds_alternative<std::monostate>(ref)) continue;
     if (association && row.association == nullptr) continue;
     const std::string value = accounting::limit_text(ref, row.kind, tres_list(entities), true);
-    if (row.kind == accounting::LimitKind::Tres) {
+    if (row.kind == accounting::LimitKind::kTres) {
       if (!value.empty()) tres += fmt::format(", {}='{}'", row.column, value);
     } else {
       numbers += fmt::format(", {}={}", row.column, value.empty() ? "NULL" : value);
@@ -206,8 +206,8 @@ std::string settings_info(const Entities& entities, const AccountingSettings& se
   text("default_wckey", settings.default_wckey);
   text("comment", settings.comment);
   for (const protocol::FlagSet& set : settings.qos_flags) {
-    const char* sign = set.change == SetChange::Add      ? "+"
-                       : set.change == SetChange::Remove ? "-"
+    const char* sign = set.change == SetChange::kAdd      ? "+"
+                       : set.change == SetChange::kRemove ? "-"
                                                          : "";
     out.push_back(fmt::format("flags{}='{}'", sign, accounting::qos_flags_text(set.flags)));
   }
@@ -221,8 +221,8 @@ std::string settings_info(const Entities& entities, const AccountingSettings& se
   for (const auto* sets : {&settings.qos, &settings.preempt}) {
     const char* name = sets == &settings.qos ? "qos" : "preempt";
     for (const NameSet& set : *sets) {
-      const char* sign = set.change == SetChange::Add      ? "+"
-                         : set.change == SetChange::Remove ? "-"
+      const char* sign = set.change == SetChange::kAdd      ? "+"
+                         : set.change == SetChange::kRemove ? "-"
                                                            : "";
       out.push_back(fmt::format("{}{}='{}'", name, sign, joined(set.names)));
     }

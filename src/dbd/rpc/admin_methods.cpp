@@ -65,17 +65,17 @@ void query(AdminParts& parts, const net::CallContext& context,
   if (!is_operator(*entities, actor) && is_long(request.where))
     return responder.fail(ErrorCode::kBadRequest, "too many names in one request");
   QueryAccountingReply reply = answer_query(*entities, request, actor, privacy_of(parts.config));
-  const bool private_to_operators = request.entity == AccountingEntity::Transaction ||
-                                    request.entity == AccountingEntity::Problem;
+  const bool private_to_operators = request.entity == AccountingEntity::kTransaction ||
+                                    request.entity == AccountingEntity::kProblem;
   if (private_to_operators && !is_operator(*entities, actor) &&
       (privacy_of(parts.config).users || privacy_of(parts.config).accounts))
     return responder.fail(ErrorCode::kAccessDenied);
-  if (request.entity == AccountingEntity::Transaction) {
+  if (request.entity == AccountingEntity::kTransaction) {
     auto found = parts.store.transactions(request.where, kMostTransactions);
     if (!found) return responder.fail(std::move(found.error()));
     reply.transactions = std::move(*found);
   }
-  if (request.entity == AccountingEntity::Problem)
+  if (request.entity == AccountingEntity::kProblem)
     reply.problems = problems_of(*entities, request.where, is_user_of_host);
   responder.reply(reply);
 }

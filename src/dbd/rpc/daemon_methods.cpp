@@ -62,7 +62,7 @@ void add_daemon_methods(net::RpcServer& server, AdminParts& parts) {
         const std::shared_ptr<const Entities> entities = parts.store.current();
         const UserRecord* user = find_user(*entities, actor.name);
         const bool administrator =
-            actor.super || (user != nullptr && user->admin_level == AdminLevel::Administrator);
+            actor.super || (user != nullptr && user->admin_level == AdminLevel::kAdministrator);
         if ((request.statistics && !is_operator(*entities, actor)) ||
             ((request.clear_statistics || request.shut_down) && !administrator))
           return responder.fail(ErrorCode::kAccessDenied);

@@ -19,14 +19,14 @@ void report(AdminParts& parts, const net::CallContext& context,
             net::Responder<protocol::QueryReportReply> responder) {
   const Actor actor = actor_of(context);
   if (is_private(parts.config, "usage") && !is_operator(*parts.store.current(), actor)) {
-    if (request.report == protocol::UsageReport::Cluster ||
-        request.report == protocol::UsageReport::Reservations || actor.name.empty())
+    if (request.report == protocol::UsageReport::kCluster ||
+        request.report == protocol::UsageReport::kReservations || actor.name.empty())
       return responder.fail(ErrorCode::kAccessDenied);
     request.users = {actor.name};
   }
   const bool of_operators =
-      request.report == protocol::UsageReport::RunawayJobs ||
-      (request.report == protocol::UsageReport::Events && is_private(parts.config, "events"));
+      request.report == protocol::UsageReport::kRunawayJobs ||
+      (request.report == protocol::UsageReport::kEvents && is_private(parts.config, "events"));
   if (of_operators && !is_operator(*parts.store.current(), actor))
     return responder.fail(ErrorCode::kAccessDenied);
   const Time now = net::now();

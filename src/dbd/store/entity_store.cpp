@@ -107,7 +107,7 @@ Status EntityStore::decide(soci::session& sql, const Entities& before,
                            const protocol::ChangeAccountingRequest& request, const Actor& actor,
                            Time now, ChangeOutcome& outcome) {
   outcome = decide_change(before, request, actor, now);
-  if (outcome.reply.refused || request.verb != protocol::AccountingVerb::Delete) return {};
+  if (outcome.reply.refused || request.verb != protocol::AccountingVerb::kDelete) return {};
   Result<std::string> jobs = active_jobs(sql, before, outcome.after);
   if (!jobs) return tl::unexpected<Error>(jobs.error());
   if (jobs->empty()) return {};

@@ -358,18 +358,18 @@ Result<QueryReportReply> query_usage(const Database& database, const QueryReport
     for (const auto& [number, title] : clusters) {
       Asker asker(sql, request, now, number, title);
       switch (request.report) {
-        case protocol::UsageReport::Cluster: asker.cluster_rows(reply); break;
-        case protocol::UsageReport::Jobs:
+        case protocol::UsageReport::kCluster: asker.cluster_rows(reply); break;
+        case protocol::UsageReport::kJobs:
           asker.job_rows(reply);
           asker.cluster_rows(reply);
           break;
-        case protocol::UsageReport::JobSizes:
+        case protocol::UsageReport::kJobSizes:
           asker.size_rows(reply);
           asker.cluster_rows(reply);
           break;
-        case protocol::UsageReport::Reservations: asker.reservation_rows(reply); break;
-        case protocol::UsageReport::Events: event_rows(sql, request, number, title, reply); break;
-        case protocol::UsageReport::RunawayJobs: runaway_rows(sql, number, title, reply); break;
+        case protocol::UsageReport::kReservations: asker.reservation_rows(reply); break;
+        case protocol::UsageReport::kEvents: event_rows(sql, request, number, title, reply); break;
+        case protocol::UsageReport::kRunawayJobs: runaway_rows(sql, number, title, reply); break;
       }
     }
     return {};

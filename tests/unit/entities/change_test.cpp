@@ -26,30 +26,30 @@ ChangeAccountingRequest request(AccountingVerb verb, AccountingEntity entity) {
   return out;
 }
 ChangeAccountingRequest add_account(std::vector<std::string> names, const char* parent = nullptr) {
-  auto out = request(AccountingVerb::Add, AccountingEntity::Account);
+  auto out = request(AccountingVerb::kAdd, AccountingEntity::kAccount);
   out.where.accounts = std::move(names);
   if (parent != nullptr) out.settings.parent = parent;
   return out;
 }
 ChangeAccountingRequest add_user(std::vector<std::string> names,
                                  std::vector<std::string> accounts) {
-  auto out = request(AccountingVerb::Add, AccountingEntity::User);
+  auto out = request(AccountingVerb::kAdd, AccountingEntity::kUser);
   out.where.users = std::move(names);
   out.where.accounts = std::move(accounts);
   return out;
 }
 ChangeAccountingRequest add_qos(const char* name) {
-  auto out = request(AccountingVerb::Add, AccountingEntity::Qos);
+  auto out = request(AccountingVerb::kAdd, AccountingEntity::kQos);
   out.where.names = {name};
   return out;
 }
 ChangeAccountingRequest modify_user(const char* name) {
-  auto out = request(AccountingVerb::Modify, AccountingEntity::User);
+  auto out = request(AccountingVerb::kModify, AccountingEntity::kUser);
   out.where.users = {name};
   return out;
 }
 ChangeAccountingRequest modify_account(const char* name) {
-  auto out = request(AccountingVerb::Modify, AccountingEntity::Account);
+  auto out = request(AccountingVerb::kModify, AccountingEntity::kAccount);
   out.where.accounts = {name};
   return out;
 }
@@ -115,9 +115,9 @@ TEST_F(Change, AccountsAreAddedUnderTheirParent) {
             " Adding Account(s)\n  physics\n Settings\n  Description     = phys\n"
             "  Organization    = science\n Associations\n  A = physics    C = demo      \n");
   auto more = add_account({"chem", "bio"}, "physics");
-  more.settings.limits = {count(LimitField::Fairshare, 5),
-                          tres(LimitField::GrpTres, {{1, 100}, {2, 10240}}),
-                          count(LimitField::GrpJobs, 7), count(LimitField::MaxWall, 86400)};
+  more.settings.limits = {count(LimitField::kFairshare, 5),
+                          tres(LimitField::kGrpTres, {{1, 100}, {2, 10240}}),
+                          count(LimitField::kGrpJobs, 7), count(LimitField::kMaxWall, 86400)};
   EXPECT_EQ(shown(more),
             " Adding Account(s)\n  chem\n  bio\n Settings\n  Description     = Account Name\n"
             "  Organization    = Parent/Account Name\n Associations\n"
@@ -171,10 +171,10 @@ TEST_F(Change, LimitsAndQosAreInherited) {
   run(add_account({"chem"}, "physics"));
   run(add_user({"alice"}, {"chem"}));
   auto parent = modify_account("physics");
-  parent.settings.limits = {count(LimitField::MaxJobs, 3),
-                            tres(LimitField::MaxTresPerJob, {{1, 8}, {4, 2}}),
-                            count(LimitField::GrpJobs, 50)};
-  parent.settings.qos = {{{"high"}, SetChange::Add}};
+  parent.settings.limits = {count(LimitField::kMaxJobs, 3),
+                            tres(LimitField::kMaxTresPerJob, {{1, 8}, {4, 2}}),
+                            count(LimitField::kGrpJobs, 50)};
+  parent.settings.qos = {{{"high"}, SetChange::kAdd}};
   EXPECT_EQ(shown(parent),
             " Modified account associations...\n  C = demo       A = physics of root\n"
             "  C = demo       A = chem of physics\n"
@@ -183,15 +183,15 @@ TEST_F(Change, LimitsAndQosAreInherited) {
   EXPECT_EQ(of("chem", "alice").group.jobs, std::nullopt);  // of the group, which is physics'
   EXPECT_EQ(of("chem", "alice").qos, (std::vector<QosId>{1, 2}));
   auto own = modify_user("alice");
-  own.settings.limits = {tres(LimitField::MaxTresPerJob, {{1, 4}}), count(LimitField::MaxJobs, 9)};
-  own.settings.qos = {{{"high"}, SetChange::Remove}};
+  own.settings.limits = {tres(LimitField::kMaxTresPerJob, {{1, 4}}), count(LimitField::kMaxJobs, 9)};
+  own.settings.qos = {{{"high"}, SetChange::kRemove}};
   run(own);
   EXPECT_EQ(of("chem", "alice").job.tres, (TresAmounts{{1, 4}, {4, 2}}));
   EXPECT_EQ(of("chem", "alice").member.jobs, 9U);
   EXPECT_EQ(of("chem", "alice").qos, std::vector<QosId>{1});
   auto clear = modify_user("alice");
-  clear.settings.limits = {tres(LimitField::MaxTresPerJob, {{1, protocol::kClearTres}}),
-                           count(LimitField::MaxJobs, std::nullopt)};
+  clear.settings.limits = {tres(LimitField::kMaxTresPerJob, {{1, protocol::kClearTres}}),
+                           count(LimitField::kMaxJobs, std::nullopt)};
   run(clear);
   EXPECT_EQ(of("chem", "alice").job.tres, (TresAmounts{{1, 8}, {4, 2}}));
   EXPECT_EQ(of("chem", "alice").member.jobs, 3U);
@@ -204,15 +204,15 @@ TEST_F(Change, ADefaultQosMustBeThere) {
   auto what = modify_user("alice");
   what.settings.default_qos = "high";
   EXPECT_TRUE(run(what).refused);
-  what.settings.qos = {{{"high", "normal"}, SetChange::Replace}};
+  what.settings.qos = {{{"high", "normal"}, SetChange::kReplace}};
   EXPECT_FALSE(run(what).refused);
   EXPECT_EQ(of("physics", "alice").default_qos, 2U);
   auto without = modify_user("alice");
-  without.settings.qos = {{{"high"}, SetChange::Remove}};
+  without.settings.qos = {{{"high"}, SetChange::kRemove}};
   EXPECT_NE(shown(without).find("  DefQOS = high       C = demo       A = physics              U = "
                                 "alice    "),
             std::string::npos);
-  auto gone = request(AccountingVerb::Delete, AccountingEntity::Qos);
+  auto gone = request(AccountingVerb::kDelete, AccountingEntity::kQos);
   gone.where.names = {"high"};
   EXPECT_TRUE(run(gone).refused);
 }
@@ -221,7 +221,7 @@ TEST_F(Change, WhatIsDeletedComesBackWithItsId) {
   run(add_account({"physics"}));
   run(add_user({"bob"}, {"physics"}));
   const AssociationId id = of("physics", "bob").id;
-  auto gone = request(AccountingVerb::Delete, AccountingEntity::User);
+  auto gone = request(AccountingVerb::kDelete, AccountingEntity::kUser);
   gone.where.users = {"bob"};
   EXPECT_EQ(shown(gone), " Deleting users...\n  bob\n");
   EXPECT_EQ(of("physics", "bob").id, 0U);
@@ -234,10 +234,10 @@ TEST_F(Change, WhatIsDeletedComesBackWithItsId) {
 TEST_F(Change, DefaultAccountsAreNotTakenAway) {
   run(add_account({"physics", "chem"}));
   run(add_user({"bob"}, {"physics", "chem"}));
-  auto account = request(AccountingVerb::Delete, AccountingEntity::Account);
+  auto account = request(AccountingVerb::kDelete, AccountingEntity::kAccount);
   account.where.accounts = {"physics"};
   EXPECT_TRUE(run(account).refused);
-  auto association = request(AccountingVerb::Delete, AccountingEntity::User);
+  auto association = request(AccountingVerb::kDelete, AccountingEntity::kUser);
   association.where.users = {"bob"};
   association.where.accounts = {"physics"};
   EXPECT_TRUE(run(association).refused);
@@ -267,13 +267,13 @@ TEST_F(Change, ATreeHasNoCircle) {
 TEST_F(Change, PreemptionHasNoCircle) {
   run(add_qos("low"));
   auto high = add_qos("high");
-  high.settings.preempt = {{{"low"}, SetChange::Replace}};
+  high.settings.preempt = {{{"low"}, SetChange::kReplace}};
   EXPECT_EQ(shown(high),
             " Adding QOS(s)\n  high\n Settings\n  Description    = high\n"
             "  Preempt                  = low\n");
-  auto what = request(AccountingVerb::Modify, AccountingEntity::Qos);
+  auto what = request(AccountingVerb::kModify, AccountingEntity::kQos);
   what.where.names = {"low"};
-  what.settings.preempt = {{{"high"}, SetChange::Add}};
+  what.settings.preempt = {{{"high"}, SetChange::kAdd}};
   EXPECT_TRUE(run(what).refused);
 }
 
@@ -282,9 +282,9 @@ TEST_F(Change, OnlyThoseWhoMayChange) {
   run(add_account({"chem"}, "physics"));
   run(add_user({"alice", "carol", "bob"}, {"physics"}));
   auto level = modify_user("carol");
-  level.settings.admin_level = AdminLevel::Operator;
+  level.settings.admin_level = AdminLevel::kOperator;
   run(level);
-  auto coordinator = request(AccountingVerb::Add, AccountingEntity::Coordinator);
+  auto coordinator = request(AccountingVerb::kAdd, AccountingEntity::kCoordinator);
   coordinator.where.users = {"alice"};
   coordinator.where.accounts = {"physics"};
   EXPECT_EQ(shown(coordinator),
@@ -299,7 +299,7 @@ TEST_F(Change, OnlyThoseWhoMayChange) {
   EXPECT_TRUE(run(add_user({"x"}, {"physics"}), bob).refused);
   EXPECT_TRUE(run(add_qos("x"), bob).refused);
   auto own = modify_user("bob");
-  own.settings.limits = {count(LimitField::MaxJobs, 100)};
+  own.settings.limits = {count(LimitField::kMaxJobs, 100)};
   EXPECT_EQ(shown(own, bob),
             "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
             " Error with request: Access/permission denied\n");
@@ -307,7 +307,7 @@ TEST_F(Change, OnlyThoseWhoMayChange) {
   own.settings.default_account = "physics";
   EXPECT_FALSE(run(own, bob).refused);
   auto become = modify_user("bob");
-  become.settings.admin_level = AdminLevel::Administrator;
+  become.settings.admin_level = AdminLevel::kAdministrator;
   EXPECT_TRUE(run(become, bob).refused);
   EXPECT_TRUE(run(become, Actor{"", false}).refused);
 
@@ -318,20 +318,20 @@ TEST_F(Change, OnlyThoseWhoMayChange) {
   EXPECT_TRUE(run(add_account({"new2"}), alice).refused);
   run(add_qos("high"));
   auto give = modify_user("dave");
-  give.settings.qos = {{{"high"}, SetChange::Add}};
+  give.settings.qos = {{{"high"}, SetChange::kAdd}};
   EXPECT_TRUE(run(give, alice).refused);
   give.settings.qos.clear();
-  give.settings.limits = {count(LimitField::MaxJobs, 2)};
+  give.settings.limits = {count(LimitField::kMaxJobs, 2)};
   EXPECT_FALSE(run(give, alice).refused);
 
   // an operator: all but administrators and clusters
   EXPECT_FALSE(run(add_account({"x"}), carol).refused);
   become.where.users = {"carol"};
   EXPECT_TRUE(run(become, carol).refused);
-  become.settings.admin_level = AdminLevel::None;
+  become.settings.admin_level = AdminLevel::kNone;
   become.where.users = {"root"};
   EXPECT_TRUE(run(become, carol).refused);
-  auto cluster = request(AccountingVerb::Add, AccountingEntity::Cluster);
+  auto cluster = request(AccountingVerb::kAdd, AccountingEntity::kCluster);
   cluster.where.clusters = {"two"};
   EXPECT_TRUE(run(cluster, carol).refused);
   EXPECT_FALSE(run(cluster).refused);
@@ -383,7 +383,7 @@ TEST_F(Change, HostileTextsAreRefusedOrKeptAsTheyAre) {
     auto partition = add_user({"eve"}, {"root"});
     partition.where.partitions = {name};
     EXPECT_TRUE(run(partition).refused) << name;
-    auto cluster = request(AccountingVerb::Add, AccountingEntity::Cluster);
+    auto cluster = request(AccountingVerb::kAdd, AccountingEntity::kCluster);
     cluster.where.clusters = {name};
     EXPECT_TRUE(run(cluster).refused) << name;
   }
@@ -402,7 +402,7 @@ TEST_F(Change, RulesOfTheSite) {
   run(add_qos("usual"));
   run(add_account({"physics", "chem"}));
   run(add_user({"alice"}, {"physics", "chem"}));
-  auto coordinator = request(AccountingVerb::Add, AccountingEntity::Coordinator);
+  auto coordinator = request(AccountingVerb::kAdd, AccountingEntity::kCoordinator);
   coordinator.where.users = {"alice"};
   coordinator.where.accounts = {"physics"};
   run(coordinator);
@@ -412,12 +412,12 @@ TEST_F(Change, RulesOfTheSite) {
   EXPECT_FALSE(run(add_account({"one"}, "physics"), Actor{"alice", false}).refused);
   entities.rules = {{"Usual"}, true, true};
   EXPECT_TRUE(run(add_account({"two"}, "physics"), Actor{"alice", false}).refused);
-  auto gone = request(AccountingVerb::Delete, AccountingEntity::User);
+  auto gone = request(AccountingVerb::kDelete, AccountingEntity::kUser);
   gone.where.users = {"alice"};
   gone.where.accounts = {"physics"};
   EXPECT_FALSE(run(gone).refused);
   EXPECT_FALSE(run(none).refused);
-  auto cluster = request(AccountingVerb::Add, AccountingEntity::Cluster);
+  auto cluster = request(AccountingVerb::kAdd, AccountingEntity::kCluster);
   cluster.where.clusters = {"two"};
   run(cluster);
   EXPECT_EQ(find_association(entities, "two", "root", "", "")->record.qos, std::vector<QosId>{2});
@@ -432,14 +432,14 @@ TEST_F(Change, ValuesThatAreNoneAreRefused) {
   auto what = modify_account("physics");
   what.settings.limits = {count(static_cast<LimitField>(99), 1)};
   EXPECT_TRUE(run(what).refused);
-  what.settings.limits = {tres(LimitField::GrpTres, {{4711, 1}})};
+  what.settings.limits = {tres(LimitField::kGrpTres, {{4711, 1}})};
   EXPECT_TRUE(run(what).refused);
-  what.settings.limits = {tres(LimitField::GrpTres, {{4, 1}, {1, 2}, {1, 3}})};
+  what.settings.limits = {tres(LimitField::kGrpTres, {{4, 1}, {1, 2}, {1, 3}})};
   EXPECT_FALSE(run(what).refused);
   EXPECT_EQ(of("physics").group.tres, (TresAmounts{{1, 3}, {4, 1}}));
   auto qos = add_qos("odd");
   protocol::LimitSetting factor;
-  factor.field = LimitField::UsageFactor;
+  factor.field = LimitField::kUsageFactor;
   factor.real = std::numeric_limits<double>::quiet_NaN();
   qos.settings.limits = {factor};
   EXPECT_TRUE(run(qos).refused);
@@ -462,13 +462,13 @@ TEST_F(Change, PrivateDataHidesOthers) {
   run(add_account({"physics", "other"}));
   run(add_user({"alice", "bob"}, {"physics"}));
   protocol::QueryAccountingRequest query;
-  query.entity = AccountingEntity::User;
+  query.entity = AccountingEntity::kUser;
   const Actor alice{"alice", false};
   EXPECT_EQ(answer_query(entities, query, alice, {}).users.size(), 3U);
   const auto hidden = answer_query(entities, query, alice, {true, true});
   ASSERT_EQ(hidden.users.size(), 1U);
   EXPECT_EQ(hidden.users[0].name, "alice");
-  query.entity = AccountingEntity::Account;
+  query.entity = AccountingEntity::kAccount;
   const auto accounts = answer_query(entities, query, alice, {true, true});
   ASSERT_EQ(accounts.accounts.size(), 1U);
   EXPECT_EQ(accounts.accounts[0].name, "physics");

@@ -21,7 +21,7 @@ TEST(ManyChanges, AreMadeInPlaceAndAreTheSame) {
     add.where.accounts = {"account" + std::to_string(account)};
     if (account > 0) add.settings.parent = "account" + std::to_string(account / 2);
     changes.push_back(add);
-    add.entity = protocol::AccountingEntity::User;
+    add.entity = protocol::AccountingEntity::kUser;
     add.settings.parent.reset();
     for (int user = 0; user < 10; ++user) {
       add.where.users = {"user" + std::to_string((account * 10 + user) % 150)};

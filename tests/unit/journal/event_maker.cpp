@@ -445,7 +445,7 @@ void EventMaker::change_accounting(Events& events) {
   }
   changed.tres = {{kTresCpu, "cpu", ""}, {kFirstDynamicTres, "gres", "gpu"}};
   changed.accounts = {{"a1", "first", "site", {"bob"}}};
-  changed.users = {{{"ann", AdminLevel::Operator, "key"}, 1000}};
+  changed.users = {{{"ann", AdminLevel::kOperator, "key"}, 1000}};
   changed.wckeys = {{1, "cluster", "ann", "key", true}};
   make(events, std::move(changed));
   make(events, UsageDecayed{now_, pick(9) == 0 ? 0.0 : 0.5});

@@ -422,7 +422,7 @@ TEST_F(AccountingTest, AQosPreemptsAnother) {
   EXPECT_NE(job(low).flags & kJobRequeued, 0u);
   EXPECT_EQ(job(same).state, JobState::kPending);
   // a QOS says itself what becomes of its jobs
-  qos(kNormal).preempt_mode = QosPreemptMode::Suspend;
+  qos(kNormal).preempt_mode = QosPreemptMode::kSuspend;
   follow();
   ASSERT_TRUE(cleaned(low, "n1"));
   pass_time(std::chrono::hours(1));
@@ -521,12 +521,12 @@ TEST_F(AccountingTest, RolesOfAccounting) {
   follow();
   EXPECT_TRUE(may(kBob));
   site_.accounts[2].coordinators.clear();
-  site_.users[1].admin_level = AdminLevel::Operator;
+  site_.users[1].admin_level = AdminLevel::kOperator;
   follow();
   EXPECT_TRUE(may(kBob));
   EXPECT_TRUE(is_operator(state_, kBobUid));
   EXPECT_FALSE(is_admin(state_, kBobUid));
-  site_.users[1].admin_level = AdminLevel::Administrator;
+  site_.users[1].admin_level = AdminLevel::kAdministrator;
   follow();
   EXPECT_TRUE(is_admin(state_, kBobUid));
 }

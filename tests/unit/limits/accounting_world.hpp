@@ -42,7 +42,7 @@ inline AccountingRecords small_site() {
                {kMatlab, "license", "matlab"},
                {kBurst, "bb", "datawarp"}};
   site.accounts = {{"chem", "", "", {}}, {"physics", "", "", {"bob"}}, {"root", "", "", {}}};
-  site.users = {{"ann", AdminLevel::None, ""}, {"bob", AdminLevel::None, ""}};
+  site.users = {{"ann", AdminLevel::kNone, ""}, {"bob", AdminLevel::kNone, ""}};
   site.associations = {association(kRootId, 0, "root"),
                        association(kPhysics, kRootId, "physics"),
                        association(kChem, kRootId, "chem"),

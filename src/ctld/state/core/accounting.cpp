@@ -76,7 +76,7 @@ const AccountingUser* find_user(const Accounting& accounting, uint32_t uid) {
 
 AdminLevel admin_level(const Accounting& accounting, uint32_t uid) {
   const AccountingUser* user = find_user(accounting, uid);
-  return user == nullptr ? AdminLevel::None : user->record.admin_level;
+  return user == nullptr ? AdminLevel::kNone : user->record.admin_level;
 }
 
 bool is_coordinator(const Accounting& accounting, uint32_t uid, std::string_view account) {

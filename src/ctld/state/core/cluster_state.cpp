@@ -131,11 +131,11 @@ std::vector<std::string> partitions_of(const ClusterState& state, const Job& job
 
 bool is_admin(const ClusterState& state, uint32_t uid) {
   return uid == 0 || uid == state.config->slurm_user_id ||
-         admin_level(state.accounting, uid) == AdminLevel::Administrator;
+         admin_level(state.accounting, uid) == AdminLevel::kAdministrator;
 }
 
 bool is_operator(const ClusterState& state, uint32_t uid) {
-  return is_admin(state, uid) || admin_level(state.accounting, uid) == AdminLevel::Operator;
+  return is_admin(state, uid) || admin_level(state.accounting, uid) == AdminLevel::kOperator;
 }
 
 bool is_owner_or_admin(const ClusterState& state, const Job& job, uint32_t uid) {

@@ -119,10 +119,10 @@ PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partitio
   if (policy->by_qos) {
     const QosRecord* record = find_qos_of(state, qos);
     const QosPreemptMode own =
-        record == nullptr ? QosPreemptMode::ClusterDefault : record->preempt_mode;
-    if (own == QosPreemptMode::Cancel) return PreemptMode::kCancel;
-    if (own == QosPreemptMode::Requeue) return PreemptMode::kRequeue;
-    if (own != QosPreemptMode::ClusterDefault) return PreemptMode::kOff;
+        record == nullptr ? QosPreemptMode::kClusterDefault : record->preempt_mode;
+    if (own == QosPreemptMode::kCancel) return PreemptMode::kCancel;
+    if (own == QosPreemptMode::kRequeue) return PreemptMode::kRequeue;
+    if (own != QosPreemptMode::kClusterDefault) return PreemptMode::kOff;
   } else {
     mode = partition.config->preempt_mode.value_or(mode);
   }
