@@ -68,7 +68,7 @@ constexpr Verb kVerbs[] = {
     {"schedloglevel", 1, 1, scontrol::schedule_log_level},
     {"setdebug", 1, 2, scontrol::set_debug},
     {"setdebugflags", 1, SIZE_MAX, scontrol::set_debug_flags},
-    {"show", 1, 2, scontrol::show},
+    {"show", 1, 6, scontrol::show},  // assoc_mgr takes several words
     {"shutdown", 0, 1, scontrol::shutdown},
     {"suspend", 1, SIZE_MAX, scontrol::change_jobs},
     {"takeover", 0, 1, scontrol::takeover},

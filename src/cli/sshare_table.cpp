@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ using protocol::AssocMgrReply;
 struct Row {
   const AssociationInUse& one;
   const AssocMgrReply& all;
+  size_t indent = 0;  // below accounts that are shown
   [[nodiscard]] bool is_root() const { return one.depth == 0; }
   [[nodiscard]] bool is_user() const { return !one.record.user.empty(); }
 };
@@ -78,7 +80,7 @@ struct Field {
 };
 constexpr Field kFields[] = {
     {"Account", -20,
-     [](const Row& r) { return std::string(r.one.depth, ' ') + r.one.record.account; }},
+     [](const Row& r) { return std::string(r.indent, ' ') + r.one.record.account; }},
     {"Cluster", 10, [](const Row& r) { return r.one.record.cluster; }},
     {"EffectvUsage", 13, [](const Row& r) { return share(r.one.effective_usage); }},
     {"FairShare", 10, factor},
@@ -127,7 +129,7 @@ std::string sshare_fields() {
   size_t at = 0;
   for (const Field& field : kFields) {
     const bool last = ++at == std::size(kFields) || at % kOnALine == 0;
-    out += last ? fmt::format("{}\n", field.name) : fmt::format("{:<18} ", field.name);
+    out += fmt::format("{:<17}{}", field.name, last ? "\n" : " ");
   }
   return out;
 }
@@ -148,10 +150,14 @@ Result<std::string> sshare_table(const SshareLayout& o, const AssocMgrReply& all
   }
   std::string out;
   if (!o.no_header) append_headings(printed, o.separators, out);
+  std::unordered_map<AssociationId, size_t> indents;  // of what is below
   for (const AssociationInUse& one : all.associations) {
     if (o.users_only && one.record.user.empty()) continue;
+    const auto above = indents.find(one.record.parent);
+    const Row row{one, all, above == indents.end() ? 0 : above->second};
+    indents.emplace(one.record.id, row.indent + 1);
     std::vector<std::string> values;
-    for (const Field* field : fields) values.push_back(field->value({one, all}));
+    for (const Field* field : fields) values.push_back(field->value(row));
     append_values(printed, o.separators, values, out);
   }
   return out;

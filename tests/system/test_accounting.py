@@ -3,13 +3,14 @@ import collections
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
 import unittest
 
 from accounting import AccountedCluster
-from harness import ClusterCase, need_root, wait_for
+from harness import Cluster, ClusterCase, need_root, wait_for
 
 ENDED = {"COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "REQUEUED"}
 HOSTILE = "x'; DROP TABLE job; --\"$(id)`id`\\ %s ü"
@@ -261,7 +262,26 @@ class Daemon(AccountedCase):
 
 
 class PrivateHistory(AccountedCase):
-    DBD = "PrivateData=jobs\n"
+    DBD = "PrivateData=jobs\nMaxQueryTimeRange=2-0\n"
+
+    def test_coordinators_see_their_accounts(self):
+        for words in (["account", "lab"], ["account", "team", "parent=lab"], ["user", "root", "account=team"],
+                      ["user", "bin", "account=root"], ["coordinator", "account=lab", "names=bin"]):
+            self.run_cmd("sacctmgr", "-i", "add", *words)
+        wait_for(lambda: "Account=team" in self.out("scontrol", "show", "assoc_mgr"), "the controller knows the account")
+        jobs = [self.submit("-A", account, "-o", "/dev/null", "--wrap", "true") for account in ("team", "root")]
+        for job in jobs:
+            self.wait_line(job, "COMPLETED")
+        seen = [row[0] for row in self.sacct("-a", "-X", "-o", "jobid", user=2)]
+        self.assertIn(str(jobs[0]), seen)
+        self.assertNotIn(str(jobs[1]), seen)
+
+    def test_long_times_are_of_operators(self):
+        done = self.run_cmd("sacct", "-a", "-S", "now-3days", user=65534, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Too wide of a date range in query", done.stderr)
+        self.run_cmd("sacct", "-a", "-S", "now-1day", user=65534)
+        self.run_cmd("sacct", "-a", "-S", "now-3days")
 
     def test_others_jobs_are_hidden(self):
         job = self.submit("-o", "/dev/null", "--wrap", "true")
@@ -273,6 +293,26 @@ class PrivateHistory(AccountedCase):
         self.assertEqual(self.sacct("-a", "-X", "-o", "jobid", user=65534), [[str(own)]])
         denied = self.run_cmd("sacct", "-B", "-j", str(job), check=False, user=65534)
         self.assertEqual((denied.returncode, denied.stdout), (1, ""))
+
+
+class TwoClusters(AccountedCase):
+    def test_one_daemon_for_both(self):
+        with open(self.cluster.dbd_conf, encoding="utf-8") as f:
+            port = next(line.split("=")[1].strip() for line in f if line.startswith("DbdPort="))
+        conf = ("ClusterName=second\nAccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
+                f"AccountingStoragePort={port}\n")
+        key = os.path.join(self.cluster.dir, "slurm.key")
+        second = Cluster(1, 2, conf=conf, prepare=lambda folder: shutil.copy2(key, os.path.join(folder, "slurm.key")))
+        self.addCleanup(second.down)
+        first_job = self.submit("-J", "of-first", "-o", "/dev/null", "--wrap", "true")
+        second.run("sbatch", "-J", "of-second", "-o", "/dev/null", "--wait", "--wrap", "true")
+        self.wait_line(first_job, "COMPLETED")
+        names = lambda *options: sorted(self.sacct("-X", "-o", "cluster,jobname", *options))  # noqa: E731
+        wait_for(lambda: names("-L") == [["second", "of-second"], ["trial", "of-first"]], "both clusters have their jobs")
+        self.assertEqual(names(), [["trial", "of-first"]])
+        self.assertEqual(names("-M", "second"), [["second", "of-second"]])
+        done = second.run("sacct", "-nP", "-X", "-o", "jobname")
+        self.assertEqual(done.stdout, "of-second\n")
 
 
 class Away(AccountedCase):

@@ -160,7 +160,7 @@ def start_accounting(site):
     ran("slurmdbd")
     until(lambda: "Adding" in ran("sacctmgr", "-i", "add", "cluster", site.value("ClusterName"), check=False), "the accounting daemon answers")
     ran("sacctmgr", "-i", "add", "account", "guests")
-    ran("sacctmgr", "-i", "add", "user", USER, "account=guests")
+    ran("sacctmgr", "-i", "add", "user", "nobody", "account=guests")
 
 
 def stop():
@@ -206,7 +206,7 @@ def run_inside(name):
             start_accounting(site)
         ran("slurmctld")
         if enforced:
-            until(lambda: USER in ran("scontrol", "show", "assoc_mgr", "users=" + USER), "the controller knows the user")
+            until(lambda: "nobody" in ran("scontrol", "show", "assoc_mgr", "users=nobody"), "the controller knows the user")
         check_answers(site)
         first = hostnames(next(site.nodes())[0])[0]
         ran("slurmd", "-N", first)

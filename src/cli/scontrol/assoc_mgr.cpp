@@ -104,8 +104,8 @@ class Printer {
     line("MinTRESPJ=" + amounts(record.job.min_tres));
     line(std::string("PreemptMode=") + preempt_mode(record.preempt_mode));
     line(fmt::format("Priority={}", record.priority));
-    members("Account Limits", "PA", record.account, one.accounts);
-    members("User Limits", "PU", record.user, one.users);
+    members({"Account Limits", "Accounts", "PA"}, record.account, one.accounts);
+    members({"User Limits", "Users", "PU"}, record.user, one.users);
     out_ += '\n';
   }
 
@@ -182,9 +182,14 @@ class Printer {
     line("GrpTRESRunMins=" + with_use(group.tres_run_mins, use, left_minutes));
   }
 
-  void members(const char* title, const char* suffix, const MemberLimits& limits,
+  struct MemberWords {
+    const char *title, *none, *suffix;
+  };
+  void members(const MemberWords& words, const MemberLimits& limits,
                const std::vector<protocol::MemberInUse>& all) {
+    const auto& [title, none, suffix] = words;
     line(title);
+    if (all.empty()) line(std::string("No ") + none, 2);
     for (const protocol::MemberInUse& one : all) {
       line(one.uid == UINT32_MAX ? one.name : fmt::format("{}({})", one.name, one.uid),
            one_line_ ? 0 : 1);

@@ -422,10 +422,9 @@ void show(Session& session, const Words& words) {
     name.resize(equals);
   }
   const Entity* entity = find_entity(name);
-  // it takes several words
-  for (size_t at = 3; entity != nullptr && entity->show == show_assoc_mgr && at < words.size();
-       ++at)
-    id += " " + words[at];
+  const bool takes_words = entity != nullptr && entity->show == show_assoc_mgr;
+  if (!takes_words && words.size() > 3) return session.fail("too many arguments for keyword:show");
+  for (size_t at = 3; at < words.size(); ++at) id += " " + words[at];
   if (entity == nullptr || name.empty()) {
     return session.fail("invalid entity:" + name + " for keyword:show ");
   }

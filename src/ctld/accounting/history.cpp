@@ -135,7 +135,7 @@ JobHistory job_history(const state::ClusterState& state, const Job& job) {
   out.partition = text(job.partition.empty() ? job.spec->partitions : job.partition);
   out.reservation = text(reservation_of(job));
   out.state = job.state;
-  out.flags = job.flags;
+  out.flags = job.flags & ~(kJobCompleting | kJobConfiguring);  // they pass without a record
   out.reason = std::string(reason_text(job.reason));
   out.exit_status = job.exit_status;
   out.derived_exit_status = job.derived_exit_status;

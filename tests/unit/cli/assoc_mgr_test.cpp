@@ -104,17 +104,24 @@ TEST(Sshare, OtherLayouts) {
   layout.users_only = true;
   EXPECT_EQ(*sshare_table(layout, site()),
             "Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare\n"
-            " root|root|1|0.200000|0|0.000000|1.000000\n"
-            "  physics|root|1|1.000000|7205|1.000000|0.500000\n");
+            "root|root|1|0.200000|0|0.000000|1.000000\n"
+            "physics|root|1|1.000000|7205|1.000000|0.500000\n");
   layout.separators = FieldSeparators::kAfterEach;
   layout.format = "acc%5,id,levelfs";
   layout.no_header = true;
-  EXPECT_EQ(*sshare_table(layout, site()), " root|2|inf|\n  physics|5|1.000000|\n");
+  EXPECT_EQ(*sshare_table(layout, site()), "root|2|inf|\nphysics|5|1.000000|\n");
   layout.separators = FieldSeparators::kColumns;
   layout.format = "User%-6,Account%5";
-  EXPECT_EQ(*sshare_table(layout, site()), "root    root \nroot     ph+ \n");
+  EXPECT_EQ(*sshare_table(layout, site()), "root    root \nroot   phys+ \n");
   layout.format = "Nothing";
   EXPECT_EQ(sshare_table(layout, site()).error().text, "Invalid field requested: \"Nothing\"");
+}
+
+TEST(Sshare, FieldsAsSlurmListsThem) {
+  EXPECT_TRUE(sshare_fields().starts_with(
+      "Account           Cluster           EffectvUsage      FairShare        \n"))
+      << sshare_fields();
+  EXPECT_TRUE(sshare_fields().ends_with("RawUsage          TRESRunMins       User             \n"));
 }
 
 TEST(AssocMgr, AnAssociation) {
