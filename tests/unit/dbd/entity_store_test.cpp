@@ -1,0 +1,144 @@
+// Entities survive in their database as they are, whoever changes them, and however often.
+#include "dbd/store/entity_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include "common/wire/codec.hpp"
+#include "common/wire/instances.hpp"
+#include "unit/temp_folder.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+using protocol::AccountingEntity;
+using protocol::AccountingVerb;
+using protocol::ChangeAccountingRequest;
+
+const Actor kRoot{"root", true};
+constexpr const char* kHostile = "x'); DROP TABLE account; --\"\\ \xc3\xbc ; :n ?1";
+
+Time at(int64_t seconds) { return from_seconds(1'700'000'000 + seconds); }
+
+ChangeAccountingRequest add(AccountingEntity entity, const std::string& name) {
+  ChangeAccountingRequest out;
+  out.entity = entity;
+  out.commit = true;
+  if (entity == AccountingEntity::Cluster) out.where.clusters = {name};
+  if (entity == AccountingEntity::Account) out.where.accounts = {name};
+  if (entity == AccountingEntity::User) out.where.users = {name};
+  if (entity == AccountingEntity::Qos) out.where.names = {name};
+  return out;
+}
+
+class Store : public ::testing::Test {
+ protected:
+  Store() { open(); }
+  void open() {
+    store.reset();
+    database.reset();
+    auto opened = Database::open(folder / "accounting.db");
+    ASSERT_TRUE(opened) << opened.error().text;
+    database = std::move(*opened);
+    store.emplace(*database, SiteRules{});
+    ASSERT_TRUE(store->open());
+  }
+  bool run(const ChangeAccountingRequest& request, EntityStore* on = nullptr) {
+    const auto reply = (on != nullptr ? on : &*store)->change(request, kRoot, at(++second));
+    return reply && reply->committed;
+  }
+
+  test::TempFolder folder;
+  std::unique_ptr<Database> database;
+  std::optional<EntityStore> store;
+  int second = 0;
+};
+
+TEST_F(Store, WhatWasCommittedIsReadAgain) {
+  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
+  auto account = add(AccountingEntity::Account, "physics");
+  account.settings.description = kHostile;
+  account.settings.comment = kHostile;
+  ASSERT_TRUE(run(account));
+  ASSERT_TRUE(run(add(AccountingEntity::Qos, "high")));
+  auto user = add(AccountingEntity::User, "alice");
+  user.where.accounts = {"physics"};
+  user.where.wckeys = {"key"};
+  user.settings.qos = {{{"high"}, protocol::SetChange::Add}};
+  ASSERT_TRUE(run(user));
+  const Entities before = *store->current();
+  open();
+  EXPECT_EQ(*store->current(), before);
+  EXPECT_EQ(find_account(*store->current(), "physics")->description, kHostile);
+  EXPECT_EQ(find_association(*store->current(), "demo", "physics", "", "")->record.comment,
+            kHostile);
+  protocol::AccountingConditions where;
+  where.actions = {"Add Accounts"};
+  const auto transactions = store->transactions(where, 100);
+  ASSERT_TRUE(transactions);
+  ASSERT_EQ(transactions->size(), 1U);
+  EXPECT_NE((*transactions)[0].info.find(kHostile), std::string::npos);
+  where.actions = {kHostile};
+  EXPECT_TRUE(store->transactions(where, 100)->empty());
+}
+
+TEST_F(Store, APreviewAndARefusalWriteNothing) {
+  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
+  const Entities before = *store->current();
+  auto preview = add(AccountingEntity::Account, "physics");
+  preview.commit = false;
+  const auto shown = store->change(preview, kRoot, at(50));
+  ASSERT_TRUE(shown);
+  EXPECT_FALSE(shown->committed);
+  EXPECT_NE(shown->shown.find("  physics\n"), std::string::npos);
+  const auto denied =
+      store->change(add(AccountingEntity::Account, "physics"), Actor{"bob", false}, at(51));
+  ASSERT_TRUE(denied);
+  EXPECT_TRUE(denied->refused);
+  open();
+  EXPECT_EQ(*store->current(), before);
+}
+
+// Each decides on what the other has written.
+TEST_F(Store, OfTwoDaemonsNeitherLosesAChange) {
+  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
+  auto other_database = Database::open(folder / "accounting.db");
+  ASSERT_TRUE(other_database);
+  EntityStore other(**other_database, SiteRules{});
+  ASSERT_TRUE(other.open());
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(run(add(AccountingEntity::Account, "mine" + std::to_string(i))));
+    ASSERT_TRUE(run(add(AccountingEntity::Account, "theirs" + std::to_string(i)), &other));
+  }
+  open();
+  EXPECT_EQ(store->current()->accounts.size(), 21U);
+  EXPECT_EQ(store->current()->associations.size(), 22U);
+}
+
+TEST_F(Store, ManyChangesAreAllOrNothing) {
+  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
+  const Entities before = *store->current();
+  protocol::LoadAccountingRequest load;
+  load.commit = true;
+  load.changes = {add(AccountingEntity::Account, "a"), add(AccountingEntity::Account, "a b")};
+  auto reply = store->load(load, kRoot, at(90));
+  ASSERT_TRUE(reply);
+  EXPECT_FALSE(reply->committed);
+  EXPECT_EQ(*store->current(), before);
+  load.changes.pop_back();
+  reply = store->load(load, kRoot, at(91));
+  ASSERT_TRUE(reply);
+  EXPECT_TRUE(reply->committed);
+  open();
+  EXPECT_NE(find_account(*store->current(), "a"), nullptr);
+}
+
+TEST_F(Store, VersionsOfANewDatabaseAreNoneOfAnother) {
+  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
+  const uint64_t version = store->current()->version;
+  EXPECT_GT(version, 1'000'000'000'000U);  // of the clock
+  ASSERT_TRUE(run(add(AccountingEntity::Account, "a")));
+  EXPECT_GT(store->current()->version, version);
+}
+
+}  // namespace
+}  // namespace sluice::dbd
