@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "common/base/text.hpp"
 #include "common/log/log.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/rpc/token_server.hpp"
 #include "dbd/rpc/admin_methods.hpp"
@@ -25,6 +27,7 @@ struct Daemon::Graph {
   std::unique_ptr<Database> database;
   std::optional<EntityStore> entities;
   Followers followers;
+  Statistics statistics{net::now()};
   std::shared_ptr<net::AuthProvider> auth;
   std::unique_ptr<net::TokenService> tokens;
   std::optional<ServiceParts> services;
@@ -57,11 +60,15 @@ Status Daemon::Graph::start_server() {
   options.auth = auth;
   options.slurm_user = config.slurm_user_id;
   options.max_request = kMostRequestBytes;
+  options.on_answered = [this](std::string_view method, uint32_t uid, Duration took) {
+    statistics.count_call(method, uid, took);
+  };
   server.emplace(std::move(options));
   add_history_methods(*server, *services);
-  admin.emplace(AdminParts{config, *database, *entities, followers});
+  admin.emplace(AdminParts{config, *database, *entities, statistics, followers});
   add_admin_methods(*server, *admin);
   add_usage_methods(*server, *admin);
+  add_daemon_methods(*server, *admin);
   return server->start();
 }
 
@@ -78,7 +85,10 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
   auto database = Database::open(graph->config.storage_path);
   if (!database) return tl::unexpected(database.error());
   graph->database = std::move(*database);
-  graph->entities.emplace(*graph->database);
+  const DbdConfig& conf = graph->config;
+  graph->entities.emplace(*graph->database,
+                          SiteRules{split_list(conf.default_qos), conf.allow_no_default_account,
+                                    conf.disable_coordinators});
   if (auto ok = graph->entities->open(); !ok) return tl::unexpected(ok.error());
   graph->entities->on_change(
       [graph = graph.get()](const std::shared_ptr<const Entities>& entities) {
@@ -86,7 +96,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
       });
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
-  graph->clock.emplace(*graph->database);
+  graph->clock.emplace(*graph->database, graph->statistics);
   log::info("serving at port {}, database {}", graph->server->port(), graph->config.storage_path);
   return std::unique_ptr<Daemon>(new Daemon(std::move(graph)));
 }

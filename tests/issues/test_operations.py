@@ -182,7 +182,7 @@ class Units(unittest.TestCase):
             told = subprocess.run(["readelf", "-S", os.path.join(place, name)], capture_output=True, text=True, check=True).stdout
             self.assertNotIn(".symtab", told, name)
         units = os.path.join(place, "lib/systemd/system")
-        self.assertEqual(sorted(os.listdir(units)), ["slurm-jobs.service", "slurmctld.service", "slurmd.service"])
+        self.assertEqual(sorted(os.listdir(units)), ["slurm-jobs.service", "slurmctld.service", "slurmd.service", "slurmdbd.service"])
         if not shutil.which("systemd-analyze"):
             self.skipTest("there is no systemd-analyze")
         for name in os.listdir(units):  # it looks for the programs, too

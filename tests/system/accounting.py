@@ -3,41 +3,28 @@ import os
 import signal
 import subprocess
 
-from harness import Cluster, free_ports, is_over, pids_with, wait_for
+from harness import Cluster, is_over, pids_with, wait_for
 
-CONF = """
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=127.0.0.1
-AccountingStoragePort={port}
-AccountingStoreFlags=job_comment,job_script,job_env,job_extra
-"""
-DBD_CONF = """
-DbdHost=localhost
-DbdAddr=127.0.0.1
-DbdPort={port}
-AuthType={auth}
-AuthInfo=socket={dir}/run/sack.socket
-SlurmUser={user}
-PidFile={dir}/slurmdbd.pid
-LogFile={dir}/slurmdbd.log
-StorageLoc={dir}/accounting.db
-"""
+CONF = "AccountingStoreFlags=job_comment,job_script,job_env,job_extra\n"
 
 
 class AccountedCluster(Cluster):
-    """As Cluster; its accounting daemon is started with it, unless `daemon` is off. `dbd`: further lines of slurmdbd.conf."""
+    """As Cluster, with the accounting daemon of `sluice up`. `dbd`: further lines of slurmdbd.conf.
 
-    def __init__(self, *args, conf="", dbd="", daemon=True, **options):
-        self.dbd_port = free_ports(1)
-        super().__init__(*args, conf=CONF.format(port=self.dbd_port) + conf, **options)
+    When it is there the controller knows what the daemon has: jobs get root's default account.
+    """
+
+    ACCOUNTING = True
+
+    def __init__(self, *args, conf="", dbd="", **options):
+        super().__init__(*args, conf=CONF + conf, **options)
         self.dbd_conf = os.path.join(self.dir, "slurmdbd.conf")
-        with open(self.conf, encoding="utf-8") as f:
-            keys = dict(line.strip().split("=", 1) for line in f if "=" in line and not line.startswith("#"))
-        text = DBD_CONF.format(port=self.dbd_port, dir=self.dir, auth=keys["AuthType"], user=keys["SlurmUser"]) + dbd
-        with open(self.dbd_conf, "w", encoding="utf-8") as f:
-            f.write(text)
-        if daemon:
+        if dbd:
+            with open(self.dbd_conf, "a", encoding="utf-8") as f:
+                f.write(dbd)
+            self.stop_dbd()
             self.start_dbd()
+        wait_for(lambda: "root" in self.run("scontrol", "show", "assoc_mgr", check=False).stdout, "the controller knows root's account")
 
     def start_dbd(self):
         subprocess.run([self.daemon("sluicedbd"), "-f", self.dbd_conf], check=True, env=self.env)
@@ -49,14 +36,6 @@ class AccountedCluster(Cluster):
         pid = self.dbd_pid()
         os.kill(pid, how)
         wait_for(lambda: is_over(pid), "the accounting daemon is gone")
-
-    def down(self):
-        try:
-            for pid in pids_with(self.dbd_conf, "sluicedbd"):
-                os.kill(pid, signal.SIGKILL)
-                wait_for(lambda pid=pid: is_over(pid), "the accounting daemon is gone")
-        finally:
-            super().down()
 
     def sacct(self, *options, check=True, **more):
         """Lines of sacct -nP, split into fields."""

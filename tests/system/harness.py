@@ -121,6 +121,7 @@ class Cluster:
     """
 
     programs = BUILD
+    ACCOUNTING = False
 
     def __init__(self, nodes=2, cpus=4, memory=4000, conf="", files=None, prepare=None, prefix=BUILD):
         self.dir = tempfile.mkdtemp(prefix="sluice-test-")
@@ -135,7 +136,9 @@ class Cluster:
         if prepare:
             prepare(self.dir)
         command = [self.program("sluice"), "up", "--nodes", str(nodes), "--cpus", str(cpus),
-                   "--memory", str(memory), "--dir", self.dir, "--no-accounting"]
+                   "--memory", str(memory), "--dir", self.dir]
+        if not self.ACCOUNTING:
+            command.append("--no-accounting")
         for name, text in (files or {}).items():
             with open(os.path.join(self.dir, name), "w", encoding="utf-8") as f:
                 f.write(text.replace("{dir}", self.dir))

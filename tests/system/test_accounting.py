@@ -3,13 +3,14 @@ import collections
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
 import unittest
 
 from accounting import AccountedCluster
-from harness import ClusterCase, need_root, wait_for
+from harness import Cluster, ClusterCase, need_root, wait_for
 
 ENDED = {"COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "REQUEUED"}
 HOSTILE = "x'; DROP TABLE job; --\"$(id)`id`\\ %s ü"
@@ -49,9 +50,9 @@ class History(AccountedCase):
         self.assertEqual(lines, [
             "JobID           JobName  Partition    Account  AllocCPUS      State ExitCode ",
             "------------ ---------- ---------- ---------- ---------- ---------- -------- ",
-            f"{job:<12} seventeen+      debug                     2     FAILED      3:0 ",
-            f"{f'{job}.batch':<12}      batch                                2     FAILED      3:0 ",
-            f"{f'{job}.0':<12}       true                                2  COMPLETED      0:0 "])
+            f"{job:<12} seventeen+      debug       root          2     FAILED      3:0 ",
+            f"{f'{job}.batch':<12}      batch                  root          2     FAILED      3:0 ",
+            f"{f'{job}.0':<12}       true                  root          2  COMPLETED      0:0 "])
 
     def test_running_and_waiting_jobs_are_there(self):
         running = self.submit("-o", "/dev/null", "--wrap", "sleep 60")
@@ -189,6 +190,10 @@ class History(AccountedCase):
         job = self.submit("-N", "2", "-t", "77", "--wckey", "mine", "-o", "/dev/null", "--wrap", "true")
         self.wait_line(job, "COMPLETED")
         has = lambda *options: [str(job)] in self.sacct("-X", "-o", "jobid", *options)  # noqa: E731
+        association, qos, out = self.sacct("-X", "-j", str(job), "-o", "associd,qosraw,stdout")[0]
+        self.assertEqual((qos, out), ("1", "/dev/null"))
+        self.assertEqual([[association]], [line.split("|") for line in self.out(
+            "sacctmgr", "-nP", "list", "assoc", "user=root", "account=root", "format=id").splitlines()])
         for options in (["-i", "2"], ["-i", "1-3"], ["-I", "2"], ["-k", "77"], ["-k", "60", "-K", "80"], ["-W", "mine"], ["-g", "root"],
                         ["-R", "None"], ["-L"]):
             self.assertTrue(has(*options), options)
@@ -213,6 +218,10 @@ class History(AccountedCase):
 
 
 class Daemon(AccountedCase):
+    def dbd_port(self):
+        with open(self.cluster.dbd_conf, encoding="utf-8") as f:
+            return next(line.split("=")[1].strip() for line in f if line.startswith("DbdPort="))
+
     def start(self, text):
         """What a daemon with these lines of slurmdbd.conf says that does not start."""
         path = os.path.join(self.cluster.dir, "other.conf")
@@ -231,7 +240,7 @@ class Daemon(AccountedCase):
                            ("StorageLoc=relative\n", 'StorageLoc="relative" is not valid'),
                            ("DbdPort=many\n", 'DbdPort="many" is not valid'),
                            ("Storagetyp=x\n", 'unknown key "Storagetyp"; did you mean "StorageType"?'),
-                           (others, str(self.cluster.dbd_port))):
+                           (others, self.dbd_port())):
             self.assertIn(said, self.start(text))
 
     def test_a_damaged_database_is_told_of(self):
@@ -248,12 +257,31 @@ class Daemon(AccountedCase):
         with open(self.cluster.dbd_conf, "a", encoding="utf-8") as f:
             f.write("PurgeJobAfter=12months\n")
         self.cluster.start_dbd()
-        with open(f"{self.cluster.dir}/slurmdbd.log", encoding="utf-8") as f:
+        with open(f"{self.cluster.dir}/log/sluicedbd.log", encoding="utf-8") as f:
             self.assertIn("keys without effect: PurgeJobAfter", f.read())
 
 
 class PrivateHistory(AccountedCase):
-    DBD = "PrivateData=jobs\n"
+    DBD = "PrivateData=jobs\nMaxQueryTimeRange=2-0\n"
+
+    def test_coordinators_see_their_accounts(self):
+        for words in (["account", "lab"], ["account", "team", "parent=lab"], ["user", "root", "account=team"],
+                      ["user", "bin", "account=root"], ["coordinator", "account=lab", "names=bin"]):
+            self.run_cmd("sacctmgr", "-i", "add", *words)
+        wait_for(lambda: "Account=team" in self.out("scontrol", "show", "assoc_mgr"), "the controller knows the account")
+        jobs = [self.submit("-A", account, "-o", "/dev/null", "--wrap", "true") for account in ("team", "root")]
+        for job in jobs:
+            self.wait_line(job, "COMPLETED")
+        seen = [row[0] for row in self.sacct("-a", "-X", "-o", "jobid", user=2)]
+        self.assertIn(str(jobs[0]), seen)
+        self.assertNotIn(str(jobs[1]), seen)
+
+    def test_long_times_are_of_operators(self):
+        done = self.run_cmd("sacct", "-a", "-S", "now-3days", user=65534, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Too wide of a date range in query", done.stderr)
+        self.run_cmd("sacct", "-a", "-S", "now-1day", user=65534)
+        self.run_cmd("sacct", "-a", "-S", "now-3days")
 
     def test_others_jobs_are_hidden(self):
         job = self.submit("-o", "/dev/null", "--wrap", "true")
@@ -265,6 +293,26 @@ class PrivateHistory(AccountedCase):
         self.assertEqual(self.sacct("-a", "-X", "-o", "jobid", user=65534), [[str(own)]])
         denied = self.run_cmd("sacct", "-B", "-j", str(job), check=False, user=65534)
         self.assertEqual((denied.returncode, denied.stdout), (1, ""))
+
+
+class TwoClusters(AccountedCase):
+    def test_one_daemon_for_both(self):
+        with open(self.cluster.dbd_conf, encoding="utf-8") as f:
+            port = next(line.split("=")[1].strip() for line in f if line.startswith("DbdPort="))
+        conf = ("ClusterName=second\nAccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
+                f"AccountingStoragePort={port}\n")
+        key = os.path.join(self.cluster.dir, "slurm.key")
+        second = Cluster(1, 2, conf=conf, prepare=lambda folder: shutil.copy2(key, os.path.join(folder, "slurm.key")))
+        self.addCleanup(second.down)
+        first_job = self.submit("-J", "of-first", "-o", "/dev/null", "--wrap", "true")
+        second.run("sbatch", "-J", "of-second", "-o", "/dev/null", "--wait", "--wrap", "true")
+        self.wait_line(first_job, "COMPLETED")
+        names = lambda *options: sorted(self.sacct("-X", "-o", "cluster,jobname", *options))  # noqa: E731
+        wait_for(lambda: names("-L") == [["second", "of-second"], ["trial", "of-first"]], "both clusters have their jobs")
+        self.assertEqual(names(), [["trial", "of-first"]])
+        self.assertEqual(names("-M", "second"), [["second", "of-second"]])
+        done = second.run("sacct", "-nP", "-X", "-o", "jobname")
+        self.assertEqual(done.stdout, "of-second\n")
 
 
 class Away(AccountedCase):

@@ -10,7 +10,7 @@ import threading
 import unittest
 
 from accounting import AccountedCluster
-from harness import ClusterCase, add_users, need_root, wait_for
+from harness import ClusterCase, add_users, is_over, need_root, wait_for
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden/sacctmgr"
 HOSTILE = ["a'; DROP TABLE account; --", 'a" OR "1"="1', "a b", "a,b;c", "$(id)", "`id`", "%s%n", "a|b", "../a", "é'"]
@@ -179,12 +179,12 @@ class Changes(Administered):
         self.assertEqual(document["qos"][0]["preempt"]["mode"], ["DISABLED"])
 
 
-class Golden(Administered):
-    """The commands of a file, in their order, and what they print. The reference prints the same but where docs/sacctmgr.md
-    says otherwise, in the newest version's columns. WRITE_GOLDEN=1 writes what this build says."""
+class Transcripts(Administered):
+    maxDiff = None
 
-    def test_commands(self):
-        path = GOLDEN / "commands.txt"
+    def replay(self, name):
+        """Runs the commands of a file, in their order. WRITE_GOLDEN=1 writes what this build says."""
+        path = GOLDEN / name
         wanted = path.read_text(encoding="utf-8")
         said = ""
         for line in wanted.splitlines():
@@ -195,8 +195,31 @@ class Golden(Administered):
             said += f"{line}\n{done.stdout}# exit {done.returncode}\n"
         if os.environ.get("WRITE_GOLDEN"):
             path.write_text(said, encoding="utf-8")
-        self.maxDiff = None
         self.assertMultiLineEqual(said, wanted)
+
+
+class Golden(Transcripts):
+    """Slurm 22.05 prints the same but where docs/sacctmgr.md says otherwise, and but for the newest version's columns."""
+
+    def test_commands(self):
+        self.replay("commands.txt")  # of sacctmgr
+
+
+class Newest(Transcripts):
+    """What Slurm 26.05 prints, to the letter."""
+    CONF = "ClusterName=demo\n"
+
+    @classmethod
+    def setUpClass(cls):
+        need_root()  # as the reference was run
+        super().setUpClass()
+
+    def test_lists(self):
+        self.replay("newest.txt")
+        for name, entity in (("assoc", "associations"), ("qos", "qos")):
+            document = json.loads(self.cluster.run("sacctmgr", "--json", "show", name).stdout)
+            wanted = json.loads((GOLDEN / (name + ".json")).read_text(encoding="utf-8"))
+            self.assertEqual(json.dumps(document[entity], indent=1), json.dumps(wanted[entity], indent=1))
 
 
 class Daemon(Administered):
@@ -208,6 +231,46 @@ class Daemon(Administered):
             self.cluster.start_dbd()
             wait_for(lambda: self.cluster.run("sacctmgr", "ping", check=False).returncode == 0, "the daemon answers")
             self.assertEqual(self.rows("list", "account", f"kept{i}", "format=account"), [f"kept{i}"])
+
+
+    def test_the_daemon_tells_of_itself(self):
+        self.mgr("clear", "stats")
+        self.rows("list", "tres")
+        said = self.cluster.run("sacctmgr", "show", "stats").stdout
+        self.assertIn("\nRemote Procedure Call statistics by message type\n\t", said)
+        self.assertRegex(said, r"\n\tQueryAccounting +count:1 ")
+        self.assertRegex(said, r"Internal DBD rollup last ran .*\n\tLast cycle:   \d+\n")
+        said = self.cluster.run("sacctmgr", "show", "configuration").stdout
+        values = dict(re.findall(r"^(\w+) += (.*)$", said, re.M))
+        self.assertEqual(values["DbdPort"], values["AccountingStoragePort"])
+        self.assertEqual(values["SLURMDBD_CONF"], self.cluster.dbd_conf)
+        self.assertIn("AccountingStorageType  = accounting_storage/slurmdbd\n", said)
+        pid = self.cluster.dbd_pid()
+        self.mgr("shutdown")
+        wait_for(lambda: is_over(pid), "the daemon is gone")
+        self.cluster.start_dbd()
+
+
+class Followed(Administered):
+    CONF = "AccountingStorageEnforce=associations,limits,qos\n"
+
+    def test_the_controller_enforces_what_was_changed(self):
+        me = pwd.getpwuid(os.getuid()).pw_name
+
+        def submitted(*options):
+            return self.cluster.run("sbatch", *options, "--hold", "-o", "/dev/null", "--wrap", "true", check=False).returncode == 0
+        self.assertFalse(submitted("-A", "late"))
+        self.mgr("add", "account", "late")
+        self.mgr("add", "qos", "fast", "maxsubmitjobspu=1")
+        self.mgr("add", "user", me, "account=late", "qos+=fast")
+        wait_for(lambda: submitted("-A", "late"), "the controller knows the account")
+        self.assertTrue(submitted("-A", "late", "-q", "fast"))
+        self.assertFalse(submitted("-A", "late", "-q", "fast"))
+        self.mgr("modify", "qos", "fast", "set", "maxsubmitjobspu=2")
+        wait_for(lambda: submitted("-A", "late", "-q", "fast"), "the controller knows the new limit")
+        self.mgr("modify", "user", me, "account=late", "set", "qos-=fast")
+        wait_for(lambda: not submitted("-A", "late", "-q", "fast"), "the controller knows that the QOS is gone")
+        self.run_cmd("scancel", "-u", me)
 
 
 class Rights(Administered):
@@ -233,7 +296,8 @@ class Rights(Administered):
                       ["modify", "account", "mine", "set", "grpjobs=1"], ["delete", "account", "theirs"],
                       ["modify", "user", f"sluicetest{user}", "set", "maxjobs=100"],
                       ["modify", "user", f"sluicetest{user}", "set", "adminlevel=admin"],
-                      ["add", "coordinator", f"names=sluicetest{user}", "account=mine"], ["delete", "qos", "normal"]):
+                      ["add", "coordinator", f"names=sluicetest{user}", "account=mine"], ["delete", "qos", "normal"],
+                      ["shutdown"], ["clear", "stats"], ["show", "stats"]):
             self.assertIn("Access/permission denied", self.refused(*words, user=user))
         self.mgr("modify", "user", f"sluicetest{user}", "set", "defaultaccount=mine", user=user)
 

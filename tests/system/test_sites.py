@@ -116,7 +116,7 @@ def prepare(site):
 
 
 def log_tail():
-    for path in ("/var/log/slurm/slurmctld.log", "/var/log/slurm/slurmd.log"):
+    for path in ("/var/log/slurm/slurmctld.log", "/var/log/slurm/slurmd.log", "/var/log/slurm/slurmdbd.log"):
         if os.path.exists(path):
             with open(path, encoding="utf-8", errors="replace") as f:
                 print(f"--- {path}\n{f.read()[-3000:]}")
@@ -139,9 +139,35 @@ def daemons():
     return found
 
 
+DBD_CONF = """DbdHost={host}
+SlurmUser=slurm
+StorageType=accounting_storage/sqlite
+StorageLoc=/var/lib/slurmdbd/accounting.db
+LogFile=/var/log/slurm/slurmdbd.log
+PidFile=/run/slurm/slurmdbd.pid
+"""
+
+
+def start_accounting(site):
+    """Where the file enforces it, with an account for the user."""
+    os.makedirs("/var/lib/slurmdbd", exist_ok=True)
+    shutil.chown("/var/lib/slurmdbd", "slurm")
+    conf = "/etc/slurm/slurmdbd.conf"
+    with open(conf, "w", encoding="ascii") as f:
+        f.write(DBD_CONF.format(host=site.value("AccountingStorageHost")))
+    os.chmod(conf, 0o600)
+    shutil.chown(conf, "slurm")
+    ran("slurmdbd")
+    until(lambda: "Adding" in ran("sacctmgr", "-i", "add", "cluster", site.value("ClusterName"), check=False), "the accounting daemon answers")
+    ran("sacctmgr", "-i", "add", "account", "guests")
+    ran("sacctmgr", "-i", "add", "user", "nobody", "account=guests")
+
+
 def stop():
     """As a site does it, so that agents take their control groups away."""
     ran("scontrol", "shutdown")
+    if os.path.exists("/run/slurm/slurmdbd.pid"):
+        ran("pkill", "-F", "/run/slurm/slurmdbd.pid")
     until(lambda: not daemons(), "all daemons have ended")
 
 
@@ -175,7 +201,12 @@ def run_inside(name):
     try:
         told = ran("slurmctld", "-t")
         assert ": 0 errors, " in told, told
+        enforced = site.value("AccountingStorageEnforce")
+        if enforced:
+            start_accounting(site)
         ran("slurmctld")
+        if enforced:
+            until(lambda: "nobody" in ran("scontrol", "show", "assoc_mgr", "users=nobody"), "the controller knows the user")
         check_answers(site)
         first = hostnames(next(site.nodes())[0])[0]
         ran("slurmd", "-N", first)

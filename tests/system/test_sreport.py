@@ -56,7 +56,7 @@ class Reports(ClusterCase):
                       ["add", "user", "alice", "account=physics"], ["add", "user", "bob", "account=chem"]):
             cls.cluster.run("sacctmgr", "-i", *words, check=words[1] != "cluster")
         cls.next_job = 1000
-        cls.database = sqlite3.connect(cls.cluster.dir + "/accounting.db", timeout=30)
+        cls.database = sqlite3.connect(cls.cluster.dir + "/state/accounting.db", timeout=30)
         cls.addClassCleanup(cls.database.close)
         with cls.database:
             cls.database.execute("INSERT OR IGNORE INTO cluster(name) VALUES(?)", (cls.name,))

@@ -40,6 +40,13 @@ std::string either_number(const Row& row, const Context&) {
 }
 std::string nothing(const Row&, const Context&) { return ""; }
 
+// Of the job alone, and nothing where it is 0.
+template <uint32_t protocol::HistoryJob::*Number>
+std::string record_number(const Row& row, const Context&) {
+  const uint32_t value = row.record.*Number;
+  return row.step != nullptr || value == 0 ? "" : number(value);
+}
+
 std::string show_account(const Row& row, const Context&) { return row.record.job.account; }
 std::string show_cluster(const Row& row, const Context&) { return row.record.cluster; }
 std::string show_index(const Row& row, const Context&) { return number(row.record.index); }
@@ -285,7 +292,7 @@ constexpr SacctField kFields[] = {
     {"AllocCPUS", 10, kNone, either_number<&J::cpus, &S::cpus>},
     {"AllocNodes", 10, kMark, either_number<&J::node_count, &S::node_count>},
     {"AllocTRES", 10, kMark, show_tres},
-    {"AssocID", 7, kNone, nothing},
+    {"AssocID", 7, kNone, record_number<&protocol::HistoryJob::association>},
     {"AveCPU", 10, kMark, usage<&U::cpu, kAve, cpu_text>},
     {"AveCPUFreq", 10, kMark, show_frequency},
     {"AveDiskRead", 14, kMark, usage<&U::read, kAve, disk_text>},
@@ -351,7 +358,7 @@ constexpr SacctField kFields[] = {
     {"PlannedCPURAW", 13, kNone, show_raw_planned_cpu},
     {"Priority", 10, kNone, job_number<&J::priority>},
     {"QOS", 10, kMark, show_qos},
-    {"QOSRAW", 6, kNone, nothing},
+    {"QOSRAW", 6, kNone, record_number<&protocol::HistoryJob::qos>},
     {"QOSREQ", 10, kMark, job_text<&J::qos_asked>},
     {"Reason", 22, kMark, job_text<&J::reason>},
     {"ReqCPUFreq", 10, kMark, show_asked_frequency<&CpuFrequency::min>},
@@ -401,7 +408,7 @@ constexpr SacctField kFields[] = {
     {"User", 9, kMark, show_user},
     {"UserCPU", 10, kMark, show_cpu<&U::user_cpu>},
     {"WCKey", 10, kMark, job_text<&J::wckey>},
-    {"WCKeyID", 10, kNone, nothing},
+    {"WCKeyID", 10, kNone, record_number<&protocol::HistoryJob::wckey>},
     {"WorkDir", 20, kMark, job_text<&J::work_dir>},
 };
 

@@ -70,7 +70,8 @@ Json usage_json(std::span<const Measured> kinds, const UsageHistory& usage) {
   Json most = Json::array(), least = Json::array(), average = Json::array(), total = Json::array();
   for (const Measured& kind : kinds) {
     if (usage.tasks == 0) break;
-    UsageExtent e = kind.extent != nullptr ? usage.*kind.extent : UsageExtent{};
+    UsageExtent e = kind.extent != nullptr ? usage.*kind.extent : usage.cpu;
+    if (kind.extent == nullptr) e.max = e.min = e.total = 0;
     if (kind.name == "cpu") {
       for (uint64_t* part : {&e.max, &e.min, &e.total}) *part /= kMicrosInMilli;
     }
@@ -166,11 +167,11 @@ Json history_to_json(const protocol::HistoryJob& record, const SacctContext& con
       {"administrator", job.admin_comment}, {"job", job.comment}, {"system", job.system_comment}};
   out["allocation_nodes"] = job.node_count;
   out["array"] = array_json(job);
-  out["association"] = {{"account", job.account},
+  out["association"] = {{"account", ""},
                         {"cluster", record.cluster},
                         {"partition", ""},
-                        {"user", job.user},
-                        {"id", 0}};
+                        {"user", ""},
+                        {"id", record.association}};
   out["block"] = "";
   out["cluster"] = record.cluster;
   out["constraints"] = job.constraint;

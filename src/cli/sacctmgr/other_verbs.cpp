@@ -1,6 +1,8 @@
 // What is neither a change nor a list of accounting's records: the daemon, configuration, history.
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <ctime>
 #include <map>
 #include <set>
 
@@ -15,11 +17,14 @@
 #include "common/names/errors.hpp"
 #include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
+#include "common/protocol/accounting_daemon.hpp"
 #include "common/protocol/accounting_usage.hpp"
 #include "common/protocol/query.hpp"
 
 namespace sluice::cli::sacctmgr {
 
+using protocol::QueryAccountingDaemonReply;
+using protocol::QueryAccountingDaemonRequest;
 using protocol::QueryReportReply;
 using protocol::QueryReportRequest;
 using protocol::UsageReport;
@@ -44,6 +49,60 @@ void show_configuration(Session& session) {
   line("MessageTimeout", fmt::format("{} sec", c.message_timeout / std::chrono::seconds(1)));
   line("SLURM_VERSION", kSlurmVersion);
   line("TCPTimeout", fmt::format("{} sec", c.tcp_timeout / std::chrono::seconds(1)));
+  const auto reply = session.ask<QueryAccountingDaemonReply>(QueryAccountingDaemonRequest{});
+  if (!reply) return;
+  std::printf("\nSlurmDBD configuration:\n");
+  for (const protocol::DaemonValue& one : reply->config) line(one.key.c_str(), one.value);
+}
+
+std::string stamp(Time at) {
+  const std::time_t seconds = to_seconds(at);
+  std::array<char, 64> text{};
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  std::strftime(text.data(), text.size(), "%a %b %d %H:%M:%S %Y", &parts);
+  return fmt::format("{} ({})", text.data(), seconds);
+}
+
+void print_calls(const std::vector<protocol::DaemonCalls>& calls, bool users) {
+  for (const protocol::DaemonCalls& one : calls) {
+    const int64_t took = one.took.count();
+    const uint64_t average = one.count == 0 ? 0 : static_cast<uint64_t>(took) / one.count;
+    std::string name = one.name;
+    if (users) {
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): a command has one thread here
+      const passwd* entry = ::getpwuid(one.uid);
+      name = fmt::format("{:<20}({:>10})", entry != nullptr ? entry->pw_name : "", one.uid);
+    }
+    std::printf("\t%-32s count:%-6llu ave_time:%-6llu total_time:%lld\n", name.c_str(),
+                static_cast<unsigned long long>(one.count),
+                static_cast<unsigned long long>(average), static_cast<long long>(took));
+  }
+}
+
+void show_statistics(Session& session) {
+  QueryAccountingDaemonRequest request;
+  request.statistics = true;
+  const auto reply = session.ask<QueryAccountingDaemonReply>(request);
+  if (!reply) return;
+  constexpr const char* kRule =
+      "*******************************************************************";
+  std::printf(
+      "%s\nsacctmgr show stats output at %s\nData since                    %s\n"
+      "All statistics are in microseconds\n%s\n\n",
+      kRule, stamp(reply->now).c_str(), stamp(reply->since).c_str(), kRule);
+  const int64_t cycles = static_cast<int64_t>(reply->rollups);
+  std::printf(
+      "Internal DBD rollup last ran %s\n\tLast cycle:   %lld\n\tMax cycle:    %lld\n"
+      "\tTotal time:   %lld\n\tTotal cycles: %lld\n\tMean cycle:   %lld\n\n",
+      stamp(reply->last_rollup).c_str(), static_cast<long long>(reply->last_cycle.count()),
+      static_cast<long long>(reply->longest_cycle.count()),
+      static_cast<long long>(reply->all_cycles.count()), static_cast<long long>(cycles),
+      static_cast<long long>(cycles == 0 ? 0 : reply->all_cycles.count() / cycles));
+  std::printf("Remote Procedure Call statistics by message type\n");
+  print_calls(reply->methods, false);
+  std::printf("\nRemote Procedure Call statistics by user\n");
+  print_calls(reply->users, true);
 }
 
 void ping(Session& session) {
@@ -337,10 +396,11 @@ bool list_other(Session& session, const Words& words) {
   const Option word = split_option(words[0]);
   if (word.has_value) return false;
   if (word.is("Configuration", 2)) return show_configuration(session), true;
+  if (word.is("Stats", 1)) return show_statistics(session), true;
   if (word.is("Events", 1)) return list_events(session, words), true;
   if (word.is("Reservations", 4)) return list_reservations(session, words), true;
   if (word.is("RunawayJobs", 2)) return list_runaway_jobs(session, words), true;
-  for (const char* name : {"Federations", "Instances", "Jobs", "Resources", "Stats"}) {
+  for (const char* name : {"Federations", "Instances", "Jobs", "Resources"}) {
     if (!word.is(name, 1)) continue;
     session.fail(fmt::format(" {} cannot be listed with this version.", name));
     return true;
@@ -348,8 +408,17 @@ bool list_other(Session& session, const Words& words) {
   return false;
 }
 
-void other(Session& session, std::string_view verb, const Words& /*words*/) {
+void other(Session& session, std::string_view verb, const Words& words) {
   if (verb == "ping") return ping(session);
+  const bool clear = verb == "clear" && !words.empty() && split_option(words[0]).is("stats", 1);
+  if (clear || verb == "shutdown") {
+    QueryAccountingDaemonRequest request;
+    request.clear_statistics = clear;
+    request.shut_down = !clear;
+    (void)session.ask<QueryAccountingDaemonReply>(request);
+    return;
+  }
+  if (verb == "clear") return void(session.fail("Only statistics can be cleared: clear stats"));
   session.fail(fmt::format(" The command {} is not supported by this version.", verb));
 }
 

@@ -142,13 +142,17 @@ struct HistoryJob {
   std::string cluster;
   uint64_t index = 0;  // its number in the database
   JobHistory job;
-  std::vector<StepHistory> steps;  // named ones first
+  std::vector<StepHistory> steps;                // named ones first
+  uint32_t association = 0, qos = 0, wckey = 0;  // their numbers; 0: none, or it is gone
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster", &HistoryJob::cluster);
     field(2, "index", &HistoryJob::index);
     field(3, "job", &HistoryJob::job);
     field(4, "steps", &HistoryJob::steps);
+    field(5, "association", &HistoryJob::association);
+    field(6, "qos", &HistoryJob::qos);
+    field(7, "wckey", &HistoryJob::wckey);
   }
 };
 struct HistoryChunk {  // streamed

@@ -80,6 +80,10 @@ void add_names(const Job& job, const ClusterConfig& config, JobHistory& out) {
     out.std_in = text(spec.std_in);
     out.std_out = text(spec.std_out);
     out.std_err = text(spec.std_err);
+    // where a script's streams go when nobody says so
+    if (spec.batch && out.std_in.empty()) out.std_in = "/dev/null";
+    if (spec.batch && out.std_out.empty())
+      out.std_out = job.array != nullptr ? "slurm-%A_%a.out" : "slurm-%j.out";
   }
   if (keeps("job_script")) out.script_blob = text(spec.script_blob);
   if (keeps("job_env")) out.environment_blob = text(spec.environment_blob);
@@ -131,7 +135,7 @@ JobHistory job_history(const state::ClusterState& state, const Job& job) {
   out.partition = text(job.partition.empty() ? job.spec->partitions : job.partition);
   out.reservation = text(reservation_of(job));
   out.state = job.state;
-  out.flags = job.flags;
+  out.flags = job.flags & ~(kJobCompleting | kJobConfiguring);  // they pass without a record
   out.reason = std::string(reason_text(job.reason));
   out.exit_status = job.exit_status;
   out.derived_exit_status = job.derived_exit_status;

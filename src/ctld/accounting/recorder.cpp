@@ -27,10 +27,9 @@ const Step* find_step(const Job& job, StepNumber number) {
 template <class E>
 concept OfOneJob = std::is_same_v<E, state::JobUpdated> || std::is_same_v<E, state::JobHeld> ||
     std::is_same_v<E, state::JobReleased> || std::is_same_v<E, state::JobBecameEligible> ||
-    std::is_same_v<E, state::JobCompleting> || std::is_same_v<E, state::JobEnded> ||
-    std::is_same_v<E, state::JobRequeued> || std::is_same_v<E, state::JobRequeueCancelled> ||
-    std::is_same_v<E, state::JobSuspended> || std::is_same_v<E, state::JobResumed> ||
-    std::is_same_v<E, state::JobShrunk>;
+    std::is_same_v<E, state::JobCompleting> || std::is_same_v<E, state::JobRequeued> ||
+    std::is_same_v<E, state::JobRequeueCancelled> || std::is_same_v<E, state::JobSuspended> ||
+    std::is_same_v<E, state::JobResumed> || std::is_same_v<E, state::JobShrunk>;
 
 }  // namespace
 
@@ -58,7 +57,11 @@ struct HistoryRecorder::Before {
     history.usage = usage_history(*event.usage, *step);
     to.note_step(std::move(history));
   }
-  void operator()(const state::JobEnded& event) const { lose_steps(event.job, event.time); }
+  void operator()(const state::JobEnded& event) const {
+    const Job* job = state.jobs.find(event.job);
+    to.was_completing_ = job != nullptr && is_completing(*job);
+    lose_steps(event.job, event.time);
+  }
   void operator()(const state::JobRequeued& event) const {
     lose_steps(event.job, event.time);
     const state::FoundJob job = state::find_job(state, event.job);
@@ -118,6 +121,10 @@ struct HistoryRecorder::After {
   void operator()(const state::NodesDeleted& /*event*/) const { to.note_cluster(state, now); }
   void operator()(const state::ReservationChanged& event) const {
     to.note_reservation(state, event.reservation.id, kNoTime);
+  }
+  // Of what was completing all was told then.
+  void operator()(const state::JobEnded& event) const {
+    if (!to.was_completing_) to.note_job(state, event.job);
   }
   template <OfOneJob E>
   void operator()(const E& event) const {

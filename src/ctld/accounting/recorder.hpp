@@ -44,6 +44,7 @@ class HistoryRecorder final : public engine::EventRecorder {
   std::string cluster_nodes_;
   std::map<NodeId, std::string> node_states_;  // "DOWN reason" of those that cannot be used
   bool jobs_ = true, steps_ = true;            // AccountingStorageEnforce=nojobs, nosteps
+  bool was_completing_ = false;                // the job that an event ends
   bool started_ = false;                       // the nodes were looked at
 };
 

@@ -98,7 +98,9 @@ void PlanRepair::note_ended_jobs() {
         is->state == was.state &&
         expected_end(now, *is, resources_.now()) >= expected_end(before, was, kept_->made);
     if (holds) return;
-    const Tick end = resources_.tick_from(expected_end(before, was, kept_->made));
+    // what was overdue was held for a tick
+    const Tick end = resources_.tick_from(
+        std::max(expected_end(before, was, kept_->made), kept_->made + kept_->resolution));
     nodes_of(was).for_each([&](size_t at) { note_freed(static_cast<NodeId>(at), 0, end); });
   });
 }
@@ -213,6 +215,7 @@ std::shared_ptr<const KeptPlan> keep_plan(const Resources& resources,
   auto plan = std::make_shared<KeptPlan>();
   plan->before = resources.state();
   plan->made = resources.now();
+  plan->resolution = resources.resolution();
   const std::span<const Claimed> claims = resources.claims();
   plan->starts.reserve(claims.size());
   for (size_t at = 0; at < claims.size(); ++at) {

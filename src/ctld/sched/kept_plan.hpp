@@ -39,6 +39,7 @@ struct KeptStart {
 struct KeptPlan {
   state::ClusterState before;  // that it was made on
   Time made = kNoTime;
+  Duration resolution{0};         // of a tick
   std::vector<KeptStart> starts;  // in the order in which jobs had their turns
   // by job: its first place in `starts`; all of one job stand in a row
   std::unordered_map<JobId, uint32_t> places;

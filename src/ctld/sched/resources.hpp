@@ -75,6 +75,7 @@ class Resources {
   [[nodiscard]] const SwitchTree& switches() const { return tree_; }
   [[nodiscard]] const timeline::Timeline& timeline() const { return timeline_; }
   [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] Duration resolution() const { return resolution_; }  // of a tick
 
   // The first tick that is not before `when`; the last that is not after it.
   [[nodiscard]] Tick tick_from(Time when) const;

@@ -9,6 +9,7 @@
 
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/accounting_admin.hpp"
+#include "common/protocol/accounting_daemon.hpp"
 #include "common/protocol/accounting_usage.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/protocol/assoc_mgr.hpp"
@@ -154,7 +155,8 @@ void add_dbd(To& to) {
           TransactionRecord, ProblemRecord, QueryAccountingRequest, QosDelta, AccountName,
           QueryAccountingReply, QueryReportRequest, ClusterUsageRow, JobUsageRow, JobSizeRow,
           ReservationUsageRow, EventRow, RunawayRow, QueryReportReply, EndRunawayJobsRequest,
-          EndRunawayJobsReply>(to);
+          EndRunawayJobsReply, DaemonCalls, DaemonValue, QueryAccountingDaemonRequest,
+          QueryAccountingDaemonReply>(to);
 }
 
 constexpr std::string_view kPackage = "sluice.v1";

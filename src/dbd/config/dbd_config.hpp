@@ -38,6 +38,7 @@ struct DbdConfig {
   std::string default_qos;
   bool track_wckey = false;
   bool allow_no_default_account = false;
+  bool disable_coordinators = false;
   Duration max_query_time_range{kNoLimit};  // of a request of who is no operator
   std::vector<std::string> parameters;      // Parameters
   std::vector<std::string> without_effect;  // keys that are set, and nothing comes of it

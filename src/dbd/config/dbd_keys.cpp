@@ -43,7 +43,7 @@ constexpr tables::ConfKey<C> kKeys[] = {
     key("DebugLevelSyslog", K::kEnum).allow(kLevels).numbered().acts<&C::syslog_level>(),
     key("DefaultQOS", K::kText).acts<&C::default_qos>(),
     key("DisableArchiveCommands", K::kBool, "no"),
-    key("DisableCoordDBD", K::kBool, "no"),
+    key("DisableCoordDBD", K::kBool, "no").acts<&C::disable_coordinators>(),
     key("DisableRollups", K::kBool, "no"),
     key("HashPlugin", K::kText),
     key("JobPurge", K::kText),

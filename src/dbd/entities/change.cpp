@@ -1,6 +1,7 @@
 #include "dbd/entities/change.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "common/base/text.hpp"
@@ -85,17 +86,40 @@ std::string bad_text(const protocol::ChangeAccountingRequest& request) {
     }
   }
   const protocol::AccountingSettings& settings = request.settings;
-  for (const auto* name : {&settings.new_name, &settings.parent, &settings.default_account})
+  for (const auto* name : {&settings.new_name, &settings.parent})
     if (*name && !is_name(**name)) return **name;
   // an empty one takes the default away
-  for (const auto* name : {&settings.default_wckey, &settings.default_qos})
+  for (const auto* name :
+       {&settings.default_wckey, &settings.default_qos, &settings.default_account})
     if (*name && !(*name)->empty() && !is_name(**name)) return **name;
   for (const auto* text : {&settings.description, &settings.organization, &settings.comment})
     if (*text && !is_text(**text)) return **text;
   return {};
 }
 
+// Values that no client of ours sends: enums out of their range, TRES that are not there.
+bool makes_sense(const Entities& entities, const protocol::AccountingSettings& settings) {
+  const auto level = static_cast<int>(settings.admin_level.value_or(AdminLevel::None));
+  const auto mode =
+      static_cast<int>(settings.preempt_mode.value_or(QosPreemptMode::ClusterDefault));
+  if (level > static_cast<int>(AdminLevel::Administrator) ||
+      mode > static_cast<int>(QosPreemptMode::Within))
+    return false;
+  for (const protocol::LimitSetting& limit : settings.limits) {
+    const int field = static_cast<int>(limit.field);
+    if (field < static_cast<int>(protocol::LimitField::Fairshare) ||
+        field > static_cast<int>(protocol::LimitField::LimitFactor) ||
+        (limit.real && !std::isfinite(*limit.real)))
+      return false;
+    for (const TresAmount& amount : limit.tres)
+      if (entities.tres.count(amount.id) == 0) return false;
+  }
+  return true;
+}
+
 bool decide(Draft& draft) {
+  if (!makes_sense(draft.now, draft.settings()))
+    return draft.refuse(" A value of the request is none that there is.");
   using Decide = bool (*)(Draft&);
   struct Row {
     AccountingVerb verb;
@@ -153,7 +177,7 @@ ChangeOutcome decide_change(const Entities& before,
                             const protocol::ChangeAccountingRequest& request, const Actor& actor,
                             Time now) {
   const protocol::ChangeAccountingRequest tidy_request = tidied(request);
-  Draft draft(before, tidy_request, actor, now);
+  Draft draft(before, before, tidy_request, actor, now);
   const std::string bad = bad_text(tidy_request);
   bool ok = bad.empty();
   if (ok) ok = decide(draft);
@@ -172,6 +196,30 @@ ChangeOutcome decide_change(const Entities& before,
   out.reply = std::move(draft.reply);
   out.reply.version = out.after.version;
   return out;
+}
+
+bool change_in_place(Entities& entities, const protocol::ChangeAccountingRequest& request,
+                     const Actor& actor, Time now, protocol::ChangeAccountingReply& reply,
+                     std::vector<TransactionRecord>& transactions) {
+  static const Entities kNothing;
+  const protocol::ChangeAccountingRequest tidy_request = tidied(request);
+  const std::string bad = bad_text(tidy_request);
+  Draft draft(std::move(entities), kNothing, tidy_request, actor, now);
+  draft.many = true;
+  const bool ok = bad.empty()
+                      ? decide(draft)
+                      : draft.refuse(fmt::format(" Names and texts cannot be like '{}'.", bad));
+  if (ok) {
+    draft.renew_lineages();
+    ++draft.now.version;
+    for (TransactionRecord& t : draft.transactions) transactions.push_back(std::move(t));
+  } else {
+    draft.reply.refused = true;
+    draft.reply.changed.clear();
+  }
+  entities = std::move(draft.now);
+  reply = std::move(draft.reply);
+  return ok || reply.errors.empty();
 }
 
 bool register_cluster(Entities& entities, const protocol::ClusterRecord& cluster,
@@ -195,9 +243,13 @@ bool register_cluster(Entities& entities, const protocol::ClusterRecord& cluster
   if (known && stored == before) return false;
   if (!known) {
     protocol::ChangeAccountingRequest request;
-    Draft draft(entities, request, Actor{std::string(actor), true}, now);
+    Draft draft(entities, entities, request, Actor{std::string(actor), true}, now);
     AssociationRecord& root = draft.add_association(cluster.name, "root", "", "", 0);
-    root.qos = {1};
+    for (const std::string& qos_name : entities.rules.default_qos)
+      if (const Stored<QosRecord>* qos = find_qos(entities, to_lower(qos_name)))
+        root.qos.push_back(qos->record.id);
+    std::sort(root.qos.begin(), root.qos.end());
+    if (root.qos.empty()) root.qos = {1};
     const AssociationId parent = root.id;
     draft.log("Add Clusters", cluster.name, association_info(draft.now, root, now), &root);
     AssociationRecord& user = draft.add_association(cluster.name, "root", "root", "", parent);

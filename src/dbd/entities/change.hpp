@@ -42,6 +42,18 @@ struct ChangeOutcome {
                                           const protocol::ChangeAccountingRequest& request,
                                           const Actor& actor, Time now);
 
+// One of many changes of an operator, made in `entities` itself: for thousands of them. False where
+// it is refused with errors; then `entities` are of no use any more. What is no change is none.
+// Whoever calls it looks at default_qos_problem() in the end.
+[[nodiscard]] bool change_in_place(Entities& entities,
+                                   const protocol::ChangeAccountingRequest& request,
+                                   const Actor& actor, Time now,
+                                   protocol::ChangeAccountingReply& reply,
+                                   std::vector<protocol::TransactionRecord>& transactions);
+// Associations that may not use their own default QOS, as a text for the user; empty: there are
+// none.
+[[nodiscard]] std::string default_qos_problem(const Entities& entities);
+
 // A controller registers: its cluster is there from now on, with an account root and a user root.
 // Gives whether anything changed.
 bool register_cluster(Entities& entities, const protocol::ClusterRecord& cluster,

@@ -135,6 +135,7 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
             fmt::format(" Account '{}' is '{}' or below it: it cannot be its parent.",
                         *settings.parent, stored.record.account));
       stored.record.parent = above->record.id;
+      draft.moved = true;
     }
     if (!draft.set_association(stored)) return false;
     lines += "  " + modified_line(draft.now, stored.record) + "\n";
@@ -228,7 +229,7 @@ bool delete_accounts(Draft& draft) {
   }
   if (accounts.empty()) return draft.nothing(" Nothing deleted");
   const std::string defaults = defaults_among(draft, gone);
-  if (!defaults.empty())
+  if (!defaults.empty() && !draft.now.rules.without_default_account)
     return draft.refuse(" Error with request: You can not remove the default account of a user\n" +
                         defaults +
                         " Please either remove the accounts listed above from list and resubmit,\n"

@@ -21,11 +21,10 @@ bool may_give_level(const Draft& draft, const std::string& user) {
 
 void make_default(Draft& draft, const std::string& user, const std::string& cluster,
                   const std::string& account) {
-  for (auto& [id, stored] : draft.now.associations) {
-    AssociationRecord& r = stored.record;
-    if (!stored.deleted && r.user == user && r.cluster == cluster)
-      r.is_default = r.account == account;
-  }
+  each_of_user(draft.now, user, [&](AssociationId, StoredAssociation& stored) {
+    if (stored.record.cluster == cluster)
+      stored.record.is_default = stored.record.account == account;
+  });
 }
 
 uint32_t wckey_id(Draft& draft, const std::string& cluster, const std::string& user,
@@ -204,6 +203,8 @@ bool rename_user(Draft& draft, const std::string& from, const std::string& to) {
   draft.now.users[to] = std::move(moved);
   for (auto& [id, stored] : draft.now.associations)
     if (stored.record.user == from) stored.record.user = to;
+  renew_places(draft.now);
+  draft.moved = true;
   for (auto& [id, stored] : draft.now.wckeys)
     if (stored.record.user == from) stored.record.user = to;
   for (auto& [name, stored] : draft.now.accounts) {
@@ -217,6 +218,15 @@ bool rename_user(Draft& draft, const std::string& from, const std::string& to) {
 // The user may choose among his own accounts.
 bool change_default_account(Draft& draft, const std::string& user, std::string& missing) {
   const std::string& account = *draft.settings().default_account;
+  if (account.empty()) {
+    if (!draft.now.rules.without_default_account)
+      return draft.refuse(" A user needs a default account (AllowNoDefAcct of slurmdbd.conf).");
+    if (!draft.is_operator()) return draft.deny();
+    each_of_user(draft.now, user, [&](AssociationId, StoredAssociation& stored) {
+      if (listed(draft.where().clusters, stored.record.cluster)) stored.record.is_default = false;
+    });
+    return true;
+  }
   std::set<std::string> clusters;
   for (const auto& [id, stored] : draft.now.associations)
     if (!stored.deleted && stored.record.user == user &&
@@ -337,7 +347,7 @@ bool delete_user_associations(Draft& draft) {
       others = true;
       same |= stored.record.account == r.account;
     }
-    if (r.is_default && others && !same)
+    if (r.is_default && others && !same && !draft.now.rules.without_default_account)
       defaults += fmt::format("  C = {:<15} A = {:<10} U = {:<9}\n", r.cluster, r.account, r.user);
   }
   if (gone.empty()) return draft.nothing(" Nothing deleted");

@@ -88,13 +88,12 @@ bool matches(const Entities& entities, const UserRecord& record,
 
 std::string default_account_of(const Entities& entities, std::string_view user,
                                std::string_view cluster) {
-  for (const auto& [id, stored] : entities.associations) {
+  std::string out;
+  each_of_user(entities, user, [&](AssociationId, const StoredAssociation& stored) {
     const AssociationRecord& r = stored.record;
-    if (!stored.deleted && r.is_default && r.user == user &&
-        (cluster.empty() || r.cluster == cluster))
-      return r.account;
-  }
-  return {};
+    if (r.is_default && (cluster.empty() || r.cluster == cluster)) out = r.account;
+  });
+  return out;
 }
 
 }  // namespace sluice::dbd

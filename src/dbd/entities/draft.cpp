@@ -9,17 +9,17 @@ namespace sluice::dbd {
 using protocol::NameSet;
 using protocol::SetChange;
 
-Draft::Draft(const Entities& before, const protocol::ChangeAccountingRequest& asked,
+Draft::Draft(Entities start, const Entities& before, const protocol::ChangeAccountingRequest& asked,
              const Actor& actor, Time when)
-    : now(before), request(asked), before_(before), actor_(actor.name), when_(when) {
-  const UserRecord* user = find_user(before, actor.name);
+    : now(std::move(start)), request(asked), before_(before), actor_(actor.name), when_(when) {
+  const UserRecord* user = find_user(now, actor.name);
   if (actor.super) level_ = AdminLevel::Administrator;
   else if (user != nullptr && !actor.name.empty()) level_ = user->admin_level;
 }
 
 bool Draft::may_change(const std::string& account) const {
   if (is_operator()) return true;
-  if (actor_.empty()) return false;
+  if (actor_.empty() || now.rules.without_coordinators) return false;
   const std::vector<std::string> may = coordinators_of(before_, account);
   return std::binary_search(may.begin(), may.end(), actor_);
 }
@@ -75,24 +75,17 @@ bool Draft::clusters(std::vector<std::string>& out) {
 AssociationRecord& Draft::add_association(const std::string& cluster, const std::string& account,
                                           const std::string& user, const std::string& partition,
                                           AssociationId parent) {
-  AssociationId id = 1;
-  for (const auto& [other, stored] : now.associations) {
-    const AssociationRecord& r = stored.record;
-    if (r.cluster == cluster && r.account == account && r.user == user &&
-        r.partition == partition) {
-      id = other;
-      break;
-    }
-    id = std::max(id, other + 1);
-  }
+  StoredAssociation fresh;
+  fresh.record.parent = parent;
+  fresh.record.cluster = cluster;
+  fresh.record.account = account;
+  fresh.record.user = user;
+  fresh.record.partition = partition;
+  const AssociationId next = now.associations.empty() ? 1 : now.associations.rbegin()->first + 1;
+  const AssociationId id = now.places.try_emplace(place_key(fresh.record), next).first->second;
+  fresh.record.id = id;
   StoredAssociation& stored = now.associations[id];
-  stored = {};
-  stored.record.id = id;
-  stored.record.parent = parent;
-  stored.record.cluster = cluster;
-  stored.record.account = account;
-  stored.record.user = user;
-  stored.record.partition = partition;
+  stored = std::move(fresh);
   stored.record.lineage = lineage_of(now, stored.record);
   return stored.record;
 }
@@ -164,27 +157,34 @@ bool Draft::set_association(StoredAssociation& stored) {
   return true;
 }
 
-bool Draft::default_qos_holds() {
-  if (settings().qos.empty() && !settings().default_qos && !settings().parent) return true;
+std::string default_qos_problem(const Entities& entities) {
   std::string lines;
-  for (const auto& [id, stored] : now.associations) {
+  for (const auto& [id, stored] : entities.associations) {
     if (stored.deleted) continue;
-    const AssociationRecord record = effective(now, stored);
+    const AssociationRecord record = effective(entities, stored);
     if (record.default_qos == 0 || has(record.qos, record.default_qos)) continue;
-    const auto qos = now.qos.find(record.default_qos);
-    lines +=
-        fmt::format("\n  DefQOS = {:<10} {}", qos == now.qos.end() ? "" : qos->second.record.name,
-                    modified_line(now, record));
+    const auto qos = entities.qos.find(record.default_qos);
+    lines += fmt::format("\n  DefQOS = {:<10} {}",
+                         qos == entities.qos.end() ? "" : qos->second.record.name,
+                         modified_line(entities, record));
   }
-  if (lines.empty()) return true;
+  if (lines.empty()) return {};
+  return " These associations don't have access to their default qos.\n Please give them access "
+         "before they the default can be set to this." +
+         lines;
+}
+
+bool Draft::default_qos_holds() {
+  if (many || (settings().qos.empty() && !settings().default_qos && !settings().parent))
+    return true;
+  std::string problem = default_qos_problem(now);
+  if (problem.empty()) return true;
   reply.shown.clear();
-  return refuse(
-      " These associations don't have access to their default qos.\n Please give them "
-      "access before they the default can be set to this." +
-      lines);
+  return refuse(std::move(problem));
 }
 
 void Draft::renew_lineages() {
+  if (!moved) return;
   for (auto& [id, stored] : now.associations)
     if (!stored.deleted) stored.record.lineage = lineage_of(now, stored.record);
 }

@@ -21,12 +21,16 @@ template <class T>
 
 class Draft {
  public:
-  Draft(const Entities& before, const protocol::ChangeAccountingRequest& request,
+  // `start` is changed; `before` is what rights are read of, and may be empty where an operator
+  // asks.
+  Draft(Entities start, const Entities& before, const protocol::ChangeAccountingRequest& request,
         const Actor& actor, Time when);
 
   Entities now;
   const protocol::ChangeAccountingRequest& request;
   protocol::ChangeAccountingReply reply;
+  bool moved = false;  // an association has another parent or name: lineages are made anew
+  bool many = false;   // one of many changes, after which default QOS are looked at
   std::vector<protocol::TransactionRecord> transactions;
   [[nodiscard]] const protocol::AccountingConditions& where() const { return request.where; }
   [[nodiscard]] const protocol::AccountingSettings& settings() const { return request.settings; }

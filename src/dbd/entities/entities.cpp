@@ -56,6 +56,16 @@ std::vector<QosId> with_delta(std::vector<QosId> qos, const std::vector<int64_t>
 
 }  // namespace
 
+std::string user_key(std::string_view user) { return std::string(user) + '\n'; }
+std::string place_key(const AssociationRecord& r) {
+  return user_key(r.user) + r.cluster + '\n' + r.account + '\n' + r.partition;
+}
+void renew_places(Entities& entities) {
+  entities.places.clear();
+  for (const auto& [id, stored] : entities.associations)
+    entities.places[place_key(stored.record)] = id;
+}
+
 Entities new_entities() {
   Entities out;
   out.version = 1;
@@ -87,13 +97,15 @@ Entities new_entities() {
 const StoredAssociation* find_association(const Entities& entities, std::string_view cluster,
                                           std::string_view account, std::string_view user,
                                           std::string_view partition) {
-  for (const auto& [id, stored] : entities.associations) {
-    const AssociationRecord& r = stored.record;
-    if (!stored.deleted && r.account == account && r.user == user && r.cluster == cluster &&
-        r.partition == partition)
-      return &stored;
-  }
-  return nullptr;
+  AssociationRecord wanted;
+  wanted.cluster = cluster;
+  wanted.account = account;
+  wanted.user = user;
+  wanted.partition = partition;
+  const auto place = entities.places.find(place_key(wanted));
+  if (place == entities.places.end()) return nullptr;
+  const StoredAssociation* found = by_id(entities, place->second);
+  return found == nullptr || found->deleted ? nullptr : found;
 }
 
 const Stored<QosRecord>* find_qos(const Entities& entities, std::string_view name) {
@@ -184,14 +196,51 @@ std::vector<std::string> coordinators_of(const Entities& entities, std::string_v
   return {found.begin(), found.end()};
 }
 
+std::map<std::string, std::vector<std::string>> all_coordinators(const Entities& entities) {
+  std::map<std::string, std::set<std::string>> above;  // the accounts right above an account
+  std::map<std::string, std::set<std::string>> direct;
+  for (const auto& [name, stored] : entities.accounts)
+    if (!stored.deleted)
+      direct[name].insert(stored.record.coordinators.begin(), stored.record.coordinators.end());
+  for (const auto& [id, stored] : entities.associations) {
+    const AssociationRecord& r = stored.record;
+    if (stored.deleted) continue;
+    if (r.user.empty()) {
+      if (const StoredAssociation* parent = by_id(entities, r.parent))
+        above[r.account].insert(parent->record.account);
+      continue;
+    }
+    const AccountRecord* account = find_account(entities, r.account);
+    if (account != nullptr && account->users_are_coordinators) direct[r.account].insert(r.user);
+  }
+  std::map<std::string, std::vector<std::string>> out;
+  for (const auto& [name, own] : direct) {
+    std::set<std::string> found;
+    std::set<std::string> seen;
+    std::vector<std::string> todo = {name};
+    while (!todo.empty()) {
+      const std::string at = std::move(todo.back());
+      todo.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (const auto it = direct.find(at); it != direct.end())
+        found.insert(it->second.begin(), it->second.end());
+      if (const auto it = above.find(at); it != above.end())
+        todo.insert(todo.end(), it->second.begin(), it->second.end());
+    }
+    out[name].assign(found.begin(), found.end());
+  }
+  return out;
+}
+
 AccountingRecords records_of(const Entities& entities, std::string_view cluster) {
+  std::map<std::string, std::vector<std::string>> coordinators = all_coordinators(entities);
   AccountingRecords out;
   out.version = entities.version;
   out.tres = tres_list(entities);
   for (const auto& [name, stored] : entities.accounts) {
     if (stored.deleted) continue;
     out.accounts.push_back(stored.record);
-    out.accounts.back().coordinators = coordinators_of(entities, name);
+    out.accounts.back().coordinators = std::move(coordinators[name]);
   }
   for (const auto& [name, stored] : entities.users)
     if (!stored.deleted) out.users.push_back(stored.record);

@@ -42,17 +42,44 @@ struct StoredAssociation {
   }
 };
 
+// What slurmdbd.conf says of changes.
+struct SiteRules {
+  std::vector<std::string> default_qos;  // DefaultQOS: of new clusters; none: normal
+  bool without_default_account = false;  // AllowNoDefAcct: a user may have none
+  bool without_coordinators = false;     // DisableCoordDBD: they change nothing
+  bool operator==(const SiteRules&) const = default;
+};
+
 struct Entities {
   uint64_t version = 0;  // grows with each change
+  SiteRules rules;       // not stored
   std::map<std::string, Stored<AccountRecord>> accounts;
   std::map<std::string, Stored<UserRecord>> users;
   std::map<std::string, protocol::ClusterRecord> clusters;
   std::map<AssociationId, StoredAssociation> associations;
+  // by place_key(): also of those that are deleted
+  std::map<std::string, AssociationId> places;
   std::map<QosId, Stored<QosRecord>> qos;
   std::map<TresId, TresRecord> tres;
   std::map<uint32_t, Stored<WckeyRecord>> wckeys;
   bool operator==(const Entities&) const = default;
 };
+
+// Those of one user stand together: they begin with user_key().
+[[nodiscard]] std::string place_key(const AssociationRecord& record);
+[[nodiscard]] std::string user_key(std::string_view user);
+void renew_places(Entities& entities);
+// Calls visit(id, stored) for each association of a user that is not deleted.
+template <class Held, class Visit>
+void each_of_user(Held& entities, std::string_view user, Visit visit) {
+  const std::string key = user_key(user);
+  for (auto it = entities.places.lower_bound(key);
+       it != entities.places.end() && it->first.compare(0, key.size(), key) == 0; ++it) {
+    auto found = entities.associations.find(it->second);
+    if (found != entities.associations.end() && !found->second.deleted)
+      visit(found->first, found->second);
+  }
+}
 
 // The records of an empty database: QOS normal, TRES 1 to 8, account root, user root.
 [[nodiscard]] Entities new_entities();
@@ -79,6 +106,9 @@ struct Entities {
 // Of the account and of those above it, on any cluster; sorted.
 [[nodiscard]] std::vector<std::string> coordinators_of(const Entities& entities,
                                                        std::string_view account);
+// The same of all accounts that are there, in one pass.
+[[nodiscard]] std::map<std::string, std::vector<std::string>> all_coordinators(
+    const Entities& entities);
 // What a controller follows.
 [[nodiscard]] AccountingRecords records_of(const Entities& entities, std::string_view cluster);
 [[nodiscard]] std::vector<TresRecord> tres_list(const Entities& entities);

@@ -15,31 +15,39 @@ using protocol::QueryAccountingRequest;
 namespace {
 
 // Whose records the asker may see.
-struct View {
-  const Entities& entities;
-  std::string name;
-  bool all = false;
-  Privacy privacy;
+class View {
+ public:
+  View(const Entities& held, const Actor& actor, Privacy privacy)
+      : entities(held), coordinators(all_coordinators(held)), privacy_(privacy) {
+    const UserRecord* user = find_user(held, actor.name);
+    all_ = actor.super || (user != nullptr && user->admin_level != AdminLevel::None);
+    if (all_ || actor.name.empty()) return;
+    users_.insert(actor.name);
+    for (const auto& [account, names] : coordinators)
+      if (std::binary_search(names.begin(), names.end(), actor.name)) accounts_.insert(account);
+    std::set<std::string> own;
+    for (const auto& [id, stored] : held.associations) {
+      const AssociationRecord& r = stored.record;
+      if (stored.deleted || r.user.empty()) continue;
+      if (accounts_.count(r.account) != 0) users_.insert(r.user);
+      if (r.user == actor.name) own.insert(r.account);
+    }
+    accounts_.merge(own);
+  }
+  [[nodiscard]] bool user(const std::string& name) const {
+    return all_ || !privacy_.users || users_.count(name) != 0;
+  }
+  [[nodiscard]] bool account(const std::string& name) const {
+    return all_ || !privacy_.accounts || accounts_.count(name) != 0;
+  }
 
-  [[nodiscard]] bool coordinates(const std::string& account) const {
-    return !name.empty() && has(coordinators_of(entities, account), name);
-  }
-  [[nodiscard]] bool user(const std::string& other) const {
-    if (all || !privacy.users || other == name) return true;
-    return std::any_of(entities.associations.begin(), entities.associations.end(),
-                       [&](const auto& entry) {
-                         const AssociationRecord& r = entry.second.record;
-                         return !entry.second.deleted && r.user == other && coordinates(r.account);
-                       });
-  }
-  [[nodiscard]] bool account(const std::string& other) const {
-    if (all || !privacy.accounts || coordinates(other)) return true;
-    return std::any_of(entities.associations.begin(), entities.associations.end(),
-                       [&](const auto& entry) {
-                         const AssociationRecord& r = entry.second.record;
-                         return !entry.second.deleted && r.account == other && r.user == name;
-                       });
-  }
+  const Entities& entities;
+  const std::map<std::string, std::vector<std::string>> coordinators;
+
+ private:
+  Privacy privacy_;
+  bool all_ = false;
+  std::set<std::string> users_, accounts_;
 };
 
 AssociationRecord shown(const Entities& entities, const StoredAssociation& stored, bool own) {
@@ -81,8 +89,8 @@ void list_accounts(const View& view, const QueryAccountingRequest& request,
         !matches(view.entities, stored.record, request.where) || !view.account(name))
       continue;
     reply.accounts.push_back(stored.record);
-    if (!request.where.own_values)
-      reply.accounts.back().coordinators = coordinators_of(view.entities, name);
+    if (!request.where.own_values && !stored.deleted)
+      reply.accounts.back().coordinators = view.coordinators.at(name);
     if (stored.deleted) reply.deleted.push_back(name);
   }
   if (!request.with_associations) return;
@@ -112,8 +120,7 @@ void list_users(const View& view, const QueryAccountingRequest& request,
   for (const auto& [name, stored] : view.entities.accounts) {
     if (stored.deleted) continue;
     reply.accounts.push_back(stored.record);
-    if (!request.where.own_values)
-      reply.accounts.back().coordinators = coordinators_of(view.entities, name);
+    if (!request.where.own_values) reply.accounts.back().coordinators = view.coordinators.at(name);
   }
 }
 
@@ -170,9 +177,7 @@ void list_wckeys(const View& view, const QueryAccountingRequest& request,
 
 QueryAccountingReply answer_query(const Entities& entities, const QueryAccountingRequest& request,
                                   const Actor& actor, Privacy privacy) {
-  const UserRecord* user = find_user(entities, actor.name);
-  View view{entities, actor.name, actor.super, privacy};
-  view.all = actor.super || (user != nullptr && user->admin_level != AdminLevel::None);
+  const View view(entities, actor, privacy);
   QueryAccountingReply reply;
   switch (request.entity) {
     case AccountingEntity::Account: list_accounts(view, request, reply); break;

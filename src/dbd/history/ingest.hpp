@@ -8,8 +8,8 @@
 namespace sluice::dbd {
 
 // In one transaction with the number of the last record: each counts once, however often it comes.
-// A record that cannot be read is told in the log and passed over. Errors: those of the database,
-// kBadRequest for a gap before `first`.
+// A record that cannot be read, and a gap before `first`, is told in the log and passed over.
+// Errors: those of the database, kBadRequest.
 [[nodiscard]] Result<protocol::StoreHistoryReply> store_history(
     Database& database, const protocol::StoreHistoryRequest& request, Time now);
 

@@ -12,6 +12,7 @@ using soci::into;
 using soci::use;
 
 constexpr size_t kChunkBytes = size_t{1} << 20;  // about
+constexpr size_t kMostValues = 2000;             // of a list; longer ones are left to the filter
 constexpr size_t kChunkRows = 2000;              // that are looked at for one
 
 // A condition that is put together: its text holds marks alone, the values stand beside it.
@@ -101,12 +102,12 @@ Status HistoryQuery::find_rows(soci::session& sql, int64_t cluster, uint32_t pos
   const protocol::QueryHistoryRequest& request = filter_.request();
   Condition where;
   where.add("SELECT id, job_id FROM job WHERE ");
-  if (request.jobs.empty()) {
+  std::set<int64_t> jobs;
+  for (const auto& one : request.jobs) jobs.insert(one.job);
+  if (jobs.empty() || jobs.size() > kMostValues) {
     where.add("cluster = ");
     where.value(cluster);
   } else {
-    std::vector<int64_t> jobs;
-    for (const auto& one : request.jobs) jobs.push_back(one.job);
     // one look-up in an index each: with an OR SQLite would read all jobs of the cluster
     const char* joint = "id IN (";
     for (const char* column : {"job_id", "array_job", "het_job"}) {
@@ -125,8 +126,8 @@ Status HistoryQuery::find_rows(soci::session& sql, int64_t cluster, uint32_t pos
     where.add(" AND eligible <= ");
     where.value(request.until.time_since_epoch().count());
   }
-  where.in("uid", request.uids);
-  where.in("gid", request.gids);
+  if (request.uids.size() <= kMostValues) where.in("uid", request.uids);
+  if (request.gids.size() <= kMostValues) where.in("gid", request.gids);
   // the plus keeps SQLite from reading all jobs in this order, to sort none
   where.add(" ORDER BY +job_id, submit DESC, restarts DESC, part");
   Row row;
@@ -165,7 +166,8 @@ Status HistoryQuery::read_rows(soci::session& sql, protocol::HistoryChunk& chunk
     if (!read.execute(true)) continue;  // purged meanwhile
     auto job = wire::decode<JobHistory>(bytes);
     if (!job) return tl::unexpected(job.error());
-    if (!filter_.matches(*job) || is_earlier_run(row, *job)) continue;
+    if (!filter_.matches(*job) || (may_see_ && !may_see_(*job)) || is_earlier_run(row, *job))
+      continue;
     size += bytes.size();
     protocol::HistoryJob out{
         clusters_[row.cluster], static_cast<uint64_t>(row.id), std::move(*job), {}};

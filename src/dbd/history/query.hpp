@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,8 +16,10 @@ namespace sluice::dbd {
 
 class HistoryQuery {
  public:
-  HistoryQuery(const Database& database, history::Filter filter)
-      : database_(database), filter_(std::move(filter)) {}
+  using MaySee = std::function<bool(const JobHistory&)>;
+  // An empty `may_see`: all.
+  HistoryQuery(const Database& database, history::Filter filter, MaySee may_see = {})
+      : database_(database), filter_(std::move(filter)), may_see_(std::move(may_see)) {}
 
   // The next jobs, at least one; nothing at the end.
   [[nodiscard]] Result<std::optional<protocol::HistoryChunk>> next(Time now);
@@ -34,6 +37,7 @@ class HistoryQuery {
 
   const Database& database_;
   const history::Filter filter_;
+  const MaySee may_see_;
   std::vector<std::string> clusters_;
   std::vector<Row> rows_;  // by cluster, job, then the newest first
   size_t at_ = 0;

@@ -13,6 +13,7 @@ namespace {
 
 using namespace protocol;  // NOLINT(google-build-using-namespace): of this file only
 
+constexpr size_t kMostNames = 1000;            // in the conditions of who is no operator
 constexpr size_t kMostTransactions = 200'000;  // of one answer; the newest
 
 Privacy privacy_of(const DbdConfig& config) {
@@ -46,10 +47,23 @@ void load(AdminParts& parts, const net::CallContext& context, const LoadAccounti
   responder.complete(reply);
 }
 
+// Of anybody: each name is compared with each record.
+bool is_long(const AccountingConditions& where) {
+  size_t names = where.ids.size();
+  for (const auto* list :
+       {&where.clusters, &where.accounts, &where.users, &where.partitions, &where.parents,
+        &where.wckeys, &where.names, &where.descriptions, &where.organizations, &where.qos,
+        &where.default_qos, &where.actions, &where.actors, &where.default_accounts, &where.types})
+    names += list->size();
+  return names > kMostNames;
+}
+
 void query(AdminParts& parts, const net::CallContext& context,
            const QueryAccountingRequest& request, net::Responder<QueryAccountingReply> responder) {
   const Actor actor = actor_of(context);
   const std::shared_ptr<const Entities> entities = parts.store.current();
+  if (!is_operator(*entities, actor) && is_long(request.where))
+    return responder.fail(ErrorCode::kBadRequest, "too many names in one request");
   QueryAccountingReply reply = answer_query(*entities, request, actor, privacy_of(parts.config));
   const bool private_to_operators = request.entity == AccountingEntity::Transaction ||
                                     request.entity == AccountingEntity::Problem;

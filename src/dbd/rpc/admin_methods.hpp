@@ -6,6 +6,7 @@
 #include "common/rpc/rpc_server.hpp"
 #include "dbd/config/dbd_config.hpp"
 #include "dbd/rpc/followers.hpp"
+#include "dbd/rpc/statistics.hpp"
 #include "dbd/store/entity_store.hpp"
 
 namespace sluice::dbd {
@@ -15,17 +16,20 @@ struct AdminParts {
   const DbdConfig& config;
   Database& database;
   EntityStore& store;
+  Statistics& statistics;
   Followers& followers;
 };
 
 void add_admin_methods(net::RpcServer& server, AdminParts& parts);
 // sreport's.
 void add_usage_methods(net::RpcServer& server, AdminParts& parts);
+// About the daemon itself.
+void add_daemon_methods(net::RpcServer& server, AdminParts& parts);
 
-// Sums up usage when it is made, and again and again; `database` outlives it.
+// Sums up usage when it is made, and again and again; both outlive it.
 class UsageClock {
  public:
-  explicit UsageClock(Database& database);
+  UsageClock(Database& database, Statistics& statistics);
 
  private:
   RoundThread thread_;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "common/base/contains.hpp"
 #include "common/base/version.hpp"
@@ -10,6 +12,7 @@
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/protocol_version.hpp"
 #include "dbd/history/ingest.hpp"
+#include "dbd/history/numbers.hpp"
 #include "dbd/history/query.hpp"
 #include "dbd/rpc/actor.hpp"
 #include "dbd/rpc/cluster_registry.hpp"
@@ -26,9 +29,22 @@ protocol::PingAccountingReply ping() {
   return {short_host_name(), kSlurmVersion, protocol::kProtocolVersion};
 }
 
-// What the caller may see of it.
-Result<history::Filter> allowed_filter(const ServiceParts& parts, const CallContext& context,
-                                       protocol::QueryHistoryRequest request) {
+// Those that the user coordinates, also as accounts below another one.
+std::set<std::string> coordinated(const Entities& entities, const std::string& user) {
+  std::set<std::string> accounts;
+  if (user.empty()) return accounts;
+  for (const auto& [name, stored] : entities.accounts) {
+    if (!stored.deleted && contains(coordinators_of(entities, name), user)) accounts.insert(name);
+  }
+  return accounts;
+}
+
+// What the caller may see of it: with PrivateData=jobs his own, and those of accounts that he
+// coordinates.
+Result<std::shared_ptr<HistoryQuery>> allowed_query(const ServiceParts& parts,
+                                                    const CallContext& context,
+                                                    protocol::QueryHistoryRequest request) {
+  HistoryQuery::MaySee may_see;
   if (!parts.is_operator(context)) {
     const Duration most = parts.config.max_query_time_range;
     const Time until = std::min(request.until, now());
@@ -36,12 +52,18 @@ Result<history::Filter> allowed_filter(const ServiceParts& parts, const CallCont
       return failure(ErrorCode::kAccessDenied, "Too wide of a date range in query");
     if (contains(parts.config.private_data, "jobs")) {
       const uint32_t own = context.identity.uid;
-      const bool others =
-          !request.uids.empty() && std::ranges::find(request.uids, own) == request.uids.end();
-      request.uids = {others ? UINT32_MAX : own};  // of nobody
+      auto accounts = coordinated(*parts.entities.current(), actor_of(context).name);
+      const bool asks_own = request.uids.empty() || std::ranges::count(request.uids, own) > 0;
+      // of nobody, where he asks for others alone
+      if (accounts.empty()) request.uids = {asks_own ? own : UINT32_MAX};
+      may_see = [own, accounts = std::move(accounts)](const JobHistory& job) {
+        return job.uid == own || accounts.contains(job.account);
+      };
     }
   }
-  return history::Filter::make(std::move(request));
+  auto filter = history::Filter::make(std::move(request));
+  if (!filter) return tl::unexpected(filter.error());
+  return std::make_shared<HistoryQuery>(parts.database, std::move(*filter), std::move(may_see));
 }
 
 }  // namespace
@@ -65,10 +87,16 @@ void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
       net::kLongAndSlow);
   server.handle_stream<QueryHistoryRequest, HistoryChunk>(
       [&parts](const auto& context, auto request, auto writer) {
-        auto filter = allowed_filter(parts, context, std::move(request));
-        if (!filter) return writer.finish(tl::unexpected<Error>(filter.error()));
-        auto query = std::make_shared<HistoryQuery>(parts.database, std::move(*filter));
-        writer.pull([query] { return query->next(now()); });
+        auto allowed = allowed_query(parts, context, std::move(request));
+        if (!allowed) return writer.finish(tl::unexpected<Error>(allowed.error()));
+        const std::shared_ptr<HistoryQuery> query = std::move(*allowed);
+        auto numbers = std::make_shared<HistoryNumbers>(parts.entities.current());
+        writer.pull([query, numbers]() -> Result<std::optional<HistoryChunk>> {
+          auto chunk = query->next(now());
+          if (chunk && *chunk)
+            for (HistoryJob& record : (*chunk)->jobs) numbers->add(record);
+          return chunk;
+        });
       },
       net::kSlow);
   server.handle<QueryJobTextRequest, QueryJobTextReply>(

@@ -58,11 +58,13 @@ void add_usage_methods(net::RpcServer& server, AdminParts& parts) {
       net::kSlow);
 }
 
-UsageClock::UsageClock(Database& database) {
-  thread_.start([this, &database] {
+UsageClock::UsageClock(Database& database, Statistics& statistics) {
+  thread_.start([this, &database, &statistics] {
     do {
-      if (Status done = roll_up(database, net::now()); !done)
-        log::error("usage cannot be summed up: {}", done.error().text);
+      const Time begin = net::now();
+      const Status done = roll_up(database, begin);
+      statistics.count_rollup(begin, net::now() - begin);
+      if (!done) log::error("usage cannot be summed up: {}", done.error().text);
     } while (thread_.rest(std::chrono::minutes(5)));
   });
 }

@@ -132,6 +132,7 @@ Entities read_entities(soci::session& sql) {
       sql, "wckey", [&](Stored<WckeyRecord> r) { out.wckeys[r.record.id] = std::move(r); });
   read_table<protocol::ClusterRecord>(
       sql, "site_cluster", [&](protocol::ClusterRecord r) { out.clusters[r.name] = std::move(r); });
+  renew_places(out);
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/base/text.hpp"
 #include "common/model/history.hpp"
+#include "common/os/clock.hpp"
 #include "common/wire/codec.hpp"
 #include "dbd/entities/query.hpp"
 #include "dbd/store/entity_rows.hpp"
@@ -16,6 +17,12 @@ using protocol::ChangeAccountingReply;
 using protocol::TransactionRecord;
 
 namespace {
+
+// Versions go by the clock, so that a database that was made anew, or put back, has none that a
+// controller knows of another.
+uint64_t next_version(const Entities& before, Time now) {
+  return std::max(before.version + 1, static_cast<uint64_t>(now.time_since_epoch().count()));
+}
 
 // The jobs that are not over of associations that `after` has no more, as lines.
 Result<std::string> active_jobs(soci::session& sql, const Entities& before, const Entities& after) {
@@ -50,11 +57,14 @@ Status EntityStore::open() {
   std::shared_ptr<const Entities> read;
   Status done = database_.write([&](soci::session& sql) -> Status {
     if (stored_version(sql) == 0) {
-      const Entities fresh = new_entities();
+      Entities fresh = new_entities();
+      fresh.version = next_version(fresh, net::now());
       EntityDiff diff = difference({}, fresh);
       write_difference(sql, diff);
     }
-    read = std::make_shared<const Entities>(read_entities(sql));
+    Entities held = read_entities(sql);
+    held.rules = rules_;
+    read = std::make_shared<const Entities>(std::move(held));
     return {};
   });
   if (done) publish(std::move(read));
@@ -87,7 +97,9 @@ std::shared_ptr<const Entities> EntityStore::newest(soci::session& sql) const {
   const uint64_t version = stored_version(sql);
   std::shared_ptr<const Entities> mine = current();
   if (mine && mine->version == version) return mine;
-  return std::make_shared<const Entities>(read_entities(sql));
+  Entities held = read_entities(sql);
+  held.rules = rules_;
+  return std::make_shared<const Entities>(std::move(held));
 }
 
 // With jobs that use it an association stays.
@@ -129,6 +141,7 @@ Result<ChangeAccountingReply> EntityStore::change(const protocol::ChangeAccounti
     if (Status ok = decide(sql, *before, request, actor, now, outcome); !ok) return ok;
     reply = std::move(outcome.reply);
     if (reply.refused) return {};
+    outcome.after.version = reply.version = next_version(*before, now);
     EntityDiff diff = difference(*before, outcome.after);
     diff.transactions = std::move(outcome.transactions);
     write_difference(sql, diff);
@@ -151,15 +164,15 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
     Entities state = before;
     std::vector<TransactionRecord> transactions;
     for (const protocol::ChangeAccountingRequest& change : request.changes) {
-      ChangeOutcome outcome = decide_change(state, change, actor, now);
-      const bool bad = outcome.reply.refused && !outcome.reply.errors.empty();
-      if (!outcome.reply.refused) {
-        state = std::move(outcome.after);
-        for (TransactionRecord& t : outcome.transactions) transactions.push_back(std::move(t));
-      }
-      reply.replies.push_back(std::move(outcome.reply));
-      if (bad) return false;
+      if (!change_in_place(state, change, actor, now, reply.replies.emplace_back(), transactions))
+        return false;
     }
+    if (std::string problem = default_qos_problem(state); !problem.empty()) {
+      reply.replies.emplace_back().refused = true;
+      reply.replies.back().errors.push_back(std::move(problem));
+      return false;
+    }
+    state.version = next_version(before, now);
     diff = difference(before, state);
     diff.transactions = std::move(transactions);
     after = std::make_shared<const Entities>(std::move(state));
@@ -190,6 +203,7 @@ Status EntityStore::update(const Work& work) {
     Entities changed = *before;
     std::vector<TransactionRecord> transactions;
     if (!work(changed, transactions)) return {};
+    changed.version = next_version(*before, net::now());
     EntityDiff diff = difference(*before, changed);
     diff.transactions = std::move(transactions);
     write_difference(sql, diff);

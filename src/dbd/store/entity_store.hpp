@@ -17,7 +17,8 @@ namespace sluice::dbd {
 class EntityStore {
  public:
   // `database` outlives it.
-  explicit EntityStore(Database& database) : database_(database) {}
+  EntityStore(Database& database, SiteRules rules)
+      : database_(database), rules_(std::move(rules)) {}
   EntityStore(const EntityStore&) = delete;
   EntityStore& operator=(const EntityStore&) = delete;
 
@@ -55,6 +56,7 @@ class EntityStore {
   void publish(std::shared_ptr<const Entities> entities);
 
   Database& database_;
+  const SiteRules rules_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Entities> current_;  // guarded by mutex_
   std::function<void(std::shared_ptr<const Entities>)> tell_;

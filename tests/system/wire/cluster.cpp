@@ -16,6 +16,7 @@
 
 #include "common/base/text.hpp"
 #include "common/os/clock.hpp"
+#include "common/protocol/accounting.hpp"
 #include "common/protocol/noded.hpp"
 
 namespace sluice::testing {
@@ -46,7 +47,8 @@ std::string conf_value(const std::string& conf, const std::string& key) {
 }
 
 bool is_stream(const std::string& method) {
-  return method == "Controller/QueryJobs" || method == "Controller/WatchJob";
+  return method == "Controller/QueryJobs" || method == "Controller/WatchJob" ||
+         method == protocol::QueryHistoryRequest::kMethod;
 }
 
 }  // namespace
@@ -82,10 +84,14 @@ WireCluster::~WireCluster() {
 }
 
 std::string WireCluster::address(Server server) const {
-  return fmt::format("127.0.0.1:{}", server == Server::kController ? port_ : port_ + 1);
+  const auto accounting = to_number<int>(conf_value(base_conf_, "AccountingStoragePort"));
+  return fmt::format("127.0.0.1:{}", server == Server::kController   ? port_
+                                     : server == Server::kAccounting ? accounting.value_or(0)
+                                                                     : port_ + 1);
 }
 
 std::string WireCluster::receiver(Server server) {
+  if (server == Server::kAccounting) return std::string(protocol::kAccountingDaemon);
   return server == Server::kController ? std::string(net::kController) : "n1";
 }
 

@@ -20,11 +20,11 @@ inline constexpr uint32_t kAlice = 1;  // daemon
 inline constexpr uint32_t kBob = 2;    // bin
 inline constexpr uint32_t kNobody = 65534;
 
-enum class Server { kController, kAgent };
+enum class Server { kController, kAgent, kAccounting };
 
 using TokenOf = std::function<std::string(const net::RequestDigest&)>;
 
-// Started with `sluice up`: one node n1.
+// Started with `sluice up`: one node n1, and an accounting daemon.
 class WireCluster {
  public:
   explicit WireCluster(const std::string& conf = {});

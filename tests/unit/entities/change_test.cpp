@@ -1,5 +1,7 @@
 #include "dbd/entities/change.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "common/wire/codec.hpp"
@@ -393,6 +395,55 @@ TEST_F(Change, HostileTextsAreRefusedOrKeptAsTheyAre) {
   what.settings.description = "two\nlines";
   EXPECT_TRUE(run(what).refused);
   what.settings.description = std::string(1025, 'x');
+  EXPECT_TRUE(run(what).refused);
+}
+
+TEST_F(Change, RulesOfTheSite) {
+  run(add_qos("usual"));
+  run(add_account({"physics", "chem"}));
+  run(add_user({"alice"}, {"physics", "chem"}));
+  auto coordinator = request(AccountingVerb::Add, AccountingEntity::Coordinator);
+  coordinator.where.users = {"alice"};
+  coordinator.where.accounts = {"physics"};
+  run(coordinator);
+  auto none = modify_user("alice");
+  none.settings.default_account = "";
+  EXPECT_TRUE(run(none).refused);
+  EXPECT_FALSE(run(add_account({"one"}, "physics"), Actor{"alice", false}).refused);
+  entities.rules = {{"Usual"}, true, true};
+  EXPECT_TRUE(run(add_account({"two"}, "physics"), Actor{"alice", false}).refused);
+  auto gone = request(AccountingVerb::Delete, AccountingEntity::User);
+  gone.where.users = {"alice"};
+  gone.where.accounts = {"physics"};
+  EXPECT_FALSE(run(gone).refused);
+  EXPECT_FALSE(run(none).refused);
+  auto cluster = request(AccountingVerb::Add, AccountingEntity::Cluster);
+  cluster.where.clusters = {"two"};
+  run(cluster);
+  EXPECT_EQ(find_association(entities, "two", "root", "", "")->record.qos, std::vector<QosId>{2});
+  EXPECT_EQ(of("root").qos, std::vector<QosId>{1});
+}
+
+TEST_F(Change, ValuesThatAreNoneAreRefused) {
+  run(add_account({"physics"}));
+  auto level = modify_user("root");
+  level.settings.admin_level = static_cast<AdminLevel>(9);
+  EXPECT_TRUE(run(level).refused);
+  auto what = modify_account("physics");
+  what.settings.limits = {count(static_cast<LimitField>(99), 1)};
+  EXPECT_TRUE(run(what).refused);
+  what.settings.limits = {tres(LimitField::GrpTres, {{4711, 1}})};
+  EXPECT_TRUE(run(what).refused);
+  what.settings.limits = {tres(LimitField::GrpTres, {{4, 1}, {1, 2}, {1, 3}})};
+  EXPECT_FALSE(run(what).refused);
+  EXPECT_EQ(of("physics").group.tres, (TresAmounts{{1, 3}, {4, 1}}));
+  auto qos = add_qos("odd");
+  protocol::LimitSetting factor;
+  factor.field = LimitField::UsageFactor;
+  factor.real = std::numeric_limits<double>::quiet_NaN();
+  qos.settings.limits = {factor};
+  EXPECT_TRUE(run(qos).refused);
+  what.entity = static_cast<AccountingEntity>(77);
   EXPECT_TRUE(run(what).refused);
 }
 

@@ -1,0 +1,82 @@
+// What sacctmgr asks about the daemon itself.
+#include <csignal>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "common/base/time_text.hpp"
+#include "common/base/version.hpp"
+#include "common/log/log.hpp"
+#include "common/os/clock.hpp"
+#include "dbd/rpc/actor.hpp"
+#include "dbd/rpc/admin_methods.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+using protocol::DaemonValue;
+
+std::string or_null(const std::string& text) { return text.empty() ? "(null)" : text; }
+std::string yes_no(bool value) { return value ? "Yes" : "No"; }
+
+std::vector<DaemonValue> config_values(const DbdConfig& c, Time since) {
+  const std::string private_data = fmt::format("{}", fmt::join(c.private_data, ","));
+  return {{"AllowNoDefAcct", yes_no(c.allow_no_default_account)},
+          {"AuthAltTypes", or_null(c.auth_alt_types)},
+          {"AuthAltParameters", or_null(c.auth_alt_parameters)},
+          {"AuthInfo", or_null(c.auth_info)},
+          {"AuthType", c.auth_type},
+          {"BOOT_TIME", format_time(since)},
+          {"DbdAddr", or_null(c.address)},
+          {"DbdBackupHost", or_null(c.backup_host)},
+          {"DbdHost", or_null(c.host)},
+          {"DbdPort", std::to_string(c.port)},
+          {"DebugFlags", or_null(fmt::format("{}", fmt::join(c.debug_flags, ",")))},
+          {"DefaultQOS", or_null(c.default_qos)},
+          {"DisableCoordDBD", yes_no(c.disable_coordinators)},
+          {"LogFile", or_null(c.log_file)},
+          {"MaxQueryTimeRange", c.max_query_time_range >= Duration(kNoLimit)
+                                    ? "UNLIMITED"
+                                    : format_span(c.max_query_time_range)},
+          {"Parameters", or_null(fmt::format("{}", fmt::join(c.parameters, ",")))},
+          {"PidFile", or_null(c.pid_file)},
+          {"PrivateData", private_data.empty() ? "none" : private_data},
+          {"SLURMDBD_CONF", c.path},
+          {"SLURMDBD_VERSION", kSlurmVersion},
+          {"SlurmUser", fmt::format("{}({})", c.slurm_user, c.slurm_user_id)},
+          {"StorageLoc", c.storage_path},
+          {"StorageType", c.storage_type},
+          {"TrackWCKey", yes_no(c.track_wckey)}};
+}
+
+}  // namespace
+
+void add_daemon_methods(net::RpcServer& server, AdminParts& parts) {
+  using Request = protocol::QueryAccountingDaemonRequest;
+  using Reply = protocol::QueryAccountingDaemonReply;
+  server.handle<Request, Reply>(
+      [&parts, started = net::now()](const net::CallContext& context, const Request& request,
+                                     auto responder) {
+        const Actor actor = actor_of(context);
+        const std::shared_ptr<const Entities> entities = parts.store.current();
+        const UserRecord* user = find_user(*entities, actor.name);
+        const bool administrator =
+            actor.super || (user != nullptr && user->admin_level == AdminLevel::Administrator);
+        if ((request.statistics && !is_operator(*entities, actor)) ||
+            ((request.clear_statistics || request.shut_down) && !administrator))
+          return responder.fail(ErrorCode::kAccessDenied);
+        Reply reply;
+        reply.now = net::now();
+        reply.config = config_values(parts.config, started);
+        if (request.statistics) parts.statistics.put(reply);
+        if (request.clear_statistics) parts.statistics.clear(reply.now);
+        responder.reply(reply);
+        if (!request.shut_down) return;
+        log::info("{} ({}) shuts the daemon down", actor.name, context.identity.uid);
+        ::kill(::getpid(), SIGTERM);
+      },
+      net::kSlow);
+}
+
+}  // namespace sluice::dbd
