@@ -95,6 +95,49 @@ PriorityDecayHalfLife=0
         self.fails(1, f"sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: {POLICY}\n", "sbatch", "--wrap", "true")
         self.run_cmd("sacctmgr", "-i", "modify", "user", USER, "where", "account=physics", "set", "maxsubmitjobs=-1")
 
+    MARKS = iter(range(1000, 9999))
+
+    def settle(self):
+        """The controller knows all that was changed before: it gets changes in their order."""
+        mark = next(self.MARKS)
+        self.modify("account", "chem", "set", f"grpjobs={mark}", seen=f"GrpJobs={mark}(")
+
+    def check_limits(self, entity, table):
+        """Each limit holds a job of 2 CPUs and 30 minutes back, or refuses it, as it did on Slurm."""
+        for limit, expected, refused in table:
+            with self.subTest(entity=entity, limit=limit):
+                self.run_cmd("sacctmgr", "-i", "modify", *entity, "set", limit)
+                self.settle()
+                if refused:
+                    self.fails(1, f"sbatch: error: {expected}\nsbatch: error: {POLICY}\n", "sbatch", "-n2", "-t", "30", "--wrap", "true")
+                else:
+                    job = self.sleeper("-n2", "-t", "30")
+                    wait_for(lambda j=job, e=expected: self.reason(j) == e, f"{limit} gives {expected}")
+                    self.run_cmd("scancel", str(job))
+                key, _, value = limit.partition("=")
+                none = f"{key}={value.split('=')[0]}=-1" if "=" in value else f"{key}=-1"
+                self.run_cmd("sacctmgr", "-i", "modify", *entity, "set", none)
+
+    def test_reasons_of_limits_of_accounts(self):
+        self.check_limits(("account", "physics"), [
+            ("grptres=cpu=1", "AssocGrpCpuLimit", False), ("grptres=node=0", "AssocGrpNodeLimit", False),
+            ("grpjobs=0", "AssocGrpJobsLimit", False), ("grpsubmitjobs=0", "AssocGrpSubmitJobsLimit", True),
+            ("grptresrunmins=cpu=10", "AssocGrpCPURunMinutesLimit", False), ("maxtresperjob=cpu=1", "AssocMaxCpuPerJobLimit", False),
+            ("maxtrespernode=cpu=1", "AssocMaxCpuPerNode", False), ("maxtresminsperjob=cpu=10", "AssocMaxCpuMinutesPerJobLimit", False),
+            ("maxjobs=0", "AssocMaxJobsLimit", False), ("maxsubmitjobs=0", "AssocMaxSubmitJobLimit", True),
+            ("maxwall=5", "AssocMaxWallDurationPerJobLimit", False), ("grpwall=0", "AssocGrpWallLimit", False)])
+
+    def test_reasons_of_limits_of_a_qos(self):
+        self.check_limits(("qos", "normal"), [
+            ("grptres=cpu=1", "QOSGrpCpuLimit", False), ("grpjobs=0", "QOSGrpJobsLimit", False),
+            ("grpsubmitjobs=0", "QOSGrpSubmitJobsLimit", True), ("grptresrunmins=cpu=10", "QOSGrpCPURunMinutesLimit", False),
+            ("maxtresperjob=cpu=1", "QOSMaxCpuPerJobLimit", False), ("maxtresminsperjob=cpu=10", "QOSMaxCpuMinutesPerJobLimit", False),
+            ("maxtresperuser=cpu=1", "QOSMaxCpuPerUserLimit", False), ("maxtresperaccount=cpu=1", "MaxCpuPerAccount", False),
+            ("maxjobsperuser=0", "QOSMaxJobsPerUserLimit", False), ("maxjobsperaccount=0", "MaxJobsPerAccount", False),
+            ("maxsubmitjobsperuser=0", "QOSMaxSubmitJobPerUserLimit", True),
+            ("maxsubmitjobsperaccount=0", "MaxSubmitJobsPerAccount", True), ("maxwall=5", "QOSMaxWallDurationPerJobLimit", False),
+            ("grpwall=0", "QOSGrpWallLimit", False), ("mintresperjob=cpu=3", "QOSMinCpuNotSatisfied", False)])
+
     def test_usage_fair_share_and_a_controller_that_is_killed(self):
         job = self.submit("-n2", "-o", "/dev/null", "--wrap", "sleep 2")
         self.wait_ended(job)
