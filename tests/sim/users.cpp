@@ -43,6 +43,44 @@ void World::want_gres(JobSpec& spec) {
   if (chance(5)) spec.cpus_per_gpu = "1";
 }
 
+// What an accounting daemon says changes: limits come and go.
+void World::follow_accounting() {
+  if (!has_accounting()) return;
+  FollowAccounting command;
+  AccountingRecords& site = command.records;
+  site.version = ++accounting_version_;
+  site.tres = {{kTresCpu, "cpu", ""}, {kTresMem, "mem", ""}, {kTresNode, "node", ""}};
+  for (const char* name : {"a", "b", "root"}) site.accounts.push_back({name, "", "", {}});
+  const auto add = [&](AssociationId parent, const std::string& account, const std::string& of) {
+    AssociationRecord& one = site.associations.emplace_back();
+    one.id = static_cast<AssociationId>(site.associations.size());
+    one.parent = parent;
+    one.cluster = "sim";
+    one.account = account;
+    one.user = of;
+    one.is_default = !of.empty();
+    one.qos = {1};
+    if (chance(3)) one.group.jobs = 1 + below(6);
+    if (chance(4)) one.member.jobs = 1 + below(4);
+    if (chance(5)) one.group.submit = 20 + below(20);
+  };
+  add(0, "root", "");
+  add(1, "a", "");
+  add(1, "b", "");
+  for (uint32_t n = 0; n < 3; ++n) {
+    const std::string name = "u" + std::to_string(n);
+    site.users.push_back({name, n == 0 ? AdminLevel::kOperator : AdminLevel::kNone, ""});
+    command.uids[name] = user(n).uid;
+    add(n < 2 ? 2 : 3, n < 2 ? "a" : "b", name);
+  }
+  QosRecord& normal = site.qos.emplace_back();
+  normal.id = 1;
+  normal.name = "normal";
+  if (chance(3)) normal.user.jobs = 1 + below(6);
+  controller_.handle(command, now_);
+  flush_later();
+}
+
 void World::submit() {
   SubmitJob command{user(below(3)), {}, {"users"}};
   JobSpec& spec = command.job;

@@ -55,6 +55,11 @@ void World::at(Duration delay, Action action) {
 std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const {
   auto config = std::make_shared<ClusterConfig>();
   config->cluster_name = "sim";
+  if (has_accounting()) {
+    config->accounting_storage_type = "accounting_storage/slurmdbd";
+    config->priority_calc_period = std::chrono::seconds(30);
+    if (options_.seed % 8 == 2) config->accounting_storage_enforce = {"associations", "limits"};
+  }
   config->return_to_service = options_.seed % 3 == 0 ? 2 : 1;
   config->min_job_age = std::chrono::seconds(30);
   config->requeue_exit = "7";
@@ -548,6 +553,7 @@ Outcome World::run() {
     else if (dice < 900) disturb_node();
     else if (dice < 902) crash_controller();
     else if (dice < 903 && controller_.up()) controller_.verify_and_checkpoint();
+    else if (dice >= 990) follow_accounting();
     if (options_.plant_double_allocation && controller_.events > options_.events / 2) plant();
   }
   if (controller_.problems.empty()) {

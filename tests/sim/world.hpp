@@ -96,6 +96,9 @@ class World {
   // --- users (users.cpp)
   void user_acts();
   void want_gres(JobSpec& spec);
+  // Some worlds have an accounting daemon.
+  [[nodiscard]] bool has_accounting() const { return options_.seed % 4 == 2; }
+  void follow_accounting();
   void submit();
   void act_on_job();
   void change_cluster();
@@ -130,7 +133,8 @@ class World {
   FakeController controller_;
   std::vector<std::unique_ptr<FakeNode>> nodes_;
   std::shared_ptr<const ClusterConfig> config_;
-  state::ClusterState snapshot_;                 // what the scheduler sees, often old
+  state::ClusterState snapshot_;  // what the scheduler sees, often old
+  uint64_t accounting_version_ = 0;
   std::shared_ptr<const sched::KeptPlan> kept_;  // of its last pass
   uint64_t life_ = 0;  // of the controller: orders of an earlier one may be lost
   uint32_t config_variant_ = 0;

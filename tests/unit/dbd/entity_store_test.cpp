@@ -23,10 +23,10 @@ ChangeAccountingRequest add(AccountingEntity entity, const std::string& name) {
   ChangeAccountingRequest out;
   out.entity = entity;
   out.commit = true;
-  if (entity == AccountingEntity::Cluster) out.where.clusters = {name};
-  if (entity == AccountingEntity::Account) out.where.accounts = {name};
-  if (entity == AccountingEntity::User) out.where.users = {name};
-  if (entity == AccountingEntity::Qos) out.where.names = {name};
+  if (entity == AccountingEntity::kCluster) out.where.clusters = {name};
+  if (entity == AccountingEntity::kAccount) out.where.accounts = {name};
+  if (entity == AccountingEntity::kUser) out.where.users = {name};
+  if (entity == AccountingEntity::kQos) out.where.names = {name};
   return out;
 }
 
@@ -54,16 +54,16 @@ class Store : public ::testing::Test {
 };
 
 TEST_F(Store, WhatWasCommittedIsReadAgain) {
-  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
-  auto account = add(AccountingEntity::Account, "physics");
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
+  auto account = add(AccountingEntity::kAccount, "physics");
   account.settings.description = kHostile;
   account.settings.comment = kHostile;
   ASSERT_TRUE(run(account));
-  ASSERT_TRUE(run(add(AccountingEntity::Qos, "high")));
-  auto user = add(AccountingEntity::User, "alice");
+  ASSERT_TRUE(run(add(AccountingEntity::kQos, "high")));
+  auto user = add(AccountingEntity::kUser, "alice");
   user.where.accounts = {"physics"};
   user.where.wckeys = {"key"};
-  user.settings.qos = {{{"high"}, protocol::SetChange::Add}};
+  user.settings.qos = {{{"high"}, protocol::SetChange::kAdd}};
   ASSERT_TRUE(run(user));
   const Entities before = *store->current();
   open();
@@ -82,16 +82,16 @@ TEST_F(Store, WhatWasCommittedIsReadAgain) {
 }
 
 TEST_F(Store, APreviewAndARefusalWriteNothing) {
-  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   const Entities before = *store->current();
-  auto preview = add(AccountingEntity::Account, "physics");
+  auto preview = add(AccountingEntity::kAccount, "physics");
   preview.commit = false;
   const auto shown = store->change(preview, kRoot, at(50));
   ASSERT_TRUE(shown);
   EXPECT_FALSE(shown->committed);
   EXPECT_NE(shown->shown.find("  physics\n"), std::string::npos);
   const auto denied =
-      store->change(add(AccountingEntity::Account, "physics"), Actor{"bob", false}, at(51));
+      store->change(add(AccountingEntity::kAccount, "physics"), Actor{"bob", false}, at(51));
   ASSERT_TRUE(denied);
   EXPECT_TRUE(denied->refused);
   open();
@@ -100,14 +100,14 @@ TEST_F(Store, APreviewAndARefusalWriteNothing) {
 
 // Each decides on what the other has written.
 TEST_F(Store, OfTwoDaemonsNeitherLosesAChange) {
-  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   auto other_database = Database::open(folder / "accounting.db");
   ASSERT_TRUE(other_database);
   EntityStore other(**other_database, SiteRules{});
   ASSERT_TRUE(other.open());
   for (int i = 0; i < 10; ++i) {
-    ASSERT_TRUE(run(add(AccountingEntity::Account, "mine" + std::to_string(i))));
-    ASSERT_TRUE(run(add(AccountingEntity::Account, "theirs" + std::to_string(i)), &other));
+    ASSERT_TRUE(run(add(AccountingEntity::kAccount, "mine" + std::to_string(i))));
+    ASSERT_TRUE(run(add(AccountingEntity::kAccount, "theirs" + std::to_string(i)), &other));
   }
   open();
   EXPECT_EQ(store->current()->accounts.size(), 21U);
@@ -115,11 +115,11 @@ TEST_F(Store, OfTwoDaemonsNeitherLosesAChange) {
 }
 
 TEST_F(Store, ManyChangesAreAllOrNothing) {
-  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   const Entities before = *store->current();
   protocol::LoadAccountingRequest load;
   load.commit = true;
-  load.changes = {add(AccountingEntity::Account, "a"), add(AccountingEntity::Account, "a b")};
+  load.changes = {add(AccountingEntity::kAccount, "a"), add(AccountingEntity::kAccount, "a b")};
   auto reply = store->load(load, kRoot, at(90));
   ASSERT_TRUE(reply);
   EXPECT_FALSE(reply->committed);
@@ -133,10 +133,10 @@ TEST_F(Store, ManyChangesAreAllOrNothing) {
 }
 
 TEST_F(Store, VersionsOfANewDatabaseAreNoneOfAnother) {
-  ASSERT_TRUE(run(add(AccountingEntity::Cluster, "demo")));
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   const uint64_t version = store->current()->version;
   EXPECT_GT(version, 1'000'000'000'000U);  // of the clock
-  ASSERT_TRUE(run(add(AccountingEntity::Account, "a")));
+  ASSERT_TRUE(run(add(AccountingEntity::kAccount, "a")));
   EXPECT_GT(store->current()->version, version);
 }
 
