@@ -185,7 +185,8 @@ void add(Session& session, const Words& words) {
   for (size_t i = 1; i < words.size(); ++i) {
     const Option option = split_option(words[i]);
     if (iequals(words[i], "where") || iequals(words[i], "set") || words[i].empty()) continue;
-    if (option.change == protocol::SetChange::kReplace && take_place(*entity, option, request.where))
+    if (option.change == protocol::SetChange::kReplace &&
+        take_place(*entity, option, request.where))
       continue;
     if (!take_setting(session, *entity, option, request.settings))
       return void(unknown_option(session, words[i]));

@@ -322,7 +322,7 @@ class Loader {
         if (set.change == protocol::SetChange::kReplace) own.push_back(id);
         else
           delta.push_back(set.change == protocol::SetChange::kAdd ? static_cast<int64_t>(id)
-                                                                 : -static_cast<int64_t>(id));
+                                                                  : -static_cast<int64_t>(id));
       }
     }
     std::sort(own.begin(), own.end());

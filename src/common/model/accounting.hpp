@@ -164,7 +164,14 @@ inline constexpr QosFlags kQosNoDecay = 1U << 8;
 inline constexpr QosFlags kQosUsageFactorSafe = 1U << 9;
 inline constexpr QosFlags kQosRelative = 1U << 10;
 
-enum class QosPreemptMode : uint8_t { kClusterDefault, kCancel, kGang, kRequeue, kSuspend, kWithin };
+enum class QosPreemptMode : uint8_t {
+  kClusterDefault,
+  kCancel,
+  kGang,
+  kRequeue,
+  kSuspend,
+  kWithin
+};
 
 struct QosRecord {
   QosId id = 0;  // 1 is "normal", which a new database has

@@ -25,7 +25,7 @@ std::string qos_words(const std::vector<NameSet>& sets) {
   for (const NameSet& set : sets) {
     const char* sign = set.change == SetChange::kAdd      ? "+"
                        : set.change == SetChange::kRemove ? "-"
-                                                         : "";
+                                                          : "";
     for (const std::string& name : set.names)
       out.append(out.empty() ? "" : ",").append(sign).append(name);
   }
@@ -208,7 +208,7 @@ std::string settings_info(const Entities& entities, const AccountingSettings& se
   for (const protocol::FlagSet& set : settings.qos_flags) {
     const char* sign = set.change == SetChange::kAdd      ? "+"
                        : set.change == SetChange::kRemove ? "-"
-                                                         : "";
+                                                          : "";
     out.push_back(fmt::format("flags{}='{}'", sign, accounting::qos_flags_text(set.flags)));
   }
   if (settings.preempt_mode)
@@ -223,7 +223,7 @@ std::string settings_info(const Entities& entities, const AccountingSettings& se
     for (const NameSet& set : *sets) {
       const char* sign = set.change == SetChange::kAdd      ? "+"
                          : set.change == SetChange::kRemove ? "-"
-                                                           : "";
+                                                            : "";
       out.push_back(fmt::format("{}{}='{}'", name, sign, joined(set.names)));
     }
   }

@@ -183,7 +183,8 @@ TEST_F(Change, LimitsAndQosAreInherited) {
   EXPECT_EQ(of("chem", "alice").group.jobs, std::nullopt);  // of the group, which is physics'
   EXPECT_EQ(of("chem", "alice").qos, (std::vector<QosId>{1, 2}));
   auto own = modify_user("alice");
-  own.settings.limits = {tres(LimitField::kMaxTresPerJob, {{1, 4}}), count(LimitField::kMaxJobs, 9)};
+  own.settings.limits = {tres(LimitField::kMaxTresPerJob, {{1, 4}}),
+                         count(LimitField::kMaxJobs, 9)};
   own.settings.qos = {{{"high"}, SetChange::kRemove}};
   run(own);
   EXPECT_EQ(of("chem", "alice").job.tres, (TresAmounts{{1, 4}, {4, 2}}));
