@@ -80,9 +80,11 @@ void query(AdminParts& parts, const net::CallContext& context,
   responder.reply(reply);
 }
 
+// What its controller said of itself in the meantime stays.
 Status register_in(EntityStore& store, const ClusterRecord& cluster) {
   return store.update([&](Entities& entities, std::vector<TransactionRecord>& transactions) {
-    return register_cluster(entities, cluster, "root", net::now(), transactions);
+    return !has_cluster(entities, cluster.name) &&
+           register_cluster(entities, cluster, "root", net::now(), transactions);
   });
 }
 
