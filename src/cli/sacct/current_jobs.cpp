@@ -4,6 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "common/history/history_filter.hpp"
+#include "common/history/job_identity.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/names/job_states.hpp"
 #include "common/names/step_names.hpp"
@@ -37,18 +38,7 @@ JobHistory history_of(const protocol::JobRecord& record) {
   const Job& job = record.job;
   const JobSpec& spec = *job.spec;
   JobHistory out;
-  out.id = job.id;
-  out.restarts = job.restart_count;
-  if (job.array != nullptr) {
-    out.array_job = job.array->array_job;
-    out.array_task = job.array->task;
-    out.array_limit = job.array->max_running;
-    if (job.array->task == kNoTask) out.array_tasks = job.array->pending.to_text();
-  }
-  if (job.het != nullptr) {
-    out.het_job = job.het->leader;
-    out.het_offset = job.het->offset;
-  }
+  set_identity(out, job);
   out.uid = spec.uid;
   out.gid = spec.gid;
   out.user = text(spec.user_name);

@@ -29,20 +29,8 @@ void Session::tell(const Error& error) {
 }
 
 Client* Session::open() {
-  if (client) return &*client;
-  Result<Client> made = Client::open();
-  if (!made) {
-    exit_code = report("sacctmgr", made.error());
-    return nullptr;
-  }
-  if (made->config().accounting_storage_type != "accounting_storage/slurmdbd") {
-    fail(
-        "You are not running a supported accounting_storage plugin\n"
-        "Only 'accounting_storage/slurmdbd' is supported.");
-    return nullptr;
-  }
-  client.emplace(std::move(*made));
-  return &*client;
+  if (!client) client = open_accounting("sacctmgr", exit_code);
+  return client ? &*client : nullptr;
 }
 
 const protocol::QueryAccountingReply* Session::known() {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/format/structured_output.hpp"
-#include "cli/shared/client.hpp"
+#include "cli/shared/accounting_client.hpp"
 #include "common/protocol/accounting_admin.hpp"
 
 namespace sluice::cli::sacctmgr {

@@ -138,20 +138,8 @@ void print_lines(const Session& session, const std::vector<Column>& columns,
 }  // namespace
 
 Client* Session::open() {
-  if (client) return &*client;
-  Result<Client> made = Client::open();
-  if (!made) {
-    exit_code = report("sreport", made.error());
-    return nullptr;
-  }
-  if (made->config().accounting_storage_type != "accounting_storage/slurmdbd") {
-    fail(
-        "You are not running a supported accounting_storage plugin\n"
-        "Only 'accounting_storage/slurmdbd' is supported.");
-    return nullptr;
-  }
-  client.emplace(std::move(*made));
-  return &*client;
+  if (!client) client = open_accounting("sreport", exit_code);
+  return client ? &*client : nullptr;
 }
 bool Session::fail(std::string_view line) {
   std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());

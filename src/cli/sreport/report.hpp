@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/shared/client.hpp"
+#include "cli/shared/accounting_client.hpp"
 #include "common/protocol/accounting_usage.hpp"
 
 namespace sluice::cli::sreport {

@@ -7,6 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/environment/gres_env.hpp"
 #include "common/format/reservation_keys.hpp"
+#include "common/history/job_identity.hpp"
 #include "common/names/job_states.hpp"
 #include "common/names/step_names.hpp"
 #include "ctld/fit/needs.hpp"
@@ -117,18 +118,7 @@ NamedTresList named_tres(const state::TresCounts& counts, const ClusterConfig& c
 
 JobHistory job_history(const state::ClusterState& state, const Job& job) {
   JobHistory out;
-  out.id = job.id;
-  out.restarts = job.restart_count;
-  if (job.array != nullptr) {
-    out.array_job = job.array->array_job;
-    out.array_task = job.array->task;
-    out.array_limit = job.array->max_running;
-    if (job.array->task == kNoTask) out.array_tasks = job.array->pending.to_text();
-  }
-  if (job.het != nullptr) {
-    out.het_job = job.het->leader;
-    out.het_offset = job.het->offset;
-  }
+  set_identity(out, job);
   add_names(job, *state.config, out);
   add_times(job, out);
   add_requests(state, job, out);

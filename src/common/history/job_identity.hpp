@@ -1,0 +1,12 @@
+// What a job's history says of which job it is.
+#pragma once
+
+#include "common/model/history.hpp"
+#include "common/model/job.hpp"
+
+namespace sluice {
+
+// Number, restarts, and its place in an array or a heterogeneous job.
+void set_identity(JobHistory& history, const Job& job);
+
+}  // namespace sluice
