@@ -207,9 +207,9 @@ std::string amount_text(TimeForm form, uint64_t amount, uint64_t whole) {
   return out;
 }
 
-void print_report(Session& session, const Asked& asked, const std::string& title,
-                  const std::string& units, const std::vector<Column>& all,
-                  const std::vector<std::string>& usual, const std::vector<Line>& lines) {
+void print_report(Session& session, const Asked& asked, const Heading& heading,
+                  const std::vector<Column>& all, const std::vector<std::string>& usual,
+                  const std::vector<Line>& lines) {
   std::vector<Column> columns;
   bool unknown = false;
   for (const std::string& text : asked.fields.empty() ? usual : asked.fields) {
@@ -232,8 +232,8 @@ void print_report(Session& session, const Asked& asked, const std::string& title
           to_number<int>(std::string_view(text).substr(percent + 1)).value_or(columns.back().width);
   }
   if (session.header) {
-    std::printf("%s\n%s\n", kRule, title.c_str());
-    if (!units.empty()) std::printf("%s\n", units.c_str());
+    std::printf("%s\n%s\n", kRule, heading.title.c_str());
+    if (!heading.units.empty()) std::printf("%s\n", heading.units.c_str());
     std::printf("%s\n", kRule);
   }
   if (unknown) return;

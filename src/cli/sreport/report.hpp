@@ -52,10 +52,14 @@ struct Column {
 };
 using Line = std::map<std::string, std::string>;  // by the columns' names
 
+struct Heading {
+  std::string title;
+  std::string units;  // empty: no such line
+};
 // Prints heading and lines. `usual`: the columns without format=; `all`: those that it may name.
-void print_report(Session& session, const Asked& asked, const std::string& title,
-                  const std::string& units, const std::vector<Column>& all,
-                  const std::vector<std::string>& usual, const std::vector<Line>& lines);
+void print_report(Session& session, const Asked& asked, const Heading& heading,
+                  const std::vector<Column>& all, const std::vector<std::string>& usual,
+                  const std::vector<Line>& lines);
 
 // "123", "12.34%", "123(12.34%)": an amount times seconds, of `whole`.
 [[nodiscard]] std::string amount_text(TimeForm form, uint64_t amount, uint64_t whole);

@@ -136,8 +136,9 @@ void utilization(Session& session, Asked& asked) {
   std::vector<std::string> usual = {"Cluster", "Allocated", "Down",    "PlannedDown",
                                     "Idle",    "Planned",   "Reported"};
   if (!cpu) usual.insert(usual.begin() + 1, "TresName");
-  print_report(session, asked, "Cluster Utilization " + span(asked, false),
-               units(session.form, cpu), all, usual, lines);
+  print_report(session, asked,
+               {"Cluster Utilization " + span(asked, false), units(session.form, cpu)}, all, usual,
+               lines);
 }
 
 std::vector<Column> usage_columns(bool tree) {
@@ -228,8 +229,9 @@ void by_account(Session& session, Asked& asked) {
            {"Energy", "0"}});
     }
   }
-  print_report(session, asked, "Cluster/Account/User Utilization " + span(asked, true),
-               units(session.form, cpu), usage_columns(asked.tree),
+  print_report(session, asked,
+               {"Cluster/Account/User Utilization " + span(asked, true), units(session.form, cpu)},
+               usage_columns(asked.tree),
                usual_usage({"Cluster", "Account", "Login", "Proper"}, cpu, true), lines);
 }
 
@@ -283,9 +285,9 @@ void usage_report(Session& session, Asked& asked, const UsageTable& table) {
   const auto reply = ask(session, asked, UsageReport::kJobs);
   if (!reply) return;
   const std::vector<Sum> sums = sums_by(*reply, table.account, table.user, table.wckey, table.qos);
-  print_report(session, asked, std::string(table.title) + " " + span(asked, true),
-               units(session.form, cpu), usage_columns(false),
-               usual_usage(table.columns, cpu, table.energy),
+  print_report(session, asked,
+               {std::string(table.title) + " " + span(asked, true), units(session.form, cpu)},
+               usage_columns(false), usual_usage(table.columns, cpu, table.energy),
                lines_of(session, sums, Wholes(*reply)));
 }
 
@@ -371,10 +373,11 @@ void user_report(Session& session, std::string_view report, const Words& words) 
     users.insert(sum.user);
     top.push_back(sum);
   }
-  print_report(session, asked, fmt::format("Top {} Users {}", asked.top, span(asked, true)),
-               units(session.form, cpu), usage_columns(false),
-               usual_usage({"Cluster", "Login", "Proper", "Account"}, cpu, true),
-               lines_of(session, top, Wholes(*reply)));
+  print_report(
+      session, asked,
+      {fmt::format("Top {} Users {}", asked.top, span(asked, true)), units(session.form, cpu)},
+      usage_columns(false), usual_usage({"Cluster", "Login", "Proper", "Account"}, cpu, true),
+      lines_of(session, top, Wholes(*reply)));
 }
 
 namespace {
@@ -482,9 +485,9 @@ void job_report(Session& session, std::string_view report, const Words& words) {
                         : session.form == TimeForm::kPercent ? "Percentage of Total"
                                                              : "Minutes";
   print_report(session, asked,
-               fmt::format("Job Sizes {}{}", by_wckey ? "by Wckey " : "", span(asked, true)),
-               asked.count_jobs ? std::string("Units are in number of jobs ran")
-                                : fmt::format("Time reported in {}", in_time),
+               {fmt::format("Job Sizes {}{}", by_wckey ? "by Wckey " : "", span(asked, true)),
+                asked.count_jobs ? std::string("Units are in number of jobs ran")
+                                 : fmt::format("Time reported in {}", in_time)},
                all, usual, lines);
 }
 
@@ -526,8 +529,8 @@ void reservation_report(Session& session, std::string_view report, const Words& 
                      {"TotalTime", text(whole)},
                      {"TresName", row.tres}});
   }
-  print_report(session, asked, "Reservation Utilization " + span(asked, false),
-               units(session.form, false), all,
+  print_report(session, asked,
+               {"Reservation Utilization " + span(asked, false), units(session.form, false)}, all,
                {"Cluster", "Name", "Start", "End", "TresName", "Allocated", "Idle"}, lines);
 }
 
