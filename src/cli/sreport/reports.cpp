@@ -256,12 +256,14 @@ std::vector<Sum> sums_by(const QueryReportReply& reply, bool account, bool user,
     sum = {key[0], key[1], key[2], key[3], key[4], key[5], sum.used + row.used};
   }
   std::vector<Sum> out;
+  out.reserve(sums.size());
   for (auto& [key, sum] : sums) out.push_back(std::move(sum));
   return out;
 }
 std::vector<Line> lines_of(const Session& session, const std::vector<Sum>& sums,
                            const Wholes& wholes) {
   std::vector<Line> out;
+  out.reserve(sums.size());
   for (const Sum& sum : sums)
     out.push_back({{"Cluster", sum.cluster},
                    {"Account", sum.account},
@@ -465,7 +467,7 @@ void job_report(Session& session, std::string_view report, const Words& words) {
     else asked.fields.push_back(heading);
   }
   all.push_back({"% of cluster", "% of cluster", 12});
-  (asked.fields.empty() ? usual : asked.fields).push_back("% of cluster");
+  (asked.fields.empty() ? usual : asked.fields).emplace_back("% of cluster");
   const Wholes wholes(*reply);
   std::vector<Line> lines;
   for (const auto& [key, row] : rows) {
