@@ -48,11 +48,11 @@ class EntityStore {
 
  private:
   // As decide_change(), on a session of a transaction: with jobs that are not over it is refused.
-  [[nodiscard]] static Status decide(soci::session& sql, const Entities& before,
+  [[nodiscard]] static Status decide(Session& sql, const Entities& before,
                                      const protocol::ChangeAccountingRequest& request,
                                      const Actor& actor, Time now, ChangeOutcome& outcome);
   // Within a write: what the database holds now.
-  [[nodiscard]] std::shared_ptr<const Entities> newest(soci::session& sql) const;
+  [[nodiscard]] std::shared_ptr<const Entities> newest(Session& sql) const;
   void publish(std::shared_ptr<const Entities> entities);
 
   Database& database_;
