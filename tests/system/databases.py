@@ -104,7 +104,7 @@ class Server:
                        "--plugin-dir=/usr/lib/mysql/plugin", "--innodb-log-file-size=8M", "--performance-schema=OFF"]
             command += [f"--port={self.port}", "--bind-address=127.0.0.1"] if self.port else ["--skip-networking"]
         else:
-            command = [self.bin + "/postgres", "-D", self.data, "-k", self.folder, "-c", "shared_buffers=32MB", "-c", "max_connections=40",
+            command = [self.bin + "/postgres", "-D", self.data, "-k", self.folder, "-c", "shared_buffers=32MB", "-c", "max_connections=40", "-c", "fsync=off",
                        "-c", "listen_addresses=" + ("127.0.0.1" if self.port else ""), "-p", str(self.port or 5432)]
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = self._popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

@@ -73,10 +73,10 @@ const Dialect& postgresql() {
       .lock_schema = "SELECT pg_advisory_lock(7033190)",
       .unlock_schema = "SELECT pg_advisory_unlock(7033190)",
       .count_table =
-          "SELECT count(*) FROM information_schema.tables WHERE table_schema = "
-          "current_schema() AND table_name = 'accounting_version'",
+          "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = "
+          "current_schema() AND tablename = 'accounting_version'",
       .count_tables =
-          "SELECT count(*) FROM information_schema.tables WHERE table_schema = "
+          "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = "
           "current_schema()",
       .hex_bytes = true,
   };
