@@ -12,6 +12,7 @@
 #include "common/protocol/accounting.hpp"
 #include "common/rpc/token_server.hpp"
 #include "dbd/rpc/admin_methods.hpp"
+#include "dbd/rpc/entity_clock.hpp"
 #include "dbd/rpc/followers.hpp"
 #include "dbd/rpc/services.hpp"
 #include "dbd/store/entity_store.hpp"
@@ -52,6 +53,7 @@ struct Daemon::Graph {
   std::optional<AdminParts> admin;
   std::optional<net::RpcServer> server;
   std::optional<UsageClock> clock;
+  std::optional<EntityClock> entity_clock;
 
   Status open_identity();
   Status start_server();
@@ -115,6 +117,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
   graph->clock.emplace(*graph->database, graph->statistics);
+  // of a file there is one daemon
+  if (graph->config.storage.engine != Engine::kSqlite)
+    graph->entity_clock.emplace(*graph->entities);
   log::info("serving at port {}, database {}", graph->server->port(), graph->config.storage.text());
   return std::unique_ptr<Daemon>(new Daemon(std::move(graph)));
 }

@@ -10,7 +10,7 @@ import test_accounting
 import test_sacctmgr
 import test_sreport
 from databases import KINDS, Server, free_port, programs
-from harness import BUILD, need_root, wait_for
+from harness import BUILD, need_root, pids_with, wait_for
 
 SERVERS = {}
 
@@ -157,8 +157,58 @@ class LostServer(test_accounting.AccountedCase):
             self.assertEqual(self.out("sacctmgr", "-nP", "list", "account", f"after{i}", "format=account").split(), [f"after{i}"])
 
 
+class TwoDaemons(test_accounting.AccountedCase):
+    """DbdBackupHost: a second daemon, at another address, on the same database."""
+
+    CONF = "AccountingStorageBackupHost=127.0.0.2\n"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.second_conf = os.path.join(cls.cluster.dir, "second.conf")
+        with open(cls.cluster.dbd_conf, encoding="utf-8") as f:
+            text = f.read()
+        text = text.replace("DbdAddr=127.0.0.1", "DbdAddr=127.0.0.2").replace("sluicedbd.pid", "second.pid").replace("sluicedbd.log", "second.log")
+        with open(cls.second_conf, "w", encoding="utf-8") as f:
+            f.write(text + "DbdBackupHost=other\n")
+        os.chmod(cls.second_conf, 0o600)
+        cls.start_second()
+
+    @classmethod
+    def start_second(cls):
+        subprocess.run([cls.cluster.daemon("sluicedbd"), "-f", cls.second_conf], check=True, env=cls.cluster.env)
+
+    @classmethod
+    def tearDownClass(cls):
+        for pid in pids_with(cls.second_conf, "sluicedbd"):
+            os.kill(pid, signal.SIGKILL)
+        super().tearDownClass()
+
+    def names(self):
+        return self.out("sacctmgr", "-nP", "list", "account", "format=account").split()
+
+    def test_the_second_answers_when_the_first_is_gone(self):
+        self.assertRegex(self.out("sacctmgr", "ping"), r"^slurmdbd\(primary\) at \S+ is UP\nslurmdbd\(backup\) at \S+ is UP\n$")
+        self.run_cmd("sacctmgr", "-i", "add", "account", "first")
+        jobs = [self.submit("-o", "/dev/null", "--wrap", "true") for _ in range(3)]
+        self.cluster.stop_dbd(signal.SIGKILL)
+        self.assertRegex(self.out("sacctmgr", "ping"), r"^slurmdbd\(primary\) at \S+ is DOWN\nslurmdbd\(backup\) at \S+ is UP\n$")
+        wait_for(lambda: "first" in self.names(), "the second knows what the first was told")
+        jobs += [self.submit("-o", "/dev/null", "--wrap", "true") for _ in range(3)]
+        for job in jobs:
+            self.wait_line(job, "COMPLETED")
+        self.run_cmd("sacctmgr", "-i", "add", "account", "second")
+        wait_for(lambda: "second" in self.out("scontrol", "show", "assoc_mgr"), "the controller follows the second")
+        self.cluster.start_dbd()
+        wait_for(lambda: "primary) at 127.0.0.1 is DOWN" not in self.out("sacctmgr", "ping"), "the first is back")
+        self.assertIn("second", self.names())
+        rows = collections.Counter(row[0] for row in self.sacct("-D", "-X", "-S", "now-1day", "-o", "jobid"))
+        self.assertEqual({job: rows[str(job)] for job in jobs}, {job: 1 for job in jobs})
+
+
 on_both(LostServer)
-del LostServer
+on_both(TwoDaemons)
+del LostServer, TwoDaemons
 
 
 if __name__ == "__main__":

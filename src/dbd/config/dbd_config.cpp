@@ -10,6 +10,7 @@
 #include "common/base/text.hpp"
 #include "common/config/conf_assign.hpp"
 #include "common/config/conf_syntax.hpp"
+#include "common/os/host_name.hpp"
 #include "common/os/matching_paths.hpp"
 #include "common/os/read_file.hpp"
 
@@ -112,6 +113,9 @@ Result<DbdConfig> load_dbd_config(const std::string& path) {
                    fmt::format("{}: {}", config.path, storage.error().text));
   config.storage = std::move(*storage);
   if (auto ok = resolve_user(config); !ok) return tl::unexpected(ok.error());
+  // DbdAddr is the first host's
+  const std::string here = short_host_name();
+  if (here == config.backup_host && here != config.host) config.address.clear();
   std::ranges::sort(config.without_effect);
   return config;
 }

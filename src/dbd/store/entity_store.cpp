@@ -214,6 +214,16 @@ Status EntityStore::update(const Work& work) {
   return done;
 }
 
+Status EntityStore::refresh() {
+  std::shared_ptr<const Entities> held;
+  Status done = database_.read([&](Session& sql) -> Status {
+    held = newest(sql);
+    return {};
+  });
+  if (done) publish(std::move(held));
+  return done;
+}
+
 Result<std::vector<TransactionRecord>> EntityStore::transactions(
     const protocol::AccountingConditions& where, size_t most) const {
   std::vector<TransactionRecord> out;

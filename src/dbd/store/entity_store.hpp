@@ -27,7 +27,7 @@ class EntityStore {
   // Called behind each commit with what is there then; on the thread that changed it.
   void on_change(std::function<void(std::shared_ptr<const Entities>)> tell);
 
-  // As of the last commit of this process; never null after open().
+  // As of the last commit of this process, or the last refresh(); never null after open().
   [[nodiscard]] std::shared_ptr<const Entities> current() const;
 
   // One change: decided on what the database holds, and written where it asks for that and is not
@@ -41,6 +41,9 @@ class EntityStore {
   // What the daemon changes itself: `work` gives whether anything did.
   using Work = std::function<bool(Entities&, std::vector<protocol::TransactionRecord>&)>;
   [[nodiscard]] Status update(const Work& work);
+
+  // Reads what another daemon has committed since.
+  [[nodiscard]] Status refresh();
 
   // In their order; of those that match, the newest `most`.
   [[nodiscard]] Result<std::vector<protocol::TransactionRecord>> transactions(
