@@ -146,7 +146,8 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = "accounting_bench.tmp";
   std::filesystem::create_directory(folder);
   {
-    auto database = dbd::Database::open(std::filesystem::absolute(folder / "accounting.db"));
+    auto database =
+        dbd::Database::open(dbd::sqlite_file(std::filesystem::absolute(folder / "accounting.db")));
     if (!database) return std::fprintf(stderr, "%s\n", database.error().text.c_str()), 1;
     fill(**database, jobs);
     protocol::QueryHistoryRequest day;

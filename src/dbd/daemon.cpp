@@ -1,6 +1,8 @@
 #include "dbd/daemon.hpp"
 
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,7 @@
 #include "common/protocol/accounting.hpp"
 #include "common/rpc/token_server.hpp"
 #include "dbd/rpc/admin_methods.hpp"
+#include "dbd/rpc/entity_clock.hpp"
 #include "dbd/rpc/followers.hpp"
 #include "dbd/rpc/services.hpp"
 #include "dbd/store/entity_store.hpp"
@@ -18,6 +21,22 @@ namespace sluice::dbd {
 namespace {
 
 constexpr size_t kMostRequestBytes = size_t{64} << 20;  // a controller's batch
+// For so long a server may come up beside the daemon.
+constexpr auto kWait = std::chrono::seconds(60);
+constexpr auto kBetween = std::chrono::seconds(2);
+
+// A server that does not answer yet is waited for; one that refuses us is not.
+Result<std::unique_ptr<Database>> open_database(const Storage& storage) {
+  const auto end = std::chrono::steady_clock::now() + kWait;
+  while (true) {
+    auto database = Database::open(storage);
+    if (database || storage.engine == Engine::kSqlite ||
+        database.error().code != ErrorCode::kRetry || std::chrono::steady_clock::now() > end)
+      return database;
+    log::error("{}; trying again", database.error().text);
+    std::this_thread::sleep_for(kBetween);
+  }
+}
 
 }  // namespace
 
@@ -34,6 +53,7 @@ struct Daemon::Graph {
   std::optional<AdminParts> admin;
   std::optional<net::RpcServer> server;
   std::optional<UsageClock> clock;
+  std::optional<EntityClock> entity_clock;
 
   Status open_identity();
   Status start_server();
@@ -82,7 +102,7 @@ Daemon::~Daemon() {
 Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
   auto graph = std::make_unique<Graph>();
   graph->config = std::move(config);
-  auto database = Database::open(graph->config.storage_path);
+  auto database = open_database(graph->config.storage);
   if (!database) return tl::unexpected(database.error());
   graph->database = std::move(*database);
   const DbdConfig& conf = graph->config;
@@ -97,7 +117,10 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
   graph->clock.emplace(*graph->database, graph->statistics);
-  log::info("serving at port {}, database {}", graph->server->port(), graph->config.storage_path);
+  // of a file there is one daemon
+  if (graph->config.storage.engine != Engine::kSqlite)
+    graph->entity_clock.emplace(*graph->entities);
+  log::info("serving at port {}, database {}", graph->server->port(), graph->config.storage.text());
   return std::unique_ptr<Daemon>(new Daemon(std::move(graph)));
 }
 

@@ -30,7 +30,7 @@ int serve(const daemon::ProgramOptions& a, dbd::DbdConfig config, daemon::Backgr
   auto pid_file = daemon::PidFile::create(config.pid_file);
   if (!pid_file) log::fatal("{}", pid_file.error().text);
   const std::string log_file = config.log_file;
-  const std::string folder = std::filesystem::path(config.storage_path).parent_path();
+  const std::string folder = dbd::folder_of(config);
   auto running = dbd::Daemon::start(std::move(config));
   if (!running) log::fatal("{}", running.error().text);
   log::info("slurmdbd version {} started", kSlurmVersion);

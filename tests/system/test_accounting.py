@@ -18,10 +18,11 @@ HOSTILE = "x'; DROP TABLE job; --\"$(id)`id`\\ %s ü"
 
 class AccountedCase(ClusterCase):
     CONF, DBD = "", ""
+    server = None  # of databases.py
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = AccountedCluster(cls.NODES, cls.CPUS, cls.MEMORY, conf=cls.CONF, dbd=cls.DBD)
+        cls.cluster = AccountedCluster(cls.NODES, cls.CPUS, cls.MEMORY, conf=cls.CONF, dbd=cls.DBD, server=cls.server)
 
     def sacct(self, *options, **more):
         return self.cluster.sacct(*options, **more)
@@ -235,7 +236,7 @@ class Daemon(AccountedCase):
 
     def test_what_it_refuses_to_start_with(self):
         others = "PidFile={0}/other.pid\nLogFile=\n".format(self.cluster.dir)
-        for text, said in (("StorageType=accounting_storage/mysql\n", "StorageType=accounting_storage/mysql is not supported yet"),
+        for text, said in (("StorageType=accounting_storage/mysql\n", "with accounting_storage/mysql it is the name of a database"),
                            ("DbdBackupHost=other\n", "DbdBackupHost needs a database that both hosts reach"),
                            ("StorageLoc=relative\n", 'StorageLoc="relative" is not valid'),
                            ("DbdPort=many\n", 'DbdPort="many" is not valid'),

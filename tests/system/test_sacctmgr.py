@@ -18,10 +18,11 @@ HOSTILE = ["a'; DROP TABLE account; --", 'a" OR "1"="1', "a b", "a,b;c", "$(id)"
 
 class Administered(ClusterCase):
     CONF = ""
+    server = None  # of databases.py
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = AccountedCluster(1, conf=cls.CONF)
+        cls.cluster = AccountedCluster(1, conf=cls.CONF, server=cls.server)
         with open(cls.cluster.conf, encoding="utf-8") as f:
             cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
         if cls.name not in cls.cluster.run("sacctmgr", "-nP", "list", "cluster", "format=cluster").stdout.split():

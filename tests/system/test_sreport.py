@@ -1,7 +1,6 @@
 """Reports of usage: what sreport says of history that was written into the database beforehand."""
 import datetime
 import re
-import sqlite3
 import unittest
 
 from accounting import AccountedCluster
@@ -46,9 +45,11 @@ def tres(**counts):
 
 
 class Reports(ClusterCase):
+    server = None  # of databases.py
+
     @classmethod
     def setUpClass(cls):
-        cls.cluster = AccountedCluster(1)
+        cls.cluster = AccountedCluster(1, server=cls.server)
         with open(cls.cluster.conf, encoding="utf-8") as f:
             cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
         cls.day = datetime.datetime.combine(datetime.date.today() - datetime.timedelta(days=1), datetime.time())
@@ -56,16 +57,15 @@ class Reports(ClusterCase):
                       ["add", "user", "alice", "account=physics"], ["add", "user", "bob", "account=chem"]):
             cls.cluster.run("sacctmgr", "-i", *words, check=words[1] != "cluster")
         cls.next_job = 1000
-        cls.database = sqlite3.connect(cls.cluster.dir + "/state/accounting.db", timeout=30)
-        cls.addClassCleanup(cls.database.close)
-        with cls.database:
-            cls.database.execute("INSERT OR IGNORE INTO cluster(name) VALUES(?)", (cls.name,))
-        cls.number = cls.database.execute("SELECT id FROM cluster WHERE name = ?", (cls.name,)).fetchone()[0]
+        find = f"SELECT id FROM cluster WHERE name = '{cls.name}'"
+        if not cls.cluster.sql(find):
+            cls.cluster.sql(f"INSERT INTO cluster(name, stream, control_host) VALUES('{cls.name}', '', '')")
+        cls.number = cls.cluster.sql(find)[0][0]
         begin = micros(cls.day - datetime.timedelta(days=40))
-        with cls.database:
-            cls.database.execute("DELETE FROM cluster_event")
-            cls.database.execute("INSERT INTO cluster_event VALUES(?, ?, ?, ?)",
-                                 (cls.number, begin, NOT_ENDED, message((1, signed(begin)), (2, "n1"), *((3, one) for one in tres(cpu=CPUS, node=1)))))
+        record = message((1, signed(begin)), (2, "n1"), *((3, one) for one in tres(cpu=CPUS, node=1)))
+        cls.cluster.sql("DELETE FROM cluster_event")
+        cls.cluster.sql(f"INSERT INTO cluster_event VALUES({cls.number}, {begin}, {NOT_ENDED}, {cls.cluster.sql_bytes(record)})")
+        cls.sum_up_from(begin)
         cls.put_job("alice", "physics", 4, cls.at(10), cls.at(12, 30))
         cls.put_job("bob", "chem", 2, cls.at(11), cls.at(12))
 
@@ -81,11 +81,16 @@ class Reports(ClusterCase):
         fields = [(1, cls.next_job), (3, signed(begin)), (12, user), (14, "job"), (15, account), (16, "debug"), (35, state), (42, signed(begin)), (43, signed(begin))]
         fields += [(44, signed(ended))] if end else []
         fields += [(50, cpus)] + [(54, one) for one in tres(cpu=cpus, node=1)] + [(57, cpus)]
-        with cls.database:
-            cls.database.execute(
-                "INSERT INTO job(cluster, job_id, submit, restarts, part, array_job, het_job, uid, gid, account, state, eligible, "
-                "start, ended, record) VALUES(?, ?, ?, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?)",
-                (cls.number, cls.next_job, begin, account, state, begin, begin, ended, message(*fields)))
+        cls.cluster.sql(
+            "INSERT INTO job(cluster, job_id, submit, restarts, part, array_job, het_job, uid, gid, account, state, eligible, "
+            f"start, ended, record) VALUES({cls.number}, {cls.next_job}, {begin}, 0, 0, 0, 0, 0, 0, '{account}', {state}, {begin}, {begin}, "
+            f"{ended}, {cls.cluster.sql_bytes(message(*fields))})")
+        cls.sum_up_from(begin)
+
+    @classmethod
+    def sum_up_from(cls, time):
+        """As the daemon does when it is told of the past."""
+        cls.cluster.sql(f"UPDATE usage_state SET rolled = {time} WHERE cluster = {cls.number} AND rolled > {time}")
 
     def report(self, *words):
         return self.cluster.run("sreport", "-nP", *words).stdout.splitlines()

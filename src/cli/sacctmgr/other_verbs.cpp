@@ -105,14 +105,28 @@ void show_statistics(Session& session) {
   print_calls(reply->users, true);
 }
 
+// Each daemon for itself; the status is 0 where one answers.
 void ping(Session& session) {
   Client* client = session.open();
   if (client == nullptr) return;
-  const std::string host = client->config().accounting_storage_host;
-  const auto reply = client->call<protocol::PingAccountingReply>(protocol::PingAccountingRequest{});
-  std::printf("slurmdbd(primary) at %s is %s\n", reply ? reply->host.c_str() : host.c_str(),
-              reply ? "UP" : "DOWN");
-  if (!reply) session.exit_code = 1;
+  const ClusterConfig& config = client->config();
+  bool any = false;
+  const auto ask = [&](const char* role, const std::string& host) {
+    ClusterConfig alone = config;
+    alone.accounting_storage_host = host;
+    alone.accounting_storage_backup_host.clear();
+    auto one = Client::open(std::move(alone));
+    const auto reply =
+        one ? one->call<protocol::PingAccountingReply>(protocol::PingAccountingRequest{})
+            : Result<protocol::PingAccountingReply>(tl::unexpected<Error>(one.error()));
+    std::printf("slurmdbd(%s) at %s is %s\n", role, reply ? reply->host.c_str() : host.c_str(),
+                reply ? "UP" : "DOWN");
+    any |= reply.has_value();
+  };
+  ask("primary", config.accounting_storage_host);
+  if (!config.accounting_storage_backup_host.empty())
+    ask("backup", config.accounting_storage_backup_host);
+  if (!any) session.exit_code = 1;
 }
 
 struct TextColumn {

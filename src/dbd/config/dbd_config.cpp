@@ -10,6 +10,7 @@
 #include "common/base/text.hpp"
 #include "common/config/conf_assign.hpp"
 #include "common/config/conf_syntax.hpp"
+#include "common/os/host_name.hpp"
 #include "common/os/matching_paths.hpp"
 #include "common/os/read_file.hpp"
 
@@ -90,16 +91,8 @@ Status check(const DbdConfig& config) {
     return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", config.path, text));
   };
   if (config.host.empty()) return bad("DbdHost is wanted");
-  if (config.storage_type != kSqliteStorage)
-    return bad(
-        fmt::format("StorageType={} is not supported yet; allowed: {}, whose file is "
-                    "StorageLoc",
-                    config.storage_type, kSqliteStorage));
-  if (!config.backup_host.empty())
+  if (!config.backup_host.empty() && config.storage_type == kSqliteStorage)
     return bad("DbdBackupHost needs a database that both hosts reach; a file of SQLite is none");
-  if (!config.storage_path.starts_with('/'))
-    return bad(fmt::format("StorageLoc=\"{}\" is not valid; allowed: an absolute path of a file",
-                           config.storage_path));
   return {};
 }
 
@@ -114,7 +107,15 @@ Result<DbdConfig> load_dbd_config(const std::string& path) {
   if (auto ok = assign(*lines, config); !ok)
     return failure(ErrorCode::kInvalidConfig, ok.error().text);
   if (auto ok = check(config); !ok) return tl::unexpected(ok.error());
+  auto storage = storage_of(config);
+  if (!storage)
+    return failure(ErrorCode::kInvalidConfig,
+                   fmt::format("{}: {}", config.path, storage.error().text));
+  config.storage = std::move(*storage);
   if (auto ok = resolve_user(config); !ok) return tl::unexpected(ok.error());
+  // DbdAddr is the first host's
+  const std::string here = short_host_name();
+  if (here == config.backup_host && here != config.host) config.address.clear();
   std::ranges::sort(config.without_effect);
   return config;
 }
@@ -132,7 +133,7 @@ net::JwtSettings jwt_settings(const DbdConfig& config) {
   ClusterConfig as;
   as.auth_alt_types = config.auth_alt_types;
   as.auth_alt_parameters = config.auth_alt_parameters;
-  as.state_save_location = fs::path(config.storage_path).parent_path();
+  as.state_save_location = folder_of(config);
   as.slurm_user_id = config.slurm_user_id;
   return net::jwt_settings(as);
 }

@@ -13,11 +13,14 @@
 #include "common/base/time.hpp"
 #include "common/config/keys/conf_key.hpp"
 #include "common/model/cluster_config.hpp"
+#include "dbd/store/storage.hpp"
 
 namespace sluice::dbd {
 
 inline constexpr const char* kUsualConfigPath = "/etc/slurm/slurmdbd.conf";
 inline constexpr const char* kSqliteStorage = "accounting_storage/sqlite";
+inline constexpr const char* kMariaDbStorage = "accounting_storage/mysql";
+inline constexpr const char* kPostgresqlStorage = "accounting_storage/postgresql";
 
 struct DbdConfig {
   std::string path;  // of the file; absolute
@@ -33,8 +36,11 @@ struct DbdConfig {
   std::vector<std::string> debug_flags;
   std::string log_time_format;
   std::vector<std::string> private_data;
-  std::string storage_type;  // kSqliteStorage
-  std::string storage_path;  // StorageLoc: the database's file
+  std::string storage_type;  // kSqliteStorage …
+  std::string storage_host, storage_backup_host, storage_loc, storage_user, storage_password;
+  uint32_t storage_port = 0;
+  std::vector<std::string> storage_parameters;
+  Storage storage;  // what these come to
   std::string default_qos;
   bool track_wckey = false;
   bool allow_no_default_account = false;
@@ -45,6 +51,11 @@ struct DbdConfig {
 };
 
 [[nodiscard]] std::span<const tables::ConfKey<DbdConfig>> dbd_keys();
+
+// The database that the Storage* keys mean. Errors: kInvalidConfig.
+[[nodiscard]] Result<Storage> storage_of(const DbdConfig& config);
+// Where files of the daemon belong: beside a file of SQLite, else beside slurmdbd.conf.
+[[nodiscard]] std::string folder_of(const DbdConfig& config);
 
 // Errors, which name file, line and key: kInvalidConfig.
 [[nodiscard]] Result<DbdConfig> load_dbd_config(const std::string& path);

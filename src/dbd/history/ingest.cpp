@@ -5,6 +5,7 @@
 #include "common/log/log.hpp"
 #include "common/wire/codec.hpp"
 #include "common/wire/instances.hpp"
+#include "dbd/store/usage_mark.hpp"
 
 namespace sluice::dbd {
 namespace {
@@ -17,28 +18,30 @@ int64_t micros(Time time) { return time.time_since_epoch().count(); }
 // The statements of one transaction, each prepared when it is first needed.
 class Writer {
  public:
-  Writer(soci::session& sql, int64_t cluster)
+  Writer(Session& sql, int64_t cluster)
       : sql_(sql),
         cluster_(cluster),
-        put_job_(
+        find_run_((sql.prepare << "SELECT id, eligible, start, ended FROM job WHERE cluster = :c "
+                                  "AND job_id = :j AND submit = :s AND restarts = :r AND part = :p",
+                   use(cluster_), use(job_), use(submit_), use(restarts_), use(part_), into(row_),
+                   into(known_.eligible), into(known_.start), into(known_.ended))),
+        add_job_(
             (sql.prepare << "INSERT INTO job(cluster, job_id, submit, restarts, part, array_job, "
                             "het_job, uid, gid, account, state, eligible, start, ended, record) "
-                            "VALUES(:c, :j, :s, :r, :p, :a, :h, :u, :g, :k, :t, :e, :b, :d, :x) "
-                            "ON CONFLICT(cluster, job_id, submit, restarts, part) DO UPDATE SET "
-                            "account = excluded.account, state = excluded.state, "
-                            "eligible = excluded.eligible, start = excluded.start, "
-                            "ended = excluded.ended, record = excluded.record",
+                            "VALUES(:c, :j, :s, :r, :p, :a, :h, :u, :g, :k, :t, :e, :b, :d, :x)",
              use(cluster_), use(job_), use(submit_), use(restarts_), use(part_), use(array_job_),
-             use(het_job_), use(uid_), use(gid_), use(account_), use(state_), use(eligible_),
-             use(start_), use(ended_), use(record_))),
-        find_job_((sql.prepare << "SELECT id FROM job WHERE cluster = :c AND job_id = :j AND "
-                                  "submit = :s AND restarts = :r AND part = 0",
-                   use(cluster_), use(job_), use(submit_), use(restarts_), into(row_))),
+             use(het_job_), use(uid_), use(gid_), use(account_), use(state_), use(times_.eligible),
+             use(times_.start), use(times_.ended), use(record_))),
+        change_job_((sql.prepare << "UPDATE job SET account = :k, state = :t, eligible = :e, "
+                                    "start = :b, ended = :d, record = :x WHERE id = :i",
+                     use(account_), use(state_), use(times_.eligible), use(times_.start),
+                     use(times_.ended), use(record_), use(row_))),
         find_step_((sql.prepare << "SELECT record FROM step WHERE job = :j AND number = :n",
                     use(row_), use(number_), into(record_))),
-        put_step_((sql.prepare << "INSERT INTO step(job, number, record) VALUES(:j, :n, :r) "
-                                  "ON CONFLICT(job, number) DO UPDATE SET record = excluded.record",
-                   use(row_), use(number_), use(record_))) {}
+        add_step_((sql.prepare << "INSERT INTO step(job, number, record) VALUES(:j, :n, :r)",
+                   use(row_), use(number_), use(record_))),
+        change_step_((sql.prepare << "UPDATE step SET record = :r WHERE job = :j AND number = :n",
+                      use(record_), use(row_), use(number_))) {}
 
   void put(const JobHistory& job) {
     job_ = job.id;
@@ -49,54 +52,66 @@ class Writer {
     het_job_ = job.het_job;
     uid_ = job.uid;
     gid_ = job.gid;
-    account_ = job.account;
+    account_ = sql_.text(job.account);
     state_ = static_cast<int>(job.state);
-    eligible_ = micros(job.eligible);
-    start_ = micros(job.start);
-    ended_ = job.end == kNoTime ? kNotEnded : micros(job.end);
-    record_ = wire::encode(job);
-    put_job_.execute(true);
+    times_ = {micros(job.eligible), micros(job.start),
+              job.end == kNoTime ? kNotEnded : micros(job.end)};
+    record_ = sql_.bytes(wire::encode(job));
+    if (find_run_.execute(true)) {
+      mark_.changed(known_, times_);
+      change_job_.execute(true);
+    } else {
+      mark_.added(times_, submit_);
+      add_job_.execute(true);
+    }
   }
 
   void put(StepHistory step) {
     job_ = step.id.job;
     submit_ = micros(step.job_submit);
     restarts_ = step.job_restarts;
-    if (!find_job_.execute(true)) return;  // without its job nobody could find it
+    part_ = 0;
+    if (!find_run_.execute(true)) return;  // without its job nobody could find it
     number_ = step.id.step;
-    if (find_step_.execute(true)) {
-      if (const auto known = wire::decode<StepHistory>(record_)) {
+    const bool there = find_step_.execute(true);
+    if (there) {
+      if (const auto known = wire::decode<StepHistory>(sql_.read_bytes(record_))) {
         if (known->end == kNoTime) step.usage = sum_of(known->usage, step.usage);
         else if (step.usage.tasks == 0) step.usage = known->usage;
       }
     }
-    record_ = wire::encode(step);
-    put_step_.execute(true);
+    record_ = sql_.bytes(wire::encode(step));
+    (there ? change_step_ : add_step_).execute(true);
   }
 
   void put(const NodeHistory& event) {
     const int64_t at = micros(event.end == kNoTime ? event.start : event.end);
+    const std::string node = sql_.text(event.node);
     int64_t open = 0;
     std::string before;
     sql_ << "SELECT start, record FROM node_event WHERE cluster = :c AND node = :n AND ended = :e",
-        use(cluster_), use(event.node), use(kNotEnded), into(open), into(before);
+        use(cluster_), use(node), use(kNotEnded), into(open), into(before);
     if (sql_.got_data()) {
-      auto known = wire::decode<NodeHistory>(before);
+      auto known = wire::decode<NodeHistory>(sql_.read_bytes(before));
       // told again by a controller that has started
       const bool same = known && event.end == kNoTime && known->state == event.state &&
                         known->reason == event.reason;
       if (same) return;
       if (known) known->end = Time(Duration(at));
-      record_ = known ? wire::encode(*known) : before;
+      record_ = sql_.bytes(known ? wire::encode(*known) : before);
+      mark_.at(at);
       sql_ << "UPDATE node_event SET ended = :e, record = :r WHERE cluster = :c AND node = :n AND "
               "start = :s",
-          use(at), use(record_), use(cluster_), use(event.node), use(open);
+          use(at), use(record_), use(cluster_), use(node), use(open);
     }
     if (event.end != kNoTime) return;
-    record_ = wire::encode(event);
-    sql_ << "INSERT OR REPLACE INTO node_event(cluster, node, start, ended, record) "
+    record_ = sql_.bytes(wire::encode(event));
+    sql_ << "DELETE FROM node_event WHERE cluster = :c AND start = :s AND node = :n", use(cluster_),
+        use(at), use(node);
+    sql_ << "INSERT INTO node_event(cluster, node, start, ended, record) "
             "VALUES(:c, :n, :s, :e, :r)",
-        use(cluster_), use(event.node), use(at), use(kNotEnded), use(record_);
+        use(cluster_), use(node), use(at), use(kNotEnded), use(record_);
+    mark_.at(at);
   }
 
   void put(const ClusterHistory& event) {
@@ -105,28 +120,38 @@ class Writer {
     sql_ << "SELECT record FROM cluster_event WHERE cluster = :c AND ended = :o", use(cluster_),
         use(kNotEnded), into(before);
     if (sql_.got_data()) {
-      const auto known = wire::decode<ClusterHistory>(before);
+      const auto known = wire::decode<ClusterHistory>(sql_.read_bytes(before));
       if (known && known->tres == event.tres && known->nodes == event.nodes) return;
     }
     sql_ << "UPDATE cluster_event SET ended = :e WHERE cluster = :c AND ended = :o AND start < :s",
         use(at), use(cluster_), use(kNotEnded), use(at);
-    record_ = wire::encode(event);
-    sql_ << "INSERT OR REPLACE INTO cluster_event(cluster, start, ended, record) "
-            "VALUES(:c, :s, :e, :r)",
+    record_ = sql_.bytes(wire::encode(event));
+    sql_ << "DELETE FROM cluster_event WHERE cluster = :c AND start = :s", use(cluster_), use(at);
+    sql_ << "INSERT INTO cluster_event(cluster, start, ended, record) VALUES(:c, :s, :e, :r)",
         use(cluster_), use(at), use(kNotEnded), use(record_);
+    mark_.at(at);
   }
 
   void put(const ReservationHistory& reservation) {
     const int64_t start = micros(reservation.start), end = micros(reservation.end);
-    record_ = wire::encode(reservation);
-    sql_ << "INSERT OR REPLACE INTO reservation(cluster, name, start, ended, record) "
+    const std::string name = sql_.text(reservation.name);
+    record_ = sql_.bytes(wire::encode(reservation));
+    sql_ << "DELETE FROM reservation WHERE cluster = :c AND start = :s AND name = :n",
+        use(cluster_), use(start), use(name);
+    sql_ << "INSERT INTO reservation(cluster, name, start, ended, record) "
             "VALUES(:c, :n, :s, :e, :r)",
-        use(cluster_), use(reservation.name), use(start), use(end), use(record_);
+        use(cluster_), use(name), use(start), use(end), use(record_);
   }
 
   void put(const BlobHistory& blob) {
-    sql_ << "INSERT OR IGNORE INTO blob(cluster, key, bytes) VALUES(:c, :k, :b)", use(cluster_),
-        use(blob.key), use(blob.bytes);
+    const std::string key = sql_.bytes(blob.key);
+    int64_t there = 0;
+    sql_ << "SELECT cluster FROM \"blob\" WHERE cluster = :c AND \"key\" = :k", use(cluster_),
+        use(key), into(there);
+    if (sql_.got_data()) return;
+    record_ = sql_.bytes(blob.bytes);
+    sql_ << "INSERT INTO \"blob\"(cluster, \"key\", bytes) VALUES(:c, :k, :b)", use(cluster_),
+        use(key), use(record_);
   }
 
   void put(const HistoryRecord& record) {
@@ -138,22 +163,30 @@ class Writer {
     if (record.blob != nullptr) put(*record.blob);
   }
 
+  // What was changed of the past is summed up again.
+  void finish() { mark_.write(sql_, cluster_); }
+
  private:
-  soci::session& sql_;
+  Session& sql_;
   int64_t cluster_;
   int64_t job_ = 0, submit_ = 0, restarts_ = 0, part_ = 0, array_job_ = 0, het_job_ = 0, uid_ = 0,
-          gid_ = 0, eligible_ = 0, start_ = 0, ended_ = 0, row_ = 0, number_ = 0;
+          gid_ = 0, row_ = 0, number_ = 0;
+  JobTimes known_, times_;
+  UsageMark mark_;
   int state_ = 0;
   std::string account_, record_;
-  soci::statement put_job_, find_job_, find_step_, put_step_;
+  soci::statement find_run_, add_job_, change_job_, find_step_, add_step_, change_step_;
 };
 
 }  // namespace
 
-int64_t cluster_row(soci::session& sql, const std::string& name, Time now) {
+int64_t cluster_row(Session& sql, const std::string& name, Time now) {
   int64_t row = 0;
   const int64_t created = micros(now);
-  sql << "INSERT OR IGNORE INTO cluster(name, created) VALUES(:n, :c)", use(name), use(created);
+  sql << "SELECT id FROM cluster WHERE name = :n", use(name), into(row);
+  if (sql.got_data()) return row;
+  sql << "INSERT INTO cluster(name, stream, control_host, created) VALUES(:n, '', '', :c)",
+      use(name), use(created);
   sql << "SELECT id FROM cluster WHERE name = :n", use(name), into(row);
   return row;
 }
@@ -164,7 +197,7 @@ Result<protocol::StoreHistoryReply> store_history(Database& database,
   if (request.cluster.empty() || request.first == 0)
     return failure(ErrorCode::kBadRequest, "records of no cluster");
   protocol::StoreHistoryReply reply;
-  const Status done = database.write([&](soci::session& sql) -> Status {
+  const Status done = database.write([&](Session& sql) -> Status {
     const int64_t cluster = cluster_row(sql, request.cluster, now);
     std::string stream;
     int64_t last = 0;
@@ -185,6 +218,7 @@ Result<protocol::StoreHistoryReply> store_history(Database& database,
         log::error("cluster {}: record {} cannot be read: {}", request.cluster, number - 1,
                    record.error().text);
     }
+    writer.finish();
     last = std::max(last, number - 1);
     sql << "UPDATE cluster SET stream = :t, sequence = :s, control_host = :h, control_port = :p, "
            "protocol_version = :v WHERE id = :i",

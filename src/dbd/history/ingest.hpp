@@ -14,6 +14,6 @@ namespace sluice::dbd {
     Database& database, const protocol::StoreHistoryRequest& request, Time now);
 
 // The cluster's row, made where there is none. In a transaction that writes.
-[[nodiscard]] int64_t cluster_row(soci::session& sql, const std::string& name, Time now);
+[[nodiscard]] int64_t cluster_row(Session& sql, const std::string& name, Time now);
 
 }  // namespace sluice::dbd

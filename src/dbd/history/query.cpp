@@ -68,7 +68,7 @@ Result<std::optional<protocol::HistoryChunk>> HistoryQuery::next(Time now) {
   protocol::HistoryChunk chunk;
   chunk.now = now;
   while (chunk.jobs.empty() && (!found_ || at_ < rows_.size())) {
-    const Status done = database_.read([&](soci::session& sql) -> Status {
+    const Status done = database_.read([&](Session& sql) -> Status {
       if (!std::exchange(found_, true)) {
         if (auto ok = find_rows(sql); !ok) return ok;
       }
@@ -80,7 +80,7 @@ Result<std::optional<protocol::HistoryChunk>> HistoryQuery::next(Time now) {
   return std::optional(std::move(chunk));
 }
 
-Status HistoryQuery::find_rows(soci::session& sql) {
+Status HistoryQuery::find_rows(Session& sql) {
   std::vector<std::pair<int64_t, std::string>> known;
   int64_t id = 0;
   std::string name;
@@ -98,25 +98,26 @@ Status HistoryQuery::find_rows(soci::session& sql) {
   return {};
 }
 
-Status HistoryQuery::find_rows(soci::session& sql, int64_t cluster, uint32_t position) {
+Status HistoryQuery::find_rows(Session& sql, int64_t cluster, uint32_t position) {
   const protocol::QueryHistoryRequest& request = filter_.request();
   Condition where;
-  where.add("SELECT id, job_id FROM job WHERE ");
+  where.add("SELECT job.id, job.job_id FROM ");
   std::set<int64_t> jobs;
   for (const auto& one : request.jobs) jobs.insert(one.job);
   if (jobs.empty() || jobs.size() > kMostValues) {
-    where.add("cluster = ");
+    where.add("job WHERE cluster = ");
     where.value(cluster);
   } else {
-    // one look-up in an index each: with an OR SQLite would read all jobs of the cluster
-    const char* joint = "id IN (";
+    // one look-up in an index each: with an OR SQLite, and with IN (…) MariaDB, would read all jobs
+    const char* joint = "(";
     for (const char* column : {"job_id", "array_job", "het_job"}) {
       where.add(std::exchange(joint, " UNION "));
       where.add("SELECT id FROM job WHERE cluster = ");
       where.value(cluster);
       where.in(column, jobs);
     }
-    where.add(")");
+    where.add(") AS found JOIN job ON job.id = found.id WHERE cluster = ");
+    where.value(cluster);
   }
   if (request.from > kNoTime) {
     where.add(" AND ended >= ");
@@ -153,7 +154,7 @@ bool HistoryQuery::is_earlier_run(const Row& row, const JobHistory& job) {
   return !shown_parts_.insert(job.part).second && !filter_.request().duplicates;
 }
 
-Status HistoryQuery::read_rows(soci::session& sql, protocol::HistoryChunk& chunk) {
+Status HistoryQuery::read_rows(Session& sql, protocol::HistoryChunk& chunk) {
   int64_t id = 0;
   std::string bytes;
   soci::statement read =
@@ -164,7 +165,7 @@ Status HistoryQuery::read_rows(soci::session& sql, protocol::HistoryChunk& chunk
     const Row& row = rows_[at_];
     id = row.id;
     if (!read.execute(true)) continue;  // purged meanwhile
-    auto job = wire::decode<JobHistory>(bytes);
+    auto job = wire::decode<JobHistory>(sql.read_bytes(bytes));
     if (!job) return tl::unexpected(job.error());
     if (!filter_.matches(*job) || (may_see_ && !may_see_(*job)) || is_earlier_run(row, *job))
       continue;
@@ -178,14 +179,14 @@ Status HistoryQuery::read_rows(soci::session& sql, protocol::HistoryChunk& chunk
   return {};
 }
 
-void HistoryQuery::read_steps(soci::session& sql, int64_t row, protocol::HistoryJob& out) {
+void HistoryQuery::read_steps(Session& sql, int64_t row, protocol::HistoryJob& out) {
   std::string bytes;
   soci::statement read = (sql.prepare << "SELECT record FROM step WHERE job = :j ORDER BY number",
                           use(row), into(bytes));
   read.execute();
   std::vector<StepHistory> named;
   while (read.fetch()) {
-    auto step = wire::decode<StepHistory>(bytes);
+    auto step = wire::decode<StepHistory>(sql.read_bytes(bytes));
     if (!step || !filter_.wants_step(out.job, step->id.step)) continue;
     if (step->id.step > kMaxNormalStep) named.push_back(std::move(*step));
     else out.steps.push_back(std::move(*step));
@@ -211,11 +212,13 @@ Result<std::string> job_text(const Database& database, const protocol::QueryJobT
   const std::string& key = request.environment ? job.environment_blob : job.script_blob;
   std::string text;
   bool is_there = false;
-  const Status done = database.read([&](soci::session& sql) -> Status {
-    sql << "SELECT bytes FROM blob WHERE key = :k AND cluster = "
+  const Status done = database.read([&](Session& sql) -> Status {
+    const std::string stored_key = sql.bytes(key);
+    sql << "SELECT bytes FROM \"blob\" WHERE \"key\" = :k AND cluster = "
            "(SELECT id FROM cluster WHERE name = :c)",
-        use(key), use(request.cluster), into(text);
+        use(stored_key), use(request.cluster), into(text);
     is_there = sql.got_data();
+    sql.read_bytes(text);
     return {};
   });
   if (!done) return tl::unexpected(done.error());

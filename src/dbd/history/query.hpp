@@ -29,10 +29,10 @@ class HistoryQuery {
     int64_t id = 0, job = 0;
     uint32_t cluster = 0;  // position in clusters_
   };
-  Status find_rows(soci::session& sql);
-  Status find_rows(soci::session& sql, int64_t cluster, uint32_t position);
-  Status read_rows(soci::session& sql, protocol::HistoryChunk& chunk);
-  void read_steps(soci::session& sql, int64_t row, protocol::HistoryJob& out);
+  Status find_rows(Session& sql);
+  Status find_rows(Session& sql, int64_t cluster, uint32_t position);
+  Status read_rows(Session& sql, protocol::HistoryChunk& chunk);
+  void read_steps(Session& sql, int64_t row, protocol::HistoryJob& out);
   [[nodiscard]] bool is_earlier_run(const Row& row, const JobHistory& job);
 
   const Database& database_;

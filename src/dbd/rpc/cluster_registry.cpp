@@ -16,13 +16,13 @@ namespace {
 // What the cluster had last; empty where it never said.
 Result<ClusterHistory> newest_history(const Database& database, const std::string& cluster) {
   ClusterHistory out;
-  Status done = database.read([&](soci::session& sql) -> Status {
+  Status done = database.read([&](Session& sql) -> Status {
     std::string bytes;
     sql << "SELECT record FROM cluster_event WHERE cluster = "
            "(SELECT id FROM cluster WHERE name = :n) ORDER BY start DESC LIMIT 1",
         soci::use(cluster), soci::into(bytes);
     if (!sql.got_data()) return {};
-    Result<ClusterHistory> record = wire::decode<ClusterHistory>(bytes);
+    Result<ClusterHistory> record = wire::decode<ClusterHistory>(sql.read_bytes(bytes));
     if (!record) return failure("a record of table cluster_event is damaged");
     out = std::move(*record);
     return {};

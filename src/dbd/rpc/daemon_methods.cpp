@@ -45,8 +45,12 @@ std::vector<DaemonValue> config_values(const DbdConfig& c, Time since) {
           {"SLURMDBD_CONF", c.path},
           {"SLURMDBD_VERSION", kSlurmVersion},
           {"SlurmUser", fmt::format("{}({})", c.slurm_user, c.slurm_user_id)},
-          {"StorageLoc", c.storage_path},
+          {"StorageBackupHost", or_null(c.storage_backup_host)},
+          {"StorageHost", c.storage_host},
+          {"StorageLoc", c.storage.name},
+          {"StoragePort", std::to_string(c.storage.port)},
           {"StorageType", c.storage_type},
+          {"StorageUser", or_null(c.storage.user)},
           {"TrackWCKey", yes_no(c.track_wckey)}};
 }
 

@@ -4,63 +4,62 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <soci/sqlite3/soci-sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "dbd/store/errors.hpp"
 #include "dbd/store/migrations.hpp"
 
 namespace sluice::dbd {
 namespace {
 
 constexpr size_t kReaders = 6;
-constexpr int kBusySeconds = 10;  // another process (a backup) may have it so long
 
-Error error_of(const std::string& path, const soci::sqlite3_soci_error& thrown) {
-  switch (thrown.result() & 0xff) {
-    case SQLITE_FULL:
-    case SQLITE_IOERR:
-      return {ErrorCode::kStorageFull,
-              fmt::format("{}: the disk is full, or cannot be written", path)};
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return {ErrorCode::kRetry, fmt::format("{}: another process has it locked", path)};
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return {ErrorCode::kDamaged,
-              fmt::format("{} is damaged, or no database: move it away, or put a copy back", path)};
-    case SQLITE_CANTOPEN: return {ErrorCode::kError, fmt::format("{}: cannot be opened", path)};
-    case SQLITE_READONLY:
-      return {ErrorCode::kError, fmt::format("{}: cannot be written by this user", path)};
-    default: return {ErrorCode::kError, fmt::format("{}: {}", path, thrown.what())};
-  }
-}
+void run(Session& sql, std::string_view statement) { sql << std::string(statement); }
 
-// `work`, with what is thrown as an error.
-Status guarded(const std::string& path, const std::function<Status()>& work) {
-  try {
-    return work();
-  } catch (const soci::sqlite3_soci_error& thrown) {
-    return tl::unexpected<Error>(error_of(path, thrown));
-  } catch (const std::exception& thrown) {
-    return failure(fmt::format("{}: {}", path, thrown.what()));
-  }
-}
-
-void roll_back(soci::session& sql) {
+// False: the connection is of no use any more.
+bool roll_back(Session& sql) {
   try {
     sql << "ROLLBACK";
-  } catch (const std::exception&) {  // SQLite did by itself
+    return true;
+  } catch (const std::exception&) {
+    return sql.dialect().engine == Engine::kSqlite;  // which did by itself
   }
 }
 
-std::unique_ptr<soci::session> connect(const std::string& path) {
-  auto sql = std::make_unique<soci::session>(
-      soci::sqlite3, fmt::format("db=\"{}\" timeout={} nocreate=1", path, kBusySeconds));
-  *sql << "PRAGMA foreign_keys = ON";
-  *sql << "PRAGMA temp_store = MEMORY";
-  return sql;
+Status begin(Session& sql, const std::string& where, bool writes) {
+  Status began = guarded(where, [&]() -> Status {
+    const Dialect& dialect = sql.dialect();
+    if (!writes) return run(sql, dialect.begin_read), Status();
+    for (const std::string_view statement : dialect.begin_write) {
+      if (!statement.starts_with("SELECT")) {
+        run(sql, statement);
+        continue;
+      }
+      int row = 0;
+      sql << std::string(statement), soci::into(row);
+    }
+    return {};
+  });
+  return began;
+}
+
+// Begins on `sql`, and on a new connection where that one is null, or was lost while it was idle.
+template <class Connect>
+Status begin_anywhere(std::unique_ptr<Session>& sql, const std::string& where, bool writes,
+                      Connect connect) {
+  if (sql) {
+    Status began = begin(*sql, where, writes);
+    if (began) return began;
+    if (sql->dialect().engine == Engine::kSqlite) return began;
+    if (roll_back(*sql)) return began;
+  }
+  sql = nullptr;
+  auto made = connect();
+  if (!made) return tl::unexpected<Error>(made.error());
+  sql = std::move(*made);
+  return begin(*sql, where, writes);
 }
 
 Status make_private_file(const std::string& path) {
@@ -70,67 +69,98 @@ Status make_private_file(const std::string& path) {
   return {};
 }
 
+// Of a file, which one connection writes.
+void set_up_writer(Session& sql) {
+  if (sql.dialect().engine != Engine::kSqlite) return;
+  for (const char* setting :
+       {"journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 4096",
+        "journal_size_limit = 67108864", "cache_size = -65536"})
+    sql << std::string("PRAGMA ") + setting;
+}
+
 }  // namespace
 
 Database::~Database() = default;
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
-  if (path.find('"') != std::string::npos)
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: a path with quotes", path));
-  if (auto ok = make_private_file(path); !ok) return tl::unexpected(ok.error());
-  std::unique_ptr<Database> database(new Database(path));
+Result<std::unique_ptr<Database>> Database::open(const Storage& storage) {
+  if (storage.engine == Engine::kSqlite) {
+    if (storage.name.find('"') != std::string::npos)
+      return failure(ErrorCode::kInvalidConfig,
+                     fmt::format("{}: a path with quotes", storage.name));
+    if (auto ok = make_private_file(storage.name); !ok) return tl::unexpected(ok.error());
+  }
+  std::unique_ptr<Database> database(new Database(storage));
   if (auto ok = database->open_sessions(); !ok) return tl::unexpected(ok.error());
   return database;
 }
 
+Status Database::connect_writer() {
+  auto made = connect(storage_);
+  if (!made) return tl::unexpected<Error>(made.error());
+  writer_ = std::move(*made);
+  return guarded(where_, [&]() -> Status {
+    set_up_writer(*writer_);
+    return {};
+  });
+}
+
+Result<std::unique_ptr<Session>> Database::connect_reader() const {
+  auto made = connect(storage_);
+  if (!made || storage_.engine != Engine::kSqlite) return made;
+  Status set = guarded(where_, [&]() -> Status {
+    **made << "PRAGMA query_only = ON";
+    return {};
+  });
+  if (!set) return tl::unexpected<Error>(set.error());
+  return made;
+}
+
 Status Database::open_sessions() {
-  auto opened = guarded(path_, [&]() -> Status {
-    writer_ = connect(path_);
-    *writer_ << "PRAGMA journal_mode = WAL";
-    *writer_ << "PRAGMA synchronous = FULL";
-    *writer_ << "PRAGMA wal_autocheckpoint = 4096";
-    *writer_ << "PRAGMA journal_size_limit = 67108864";
-    *writer_ << "PRAGMA cache_size = -65536";
-    return {};
-  });
-  if (!opened) return opened;
-  if (auto ok = write(migrate); !ok) return ok;
-  return guarded(path_, [&]() -> Status {
-    for (size_t i = 0; i < kReaders; ++i) {
-      readers_.push_back(connect(path_));
-      *readers_.back() << "PRAGMA query_only = ON";
+  {
+    const std::lock_guard lock(write_mutex_);
+    if (auto ok = connect_writer(); !ok) return ok;
+    if (auto ok = guarded(where_, [&] { return migrate(*writer_); }); !ok) {
+      roll_back(*writer_);
+      return ok;
     }
-    return {};
-  });
+  }
+  for (size_t i = 0; i < kReaders; ++i) {
+    auto reader = connect_reader();
+    if (!reader) return tl::unexpected<Error>(reader.error());
+    readers_.push_back(std::move(*reader));
+  }
+  return {};
 }
 
 Status Database::write(const Work& work) {
   const std::lock_guard lock(write_mutex_);
-  bool began = false;
-  Status done = guarded(path_, [&] {
-    *writer_ << "BEGIN IMMEDIATE";
-    began = true;
+  Status began = begin_anywhere(writer_, where_, true, [&]() -> Result<std::unique_ptr<Session>> {
+    if (auto ok = connect_writer(); !ok) return tl::unexpected<Error>(ok.error());
+    return std::move(writer_);
+  });
+  if (!began) return began;
+  Status done = guarded(where_, [&] {
     Status worked = work(*writer_);
     if (worked) *writer_ << "COMMIT";
     return worked;
   });
-  if (!done && began) roll_back(*writer_);
+  if (!done && !roll_back(*writer_)) writer_ = nullptr;
   return done;
 }
 
+std::unique_ptr<Session> Database::take_reader() const {
+  std::unique_lock lock(read_mutex_);
+  readable_.wait(lock, [&] { return !readers_.empty(); });
+  std::unique_ptr<Session> sql = std::move(readers_.back());
+  readers_.pop_back();
+  return sql;
+}
+
 Status Database::read(const Work& work) const {
-  std::unique_ptr<soci::session> sql;
-  {
-    std::unique_lock lock(read_mutex_);
-    readable_.wait(lock, [&] { return !readers_.empty(); });
-    sql = std::move(readers_.back());
-    readers_.pop_back();
-  }
-  Status done = guarded(path_, [&] {
-    *sql << "BEGIN";
-    return work(*sql);
-  });
-  roll_back(*sql);
+  std::unique_ptr<Session> sql = take_reader();
+  Status done = begin_anywhere(sql, where_, false, [&] { return connect_reader(); });
+  if (done) done = guarded(where_, [&] { return work(*sql); });
+  if (sql && !roll_back(*sql)) sql = nullptr;
   {
     const std::lock_guard lock(read_mutex_);
     readers_.push_back(std::move(sql));

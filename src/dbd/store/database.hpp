@@ -1,13 +1,14 @@
-// The accounting database, through SOCI: one connection that writes, some that read beside it.
+// The accounting database, through SOCI: one connection that writes, some that read beside it. A
+// connection that was lost is made again by who needs it next.
 //
-//   database->write([&](soci::session& sql) -> Status {
+//   database->write([&](Session& sql) -> Status {
 //     sql << "UPDATE job SET state = :s WHERE id = :i", soci::use(state), soci::use(id);
 //     return {};
 //   });
 //
 // Values are bound always, and never a part of a statement's text. What SOCI throws comes back as
-// an error: kStorageFull (no room), kRetry (locked by another process), kDamaged, else kError; the
-// text names the file.
+// an error: kStorageFull (no room), kRetry (locked by another process, or no connection), kDamaged,
+// kInvalidConfig (the server refuses us), else kError; the text names the database.
 #pragma once
 
 #include <condition_variable>
@@ -18,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include <soci/soci.h>
-
 #include "common/base/result.hpp"
+#include "dbd/store/session.hpp"
+#include "dbd/store/storage.hpp"
 
 namespace sluice::dbd {
 
@@ -29,35 +30,41 @@ inline constexpr int64_t kNotEnded = INT64_MAX;
 
 class Database {
  public:
-  using Work = std::function<Status(soci::session&)>;
+  using Work = std::function<Status(Session&)>;
 
-  // Makes the file, for its owner alone, where it is not there, and brings an older one up to
-  // date. Every commit waits for the disk.
-  [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path);
+  // Makes the file of SQLite, for its owner alone, where it is not there, and brings an older
+  // database up to date. Every commit waits for the disk.
+  [[nodiscard]] static Result<std::unique_ptr<Database>> open(const Storage& storage);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();
 
-  // One transaction, committed when `work` succeeded and rolled back otherwise. One at a time, any
-  // thread.
+  // One transaction, committed when `work` succeeded and rolled back otherwise. One at a time, also
+  // of other daemons; any thread. Where the connection is lost in mid-work nothing is written, or,
+  // with its end, all of it.
   [[nodiscard]] Status write(const Work& work);
 
   // Sees what was committed when it began. Any thread, beside a write; waits while all connections
   // are in use. `work` changes nothing.
   [[nodiscard]] Status read(const Work& work) const;
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const Storage& storage() const { return storage_; }
 
  private:
-  explicit Database(std::string path) : path_(std::move(path)) {}
+  explicit Database(const Storage& storage) : storage_(storage), where_(storage.text()) {}
   Status open_sessions();
+  Status connect_writer();
+  Result<std::unique_ptr<Session>> connect_reader() const;
+  std::unique_ptr<Session> take_reader() const;
 
-  const std::string path_;
+  const Storage storage_;
+  const std::string where_;  // for errors
   std::mutex write_mutex_;
-  std::unique_ptr<soci::session> writer_;  // guarded by write_mutex_
+  std::unique_ptr<Session> writer_;  // null: to be made; guarded by write_mutex_
   mutable std::mutex read_mutex_;
   mutable std::condition_variable readable_;
-  mutable std::vector<std::unique_ptr<soci::session>> readers_;  // idle; guarded by read_mutex_
+  // idle; null: to be made; guarded by read_mutex_
+  mutable std::vector<std::unique_ptr<Session>> readers_;
 };
 
 }  // namespace sluice::dbd

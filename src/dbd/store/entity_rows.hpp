@@ -2,15 +2,14 @@
 // transaction; what SOCI throws is Database's to catch.
 #pragma once
 
-#include <soci/soci.h>
-
 #include "dbd/entities/change.hpp"
+#include "dbd/store/session.hpp"
 
 namespace sluice::dbd {
 
-[[nodiscard]] uint64_t stored_version(soci::session& sql);  // 0: there are none yet
+[[nodiscard]] uint64_t stored_version(Session& sql);  // 0: there are none yet
 // Throws std::runtime_error where a record cannot be read.
-[[nodiscard]] Entities read_entities(soci::session& sql);
-void write_difference(soci::session& sql, const EntityDiff& diff);
+[[nodiscard]] Entities read_entities(Session& sql);
+void write_difference(Session& sql, const EntityDiff& diff);
 
 }  // namespace sluice::dbd

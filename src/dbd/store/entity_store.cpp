@@ -25,7 +25,7 @@ uint64_t next_version(const Entities& before, Time now) {
 }
 
 // The jobs that are not over of associations that `after` has no more, as lines.
-Result<std::string> active_jobs(soci::session& sql, const Entities& before, const Entities& after) {
+Result<std::string> active_jobs(Session& sql, const Entities& before, const Entities& after) {
   std::string out;
   for (const auto& [id, stored] : before.associations) {
     const auto now = after.associations.find(id);
@@ -34,12 +34,12 @@ Result<std::string> active_jobs(soci::session& sql, const Entities& before, cons
       continue;
     std::string bytes;
     soci::statement jobs =
-        (sql.prepare << "SELECT record FROM job WHERE cluster = (SELECT id FROM cluster WHERE "
-                        "name = :c COLLATE NOCASE) AND account = :a AND ended = :e",
+        (sql.prepare << "SELECT record FROM job WHERE cluster IN (SELECT id FROM cluster WHERE "
+                        "lower(name) = :c) AND account = :a AND ended = :e",
          soci::use(r.cluster), soci::use(r.account), soci::use(kNotEnded), soci::into(bytes));
     jobs.execute();
     while (jobs.fetch()) {
-      const Result<JobHistory> job = wire::decode<JobHistory>(bytes);
+      const Result<JobHistory> job = wire::decode<JobHistory>(sql.read_bytes(bytes));
       if (!job) return failure("a record of table job is damaged");
       if (to_lower(job->user) != r.user ||
           (!r.partition.empty() && to_lower(job->partition) != r.partition))
@@ -55,7 +55,7 @@ Result<std::string> active_jobs(soci::session& sql, const Entities& before, cons
 
 Status EntityStore::open() {
   std::shared_ptr<const Entities> read;
-  Status done = database_.write([&](soci::session& sql) -> Status {
+  Status done = database_.write([&](Session& sql) -> Status {
     if (stored_version(sql) == 0) {
       Entities fresh = new_entities();
       fresh.version = next_version(fresh, net::now());
@@ -93,7 +93,7 @@ void EntityStore::publish(std::shared_ptr<const Entities> entities) {
   if (tell) tell(std::move(entities));
 }
 
-std::shared_ptr<const Entities> EntityStore::newest(soci::session& sql) const {
+std::shared_ptr<const Entities> EntityStore::newest(Session& sql) const {
   const uint64_t version = stored_version(sql);
   std::shared_ptr<const Entities> mine = current();
   if (mine && mine->version == version) return mine;
@@ -103,7 +103,7 @@ std::shared_ptr<const Entities> EntityStore::newest(soci::session& sql) const {
 }
 
 // With jobs that use it an association stays.
-Status EntityStore::decide(soci::session& sql, const Entities& before,
+Status EntityStore::decide(Session& sql, const Entities& before,
                            const protocol::ChangeAccountingRequest& request, const Actor& actor,
                            Time now, ChangeOutcome& outcome) {
   outcome = decide_change(before, request, actor, now);
@@ -125,7 +125,7 @@ Result<ChangeAccountingReply> EntityStore::change(const protocol::ChangeAccounti
                                                   const Actor& actor, Time now) {
   ChangeAccountingReply reply;
   if (!request.commit) {
-    Status looked = database_.read([&](soci::session& sql) -> Status {
+    Status looked = database_.read([&](Session& sql) -> Status {
       ChangeOutcome outcome;
       Status decided = decide(sql, *current(), request, actor, now, outcome);
       reply = std::move(outcome.reply);
@@ -135,7 +135,7 @@ Result<ChangeAccountingReply> EntityStore::change(const protocol::ChangeAccounti
     return reply;
   }
   std::shared_ptr<const Entities> after;
-  Status done = database_.write([&](soci::session& sql) -> Status {
+  Status done = database_.write([&](Session& sql) -> Status {
     const std::shared_ptr<const Entities> before = newest(sql);
     ChangeOutcome outcome;
     if (Status ok = decide(sql, *before, request, actor, now, outcome); !ok) return ok;
@@ -184,7 +184,7 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
     return reply;
   }
   bool written = false;
-  Status done = database_.write([&](soci::session& sql) -> Status {
+  Status done = database_.write([&](Session& sql) -> Status {
     const std::shared_ptr<const Entities> before = newest(sql);
     written = decide_all(*before, diff);
     if (written) write_difference(sql, diff);
@@ -198,7 +198,7 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
 
 Status EntityStore::update(const Work& work) {
   std::shared_ptr<const Entities> after;
-  Status done = database_.write([&](soci::session& sql) -> Status {
+  Status done = database_.write([&](Session& sql) -> Status {
     const std::shared_ptr<const Entities> before = newest(sql);
     Entities changed = *before;
     std::vector<TransactionRecord> transactions;
@@ -214,12 +214,22 @@ Status EntityStore::update(const Work& work) {
   return done;
 }
 
+Status EntityStore::refresh() {
+  std::shared_ptr<const Entities> held;
+  Status done = database_.read([&](Session& sql) -> Status {
+    held = newest(sql);
+    return {};
+  });
+  if (done) publish(std::move(held));
+  return done;
+}
+
 Result<std::vector<TransactionRecord>> EntityStore::transactions(
     const protocol::AccountingConditions& where, size_t most) const {
   std::vector<TransactionRecord> out;
   const long long from = where.start ? where.start->time_since_epoch().count() : 0;
   const long long to = where.end ? where.end->time_since_epoch().count() : INT64_MAX;
-  Status done = database_.read([&](soci::session& sql) -> Status {
+  Status done = database_.read([&](Session& sql) -> Status {
     std::string bytes;
     long long id = 0;
     soci::statement statement =
@@ -228,7 +238,7 @@ Result<std::vector<TransactionRecord>> EntityStore::transactions(
          soci::use(from), soci::use(to), soci::into(id), soci::into(bytes));
     statement.execute();
     while (out.size() < most && statement.fetch()) {
-      Result<TransactionRecord> record = wire::decode<TransactionRecord>(bytes);
+      Result<TransactionRecord> record = wire::decode<TransactionRecord>(sql.read_bytes(bytes));
       if (!record) return failure("a record of table txn is damaged");
       record->id = static_cast<uint64_t>(id);
       if (matches(*record, where)) out.push_back(std::move(*record));

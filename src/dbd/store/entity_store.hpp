@@ -27,7 +27,7 @@ class EntityStore {
   // Called behind each commit with what is there then; on the thread that changed it.
   void on_change(std::function<void(std::shared_ptr<const Entities>)> tell);
 
-  // As of the last commit of this process; never null after open().
+  // As of the last commit of this process, or the last refresh(); never null after open().
   [[nodiscard]] std::shared_ptr<const Entities> current() const;
 
   // One change: decided on what the database holds, and written where it asks for that and is not
@@ -42,17 +42,20 @@ class EntityStore {
   using Work = std::function<bool(Entities&, std::vector<protocol::TransactionRecord>&)>;
   [[nodiscard]] Status update(const Work& work);
 
+  // Reads what another daemon has committed since.
+  [[nodiscard]] Status refresh();
+
   // In their order; of those that match, the newest `most`.
   [[nodiscard]] Result<std::vector<protocol::TransactionRecord>> transactions(
       const protocol::AccountingConditions& where, size_t most) const;
 
  private:
   // As decide_change(), on a session of a transaction: with jobs that are not over it is refused.
-  [[nodiscard]] static Status decide(soci::session& sql, const Entities& before,
+  [[nodiscard]] static Status decide(Session& sql, const Entities& before,
                                      const protocol::ChangeAccountingRequest& request,
                                      const Actor& actor, Time now, ChangeOutcome& outcome);
   // Within a write: what the database holds now.
-  [[nodiscard]] std::shared_ptr<const Entities> newest(soci::session& sql) const;
+  [[nodiscard]] std::shared_ptr<const Entities> newest(Session& sql) const;
   void publish(std::shared_ptr<const Entities> entities);
 
   Database& database_;

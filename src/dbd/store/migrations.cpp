@@ -1,6 +1,7 @@
 #include "dbd/store/migrations.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -99,22 +100,97 @@ const std::vector<const char*> kUsage = {
     "UPDATE usage_state SET rolled = min(rolled, NEW.start) WHERE cluster = NEW.cluster; END",
 };
 
-// Step i brings version i to i + 1.
-const std::vector<const char*>* const kSteps[] = {&kHistory, &kEntities, &kUsage};
+// What changes the past puts `rolled` back in dbd/history/usage_mark, in any dialect.
+const std::vector<const char*> kNoTriggers = {
+    "DROP TRIGGER usage_of_new_job",        "DROP TRIGGER usage_of_changed_job",
+    "DROP TRIGGER usage_of_new_node_event", "DROP TRIGGER usage_of_changed_node_event",
+    "DROP TRIGGER usage_of_cluster",
+};
 
-}  // namespace
+// Servers begin with version 4, in the words of Dialect::schema(). Texts that users make are in no
+// index, which would bound their length; what is one of a kind is so by the lock of writers.
+const std::vector<const char*> kServer = {
+    "CREATE TABLE IF NOT EXISTS cluster(id $ID, name $NAME UNIQUE, stream $TEXT, "
+    "sequence BIGINT NOT NULL DEFAULT 0, control_host $TEXT, "
+    "control_port BIGINT NOT NULL DEFAULT 0, protocol_version BIGINT NOT NULL DEFAULT 0, "
+    "created BIGINT NOT NULL DEFAULT 0, deleted BIGINT NOT NULL DEFAULT 0)$TABLE",
+    "CREATE TABLE IF NOT EXISTS job(id $ID, cluster BIGINT NOT NULL, job_id BIGINT NOT NULL, "
+    "submit BIGINT NOT NULL, restarts BIGINT NOT NULL, part BIGINT NOT NULL, "
+    "array_job BIGINT NOT NULL, het_job BIGINT NOT NULL, uid BIGINT NOT NULL, "
+    "gid BIGINT NOT NULL, account $TEXT, state BIGINT NOT NULL, eligible BIGINT NOT NULL, "
+    "start BIGINT NOT NULL, ended BIGINT NOT NULL, record $BYTES)$TABLE",
+    "CREATE UNIQUE INDEX IF NOT EXISTS job_key ON job(cluster, job_id, submit, restarts, part)",
+    "CREATE INDEX IF NOT EXISTS job_array ON job(cluster, array_job)",
+    "CREATE INDEX IF NOT EXISTS job_het ON job(cluster, het_job)",
+    "CREATE INDEX IF NOT EXISTS job_user ON job(cluster, uid, ended)",
+    "CREATE INDEX IF NOT EXISTS job_ended ON job(cluster, ended)",
+    "CREATE TABLE IF NOT EXISTS step(job BIGINT NOT NULL, number BIGINT NOT NULL, "
+    "record $BYTES, PRIMARY KEY(job, number))$TABLE",
+    "CREATE TABLE IF NOT EXISTS node_event(id $ID, cluster BIGINT NOT NULL, node $TEXT, "
+    "start BIGINT NOT NULL, ended BIGINT NOT NULL, record $BYTES)$TABLE",
+    "CREATE INDEX IF NOT EXISTS node_event_ended ON node_event(cluster, ended)",
+    "CREATE INDEX IF NOT EXISTS node_event_start ON node_event(cluster, start)",
+    "CREATE TABLE IF NOT EXISTS cluster_event(cluster BIGINT NOT NULL, start BIGINT NOT NULL, "
+    "ended BIGINT NOT NULL, record $BYTES, PRIMARY KEY(cluster, start))$TABLE",
+    "CREATE TABLE IF NOT EXISTS reservation(id $ID, cluster BIGINT NOT NULL, name $TEXT, "
+    "start BIGINT NOT NULL, ended BIGINT NOT NULL, record $BYTES)$TABLE",
+    "CREATE INDEX IF NOT EXISTS reservation_start ON reservation(cluster, start)",
+    "CREATE TABLE IF NOT EXISTS \"blob\"(cluster BIGINT NOT NULL, \"key\" $KEY, bytes $BYTES, "
+    "PRIMARY KEY(cluster, \"key\"))$TABLE",
+    "CREATE TABLE IF NOT EXISTS entity_version(version BIGINT NOT NULL)$TABLE",
+    "CREATE TABLE IF NOT EXISTS account(name $NAME PRIMARY KEY, description $TEXT, "
+    "organization $TEXT, deleted BIGINT NOT NULL, record $BYTES)$TABLE",
+    "CREATE TABLE IF NOT EXISTS \"user\"(name $NAME PRIMARY KEY, admin_level BIGINT NOT NULL, "
+    "deleted BIGINT NOT NULL, record $BYTES)$TABLE",
+    "CREATE TABLE IF NOT EXISTS association(id BIGINT NOT NULL PRIMARY KEY, cluster $NAME, "
+    "account $NAME, \"user\" $NAME, \"partition\" $TEXT, parent BIGINT NOT NULL, lineage $TEXT, "
+    "deleted BIGINT NOT NULL, record $BYTES)$TABLE",
+    "CREATE TABLE IF NOT EXISTS qos(id BIGINT NOT NULL PRIMARY KEY, name $NAME UNIQUE, "
+    "deleted BIGINT NOT NULL, record $BYTES)$TABLE",
+    "CREATE TABLE IF NOT EXISTS tres(id BIGINT NOT NULL PRIMARY KEY, type $TEXT, name $TEXT, "
+    "record $BYTES)$TABLE",
+    "CREATE TABLE IF NOT EXISTS wckey(id BIGINT NOT NULL PRIMARY KEY, cluster $NAME, "
+    "\"user\" $NAME, name $TEXT, deleted BIGINT NOT NULL, record $BYTES)$TABLE",
+    "CREATE TABLE IF NOT EXISTS site_cluster(name $NAME PRIMARY KEY, deleted BIGINT NOT NULL, "
+    "record $BYTES)$TABLE",
+    "CREATE TABLE IF NOT EXISTS txn(id $ID, time BIGINT NOT NULL, action $TEXT, actor $TEXT, "
+    "subject $TEXT, info $TEXT, record $BYTES)$TABLE",
+    "CREATE INDEX IF NOT EXISTS txn_time ON txn(time)",
+    "CREATE TABLE IF NOT EXISTS usage_state(cluster BIGINT NOT NULL PRIMARY KEY, "
+    "rolled BIGINT NOT NULL)$TABLE",
+    "CREATE TABLE IF NOT EXISTS job_usage(id $ID, cluster BIGINT NOT NULL, "
+    "period BIGINT NOT NULL, time BIGINT NOT NULL, account $TEXT, \"user\" $TEXT, wckey $TEXT, "
+    "qos $TEXT, tres $TEXT, used BIGINT NOT NULL)$TABLE",
+    "CREATE INDEX IF NOT EXISTS job_usage_time ON job_usage(cluster, period, time)",
+    "CREATE TABLE IF NOT EXISTS cluster_usage(id $ID, cluster BIGINT NOT NULL, "
+    "period BIGINT NOT NULL, time BIGINT NOT NULL, tres $TEXT, count BIGINT NOT NULL, "
+    "allocated BIGINT NOT NULL, down BIGINT NOT NULL, planned_down BIGINT NOT NULL, "
+    "idle BIGINT NOT NULL, planned BIGINT NOT NULL, \"over\" BIGINT NOT NULL)$TABLE",
+    "CREATE INDEX IF NOT EXISTS cluster_usage_time ON cluster_usage(cluster, period, time)",
+};
 
-Status migrate(soci::session& sql) {
+// Step i brings version i to i + 1. Those from kServerVersion on are of all databases.
+const std::vector<const char*>* const kSteps[] = {&kHistory, &kEntities, &kUsage, &kNoTriggers};
+constexpr int kServerVersion = 4;
+
+Status bring_up(Session& sql) {
+  const Dialect& dialect = sql.dialect();
   int tables = 0;
-  sql << "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'accounting_version'",
-      soci::into(tables);
+  sql << std::string(dialect.count_table), soci::into(tables);
   if (tables == 0) {
     int others = 0;
-    sql << "SELECT count(*) FROM sqlite_schema", soci::into(others);
-    if (others != 0) return failure("the file is a database of another program");
-    sql << "CREATE TABLE accounting_version(version INTEGER NOT NULL)";
-    sql << "INSERT INTO accounting_version VALUES(0)";
+    sql << std::string(dialect.count_tables), soci::into(others);
+    if (others != 0)
+      return failure(ErrorCode::kInvalidConfig,
+                     dialect.engine == Engine::kSqlite
+                         ? "the file is a database of another program"
+                         : "the database has tables of another program, such as Slurm's slurmdbd; "
+                           "StorageLoc wants one of its own");
+    sql << dialect.schema("CREATE TABLE accounting_version(version INTEGER NOT NULL)$TABLE");
   }
+  int rows = 0;
+  sql << "SELECT count(*) FROM accounting_version", soci::into(rows);
+  if (rows == 0) sql << "INSERT INTO accounting_version VALUES(0)";
   int version = 0;
   sql << "SELECT version FROM accounting_version", soci::into(version);
   const int newest = static_cast<int>(std::size(kSteps));
@@ -123,10 +199,37 @@ Status migrate(soci::session& sql) {
         fmt::format("the database has version {}, and this program knows up to {}; "
                     "start the newer one again",
                     version, newest));
+  if (version == newest) return {};
+  if (version < kServerVersion && dialect.engine != Engine::kSqlite) {
+    for (const char* statement : kServer) sql << dialect.schema(statement);
+    version = kServerVersion;
+  }
   for (; version < newest; ++version) {
-    for (const char* statement : *kSteps[version]) sql << statement;
+    for (const char* statement : *kSteps[version]) sql << dialect.schema(statement);
   }
   sql << "UPDATE accounting_version SET version = :v", soci::use(version);
+  return {};
+}
+
+// A statement that may answer with a row, which nobody wants.
+void run(Session& sql, std::string_view statement) {
+  if (!statement.starts_with("SELECT")) return (void)(sql << std::string(statement));
+  std::string row;
+  soci::indicator there = soci::i_null;
+  sql << std::string(statement), soci::into(row, there);
+}
+
+}  // namespace
+
+Status migrate(Session& sql) {
+  const Dialect& dialect = sql.dialect();
+  run(sql, dialect.lock_schema);
+  // who fails here loses the connection, and the lock with it
+  if (dialect.engine == Engine::kPostgresql) sql << "BEGIN";
+  Status done = bring_up(sql);
+  if (!done) return done;
+  if (dialect.engine == Engine::kPostgresql) sql << "COMMIT";
+  run(sql, dialect.unlock_schema);
   return {};
 }
 

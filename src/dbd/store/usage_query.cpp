@@ -8,6 +8,7 @@
 #include "common/base/text.hpp"
 #include "common/model/history.hpp"
 #include "common/wire/codec.hpp"
+#include "dbd/store/usage_mark.hpp"
 #include "dbd/store/usage_store.hpp"
 
 namespace sluice::dbd {
@@ -60,8 +61,7 @@ bool among(const std::vector<std::string>& list, std::string_view name) {
 // One cluster's part of the answer.
 class Asker {
  public:
-  Asker(soci::session& sql, const QueryReportRequest& request, Time now, long long id,
-        std::string name)
+  Asker(Session& sql, const QueryReportRequest& request, Time now, long long id, std::string name)
       : sql_(sql), request_(request), now_(now), cluster_(id), name_(std::move(name)) {}
 
   void cluster_rows(QueryReportReply& reply) {
@@ -73,7 +73,7 @@ class Asker {
       long long n[7] = {};
       soci::statement statement =
           (sql_.prepare << "SELECT tres, max(count), sum(allocated), sum(down), "
-                           "sum(planned_down), sum(idle), sum(planned), sum(over) "
+                           "sum(planned_down), sum(idle), sum(planned), sum(\"over\") "
                            "FROM cluster_usage WHERE cluster = :c AND period = :p AND "
                            "time >= :f AND time < :t GROUP BY tres",
            use(cluster_), use(segment.period), use(begin), use(end), into(tres), into(n[0]),
@@ -102,9 +102,9 @@ class Asker {
       std::string account, user, wckey, qos, tres;
       long long used = 0;
       soci::statement statement =
-          (sql_.prepare << "SELECT account, user, wckey, qos, tres, sum(used) FROM job_usage "
-                           "WHERE cluster = :c AND period = :p AND time >= :f AND time < :t "
-                           "GROUP BY account, user, wckey, qos, tres",
+          (sql_.prepare << "SELECT account, \"user\", wckey, qos, tres, sum(used) FROM "
+                           "job_usage WHERE cluster = :c AND period = :p AND time >= :f AND "
+                           "time < :t GROUP BY account, \"user\", wckey, qos, tres",
            use(cluster_), use(segment.period), use(begin), use(end), into(account), into(user),
            into(wckey), into(qos), into(tres), into(used));
       statement.execute();
@@ -174,7 +174,7 @@ class Asker {
          use(cluster_), use(begin), use(end), into(bytes));
     statement.execute();
     while (statement.fetch()) {
-      const Result<JobHistory> job = wire::decode<JobHistory>(bytes);
+      const Result<JobHistory> job = wire::decode<JobHistory>(sql_.read_bytes(bytes));
       if (!job) throw std::runtime_error("a record of history is damaged");
       if (!among(request_.accounts, job->account) || !among(request_.users, job->user) ||
           !among(request_.wckeys, job->wckey) || !among(request_.partitions, job->partition))
@@ -195,7 +195,7 @@ class Asker {
          use(cluster_), use(begin), use(end), into(bytes));
     statement.execute();
     while (statement.fetch()) {
-      Result<ReservationHistory> record = wire::decode<ReservationHistory>(bytes);
+      Result<ReservationHistory> record = wire::decode<ReservationHistory>(sql_.read_bytes(bytes));
       if (!record) throw std::runtime_error("a record of history is damaged");
       if (among(request_.names, record->name)) out.push_back(std::move(*record));
     }
@@ -226,7 +226,7 @@ class Asker {
     }
   }
 
-  soci::session& sql_;
+  Session& sql_;
   const QueryReportRequest& request_;
   const Time now_;
   const long long cluster_;
@@ -241,7 +241,7 @@ std::string named_text(const NamedTresList& list) {
   return out;
 }
 
-void event_rows(soci::session& sql, const QueryReportRequest& request, long long cluster,
+void event_rows(Session& sql, const QueryReportRequest& request, long long cluster,
                 const std::string& name, QueryReportReply& reply) {
   const long long begin = micros(request.from);
   const long long end = micros(request.until);
@@ -253,7 +253,7 @@ void event_rows(soci::session& sql, const QueryReportRequest& request, long long
        use(cluster), use(begin), use(end), into(bytes), into(ended));
   clusters.execute();
   while (clusters.fetch()) {
-    const Result<ClusterHistory> record = wire::decode<ClusterHistory>(bytes);
+    const Result<ClusterHistory> record = wire::decode<ClusterHistory>(sql.read_bytes(bytes));
     if (!record) throw std::runtime_error("a record of history is damaged");
     if (!request.names.empty()) continue;
     protocol::EventRow row;
@@ -271,7 +271,7 @@ void event_rows(soci::session& sql, const QueryReportRequest& request, long long
        use(cluster), use(begin), use(end), into(bytes), into(ended));
   nodes.execute();
   while (nodes.fetch()) {
-    const Result<NodeHistory> record = wire::decode<NodeHistory>(bytes);
+    const Result<NodeHistory> record = wire::decode<NodeHistory>(sql.read_bytes(bytes));
     if (!record) throw std::runtime_error("a record of history is damaged");
     if (!among(request.names, record->node)) continue;
     protocol::EventRow row;
@@ -287,7 +287,7 @@ void event_rows(soci::session& sql, const QueryReportRequest& request, long long
   }
 }
 
-void runaway_rows(soci::session& sql, long long cluster, const std::string& name,
+void runaway_rows(Session& sql, long long cluster, const std::string& name,
                   QueryReportReply& reply) {
   std::string bytes;
   long long id = 0;
@@ -296,7 +296,7 @@ void runaway_rows(soci::session& sql, long long cluster, const std::string& name
                           use(cluster), use(kNotEnded), into(id), into(bytes));
   jobs.execute();
   while (jobs.fetch()) {
-    const Result<JobHistory> job = wire::decode<JobHistory>(bytes);
+    const Result<JobHistory> job = wire::decode<JobHistory>(sql.read_bytes(bytes));
     if (!job) throw std::runtime_error("a record of history is damaged");
     protocol::RunawayRow row;
     row.cluster = name;
@@ -317,20 +317,26 @@ void runaway_rows(soci::session& sql, long long cluster, const std::string& name
 
 Result<uint32_t> end_runaway_jobs(Database& database, const std::vector<uint64_t>& indexes) {
   uint32_t count = 0;
-  Status done = database.write([&](soci::session& sql) -> Status {
+  Status done = database.write([&](Session& sql) -> Status {
     for (const uint64_t index : indexes) {
       const auto id = static_cast<long long>(index);
       std::string bytes;
-      sql << "SELECT record FROM job WHERE id = :i AND ended = :e", use(id), use(kNotEnded),
-          into(bytes);
+      long long cluster = 0;
+      sql << "SELECT cluster, record FROM job WHERE id = :i AND ended = :e", use(id),
+          use(kNotEnded), into(cluster), into(bytes);
       if (!sql.got_data()) continue;
-      Result<JobHistory> job = wire::decode<JobHistory>(bytes);
+      Result<JobHistory> job = wire::decode<JobHistory>(sql.read_bytes(bytes));
       if (!job) return failure("a record of history is damaged");
+      const JobHistory before = *job;
       job->end = std::max({job->start, job->eligible, job->submit});
       job->state = JobState::kCompleted;
+      UsageMark mark;
+      mark.changed({micros(before.eligible), micros(before.start), kNotEnded},
+                   {micros(job->eligible), micros(job->start), micros(job->end)});
+      mark.write(sql, cluster);
       const long long ended = micros(job->end);
       const int state = static_cast<int>(job->state);
-      bytes = wire::encode(*job);
+      bytes = sql.bytes(wire::encode(*job));
       sql << "UPDATE job SET ended = :e, state = :s, record = :r WHERE id = :i", use(ended),
           use(state), use(bytes), use(id);
       ++count;
@@ -346,7 +352,7 @@ Result<QueryReportReply> query_usage(const Database& database, const QueryReport
   QueryReportReply reply;
   if (request.from >= request.until || !std::is_sorted(request.sizes.begin(), request.sizes.end()))
     return failure(ErrorCode::kBadRequest, "the time or the sizes of a report make no sense");
-  Status done = database.read([&](soci::session& sql) -> Status {
+  Status done = database.read([&](Session& sql) -> Status {
     std::vector<std::pair<long long, std::string>> clusters;
     long long id = 0;
     std::string name;

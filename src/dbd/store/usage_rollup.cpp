@@ -33,26 +33,28 @@ std::tm parts_of(Time at) {
 }
 
 template <class T, class Take>
-void each_record(soci::statement& statement, const std::string& bytes, Take take) {
+void each_record(const Session& sql, soci::statement& statement, std::string& bytes, Take take) {
   statement.execute();
   while (statement.fetch()) {
-    Result<T> record = wire::decode<T>(bytes);
+    Result<T> record = wire::decode<T>(sql.read_bytes(bytes));
     if (!record) throw std::runtime_error("a record of history is damaged");
     take(std::move(*record));
   }
 }
 
 // The first hour of a cluster that has anything; kNever: it has nothing.
-Time first_hour(soci::session& sql, long long cluster) {
+Time first_hour(Session& sql, long long cluster) {
   long long first = 0;
-  sql << "SELECT min(coalesce((SELECT min(start) FROM cluster_event WHERE cluster = :a), :n), "
-         "coalesce((SELECT min(submit) FROM job WHERE cluster = :b), :m))",
-      use(cluster), use(kNotEnded), use(cluster), use(kNotEnded), into(first);
+  long long submitted = 0;
+  sql << "SELECT coalesce(min(start), :n) FROM cluster_event WHERE cluster = :c", use(kNotEnded),
+      use(cluster), into(first);
+  sql << "SELECT coalesce(min(submit), :n) FROM job WHERE cluster = :c", use(kNotEnded),
+      use(cluster), into(submitted);
+  first = std::min(first, submitted);
   return first == kNotEnded ? kNever : hour_of(time_of(first));
 }
 
-std::vector<HourUsage> sums_of(soci::session& sql, long long cluster, Time from, Time to,
-                               Time now) {
+std::vector<HourUsage> sums_of(Session& sql, long long cluster, Time from, Time to, Time now) {
   Rollup rollup(from, static_cast<size_t>((to - from) / kHour), now);
   const long long begin = micros(from);
   const long long end = micros(to);
@@ -61,25 +63,24 @@ std::vector<HourUsage> sums_of(soci::session& sql, long long cluster, Time from,
   soci::statement clusters = (sql.prepare << "SELECT record, ended FROM cluster_event WHERE "
                                              "cluster = :c AND ended > :f AND start < :t",
                               use(cluster), use(begin), use(end), into(bytes), into(ended));
-  each_record<ClusterHistory>(clusters, bytes, [&](const ClusterHistory& record) {
+  each_record<ClusterHistory>(sql, clusters, bytes, [&](const ClusterHistory& record) {
     rollup.add(record, ended == kNotEnded ? kNever : time_of(ended));
   });
   soci::statement nodes = (sql.prepare << "SELECT record, ended FROM node_event WHERE "
                                           "cluster = :c AND ended > :f AND start < :t",
                            use(cluster), use(begin), use(end), into(bytes), into(ended));
-  each_record<NodeHistory>(nodes, bytes, [&](const NodeHistory& record) {
+  each_record<NodeHistory>(sql, nodes, bytes, [&](const NodeHistory& record) {
     rollup.add(record, ended == kNotEnded ? kNoTime : time_of(ended));
   });
   soci::statement jobs = (sql.prepare << "SELECT record FROM job WHERE cluster = :c AND "
                                          "ended > :f AND start < :t AND submit < :s",
                           use(cluster), use(begin), use(end), use(end), into(bytes));
-  each_record<JobHistory>(jobs, bytes, [&](const JobHistory& record) { rollup.add(record); });
+  each_record<JobHistory>(sql, jobs, bytes, [&](const JobHistory& record) { rollup.add(record); });
   return rollup.finish();
 }
 
 // Puts the sums of whole hours in place of those that are there.
-void write_hours(soci::session& sql, long long cluster, Time from,
-                 const std::vector<HourUsage>& hours) {
+void write_hours(Session& sql, long long cluster, Time from, const std::vector<HourUsage>& hours) {
   const long long begin = micros(from);
   const long long end = micros(from + kHour * static_cast<int64_t>(hours.size()));
   const int period = kHours;
@@ -94,13 +95,13 @@ void write_hours(soci::session& sql, long long cluster, Time from,
   std::string tres;
   long long n[7] = {};
   soci::statement put_job =
-      (sql.prepare << "INSERT INTO job_usage(cluster, period, time, account, user, wckey, qos, "
-                      "tres, used) VALUES(:c, :p, :t, :a, :u, :w, :q, :r, :s)",
+      (sql.prepare << "INSERT INTO job_usage(cluster, period, time, account, \"user\", wckey, "
+                      "qos, tres, used) VALUES(:c, :p, :t, :a, :u, :w, :q, :r, :s)",
        use(cluster), use(period), use(time), use(key.account), use(key.user), use(key.wckey),
        use(key.qos), use(key.tres), use(used));
   soci::statement put_cluster =
       (sql.prepare << "INSERT INTO cluster_usage(cluster, period, time, tres, count, allocated, "
-                      "down, planned_down, idle, planned, over) "
+                      "down, planned_down, idle, planned, \"over\") "
                       "VALUES(:c, :p, :t, :r, :n, :a, :d, :m, :i, :w, :o)",
        use(cluster), use(period), use(time), use(tres), use(n[0]), use(n[1]), use(n[2]), use(n[3]),
        use(n[4]), use(n[5]), use(n[6]));
@@ -108,6 +109,8 @@ void write_hours(soci::session& sql, long long cluster, Time from,
     time = micros(from + kHour * static_cast<int64_t>(hour));
     for (const auto& [whose, amount] : hours[hour].jobs) {
       key = whose;
+      for (std::string* text : {&key.account, &key.user, &key.wckey, &key.qos, &key.tres})
+        *text = sql.text(*text);
       used = static_cast<long long>(amount);
       put_job.execute(true);
     }
@@ -122,7 +125,7 @@ void write_hours(soci::session& sql, long long cluster, Time from,
 }
 
 // A day's or month's sums of those one period below.
-void sum_up(soci::session& sql, long long cluster, int period, Time from, Time to) {
+void sum_up(Session& sql, long long cluster, int period, Time from, Time to) {
   const long long begin = micros(from);
   const long long end = micros(to);
   const int below = period - 1;
@@ -130,21 +133,24 @@ void sum_up(soci::session& sql, long long cluster, int period, Time from, Time t
     sql << std::string("DELETE FROM ") + table +
                " WHERE cluster = :c AND period = :p AND time >= :f AND time < :t",
         use(cluster), use(period), use(begin), use(end);
-  sql << "INSERT INTO job_usage(cluster, period, time, account, user, wckey, qos, tres, used) "
-         "SELECT cluster, :p, :b, account, user, wckey, qos, tres, sum(used) FROM job_usage "
+  // coalesce() gives a value that is bound the type of a column
+  sql << "INSERT INTO job_usage(cluster, period, time, account, \"user\", wckey, qos, tres, used) "
+         "SELECT max(cluster), coalesce(:p, max(period)), coalesce(:b, max(time)), account, "
+         "\"user\", wckey, qos, tres, sum(used) FROM job_usage "
          "WHERE cluster = :c AND period = :l AND time >= :f AND time < :t "
-         "GROUP BY account, user, wckey, qos, tres",
+         "GROUP BY account, \"user\", wckey, qos, tres",
       use(period), use(begin), use(cluster), use(below), use(begin), use(end);
   sql << "INSERT INTO cluster_usage(cluster, period, time, tres, count, allocated, down, "
-         "planned_down, idle, planned, over) SELECT cluster, :p, :b, tres, max(count), "
-         "sum(allocated), sum(down), sum(planned_down), sum(idle), sum(planned), sum(over) "
+         "planned_down, idle, planned, \"over\") SELECT max(cluster), coalesce(:p, max(period)), "
+         "coalesce(:b, max(time)), tres, max(count), sum(allocated), sum(down), "
+         "sum(planned_down), sum(idle), sum(planned), sum(\"over\") "
          "FROM cluster_usage WHERE cluster = :c AND period = :l AND time >= :f AND time < :t "
          "GROUP BY tres",
       use(period), use(begin), use(cluster), use(below), use(begin), use(end);
 }
 
 // Up to a day of one cluster. Gives false when nothing is left.
-bool roll_some(soci::session& sql, long long cluster, Time now) {
+bool roll_some(Session& sql, long long cluster, Time now) {
   long long state = 0;
   soci::indicator there = soci::i_null;
   sql << "SELECT (SELECT rolled FROM usage_state WHERE cluster = :c)", use(cluster),
@@ -159,8 +165,8 @@ bool roll_some(soci::session& sql, long long cluster, Time now) {
   sum_up(sql, cluster, kDays, day_of(from), day_of(from, 1));
   sum_up(sql, cluster, kMonths, month_of(from), month_of(from, 1));
   const long long rolled = micros(end);
-  sql << "INSERT OR REPLACE INTO usage_state(cluster, rolled) VALUES(:c, :r)", use(cluster),
-      use(rolled);
+  sql << "DELETE FROM usage_state WHERE cluster = :c", use(cluster);
+  sql << "INSERT INTO usage_state(cluster, rolled) VALUES(:c, :r)", use(cluster), use(rolled);
   return true;
 }
 
@@ -180,7 +186,7 @@ Time month_of(Time at, int months_later) {
 
 Status roll_up(Database& database, Time now) {
   std::vector<long long> clusters;
-  Status done = database.read([&](soci::session& sql) -> Status {
+  Status done = database.read([&](Session& sql) -> Status {
     long long id = 0;
     soci::statement statement = (sql.prepare << "SELECT id FROM cluster", into(id));
     statement.execute();
@@ -190,7 +196,7 @@ Status roll_up(Database& database, Time now) {
   for (const long long cluster : clusters) {
     // each day for itself, so that others may write in between
     for (bool more = true; done && more;) {
-      done = database.write([&](soci::session& sql) -> Status {
+      done = database.write([&](Session& sql) -> Status {
         more = roll_some(sql, cluster, now);
         return {};
       });

@@ -5,7 +5,7 @@
 
 #include "common/wire/codec.hpp"
 #include "common/wire/instances.hpp"
-#include "unit/temp_folder.hpp"
+#include "unit/dbd/storages.hpp"
 
 namespace sluice::dbd {
 namespace {
@@ -30,13 +30,13 @@ ChangeAccountingRequest add(AccountingEntity entity, const std::string& name) {
   return out;
 }
 
-class Store : public ::testing::Test {
+class Store : public test::WithStorage {
  protected:
   Store() { open(); }
   void open() {
     store.reset();
     database.reset();
-    auto opened = Database::open(folder / "accounting.db");
+    auto opened = Database::open(storage);
     ASSERT_TRUE(opened) << opened.error().text;
     database = std::move(*opened);
     store.emplace(*database, SiteRules{});
@@ -47,13 +47,13 @@ class Store : public ::testing::Test {
     return reply && reply->committed;
   }
 
-  test::TempFolder folder;
   std::unique_ptr<Database> database;
   std::optional<EntityStore> store;
   int second = 0;
 };
+SLUICE_STORAGES(Store);
 
-TEST_F(Store, WhatWasCommittedIsReadAgain) {
+TEST_P(Store, WhatWasCommittedIsReadAgain) {
   ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   auto account = add(AccountingEntity::kAccount, "physics");
   account.settings.description = kHostile;
@@ -81,7 +81,7 @@ TEST_F(Store, WhatWasCommittedIsReadAgain) {
   EXPECT_TRUE(store->transactions(where, 100)->empty());
 }
 
-TEST_F(Store, APreviewAndARefusalWriteNothing) {
+TEST_P(Store, APreviewAndARefusalWriteNothing) {
   ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   const Entities before = *store->current();
   auto preview = add(AccountingEntity::kAccount, "physics");
@@ -99,9 +99,9 @@ TEST_F(Store, APreviewAndARefusalWriteNothing) {
 }
 
 // Each decides on what the other has written.
-TEST_F(Store, OfTwoDaemonsNeitherLosesAChange) {
+TEST_P(Store, OfTwoDaemonsNeitherLosesAChange) {
   ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
-  auto other_database = Database::open(folder / "accounting.db");
+  auto other_database = Database::open(storage);
   ASSERT_TRUE(other_database);
   EntityStore other(**other_database, SiteRules{});
   ASSERT_TRUE(other.open());
@@ -114,7 +114,7 @@ TEST_F(Store, OfTwoDaemonsNeitherLosesAChange) {
   EXPECT_EQ(store->current()->associations.size(), 22U);
 }
 
-TEST_F(Store, ManyChangesAreAllOrNothing) {
+TEST_P(Store, ManyChangesAreAllOrNothing) {
   ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   const Entities before = *store->current();
   protocol::LoadAccountingRequest load;
@@ -132,7 +132,7 @@ TEST_F(Store, ManyChangesAreAllOrNothing) {
   EXPECT_NE(find_account(*store->current(), "a"), nullptr);
 }
 
-TEST_F(Store, VersionsOfANewDatabaseAreNoneOfAnother) {
+TEST_P(Store, VersionsOfANewDatabaseAreNoneOfAnother) {
   ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   const uint64_t version = store->current()->version;
   EXPECT_GT(version, 1'000'000'000'000U);  // of the clock

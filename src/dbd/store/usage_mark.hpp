@@ -1,0 +1,43 @@
+// From when on usage is to be summed up again, because what was told of the past has changed. One
+// of them goes with a transaction that changes jobs or events.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dbd/store/database.hpp"
+
+namespace sluice::dbd {
+
+// As in table job: in microseconds, 0 for not yet, and kNotEnded.
+struct JobTimes {
+  int64_t eligible = 0, start = 0, ended = 0;
+};
+
+class UsageMark {
+ public:
+  void at(int64_t time) { from_ = std::min(from_, time); }
+  void added(const JobTimes& job, int64_t submit) {
+    at(job.eligible > 0 ? job.eligible : job.start > 0 ? job.start : submit);
+  }
+  void changed(const JobTimes& before, const JobTimes& after) {
+    if (before.eligible != after.eligible)
+      return at(
+          std::min(std::max<int64_t>(before.eligible, 1), std::max<int64_t>(after.eligible, 1)));
+    if (before.start != after.start)
+      return at(before.start == 0 ? after.start
+                                  : std::max<int64_t>(std::min(before.start, after.start), 1));
+    at(std::min(before.ended, after.ended));
+  }
+  // Puts usage_state back, never forward.
+  void write(Session& sql, int64_t cluster) const {
+    if (from_ == kNotEnded) return;
+    sql << "UPDATE usage_state SET rolled = :r WHERE cluster = :c AND rolled > :f",
+        soci::use(from_), soci::use(cluster), soci::use(from_);
+  }
+
+ private:
+  int64_t from_ = kNotEnded;
+};
+
+}  // namespace sluice::dbd

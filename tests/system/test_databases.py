@@ -1,0 +1,216 @@
+"""What accounting does on MariaDB and PostgreSQL: the tests of history, administration and reports, each on both."""
+import collections
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import test_accounting
+import test_sacctmgr
+import test_sreport
+from databases import KINDS, Server, free_port, programs
+from harness import BUILD, need_root, pids_with, wait_for
+
+SERVERS = {}
+
+
+def setUpModule():
+    for kind in KINDS:
+        if programs(kind):
+            SERVERS[kind] = Server(kind)
+
+
+def tearDownModule():
+    for server in SERVERS.values():
+        server.close()
+
+
+class OnServer:
+    """Before a class of tests: the same with a database on the server KIND."""
+
+    KIND = ""
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.KIND not in SERVERS:
+            raise unittest.SkipTest(f"no {cls.KIND}")
+        cls.server = SERVERS[cls.KIND]
+        super().setUpClass()
+
+
+def on_both(case, tests=None):
+    """Classes of this module: `case` on each server, or those `tests` of it."""
+    for kind in KINDS:
+        name = f"{case.__name__}On{kind.title()}"
+        body = {"KIND": kind, "__module__": __name__}
+        if tests:
+            body.update({test: None for test in dir(case) if test.startswith("test") and test not in tests})
+        globals()[name] = type(name, (OnServer, case), body)
+
+
+on_both(test_accounting.History, ("test_values_of_a_job_and_its_steps", "test_arrays", "test_requeued_runs", "test_states_and_times",
+                                  "test_hostile_texts", "test_script_and_environment"))
+on_both(test_accounting.Away)
+on_both(test_sacctmgr.Changes, ("test_what_is_added_is_listed_changed_and_deleted", "test_hostile_texts_change_nothing_else", "test_dump_and_load",
+                                "test_two_administrators_at_once", "test_what_jobs_use_stays"))
+on_both(test_sreport.Reports)
+
+
+class Refused(unittest.TestCase):
+    """What a daemon says that cannot have its database."""
+
+    def start(self, server, change):
+        with tempfile.TemporaryDirectory() as folder:
+            conf, log = os.path.join(folder, "slurmdbd.conf"), os.path.join(folder, "log")
+            lines = dict(line.split("=", 1) for line in server.conf().splitlines())
+            lines.update(DbdHost="localhost", DbdPort=str(free_port()), AuthType="auth/slurm", PidFile=folder + "/pid", LogFile=log, SlurmUser="root")
+            lines.update(change)
+            with open(conf, "w", encoding="utf-8") as f:
+                f.write("".join(f"{key}={value}\n" for key, value in lines.items()))
+            os.chmod(conf, 0o600)
+            with open(folder + "/slurm.key", "w", encoding="utf-8") as f:
+                f.write("k" * 64)
+            os.chmod(f.name, 0o600)
+            daemon = subprocess.Popen([os.path.join(BUILD, "sbin", "sluicedbd"), "-D", "-f", conf], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True)
+            try:
+                said = ""
+                def log_says():
+                    nonlocal said
+                    if os.path.exists(log):
+                        with open(log, encoding="utf-8") as f:
+                            said = f.read()
+                    return "trying again" in said or daemon.poll() is not None
+                wait_for(log_says, "the daemon says why")
+                ended = daemon.poll() is not None
+            finally:
+                daemon.kill()
+                said += daemon.communicate()[0]
+            self.assertNotIn("secret", said)
+            return ended, said
+
+    def test_refusals_are_clear(self):
+        for kind, server in SERVERS.items():
+            maria = kind == "mariadb"
+            nobody = "Access denied for user 'slurm'" if maria else 'password authentication failed for user "slurm"'
+            # PostgreSQL: the socket is of a folder, and a name that is none is looked up
+            for change, says, ends in (
+                    ({"StoragePass": "wrong"}, nobody, True),
+                    ({"StorageLoc": "nosuch"}, "nosuch", True),
+                    ({"StorageUser": "stranger"}, "stranger", True),
+                    ({"StorageHost": "127.0.0.1", "StoragePort": str(free_port())}, "127.0.0.1", False),
+                    ({"StorageHost": "no.such.host.invalid"}, "no.such.host.invalid", False),
+                    ({"StorageParameters": "SSL_CIPHER=x"}, "StorageParameters=SSL_CIPHER=x is not supported", True)):
+                with self.subTest(kind=kind, change=change):
+                    ended, said = self.start(server, change)
+                    self.assertIn(says, said)
+                    self.assertEqual(ended, ends, said)
+
+    def test_tables_of_others_are_left_alone(self):
+        for kind, server in SERVERS.items():
+            with self.subTest(kind=kind):
+                server.empty()
+                server.sql("CREATE TABLE acct_table(name VARCHAR(20))")
+                ended, said = self.start(server, {})
+                self.assertIn("tables of another program", said)
+                self.assertTrue(ended)
+                server.sql("DROP TABLE acct_table")
+
+
+class LostServer(test_accounting.AccountedCase):
+    def lose(self, how):
+        jobs = [self.submit("-o", "/dev/null", "--wrap", "true") for _ in range(3)]
+        self.server.stop(how)
+        jobs += [self.submit("-o", "/dev/null", "--wrap", "true") for _ in range(3)]
+        for job in jobs:
+            self.wait_ended(job)
+        wait_for(lambda: "DBD Agent queue size: 0" not in self.out("sdiag"), "records wait")
+        refused = self.run_cmd("sacctmgr", "-i", "add", "account", f"lost{how}", check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("database slurm_acct_db of user slurm", refused.stdout + refused.stderr)
+        self.server.start()
+        for job in jobs:
+            self.wait_line(job, "COMPLETED")
+        rows = collections.Counter(row[0] for row in self.sacct("-D", "-X", "-S", "now-1day", "-o", "jobid"))
+        self.assertEqual({job: rows[str(job)] for job in jobs}, {job: 1 for job in jobs})
+        wait_for(lambda: "DBD Agent queue size: 0" in self.out("sdiag"), "nothing waits any more")
+        self.run_cmd("sacctmgr", "-i", "add", "account", f"lost{how}")
+        with open(f"{self.cluster.dir}/log/sluicedbd.log", encoding="utf-8") as f:
+            self.assertNotIn("secret", f.read())
+
+    def test_a_server_that_is_restarted(self):
+        self.lose(signal.SIGTERM)
+
+    def test_a_server_that_is_killed(self):
+        self.lose(signal.SIGKILL)
+
+    def test_connections_that_are_cut(self):
+        self.run_cmd("sacctmgr", "-i", "add", "account", "before")
+        cut = ("SELECT concat('KILL CONNECTION ', id, ';') FROM information_schema.processlist WHERE user = 'slurm'" if self.server.kind == "mariadb" else
+               "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'slurm'")
+        for i in range(3):
+            said = self.server.sql(cut)
+            if self.server.kind == "mariadb":
+                self.server.sql(said)
+            self.run_cmd("sacctmgr", "-i", "add", "account", f"after{i}")
+            self.assertEqual(self.out("sacctmgr", "-nP", "list", "account", f"after{i}", "format=account").split(), [f"after{i}"])
+
+
+class TwoDaemons(test_accounting.AccountedCase):
+    """DbdBackupHost: a second daemon, at another address, on the same database."""
+
+    CONF = "AccountingStorageBackupHost=127.0.0.2\n"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.second_conf = os.path.join(cls.cluster.dir, "second.conf")
+        with open(cls.cluster.dbd_conf, encoding="utf-8") as f:
+            text = f.read()
+        text = text.replace("DbdAddr=127.0.0.1", "DbdAddr=127.0.0.2").replace("sluicedbd.pid", "second.pid").replace("sluicedbd.log", "second.log")
+        with open(cls.second_conf, "w", encoding="utf-8") as f:
+            f.write(text + "DbdBackupHost=other\n")
+        os.chmod(cls.second_conf, 0o600)
+        cls.start_second()
+
+    @classmethod
+    def start_second(cls):
+        subprocess.run([cls.cluster.daemon("sluicedbd"), "-f", cls.second_conf], check=True, env=cls.cluster.env)
+
+    @classmethod
+    def tearDownClass(cls):
+        for pid in pids_with(cls.second_conf, "sluicedbd"):
+            os.kill(pid, signal.SIGKILL)
+        super().tearDownClass()
+
+    def names(self):
+        return self.out("sacctmgr", "-nP", "list", "account", "format=account").split()
+
+    def test_the_second_answers_when_the_first_is_gone(self):
+        self.assertRegex(self.out("sacctmgr", "ping"), r"^slurmdbd\(primary\) at \S+ is UP\nslurmdbd\(backup\) at \S+ is UP\n$")
+        self.run_cmd("sacctmgr", "-i", "add", "account", "first")
+        jobs = [self.submit("-o", "/dev/null", "--wrap", "true") for _ in range(3)]
+        self.cluster.stop_dbd(signal.SIGKILL)
+        self.assertRegex(self.out("sacctmgr", "ping"), r"^slurmdbd\(primary\) at \S+ is DOWN\nslurmdbd\(backup\) at \S+ is UP\n$")
+        wait_for(lambda: "first" in self.names(), "the second knows what the first was told")
+        jobs += [self.submit("-o", "/dev/null", "--wrap", "true") for _ in range(3)]
+        for job in jobs:
+            self.wait_line(job, "COMPLETED")
+        self.run_cmd("sacctmgr", "-i", "add", "account", "second")
+        wait_for(lambda: "second" in self.out("scontrol", "show", "assoc_mgr"), "the controller follows the second")
+        self.cluster.start_dbd()
+        wait_for(lambda: "primary) at 127.0.0.1 is DOWN" not in self.out("sacctmgr", "ping"), "the first is back")
+        self.assertIn("second", self.names())
+        rows = collections.Counter(row[0] for row in self.sacct("-D", "-X", "-S", "now-1day", "-o", "jobid"))
+        self.assertEqual({job: rows[str(job)] for job in jobs}, {job: 1 for job in jobs})
+
+
+on_both(LostServer)
+on_both(TwoDaemons)
+del LostServer, TwoDaemons
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main()
