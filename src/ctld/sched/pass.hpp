@@ -19,6 +19,7 @@
 #include "common/base/time.hpp"
 #include "common/model/job.hpp"
 #include "ctld/sched/policy/priority.hpp"
+#include "ctld/sched/stage_times.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/messages/commands.hpp"
 
@@ -52,6 +53,7 @@ struct WorkBudget {
   BackfillBounds backfill = {};
   // asked now and then; true: the pass ends with what it has
   std::function<bool()> out_of_time = nullptr;
+  StageClock stage_clock = nullptr;
   // what the last pass found out, for jobs that this one has no time for; may be null
   const SchedulerView* previous = nullptr;
   // what it is to repair (kept_plan.hpp); null: everything is planned anew
@@ -73,13 +75,17 @@ struct PassTimings {
   uint32_t pending = 0;  // records looked at
   uint32_t tested = 0;   // placements tried
   uint32_t started = 0;
-  uint32_t considered = 0;  // records that were tried, or found to be waiting for others
-  uint32_t backfilled = 0;  // started while a job of higher priority waits for nodes
-  uint32_t planned = 0;     // jobs that have nodes kept for them
-  uint32_t kept = 0;        // of these: as an earlier pass had planned them
-  uint32_t unlicensed = 0;  // jobs that wait for licenses
+  uint32_t considered = 0;             // records that were tried, or found to be waiting for others
+  uint32_t backfilled = 0;             // started while a job of higher priority waits for nodes
+  uint32_t backfilled_components = 0;  // of heterogeneous jobs, the same
+  uint32_t planned = 0;                // jobs that have nodes kept for them
+  uint32_t kept = 0;                   // of these: as an earlier pass had planned them
+  uint32_t unlicensed = 0;             // jobs that wait for licenses
   // the budget ended the pass
   bool most_starts = false, most_tests = false, most_jobs = false, out_of_time = false;
+  bool most_backfilled = false;  // BackfillBounds::most_starts let no more start
+  bool incremental = false;      // it repaired a kept plan
+  StageTimes stages{};
 };
 
 struct Plan {

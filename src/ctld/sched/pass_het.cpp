@@ -99,6 +99,8 @@ std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
     plan_start(*part.job, *part.demand->request, std::move(found->nodes), kNoTask);
   }
   resources_.end_trial(true);
+  if (blocked_[static_cast<size_t>(parts.front().partition - state_.partitions->data())] > 0)
+    plan_.counts.backfilled_components += static_cast<uint32_t>(parts.size());
   for (const HetPart& part : parts) {
     license_plan_.claim(*part.job->spec, 0,
                         resources_.duration_of(limit_of(*part.job, *part.partition)));
@@ -118,6 +120,7 @@ void PassRun::consider_het(const Candidate& c) {
   if (!lacking) return;
   if (*lacking != JobReason::kResources) return wait_het(c, *lacking);
   for (const HetPart& part : parts) {
+    const StageScope scope(timer_, Stage::kExplain);
     const Waiting waiting =
         why_not_placed(resources_, *part.demand->request, limit_of(*part.job, *part.partition));
     if (!waiting.for_nodes) {
@@ -150,6 +153,7 @@ bool PassRun::plan_het_at(const std::vector<HetPart>& parts, Tick at, Bitmap& no
 // do together keep nothing: that would help nobody.
 void PassRun::plan_het(const Candidate& c, const std::vector<HetPart>& parts) {
   constexpr int kMostMoments = 200;
+  const StageScope scope(timer_, Stage::kBackfill);
   std::vector<const Request*> requests;
   for (const HetPart& part : parts) requests.push_back(&*part.demand->request);
   if (!fit_together(resources_, requests)) return;

@@ -16,6 +16,7 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/preempt.hpp"
 #include "ctld/sched/resources.hpp"
+#include "ctld/sched/stage_times.hpp"
 #include "ctld/sched/start_finder.hpp"
 #include "ctld/sched/why.hpp"
 #include "ctld/state/rules/licenses.hpp"
@@ -74,8 +75,12 @@ class PassRun {
     Demand* demand = nullptr;
   };
 
+  // All jobs that wait, and nodes that settle.
   void collect();
-  void collect_job(const Job& job, Time now);
+  void collect_active();
+  // Which of them may start, and where; then in which order.
+  void collect_eligible();
+  void prioritise();
   void sort();
   // The candidates from here on that are of one job.
   [[nodiscard]] Group group_at(size_t first) const;
@@ -151,6 +156,8 @@ class PassRun {
   // The earliest start among these, which it keeps.
   void plan_later(const std::vector<Blocked>& blocked);
   void plan_more_tasks(const Blocked& blocked, const Job& job, Tick at);
+  // Why it has to wait, once it is found out.
+  void explain(const Job& job, Demand& demand, const state::Partition& partition);
   void tell_why(const Blocked& blocked, bool found);
   [[nodiscard]] bool may_plan(const Candidate& c) const;
   // Not more jobs of its user and partition than BackfillBounds has were looked at.
@@ -164,6 +171,7 @@ class PassRun {
   const Policies policies_;
   const Time now_;
   const WorkBudget budget_;
+  StageTimer timer_;
   Resources resources_;
   LicensePlan license_plan_;
   state::LicensePool licenses_;
@@ -176,6 +184,7 @@ class PassRun {
   Plan plan_;
   std::shared_ptr<SchedulerView> soft_ = std::make_shared<SchedulerView>();
   std::vector<const Job*> jobs_;  // by entry
+  std::vector<bool> eligible_;    // by entry
   std::vector<bool> gone_;        // by entry: it was started, of an array all tasks
   std::vector<bool> planned_;     // by entry: it keeps nodes for later
   std::vector<bool> looked_at_;   // by entry: there was time for it

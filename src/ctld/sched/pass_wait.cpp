@@ -45,8 +45,11 @@ void PassRun::resolve() {
   const std::vector<Blocked> blocked = std::exchange(waiting_here_, {});
   ++failed_tests_;
   for (const Blocked& one : blocked) {
+    if (!may_preempt(one)) continue;
+    const StageScope scope(timer_, Stage::kPreempt);
     if (preempt_for(one)) return;
   }
+  const StageScope scope(timer_, Stage::kBackfill);
   plan_later(blocked);
 }
 
@@ -64,11 +67,9 @@ bool PassRun::may_preempt(const Blocked& blocked) const {
 
 bool PassRun::preempt_for(const Blocked& blocked) {
   const auto& [c, demand] = blocked;
-  if (!may_preempt(blocked)) return false;
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
-  if (!demand->waiting)
-    demand->waiting = why_not_placed(resources_, *demand->request, limit_of(job, partition));
+  explain(job, *demand, partition);
   if (!demand->waiting->for_nodes) return false;
   const state::Preemptor preemptor{&job, &partition, demand->request->reservation};
   const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
@@ -127,7 +128,16 @@ bool PassRun::may_backfill(const Candidate& c) {
   const bool too_many = ++backfilling_[c.partition] > bounds.most_of_partition ||
                         ++of_users_[uid] > bounds.most_of_user ||
                         ++of_users_in_[{uid, c.partition}] > bounds.most_of_user_in_partition;
-  return !too_many && plan_.counts.backfilled < bounds.most_starts;
+  if (too_many) return false;
+  const bool most = plan_.counts.backfilled >= bounds.most_starts;
+  plan_.counts.most_backfilled = plan_.counts.most_backfilled || most;
+  return !most;
+}
+
+void PassRun::explain(const Job& job, Demand& demand, const Partition& partition) {
+  if (demand.waiting) return;
+  const StageScope scope(timer_, Stage::kExplain);
+  demand.waiting = why_not_placed(resources_, *demand.request, limit_of(job, partition));
 }
 
 void PassRun::tell_why(const Blocked& blocked, bool found) {
@@ -137,12 +147,9 @@ void PassRun::tell_why(const Blocked& blocked, bool found) {
     ++plan_.counts.unlicensed;
     return wait(c, JobReason::kLicenses);
   }
-  if (!demand->waiting) {
-    const bool plain = found && state_.reservations->empty();
-    demand->waiting = plain ? Waiting{}
-                            : why_not_placed(resources_, *demand->request,
-                                             limit_of(job, (*state_.partitions)[c.partition]));
-  }
+  const bool plain = found && state_.reservations->empty();
+  if (!demand->waiting && plain) demand->waiting = Waiting{};
+  explain(job, *demand, (*state_.partitions)[c.partition]);
   const Waiting& waiting = *demand->waiting;
   if (waiting.for_nodes && blocked_[c.partition] > 0) return wait(c, JobReason::kPriority);
   wait(c, waiting.reason, waiting.detail);
@@ -203,6 +210,7 @@ bool PassRun::keep_start(const Candidate& c) {
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
   if (!repair_.has_start() || !may_plan(c) || planned_[c.entry]) return false;
+  const StageScope scope(timer_, Stage::kBackfill);
   Demand& demand = demand_of(job, partition, nullptr);
   if (!demand.request) return false;
   if (limit_on(job, partition, demand, limit_of(job, partition))) return false;
@@ -229,6 +237,7 @@ void PassRun::plan_limited(const Candidate& c, Demand& demand) {
   constexpr uint32_t kMost = 32;  // each looks at all that run
   const Job& job = *jobs_[c.entry];
   if (job.array || planned_[c.entry] || !may_plan(c) || limited_planned_ >= kMost) return;
+  const StageScope scope(timer_, Stage::kBackfill);
   ++limited_planned_;
   const Partition& partition = (*state_.partitions)[c.partition];
   const Minutes limit = limit_of(job, partition);
