@@ -23,7 +23,7 @@ void add_cycle(protocol::CycleCounts& into, const sched::PassTimings& pass, Dura
 uint64_t& end_of(protocol::CycleCounts& into, const sched::PassTimings& pass, bool backfill) {
   if (pass.most_starts || (backfill && pass.most_backfilled)) return into.ended_starts;
   if (pass.out_of_time) return into.ended_time;
-  if (pass.most_jobs) return into.ended_depth;
+  if (pass.most_jobs || pass.most_of_partition) return into.ended_depth;
   return pass.most_tests ? into.ended_tests : into.ended_queue;
 }
 

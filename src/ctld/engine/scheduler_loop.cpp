@@ -105,7 +105,8 @@ void SchedulerLoop::report(protocol::QueryStatisticsReply& reply, bool reset) {
 
 bool SchedulerLoop::wait_for_wake() {
   std::unique_lock lock(mutex_);
-  Duration longest = std::exchange(soon_, false) ? std::min(interval_, kSoon) : interval_;
+  Duration longest = longest_wait(*publisher_.newest()->state->config, interval_);
+  if (std::exchange(soon_, false)) longest = std::min(longest, kSoon);
   constexpr Duration kBeyond = std::chrono::milliseconds(1);  // so that it is over then
   if (again_ != kNever)
     longest = std::min<Duration>(longest, std::max<Duration>(again_ - clock_() + kBeyond, kBeyond));
@@ -160,7 +161,7 @@ void SchedulerLoop::note_first(const sched::Plan& plan, const state::ClusterStat
   again_ = next_pass_due(plan, state, planned_at);
   rest_ = rest_after(plan, took, *state.config);
   const std::lock_guard lock(mutex_);
-  whole_wanted_ = plan.counts.out_of_time || plan.counts.most_jobs;
+  whole_wanted_ = plan.counts.out_of_time || plan.counts.most_jobs || plan.counts.most_of_partition;
   if (whole_wanted_) whole_changed_.notify_one();
 }
 

@@ -56,6 +56,8 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
   }
   blocked_.resize(names_.size());
   backfilling_.resize(names_.size());
+  looked_at_in_.resize(names_.size());
+  stopped_.resize(names_.size());
   by_qos_ = state::preempts_by_qos(state);
   in_strict_order_ = state.config->scheduler_type == "sched/builtin";
   soft_->made = now;
@@ -73,7 +75,7 @@ Plan PassRun::run() {
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
   plan_.counts.incremental = repair_.repairs();
   const PassTimings& counts = plan_.counts;
-  if (counts.most_jobs || counts.out_of_time) keep_previous_hints();
+  if (counts.most_jobs || counts.out_of_time || counts.most_of_partition) keep_previous_hints();
   else if (!counts.most_starts && !counts.most_tests) plan_.kept = keep_plan(resources_, may_stay_);
   plan_.soft = std::move(soft_);
   plan_.counts.stages = timer_.times();
@@ -237,7 +239,7 @@ StartFinder& PassRun::finder_of(Demand& demand) {
 }
 
 bool PassRun::is_closed(const Candidate& c) {
-  if (blocked_[c.partition] > 0 && in_strict_order_) return true;
+  if ((blocked_[c.partition] > 0 && in_strict_order_) || stopped_[c.partition]) return true;
   if (!settles_[c.partition]) return false;
   plan_.settling = true;
   return true;
@@ -283,6 +285,10 @@ void PassRun::take_turn(Group group) {
 
 void PassRun::consider(const Candidate& c) {
   if (is_out_of_budget()) return;  // it keeps the reason that it begins with
+  if (++looked_at_in_[c.partition] > budget_.most_of_partition) {
+    plan_.counts.most_of_partition = true;
+    return;
+  }
   ++plan_.counts.considered;
   looked_at_[c.entry] = true;
   const Job& job = *jobs_[c.entry];
@@ -299,7 +305,8 @@ void PassRun::consider(const Candidate& c) {
     return keep_start(c) ? void() : consider_in(c, nullptr, true);
   const state::ReservationChoice choice = state::choose_reservations(state_, job, now_);
   if (!choice.named && choice.usable.empty() && keep_start(c)) return;
-  if (choice.named && choice.usable.empty()) return wait(c, JobReason::kReservation);
+  if (choice.named && choice.usable.empty())
+    return wait(c, choice.invalid ? JobReason::kReservationInvalid : JobReason::kReservation);
   for (const Reservation* reservation : choice.usable) {
     const bool last = choice.named && reservation == choice.usable.back();
     consider_in(c, reservation, last);
@@ -322,6 +329,7 @@ void PassRun::consider_in(const Candidate& c, const Reservation* reservation, bo
 void PassRun::wait_here(const Candidate& c, Demand& demand) {
   if (limited_) {
     wait(c, *limited_);
+    stopped_[c.partition] = budget_.limits_stop;
     return plan_limited(c, demand);
   }
   waiting_here_.push_back({c, &demand});

@@ -34,6 +34,7 @@ struct BackfillBounds {
   uint32_t most_of_partition = UINT32_MAX;          // looked at (bf_max_job_part)
   uint32_t most_of_user = UINT32_MAX;               // bf_max_job_user
   uint32_t most_of_user_in_partition = UINT32_MAX;  // bf_max_job_user_part
+  uint32_t most_of_association = UINT32_MAX;        // bf_max_job_assoc
   uint32_t most_starts = UINT32_MAX;                // bf_max_job_start
   // jobs that keep nodes for later have waited for so long (bf_min_age_reserve)
   Duration least_age{0};
@@ -45,6 +46,10 @@ struct WorkBudget {
   uint32_t most_starts = 10'000;     // jobs and array tasks
   uint32_t most_tests = UINT32_MAX;  // jobs that are tried and have to wait (bf_max_job_test)
   uint32_t most_jobs = UINT32_MAX;   // looked at, in the order of priority (default_queue_depth)
+  uint32_t most_of_partition = UINT32_MAX;  // looked at, of each partition (partition_job_depth)
+  // a job that a limit holds back keeps all that come after it in its partition from starting
+  // (assoc_limit_stop)
+  bool limits_stop = false;
   // jobs for which others are asked to make room: each costs a look at all of them
   uint32_t most_preemptors = 100;
   // of a partition that keep nodes for later (bf_job_part_count_reserve)
@@ -83,8 +88,9 @@ struct PassTimings {
   uint32_t unlicensed = 0;             // jobs that wait for licenses
   // the budget ended the pass
   bool most_starts = false, most_tests = false, most_jobs = false, out_of_time = false;
-  bool most_backfilled = false;  // BackfillBounds::most_starts let no more start
-  bool incremental = false;      // it repaired a kept plan
+  bool most_of_partition = false;  // so many were looked at of a partition
+  bool most_backfilled = false;    // BackfillBounds::most_starts let no more start
+  bool incremental = false;        // it repaired a kept plan
   StageTimes stages{};
 };
 

@@ -40,7 +40,7 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
     }
     const state::ReservationChoice choice = state::choose_reservations(state, *job, now_);
     if (choice.named && choice.usable.empty()) {
-      wait_het(c, JobReason::kReservation);
+      wait_het(c, choice.invalid ? JobReason::kReservationInvalid : JobReason::kReservation);
       return {};
     }
     const Reservation* reservation = choice.named ? choice.usable.front() : nullptr;
@@ -129,7 +129,50 @@ void PassRun::consider_het(const Candidate& c) {
     }
   }
   wait_het(c, blocked_[c.partition] > 0 ? JobReason::kPriority : JobReason::kResources);
+  if (preempt_for_het(c, parts)) return;
   if (may_plan(c) && !planned_[c.entry]) plan_het(c, parts);
+}
+
+bool PassRun::preempt_for_het(const Candidate& c, const std::vector<HetPart>& parts) {
+  const auto blocked = [&](const HetPart& part) {
+    const auto partition = static_cast<uint32_t>(part.partition - state_.partitions->data());
+    return Blocked{{c.rank, part.entry, partition}, part.demand};
+  };
+  const auto may = [&](const HetPart& part) { return may_preempt(blocked(part)); };
+  if (std::ranges::none_of(parts, may)) return false;
+  const StageScope scope(timer_, Stage::kPreempt);
+  const size_t before = plan_.preemptions.size();
+  Gone preempted = preemption_.preempted();
+  Time start = now_;
+  Bitmap nodes;
+  const auto find_room = [&](const HetPart& part) {
+    StartFinder::Wanted wanted =
+        wanted_by(*part.job, *part.demand, limit_of(*part.job, *part.partition));
+    wanted.latest = 0;
+    if (const auto found = finder_of(*part.demand).first(wanted)) {
+      resources_.claim(*part.job, *part.demand->request, found->nodes, 0, wanted.duration);
+      for (const NodeAllocation& a : found->nodes) nodes.set(a.node);
+      return true;
+    }
+    const auto made = may(part) ? make_room(blocked(part)) : std::nullopt;
+    if (!made) return false;
+    start = std::max(start, made->start);
+    nodes |= made->nodes;
+    return true;
+  };
+  resources_.begin_trial();
+  const bool all = std::ranges::all_of(parts, find_room);
+  resources_.end_trial(all);
+  if (!all) {
+    plan_.preemptions.resize(before);
+    preemption_.restore(std::move(preempted));
+    return false;
+  }
+  for (const HetPart& part : parts) {
+    set_forecast({c.rank, part.entry, c.partition}, start, nodes);
+    gone_[part.entry] = true;
+  }
+  return true;
 }
 
 bool PassRun::plan_het_at(const std::vector<HetPart>& parts, Tick at, Bitmap& nodes) {

@@ -90,8 +90,8 @@ class PassRun {
   void plan_resumes(uint64_t tier);
   void take_turn(Group group);
   void consider(const Candidate& c);
-  // The partition starts nothing more in this pass: strict order (sched/builtin), or nodes that
-  // settle (CompleteWait).
+  // The partition starts nothing more in this pass: strict order (sched/builtin), nodes that settle
+  // (CompleteWait), or a limit (assoc_limit_stop).
   [[nodiscard]] bool is_closed(const Candidate& c);
   [[nodiscard]] bool is_out_of_budget();
   // Tries it in this reservation (null: in none). `last`: there is nothing else to try, it has to
@@ -146,12 +146,17 @@ class PassRun {
   // All components beside one another at that moment, which is theirs then.
   [[nodiscard]] bool plan_het_at(const std::vector<HetPart>& parts, Tick at, Bitmap& nodes);
   void plan_het(const Candidate& c, const std::vector<HetPart>& parts);
+  // Others are preempted for the components that find no room; the others keep what they find.
+  // False: it is not enough for all, and nobody is.
+  [[nodiscard]] bool preempt_for_het(const Candidate& c, const std::vector<HetPart>& parts);
   void wait_het(const Candidate& c, JobReason reason, const std::string& detail = {});
 
   // Jobs that wait (pass_wait.cpp). The one of waiting_here_: others are preempted for it, or it is
   // planned for later.
   void resolve();
   [[nodiscard]] bool preempt_for(const Blocked& blocked);
+  // Plans who is preempted for it; it has the room from then on.
+  [[nodiscard]] std::optional<Preemption::Outcome> make_room(const Blocked& blocked);
   [[nodiscard]] bool may_preempt(const Blocked& blocked) const;
   // The earliest start among these, which it keeps.
   void plan_later(const std::vector<Blocked>& blocked);
@@ -205,7 +210,10 @@ class PassRun {
   std::unordered_map<JobId, uint32_t> tasks_started_;  // by array
   SharedText last_text_;                               // partitions of the last job looked up
   std::vector<uint32_t> last_partitions_;
-  std::vector<uint32_t> backfilling_;                              // jobs looked at, by partition
+  std::vector<uint32_t> looked_at_in_;  // jobs looked at, by partition
+  std::vector<bool> stopped_;           // by partition: WorkBudget::limits_stop
+  std::vector<uint32_t> backfilling_;   // jobs of lower priority looked at, by partition
+  std::unordered_map<AssociationId, uint32_t> of_associations_;    // the same by association
   std::unordered_map<uint32_t, uint32_t> of_users_;                // the same by user
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
   std::optional<JobReason> limited_;  // by which limit the last try to start failed

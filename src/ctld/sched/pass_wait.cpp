@@ -62,34 +62,46 @@ bool PassRun::may_preempt(const Blocked& blocked) const {
                           least_tier_ != UINT32_MAX;
   return has_guests ||
          state::could_preempt(state_,
-                              {jobs_[c.entry], &(*state_.partitions)[c.partition], reservation});
+                              {jobs_[c.entry], &(*state_.partitions)[c.partition], reservation, 0});
+}
+
+std::optional<Preemption::Outcome> PassRun::make_room(const Blocked& blocked) {
+  const auto& [c, demand] = blocked;
+  const Job& job = *jobs_[c.entry];
+  const Partition& partition = (*state_.partitions)[c.partition];
+  const Reservation* reservation = demand->request->reservation;
+  const state::Preemptor preemptor{&job, &partition, reservation,
+                                   priority_in(job, *partition.config)};
+  const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
+  ++preemptors_;
+  auto made = preemption_.make_room(job, *demand->request, limit,
+                                    [&](const Job& running) -> std::optional<Duration> {
+                                      if (!state::may_preempt(state_, preemptor, running, now_))
+                                        return std::nullopt;
+                                      return state::preempt_grace(state_, preemptor, running);
+                                    });
+  if (!made) {
+    if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
+    return std::nullopt;
+  }
+  for (const JobId id : made->preempted) {
+    plan_.preemptions.push_back(
+        {id, state_.jobs.at(id).restart_count, job.id, partition.config->name,
+         reservation != nullptr ? reservation->name : std::string(), preemptor.priority});
+  }
+  return made;
 }
 
 bool PassRun::preempt_for(const Blocked& blocked) {
   const auto& [c, demand] = blocked;
   const Job& job = *jobs_[c.entry];
-  const Partition& partition = (*state_.partitions)[c.partition];
-  explain(job, *demand, partition);
+  explain(job, *demand, (*state_.partitions)[c.partition]);
   if (!demand->waiting->for_nodes) return false;
-  const state::Preemptor preemptor{&job, &partition, demand->request->reservation};
-  const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
-  ++preemptors_;
-  const auto made = preemption_.make_room(
-      job, *demand->request, limit, [&](const Job& running) -> std::optional<Duration> {
-        if (!state::may_preempt(state_, preemptor, running, now_)) return std::nullopt;
-        return state::preempt_grace(state_, preemptor, running);
-      });
+  const auto made = make_room(blocked);
   if (!made) {
     // jobs that ask the same may be of QOS that others make room for
-    demand->nobody_makes_room = !by_qos_;
-    if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
+    demand->nobody_makes_room = !by_qos_ && !state_.config->preempt_by_priority;
     return false;
-  }
-  const std::string reservation =
-      demand->request->reservation != nullptr ? demand->request->reservation->name : std::string();
-  for (const JobId id : made->preempted) {
-    plan_.preemptions.push_back(
-        {id, state_.jobs.at(id).restart_count, job.id, partition.config->name, reservation});
   }
   wait(c, demand->waiting->reason, demand->waiting->detail);
   set_forecast(c, made->start, made->nodes);
@@ -125,6 +137,10 @@ bool PassRun::may_backfill(const Candidate& c) {
   const BackfillBounds& bounds = budget_.backfill;
   if (blocked_[c.partition] == 0) return true;
   const uint32_t uid = jobs_[c.entry]->spec->uid;
+  const std::shared_ptr<const JobAccount>& account = jobs_[c.entry]->account;
+  const AssociationId association = account == nullptr ? 0 : account->association;
+  if (association != 0 && ++of_associations_[association] > bounds.most_of_association)
+    return false;
   const bool too_many = ++backfilling_[c.partition] > bounds.most_of_partition ||
                         ++of_users_[uid] > bounds.most_of_user ||
                         ++of_users_in_[{uid, c.partition}] > bounds.most_of_user_in_partition;
