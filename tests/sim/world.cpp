@@ -142,6 +142,12 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
     main.nodes.push_back(node.name);
   }
   if (preempts && options_.seed % 3 != 0) main.grace_time_s = 10;
+  if (options_.seed % 8 == 2 || options_.seed % 16 == 7) {  // SUSPEND,GANG with the second
+    config->preempt_gang = true;
+    config->scheduler_time_slice = std::chrono::seconds(5);
+    main.over_subscribe = OverSubscribe::kForce;
+    main.over_subscribe_count = 2;
+  }
   PartitionConfig small = main;
   if (preempts) small.priority_tier = 2;
   small.name = "small";
