@@ -57,9 +57,6 @@ PlanRepair::PlanRepair(const Resources& resources, std::shared_ptr<const KeptPla
 
 void PlanRepair::note_freed(NodeId node, Tick from, Tick to) {
   if (from >= to || node >= freed_when_.size()) return;
-  // ticks are counted from another moment than then
-  from -= from > 0 ? 1 : 0;
-  to += to < timeline::kHorizon ? 1 : 0;
   timeline::Closing& when = freed_when_[node];
   if (!freed_.test(node)) {
     freed_.set(node);
@@ -120,7 +117,7 @@ void PlanRepair::skip(const KeptStart& start) {
     const Tick held =
         resources_.tick_from(expected_end(resources_.state(), *job, resources_.now()));
     const Tick planned = resources_.tick_from(start.start) + start.length;
-    if (held + 1 >= planned) return;
+    if (held >= planned) return;
   }
   free_nodes_of(start);
 }
@@ -183,7 +180,7 @@ const KeptStart* PlanRepair::may_keep(const Request& request, Tick duration) {
 bool PlanRepair::is_same(std::span<const KeptStart> old, std::span<const Claimed> now) const {
   return std::ranges::equal(old, now, [this](const KeptStart& was, const Claimed& is) {
     const Tick start = resources_.tick_from(was.start);
-    const bool on_time = is.from <= start + 1 && start + was.length <= is.to + 1;
+    const bool on_time = is.from <= start && start + was.length <= is.to;
     return on_time && was.job == is.job && same_nodes(*was.nodes, *is.nodes);
   });
 }
@@ -226,7 +223,7 @@ std::shared_ptr<const KeptPlan> keep_plan(const Resources& resources,
         {.job = claim.job,
          .spec = resources.state().jobs.at(claim.job).spec,
          .partition = claim.partition,
-         .start = claim.start != kNoTime ? claim.start : resources.time_of(claim.from),
+         .start = resources.time_of(claim.from),
          .length = claim.to - claim.from,
          .nodes = claim.nodes,
          .waiting = waiting == waits.end() ? std::nullopt : std::optional(waiting->second)});

@@ -220,7 +220,8 @@ bool PassRun::keep_start(const Candidate& c) {
   ++plan_.counts.planned;
   ++plan_.counts.kept;
   may_stay_.emplace(resources_.claims().size(), waiting);
-  resources_.claim_kept(job, *demand.request, kept->nodes, kept->start, duration);
+  const Tick from = resources_.tick_from(kept->start);
+  resources_.claim(job, *demand.request, kept->nodes, from, from + duration);
   return true;
 }
 

@@ -28,6 +28,11 @@ Duration resolution_of(const ClusterConfig& config) {
   return std::chrono::seconds(std::clamp<uint32_t>(seconds, 1, 3600));
 }
 
+Time next_tick(Time when, Duration resolution) {
+  const Duration behind = when.time_since_epoch() % resolution;
+  return behind == Duration(0) ? when : when + (resolution - behind);
+}
+
 Claim claim_of(const Request& request, const NodeAllocation& part) {
   return {&part.cores,       part.memory_mib,           &part.gres,
           request.needs.uid, request.needs.whole_nodes, request.needs.one_user};
@@ -59,8 +64,8 @@ Claim NodeSpan::claim() const {
 
 Resources::Resources(const ClusterState& state, Time now)
     : state_(state),
-      now_(now),
       resolution_(resolution_of(*state.config)),
+      now_(next_tick(now, resolution_)),
       rules_(fit::rules_of(*state.config)),
       tree_(state),
       idle_(state.next_node_id),
@@ -254,14 +259,12 @@ Resources::NodeClosings Resources::make_closings(const Request& request) const {
 
 void Resources::claim(const Job& job, const Request& request,
                       const std::vector<NodeAllocation>& allocation, Tick from, Tick to) {
-  auto nodes = std::make_shared<const std::vector<NodeAllocation>>(allocation);
-  claim(job, request, {job.id, request.partition, from, to, kNoTime, std::move(nodes)});
+  claim(job, request, std::make_shared<const std::vector<NodeAllocation>>(allocation), from, to);
 }
 
-void Resources::claim_kept(const Job& job, const Request& request, SharedNodes nodes, Time start,
-                           Tick duration) {
-  const Tick from = tick_from(start);
-  claim(job, request, {job.id, request.partition, from, from + duration, start, std::move(nodes)});
+void Resources::claim(const Job& job, const Request& request, SharedNodes nodes, Tick from,
+                      Tick to) {
+  claim(job, request, {job.id, request.partition, from, to, std::move(nodes)});
 }
 
 void Resources::claim(const Job& job, const Request& request, Claimed claim) {

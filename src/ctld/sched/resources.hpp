@@ -2,7 +2,9 @@
 // limits, what this pass starts, and what it plans for jobs that wait. A pass only takes; what it
 // gives back (a trial that failed, a job that is preempted) is told to the timeline.
 //
-// A tick is a second, or SchedulerParameters=bf_resolution; the first is now.
+// A tick is a second, or SchedulerParameters=bf_resolution. Ticks begin at whole multiples of that
+// since 1970, whenever a pass is: two passes that know the same plan the same. The first is the
+// next such moment; a job that starts now is taken as starting then.
 #pragma once
 
 #include <map>
@@ -52,7 +54,6 @@ struct Claimed {
   JobId job = kNoJob;
   const state::Partition* partition = nullptr;
   Tick from = 0, to = 0;
-  Time start = kNoTime;  // `from`, where the exact time is known
   SharedNodes nodes;
 };
 
@@ -74,7 +75,7 @@ class Resources {
   [[nodiscard]] const fit::Rules& rules() const { return rules_; }
   [[nodiscard]] const SwitchTree& switches() const { return tree_; }
   [[nodiscard]] const timeline::Timeline& timeline() const { return timeline_; }
-  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] Time now() const { return now_; }                    // when the first tick begins
   [[nodiscard]] Duration resolution() const { return resolution_; }  // of a tick
 
   // The first tick that is not before `when`; the last that is not after it.
@@ -84,7 +85,7 @@ class Resources {
   // How long a job with this limit holds its nodes, as far as planning goes: UNLIMITED counts as a
   // year.
   [[nodiscard]] Tick duration_of(Minutes limit) const;
-  // When a job that starts now with this limit gives its nodes back.
+  // When a job that starts now with this limit has given its nodes back.
   [[nodiscard]] Time end_of(Minutes limit) const;
 
   // The node with nothing on it; null: it is not schedulable.
@@ -121,9 +122,8 @@ class Resources {
   // The job holds this from `from` to `to`. The allocation is copied.
   void claim(const Job& job, const Request& request, const std::vector<NodeAllocation>& allocation,
              Tick from, Tick to);
-  // The same as an earlier pass had it for that moment.
-  void claim_kept(const Job& job, const Request& request, SharedNodes nodes, Time start,
-                  Tick duration);
+  // The same without a copy.
+  void claim(const Job& job, const Request& request, SharedNodes nodes, Tick from, Tick to);
   // All that was claimed, in order.
   [[nodiscard]] std::span<const Claimed> claims() const { return claims_; }
   // Whether all of this is free in [from, to), and open for such jobs.
@@ -153,8 +153,8 @@ class Resources {
   [[nodiscard]] timeline::Free base_of(NodeId node) const;
 
   const state::ClusterState& state_;
-  const Time now_;
   const Duration resolution_;
+  const Time now_;
   const fit::Rules rules_;
   const SwitchTree tree_;
   std::vector<fit::Room> idle_;  // by NodeId; without configuration: not schedulable

@@ -149,6 +149,7 @@ class RandomCase {
   explicit RandomCase(uint32_t seed) : random_(seed), world_(2 + seed % 4, 4) {
     ClusterConfig& config = world_.config;
     config.scheduler_parameters = {"bf_resolution=60"};
+    world_.now = std::chrono::ceil<std::chrono::minutes>(world_.now);  // so do ticks begin
     config.licenses = "matlab:3";
     const char* types[] = {"CR_CORE_MEMORY", "CR_CPU", "CR_CORE", "CR_SOCKET_MEMORY"};
     config.select_type_parameters = {types[pick(0, 3)]};
