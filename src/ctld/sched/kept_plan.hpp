@@ -6,9 +6,7 @@
 // kept plan: those of jobs that ended early, of nodes that came back, of jobs that left the queue,
 // were moved or have not had their turn yet. An earlier start than the kept one would use a node
 // of F while it has more free, since without that there was none. So where no node of F gives the
-// job anything then and before its kept start, that start is the earliest still. Each pass counts
-// ticks from its own moment, so that a start may be later by a tick for each job that it follows in
-// a row.
+// job anything then and before its kept start, that start is the earliest still.
 #pragma once
 
 #include <cstddef>
