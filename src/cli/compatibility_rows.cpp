@@ -80,7 +80,7 @@ constexpr CompatibilityRow kRows[] = {
     {"sacct", "--verbose, -v", Support::kNoEffect, "", "says nothing more"},
     {"sacct", "--version, -V", Support::kSupported, "system:accounting History.test_layouts"},
     {"sacct", "--wckeys, -W", Support::kSupported, "system:accounting History.test_filters"},
-    {"sacct", "--whole-hetjob", Support::kNoEffect, "", "all components are shown"},
+    {"sacct", "--whole-hetjob", Support::kSupported, "system:accounting History.test_components_and_tasks"},
     {"sacct", "--yaml", Support::kSupported, "system:accounting History.test_json"},
     {"sacct", "-t", Support::kNoEffect, "", "undocumented"},
     {"squeue", "--account, -A", Support::kSupported, "system:query test_squeue_filters"},

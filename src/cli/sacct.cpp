@@ -114,9 +114,35 @@ bool wants_job(const SacctOptions& o, const JobHistory& job) {
          });
 }
 
+// With --whole-hetjob=no a job's number is that of one component.
+bool is_wanted(const SacctOptions& o, const JobHistory& job) {
+  const auto& names = o.request.jobs;
+  if (o.whole_het_job.value_or(true) || names.empty() || job.het_job == kNoJob) return true;
+  return std::ranges::any_of(names, [&](const protocol::HistoryJobName& name) {
+    return history::is_named(job, name) &&
+           (name.offset != protocol::kNoOffset || name.job == job.id);
+  });
+}
+
+// With --whole-hetjob=yes whoever names a component asks for all.
+void name_leaders(Client& client, protocol::QueryHistoryRequest& request) {
+  if (request.jobs.empty()) return;
+  protocol::QueryHistoryRequest look = request;
+  look.steps = false;
+  (void)client.stream<protocol::HistoryChunk>(  // an error shows itself in the query that follows
+      look,
+      [&](protocol::HistoryChunk&& chunk) {
+        for (const protocol::HistoryJob& record : chunk.jobs)
+          if (record.job.het_job != kNoJob) request.jobs.push_back({.job = record.job.het_job});
+        return true;
+      },
+      kAnswerTimeout);
+}
+
 void print_job(const SacctOptions& o, const Table& table, const protocol::HistoryJob& record,
                const SacctContext& context) {
   const JobHistory& job = record.job;
+  if (!is_wanted(o, job)) return;
   const bool waits = job.array_job != kNoJob && job.array_task == kNoTask;
   if (waits && o.expand_arrays) {
     const auto tasks = IndexSet::parse(job.array_tasks);
@@ -191,7 +217,7 @@ int print_structured(Client& client, const SacctOptions& o, const SacctContext& 
   DocumentPrinter printer(o.form, "jobs");
   const bool complete = stream_history(client, o.request, [&](protocol::HistoryChunk&& chunk) {
     for (const protocol::HistoryJob& record : chunk.jobs)
-      printer.add(history_to_json(record, context));
+      if (is_wanted(o, record.job)) printer.add(history_to_json(record, context));
   });
   StructuredDocument document;
   document.command_line = o.command_line;
@@ -220,6 +246,7 @@ int sacct_main(int argc, char** argv) {
     if (o.request.clusters.empty()) o.request.clusters.push_back(client->config().cluster_name);
   }
   if (o.script || o.variables) return print_text(*client, o, o.variables);
+  if (o.whole_het_job.value_or(false)) name_leaders(*client, o.request);
   const SacctContext context = context_of(o);
   if (o.form) return print_structured(*client, o, context);
   const Table table(o, std::move(*columns));

@@ -60,10 +60,10 @@ class History(AccountedCase):
         waiting = self.submit("--hold", "-o", "/dev/null", "--wrap", "true")
         self.wait_line(running, "RUNNING")
         self.assertEqual(self.wait_line(waiting, "PENDING", fields="jobid,nodelist,start,alloccpus"),
-                         [str(waiting), "None assigned", "Unknown", "0"])
+                         [str(waiting), "None assigned", "Unknown", "1"])
         self.run_cmd("scancel", str(waiting), str(running))
         self.assertEqual(self.wait_line(waiting, "CANCELLED", fields="state,start,alloccpus"),
-                         [f"CANCELLED by {os.getuid()}", "None", "0"])
+                         [f"CANCELLED by {os.getuid()}", "None", "1"])
         self.wait_line(running, "CANCELLED")
 
     def test_values_of_a_job_and_its_steps(self):
@@ -109,7 +109,7 @@ class History(AccountedCase):
 
     def test_het_job(self):
         job = self.submit("-n1", "-o", "/dev/null", ":", "-n2", "--wrap", "true")
-        rows = wait_for(lambda: len(r := self.sacct("-j", str(job), "-X", "-s", "CD", "-S", "now-1hour", "-o", "jobid,alloccpus")) == 2 and r,
+        rows = wait_for(lambda: len(r := self.sacct("-j", str(job), "-X", "-s", "CD", "-S", "now-1hour", "-E", "now", "-o", "jobid,alloccpus")) == 2 and r,
                         "both components ended")
         self.assertEqual(rows, [[f"{job}+0", "1"], [f"{job}+1", "2"]])
 
@@ -128,14 +128,60 @@ class History(AccountedCase):
         job = self.submit("-o", "/dev/null", "--wrap", "false")
         self.wait_line(job, "FAILED")
         has = lambda *options: [str(job)] in self.sacct("-X", "-o", "jobid", *options)  # noqa: E731
-        self.assertTrue(has("-S", "now-1hour", "-s", "F"))
-        self.assertFalse(has("-S", "now-1hour", "-s", "CD"))
+        self.assertTrue(has("-S", "now-1hour", "-E", "now", "-s", "F"))
+        self.assertFalse(has("-S", "now-1hour", "-E", "now", "-s", "CD"))
         self.assertFalse(has("-S", "now-2hours", "-E", "now-1hour", "-s", "FAILED"))
         self.assertFalse(has("-S", "now-2hours", "-E", "now-1hour"))
-        self.assertTrue(has("-S", "now-1hour", "-s", "RUNNING"))  # it ran then
+        self.assertTrue(has("-S", "now-1hour", "-E", "now", "-s", "RUNNING"))  # it ran then
         self.assertFalse(has("-s", "F"))  # nobody fails right now
         self.assertTrue(has("-r", "debug") and has("--name", "wrap") and has("-u", "root") and has("-N", "n[1-2]", "-S", "now-1hour"))
         self.assertFalse(has("-r", "other") or has("--name", "nobody") or has("-u", "daemon") or has("-A", "none"))
+
+    def test_default_time_window(self):
+        """As the page of sacct says: with -s and -S, -E is the same time; with -j it begins in 1970."""
+        job = self.submit("-o", "/dev/null", "--wrap", "false")
+        held = self.submit("--hold", "-o", "/dev/null", "--wrap", "true")
+        self.wait_line(job, "FAILED")
+        has = lambda one, *options: [str(one)] in self.sacct("-X", "-o", "jobid", *options)  # noqa: E731
+        self.assertFalse(has(job, "-S", "now-1hour", "-s", "F"))
+        self.assertTrue(has(job, "-j", str(job), "-s", "F"))
+        self.assertFalse(has(job, "-j", str(job), "-s", "F", "-S", "now-1hour"))
+        self.assertFalse(has(held), "never eligible")
+        self.assertTrue(has(held, "-j", str(held)) and has(held, "-s", "PD"))
+        self.assertRegex(self.run_cmd("sacct", "-S", "2099-01-01", check=False).stderr,
+                         r"^sacct: error: Start time \(.*\) requested is after end time \(.*\)\.\n$")
+        self.run_cmd("scancel", str(held))
+
+    def test_how_stopped_jobs_ended(self):
+        """What ended by a signal is CANCELLED as a step; the job's own code is that of before it was stopped."""
+        signalled = self.submit("-o", "/dev/null", "--wrap", "kill -9 $$")
+        cancelled = self.submit("-o", "/dev/null", "--wrap", "sleep 100")
+        self.wait_line(signalled, "FAILED")
+        self.wait_line(cancelled, "RUNNING")
+        self.run_cmd("scancel", str(cancelled))
+        self.wait_line(cancelled, "CANCELLED")
+        fields = ("-o", "jobid,state,exitcode,derivedexitcode,reason,submitline")
+        steps = lambda job: wait_for(lambda: "RUNNING" not in str(r := self.sacct("-j", str(job), *fields)) and r, "it is over")  # noqa: E731
+        job, batch = steps(signalled)
+        self.assertEqual((job[1:5], batch), (["FAILED", "0:9", "0:0", "None"], [f"{signalled}.batch", "CANCELLED", "0:9", "", "", ""]))
+        job, batch = steps(cancelled)
+        self.assertEqual((job[1:4], batch[1:3]), ([f"CANCELLED by {os.getuid()}", "0:0", "0:0"], ["CANCELLED", "0:15"]))
+
+    def test_components_and_tasks(self):
+        array = self.submit("-a", "1-4%2", "-o", "/dev/null", "--wrap", "true")
+        het = self.submit("-n1", "-o", "/dev/null", ":", "-n2", "--wrap", "srun --het-group=1 -n2 true")
+        self.wait_line(het, "COMPLETED", options=("-X", "--whole-hetjob=no"))
+        ids = lambda *options: [row[0] for row in self.sacct("-X", "-o", "jobid", *options)]  # noqa: E731
+        both = [f"{het}+0", f"{het}+1"]
+        self.assertEqual(ids("-j", str(het)), both)
+        self.assertEqual(ids("-j", str(het), "--whole-hetjob=no"), both[:1])
+        self.assertEqual(ids("-j", str(het + 1)), both[1:])
+        self.assertEqual(ids("-j", str(het + 1), "--whole-hetjob"), both)
+        self.fails(1, 'sacct: error: Invalid --whole-hetjob value "x". Valid values: [yes|no].\n', "sacct", "--whole-hetjob=x")
+        self.assertEqual(wait_for(lambda: len(r := self.sacct("-j", f"{het}+1.0", "-o", "jobid,layout")) == 1 and r, "its step"),
+                         [[f"{het}+1.0", "Block"]])
+        self.assertEqual(wait_for(lambda: len(r := ids("-j", str(array), "-s", "CD")) == 4 and r, "all tasks ended"),
+                         [f"{array}_{task}" for task in range(1, 5)])  # though the last one has the array's number
 
     def test_hostile_texts(self):
         before = len(self.sacct("-X", "-a", "-S", "now-1day"))
@@ -214,7 +260,18 @@ class History(AccountedCase):
 
     def test_refusals(self):
         self.fails(1, 'sacct: error: Invalid field requested: "nothing"\n', "sacct", "-o", "nothing")
-        self.fails(1, "sacct: error: Invalid job id specified: x\n", "sacct", "-j", "x")
+        for error, *options in (
+                ("fatal: Bad job/step specified: x", "-j", "x"), ("fatal: Bad step specified: 1", "-j", "1.x"),
+                ("fatal: Bad job array element specified: 1", "-j", "1_x"), ("fatal: Bad hetjob offset specified: 1", "-j", "1+x"),
+                ("fatal: unrecognized job state value 'x'", "-s", "x"), ("fatal: Invalid time limit specification", "-k", "x"),
+                ('error: Invalid numeric value "x" for requested node range.', "-i", "x"),
+                ('error: Invalid numeric value "1-x" for requested cpu range.', "-I", "1-x"),
+                ("error: Invalid unit type 'X'. Possible options are 'KMGTP'", "--units=X"),
+                ("fatal: When requesting job scripts you must also request specific jobs with the '-j' option.", "-B"),
+                ("fatal: When requesting job environment you must also request specific jobs with the '-j' option.", "--env-vars"),
+                ("error: Unknown arguments:\nsacct: error:  x", "x")):
+            self.fails(1, f"sacct: {error}\n", "sacct", *options)
+        self.fails(1, "Invalid time specification (pos=0): x\n", "sacct", "-S", "x")
         self.assertEqual(self.run_cmd("sacct", "-S", "2030-01-01", "-E", "2029-01-01", check=False).returncode, 1)
 
 

@@ -38,13 +38,23 @@ template <uint32_t JobHistory::*OfJob, uint32_t StepHistory::*OfStep>
 std::string either_number(const Row& row, const Context&) {
   return number(row.step != nullptr ? row.step->*OfStep : row.record.job.*OfJob);
 }
+// What it has, else what it asks for.
+std::string show_cpus(const Row& row, const Context&) {
+  if (row.step != nullptr) return number(row.step->cpus);
+  const JobHistory& job = row.record.job;
+  return number(job.cpus != 0 ? job.cpus : job.requested_cpus);
+}
 std::string nothing(const Row&, const Context&) { return ""; }
 
-// Of the job alone, and nothing where it is 0.
+// Nothing where it is 0.
 template <uint32_t protocol::HistoryJob::*Number>
 std::string record_number(const Row& row, const Context&) {
   const uint32_t value = row.record.*Number;
-  return row.step != nullptr || value == 0 ? "" : number(value);
+  return value == 0 ? "" : number(value);
+}
+template <uint32_t protocol::HistoryJob::*Number>
+std::string job_record_number(const Row& row, const Context& context) {
+  return row.step != nullptr ? "" : record_number<Number>(row, context);
 }
 
 std::string show_account(const Row& row, const Context&) { return row.record.job.account; }
@@ -244,6 +254,8 @@ std::string usage_list(std::span<const Kind> kinds, const Row& row, Part part,
   none.max = none.min = none.total = 0;
   std::string out;
   for (const Kind& kind : kinds) {
+    // energy is of nodes
+    if (kind.tres == "energy" && (part == kMaxTask || part == kMinTask)) continue;
     const UsageExtent& extent = kind.extent != nullptr ? row.step->usage.*kind.extent : none;
     out += fmt::format("{}{}={}", out.empty() ? "" : ",", kind.tres,
                        part_text(extent, row.step->usage.tasks, part, kind.show, context));
@@ -289,7 +301,7 @@ using U = UsageHistory;
 constexpr SacctField kFields[] = {
     {"Account", 10, kMark, show_account},
     {"AdminComment", 15, kMark, job_text<&J::admin_comment>},
-    {"AllocCPUS", 10, kNone, either_number<&J::cpus, &S::cpus>},
+    {"AllocCPUS", 10, kNone, show_cpus},
     {"AllocNodes", 10, kMark, either_number<&J::node_count, &S::node_count>},
     {"AllocTRES", 10, kMark, show_tres},
     {"AssocID", 7, kNone, record_number<&protocol::HistoryJob::association>},
@@ -346,7 +358,7 @@ constexpr SacctField kFields[] = {
     {"MinCPU", 10, kMark, usage<&U::cpu, kMin, cpu_text>},
     {"MinCPUNode", 10, kMark, usage<&U::cpu, kMinNode>},
     {"MinCPUTask", 10, kNone, usage<&U::cpu, kMinTask>},
-    {"NCPUS", 10, kNone, either_number<&J::cpus, &S::cpus>},
+    {"NCPUS", 10, kNone, show_cpus},
     {"NNodes", 8, kNone, show_node_count},
     {"NodeList", 15, kMark, show_nodes},
     {"NTasks", 8, kNone, show_tasks},
@@ -358,7 +370,7 @@ constexpr SacctField kFields[] = {
     {"PlannedCPURAW", 13, kNone, show_raw_planned_cpu},
     {"Priority", 10, kNone, job_number<&J::priority>},
     {"QOS", 10, kMark, show_qos},
-    {"QOSRAW", 6, kNone, record_number<&protocol::HistoryJob::qos>},
+    {"QOSRAW", 6, kNone, job_record_number<&protocol::HistoryJob::qos>},
     {"QOSREQ", 10, kMark, job_text<&J::qos_asked>},
     {"Reason", 22, kMark, job_text<&J::reason>},
     {"ReqCPUFreq", 10, kMark, show_asked_frequency<&CpuFrequency::min>},
@@ -408,7 +420,7 @@ constexpr SacctField kFields[] = {
     {"User", 9, kMark, show_user},
     {"UserCPU", 10, kMark, show_cpu<&U::user_cpu>},
     {"WCKey", 10, kMark, job_text<&J::wckey>},
-    {"WCKeyID", 10, kNone, record_number<&protocol::HistoryJob::wckey>},
+    {"WCKeyID", 10, kNone, job_record_number<&protocol::HistoryJob::wckey>},
     {"WorkDir", 20, kMark, job_text<&J::work_dir>},
 };
 

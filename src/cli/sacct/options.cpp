@@ -61,7 +61,8 @@ constexpr const char* kHelp =
     "     -R, --reason=LIST         jobs that waited for one of these reasons\n"
     "     -r, --partition=LIST      jobs of these partitions\n"
     "     -S, --starttime=TIME      jobs that were there after this time; by default midnight,\n"
-    "                               with --state now, with --jobs 1970\n"
+    "                               with --state now, with --jobs 1970; -E then is now, but with\n"
+    "                               --state and -S the same time\n"
     "     -s, --state=LIST          jobs that were in one of these states then\n"
     "     -T, --truncate            times are cut to those of -S and -E\n"
     "     -U, --usage               how to call it, in brief\n"
@@ -75,6 +76,10 @@ constexpr const char* kHelp =
 
 int fail(const std::string& text) {
   std::fprintf(stderr, "sacct: error: %s\n", text.c_str());
+  return 1;
+}
+int fail_hard(const std::string& text) {
+  std::fprintf(stderr, "sacct: fatal: %s\n", text.c_str());
   return 1;
 }
 
@@ -136,20 +141,22 @@ std::optional<int> add_states(O& o, V value) {
   o.states_given = true;
   for (const std::string& name : split_list(value)) {
     const auto state = parse_job_state(name);
-    if (!state) return fail(fmt::format("Unrecognized job state: {}", name));
+    if (!state) return fail_hard(fmt::format("unrecognized job state value '{}'", name));
     if (state->state) o.request.states.push_back(*state->state);
     else o.request.flags |= state->flag;
   }
   return kGoOn;
 }
 
-template <protocol::HistoryRange protocol::QueryHistoryRequest::*Range>
+template <protocol::HistoryRange protocol::QueryHistoryRequest::*Range, char kWhat>
 std::optional<int> set_range(O& o, V value) {
   const std::string_view text = value;
   const size_t dash = text.find('-');
   const auto least = parse_count(text.substr(0, dash));
   const auto most = dash == text.npos ? least : parse_count(text.substr(dash + 1));
-  if (!least || !most) return fail(fmt::format("Invalid count: {}", text));
+  if (!least || !most)
+    return fail(fmt::format("Invalid numeric value \"{}\" for requested {} range.", text,
+                            kWhat == 'n' ? "node" : "cpu"));
   o.request.*Range = {*least, *most};
   return kGoOn;
 }
@@ -157,7 +164,7 @@ std::optional<int> set_range(O& o, V value) {
 template <uint32_t protocol::HistoryRange::*Bound>
 std::optional<int> set_limit(O& o, V value) {
   const auto minutes = parse_minutes(value);
-  if (!minutes) return fail(fmt::format("Invalid time limit specification: {}", value));
+  if (!minutes) return fail_hard("Invalid time limit specification");
   o.request.time_limit.*Bound = *minutes;
   return kGoOn;
 }
@@ -165,7 +172,7 @@ std::optional<int> set_limit(O& o, V value) {
 std::optional<int> set_unit(O& o, V value) {
   const std::string_view text = value;
   if (text.size() != 1 || std::string_view("KMGTP").find(text) == std::string_view::npos)
-    return fail(fmt::format("Invalid units type '{}'", text));
+    return fail(fmt::format("Invalid unit type '{}'. Possible options are 'KMGTP'", text));
   o.unit = text.front();
   return kGoOn;
 }
@@ -190,6 +197,14 @@ std::optional<int> add_text(O& o, V value) {
 template <std::string O::*Text>
 std::optional<int> set_text(O& o, V value) {
   o.*Text = value;
+  return kGoOn;
+}
+
+std::optional<int> set_whole_het_job(O& o, V value) {
+  const std::string_view text = value != nullptr ? value : "yes";
+  if (!iequals(text, "yes") && !iequals(text, "no"))
+    return fail(fmt::format("Invalid --whole-hetjob value \"{}\". Valid values: [yes|no].", text));
+  o.whole_het_job = iequals(text, "yes");
   return kGoOn;
 }
 
@@ -230,8 +245,8 @@ constexpr OptionRow<O> kRows[] = {
     {"help", 'h', Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},
     {"helpstate", 0, Takes::kNothing, [](O&, V) { return print_states(); }},
     {"helpreason", 0, Takes::kNothing, [](O&, V) { return print_reasons(); }},
-    {"nnodes", 'i', Takes::kValue, set_range<&R::node_count>},
-    {"ncpus", 'I', Takes::kValue, set_range<&R::cpus>},
+    {"nnodes", 'i', Takes::kValue, set_range<&R::node_count, 'n'>},
+    {"ncpus", 'I', Takes::kValue, set_range<&R::cpus, 'c'>},
     {"jobs", 'j', Takes::kValue, add_text<&O::jobs>},
     {"json", 0, Takes::kPerhaps, use_form<StructuredForm::kJson>},
     {"timelimit-max", 'K', Takes::kValue, set_limit<&protocol::HistoryRange::most>},
@@ -286,41 +301,43 @@ constexpr OptionRow<O> kRows[] = {
        return kGoOn;
      }},
     {"wckeys", 'W', Takes::kValue, add_list<&R::wckeys>},
-    {"whole-hetjob", 0, Takes::kPerhaps, no_effect<O>},
+    {"whole-hetjob", 0, Takes::kPerhaps, set_whole_het_job},
     {"allocations", 'X', Takes::kNothing, set_flag<&O::allocations>},
     {"yaml", 0, Takes::kPerhaps, use_form<StructuredForm::kYaml>},
 };
 
-// "12", "12.batch", "12_3", "12_[3-5]", "12+1".
-bool add_job(const std::string& word, std::vector<protocol::HistoryJobName>& jobs) {
+// "12", "12.batch", "12_3", "12_[3-5]", "12+1"; an error as Slurm words it.
+Status add_job(const std::string& word, std::vector<protocol::HistoryJobName>& jobs) {
   protocol::HistoryJobName name;
   std::string_view text = word;
-  if (const size_t dot = text.find('.'); dot != text.npos) {
-    const auto step = parse_step_number(text.substr(dot + 1));
-    if (!step) return false;
-    name.step = *step;
-    text = text.substr(0, dot);
-  }
-  const size_t mark = text.find_first_of("_+");
-  const auto job = to_number<uint32_t>(text.substr(0, mark));
-  if (!job || *job == kNoJob) return false;
+  const size_t dot = text.find('.');
+  const std::string_view job_text = text.substr(0, dot);
+  const size_t mark = job_text.find_first_of("_+");
+  const std::string number(job_text.substr(0, mark));
+  const auto job = to_number<uint32_t>(number);
+  if (!job || *job == kNoJob) return failure("Bad job/step specified: " + word);
   name.job = *job;
-  if (mark != text.npos && text[mark] == '_') {
-    const auto tasks = IndexSet::parse_tasks(text.substr(mark + 1));
-    if (!tasks || tasks->empty()) return false;
+  if (dot != text.npos) {
+    const auto step = parse_step_number(text.substr(dot + 1));
+    if (!step) return failure("Bad step specified: " + number);
+    name.step = *step;
+  }
+  if (mark != job_text.npos && job_text[mark] == '_') {
+    const auto tasks = IndexSet::parse_tasks(job_text.substr(mark + 1));
+    if (!tasks || tasks->empty()) return failure("Bad job array element specified: " + number);
     tasks->for_each([&](uint32_t task) {
       name.task = task;
       jobs.push_back(name);
     });
-    return true;
+    return {};
   }
-  if (mark != text.npos) {
-    const auto offset = to_number<uint32_t>(text.substr(mark + 1));
-    if (!offset) return false;
+  if (mark != job_text.npos) {
+    const auto offset = to_number<uint32_t>(job_text.substr(mark + 1));
+    if (!offset) return failure("Bad hetjob offset specified: " + number);
     name.offset = *offset;
   }
   jobs.push_back(name);
-  return true;
+  return {};
 }
 
 // Commas between brackets are of a list of tasks.
@@ -337,26 +354,38 @@ std::vector<std::string> job_words(const std::string& list) {
   return words;
 }
 
+// As the page of sacct says of its default time window.
 std::optional<int> set_span(O& o) {
   const Time now = current_time();
   const auto time_of = [&](const std::string& text) {
     return parse_time(text, now, TimeBias::kPast);
   };
+  const auto bad_time = [](const Error& error) {
+    std::fprintf(stderr, "%s\n", error.text.c_str());
+    return 1;
+  };
   R& request = o.request;
   if (!o.start.empty()) {
     const auto start = time_of(o.start);
-    if (!start) return fail(start.error().text);
+    if (!start) return bad_time(start.error());
     request.from = *start;
-  } else if (o.states_given) {
-    request.from = now;
   } else if (o.jobs.empty()) {
-    request.from = time_of("00:00:00").value_or(now);
+    request.from = o.states_given ? now : time_of("00:00:00").value_or(now);
   }
   if (!o.end.empty()) {
     const auto end = time_of(o.end);
-    if (!end) return fail(end.error().text);
+    if (!end) return bad_time(end.error());
     request.until = *end;
+  } else if (o.states_given) {
+    request.until = o.start.empty() ? now : request.from;
+  } else if (o.jobs.empty()) {
+    request.until = now;
   }
+  // what people write are whole seconds: all of the last one counts
+  constexpr Duration kRest = std::chrono::seconds(1) - Duration(1);
+  if (request.until != kNever &&
+      request.until.time_since_epoch() % std::chrono::seconds(1) == Duration(0))
+    request.until += kRest;
   if (request.until < request.from) {
     return fail(fmt::format("Start time ({}) requested is after end time ({}).",
                             format_time(request.from), format_time(request.until)));
@@ -372,24 +401,26 @@ std::optional<int> read_sacct_options(int argc, char** argv, SacctOptions& optio
           read_option_rows<O>("sacct", kRows, argc, argv, options, Reading::kNoHint))
     return status;
   if (optind < argc) {
-    std::fprintf(stderr, "Error: Unknown arguments:");
-    for (int i = optind; i < argc; ++i) std::fprintf(stderr, " %s", argv[i]);
-    std::fprintf(stderr, "\n");
+    fail("Unknown arguments:");
+    for (int i = optind; i < argc; ++i) fail(fmt::format(" {}", argv[i]));
     return 1;
   }
   if (const auto status = choose_structured("sacct", options.form)) return status;
   for (const std::string& word : job_words(options.jobs)) {
-    if (!add_job(word, options.request.jobs))
-      return fail(fmt::format("Invalid job id specified: {}", word));
+    if (auto ok = add_job(word, options.request.jobs); !ok) return fail_hard(ok.error().text);
   }
   if ((options.script || options.variables) && options.request.jobs.empty())
-    return fail("--batch-script and --env-vars need --jobs");
+    return fail_hard(fmt::format(
+        "When requesting job {} you must also request specific jobs with the '-j' option.",
+        options.script ? "scripts" : "environment"));
   if (!options.format) options.format = environment("SACCT_FORMAT");
   const bool named = !options.request.jobs.empty() || !options.request.nodes.empty();
   const uint32_t uid = getuid();
   if (options.request.uids.empty() && !options.all_users && !named && uid != 0)
     options.request.uids.push_back(uid);
   options.request.steps = !options.allocations;
+  // --timelimit-max says nothing by itself
+  if (options.request.time_limit.least == 0) options.request.time_limit = {};
   return set_span(options);
 }
 

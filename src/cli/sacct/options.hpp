@@ -21,8 +21,9 @@ struct SacctOptions {
   char unit = 0;
   bool truncate = false;
   bool expand_patterns = false;
-  bool expand_arrays = false;  // --array
-  bool allocations = false;    // -X
+  bool expand_arrays = false;         // --array
+  bool allocations = false;           // -X
+  std::optional<bool> whole_het_job;  // --whole-hetjob; else all where the leader is named
   bool all_users = false;
   bool all_clusters = false;
   bool script = false, variables = false;  // -B, --env-vars

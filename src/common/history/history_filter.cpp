@@ -50,9 +50,12 @@ bool was_in(JobState state, const JobHistory& job, Time from, Time until) {
 
 bool was_there(const JobHistory& job, const protocol::QueryHistoryRequest& request) {
   const Time from = request.from, until = request.until;
-  if (request.states.empty() && request.flags == 0)
+  if (request.states.empty() && request.flags == 0) {
+    // who was held all the time is shown to those who name it
+    if (job.eligible == kNoTime && request.jobs.empty()) return false;
     return (job.eligible == kNoTime ? job.submit : job.eligible) <= until &&
            !is_over_before(job, from);
+  }
   if ((job.flags & request.flags) != 0 && job.submit <= until && !is_over_before(job, from))
     return true;
   return std::ranges::any_of(request.states,

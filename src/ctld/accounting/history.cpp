@@ -126,7 +126,9 @@ JobHistory job_history(const state::ClusterState& state, const Job& job) {
   out.reservation = text(reservation_of(job));
   out.state = job.state;
   out.flags = job.flags & ~(kJobCompleting | kJobConfiguring);  // they pass without a record
-  out.reason = std::string(reason_text(job.reason));
+  // what it waited for, never why it ended
+  const bool ended_run = is_terminal(job.state) && job.allocation != nullptr;
+  out.reason = reason_text(ended_run ? JobReason::kNone : job.reason);
   out.exit_status = job.exit_status;
   out.derived_exit_status = job.derived_exit_status;
   out.ended_by = job.cancelled_by;
@@ -165,13 +167,14 @@ StepHistory step_history(const ClusterConfig& config, const Job& job, const Step
     out.std_err = text(spec.std_err);
     out.time_limit = spec.time_limit;
   } else if (step.id.step == kBatchStep) {
-    out.submit_line = text(job.spec->submit_line);
     out.work_dir = text(job.spec->work_dir);
   }
   if (step.layout == nullptr) return out;
   out.nodes = step.layout->node_list;
   out.node_count = static_cast<uint32_t>(step.layout->nodes.size());
   out.tasks = std::max(step.layout->num_tasks, 1U);
+  if (out.layout.empty() && step.id.step <= kMaxNormalStep)  // what srun does by default
+    out.layout = out.tasks > out.node_count ? "Block" : "Cyclic";
   state::TresCounts held;
   held.nodes = out.node_count;
   for (const StepNode& node : step.layout->nodes) {

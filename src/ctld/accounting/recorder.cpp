@@ -105,10 +105,6 @@ struct HistoryRecorder::After {
   }
   void operator()(const state::StepCreated& event) const { note_step(event.step->id); }
   void operator()(const state::StepUpdated& event) const { note_step(event.id); }
-  void operator()(const state::StepEnded& event) const {
-    const Job* job = state.jobs.find(event.id.job);
-    if (job != nullptr && is_terminal(job->state)) to.note_run(job_history(state, *job));
-  }
   void operator()(const state::NodeStateChanged& event) const {
     to.note_node(state, event.node, now);
   }

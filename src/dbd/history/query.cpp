@@ -129,8 +129,11 @@ Status HistoryQuery::find_rows(Session& sql, int64_t cluster, uint32_t position)
   }
   if (request.uids.size() <= kMostValues) where.in("uid", request.uids);
   if (request.gids.size() <= kMostValues) where.in("gid", request.gids);
-  // the plus keeps SQLite from reading all jobs in this order, to sort none
-  where.add(" ORDER BY +job_id, submit DESC, restarts DESC, part");
+  // by an expression, which keeps SQLite from reading all jobs in the order of an index; the task
+  // that has its array's number is its last one
+  where.add(
+      " ORDER BY CASE WHEN array_job > 0 THEN array_job ELSE job_id END, "
+      "CASE WHEN array_job = job_id THEN 1 ELSE 0 END, job_id, submit DESC, restarts DESC, part");
   Row row;
   row.cluster = position;
   soci::statement statement(sql);

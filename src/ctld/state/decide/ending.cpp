@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include "common/base/text.hpp"
 #include "common/os/wait_status.hpp"
@@ -354,7 +355,9 @@ void end_step_parts(Draft& draft, StepId id, const StepPartsEnd& end, Time now) 
                   .time = now,
                   .usage = end.usage};
   if (event.state == StepState::kRunning) {
-    event.state = event.exit_status == 0 ? StepState::kCompleted : StepState::kFailed;
+    event.state = event.exit_status == 0           ? StepState::kCompleted
+                  : WIFSIGNALED(event.exit_status) ? StepState::kCancelled
+                                                   : StepState::kFailed;
     if (end.out_of_memory) event.state = StepState::kOutOfMemory;
   }
   draft.emit(event);
