@@ -252,6 +252,7 @@ void Referee::check_node(const ClusterState& state, NodeId node) {
   std::map<std::string, uint64_t> counts;
   std::map<std::string, Bitmap> units;
   Bitmap cores;
+  std::vector<uint32_t> sharers(limits_.cpus);
   const std::string on = " on " + state.nodes.at(node).name;
   state.active.for_each([&](JobId id) {
     const Job& job = state.jobs.at(id);
@@ -259,7 +260,10 @@ void Referee::check_node(const ClusterState& state, NodeId node) {
     if (!is_on(job, node, part)) return;
     memory += part->memory_mib;
     if (!suspended_.contains(id)) {
-      if (cores.intersects(part->cores)) wrong(job, "has cores of another" + on);
+      part->cores.for_each([&](size_t core) {
+        if (core < sharers.size() && ++sharers[core] > limits_.sharers)
+          wrong(job, "has cores of another" + on);
+      });
       cores |= part->cores;
     }
     for (const GresShare& share : part->gres) {

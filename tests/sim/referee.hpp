@@ -20,6 +20,7 @@ struct Limits {
   uint32_t cpus = 0;                     // of a node
   std::map<std::string, uint64_t> gres;  // of a node, by "name" or "name:type"
   uint64_t licenses = 0;
+  uint32_t sharers = 1;  // of a core (OverSubscribe)
 };
 
 class Referee {
@@ -42,7 +43,7 @@ class Referee {
   void started(const std::string& node, const StepKey& key);
   // Whether these two may have the same cores at one time.
   [[nodiscard]] bool may_overlap(JobId a, JobId b) const {
-    return suspended_.contains(a) || suspended_.contains(b);
+    return limits_.sharers > 1 || suspended_.contains(a) || suspended_.contains(b);
   }
   void found(const std::string& problem);
 

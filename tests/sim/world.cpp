@@ -43,9 +43,19 @@ constexpr uint64_t kLicenses = 3;
 // Longer than an order may be under way.
 constexpr Duration kKeyFilesStay = std::chrono::seconds(60);
 
-Limits limits_of_cluster() {
-  return {
-      kNodeMemory, kNodeCpus, {{"gpu:a", 2}, {"gpu:b", 1}, {"fan", 3}, {"shard", 6}}, kLicenses};
+constexpr uint32_t kSharers = 2;
+
+// Some worlds have jobs share CPUs in turns.
+bool shares_in(const WorldOptions& options) {
+  return options.seed % 8 == 2 || options.seed % 16 == 7;
+}
+
+Limits limits_of(const WorldOptions& options) {
+  return {kNodeMemory,
+          kNodeCpus,
+          {{"gpu:a", 2}, {"gpu:b", 1}, {"fan", 3}, {"shard", 6}},
+          kLicenses,
+          shares_in(options) ? kSharers : 1};
 }
 
 }  // namespace
@@ -54,7 +64,7 @@ World::World(const WorldOptions& options)
     : options_(options),
       random_(options.seed),
       controller_([this](const Effect& effect) { perform(effect); }),
-      referee_(limits_of_cluster(), options.real_scheduler) {
+      referee_(limits_of(options), options.real_scheduler) {
   controller_.on_event = [this](const ClusterState& state, const Event& event) {
     referee_.applied(state, event, now_);
   };
@@ -142,11 +152,11 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
     main.nodes.push_back(node.name);
   }
   if (preempts && options_.seed % 3 != 0) main.grace_time_s = 10;
-  if (options_.seed % 8 == 2 || options_.seed % 16 == 7) {  // SUSPEND,GANG with the second
+  if (shares_in(options_)) {  // SUSPEND,GANG where jobs are preempted
     config->preempt_gang = true;
     config->scheduler_time_slice = std::chrono::seconds(5);
     main.over_subscribe = OverSubscribe::kForce;
-    main.over_subscribe_count = 2;
+    main.over_subscribe_count = kSharers;
   }
   PartitionConfig small = main;
   if (preempts) small.priority_tier = 2;
