@@ -317,7 +317,8 @@ Status Controller::Graph::start_server() {
                                 config_for_nodes,
                                 refusals,
                                 submit_hosts,
-                                [this] { return store->outgoing_count(); }});
+                                [this] { return store->outgoing_count(); },
+                                [this](auto& reply) { effects->report_orders(reply); }});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;

@@ -29,6 +29,7 @@ void FakeController::append(const Events& decided, Effects effects, Pending pend
   pending.effects = std::move(effects);
   for (const Event& event : decided) {  // a frame is atomic: between its events not all has to hold
     note("event " + std::to_string(events), check_after(state_, event));
+    if (on_event) on_event(state_, event);
   }
   for (Effect& effect : react(state_, decided)) pending.effects.push_back(std::move(effect));
   undurable_.push_back(std::move(bytes));

@@ -20,6 +20,7 @@ class FakeController {
  public:
   using OnReply = std::function<void(const Result<state::Reply>&)>;
   using OnEffect = std::function<void(const state::Effect&)>;
+  using OnEvent = std::function<void(const state::ClusterState&, const state::Event&)>;
 
   explicit FakeController(OnEffect on_effect) : on_effect_(std::move(on_effect)) {}
 
@@ -40,6 +41,7 @@ class FakeController {
   // Replays the frames since the last checkpoint, compares, checks everything, takes a checkpoint.
   void verify_and_checkpoint();
 
+  OnEvent on_event;  // after the frame of the event was applied
   uint64_t events = 0;
   std::map<std::string, uint64_t> event_counts;
   std::vector<std::string> problems;

@@ -8,7 +8,6 @@ namespace sluice::sim {
 bool FakeNode::launch(const StepKey& key, const FakeStep& step) {
   const RunKey run{key.id.job, key.restart};
   if (over_.contains(run) || !key_files_.insert(key).second) return false;
-  if (!ever_started_.insert(key).second) started_twice_.push_back(key);
   prolog_.insert(run);
   running_[key] = step;
   if (early_.erase(key) > 0) end(key, 9);
@@ -65,6 +64,16 @@ void FakeNode::terminate(RunKey run, bool stuck) {
   cleaned_[run] = protocol::JobCleaned{run.first, run.second, name_, 0, stuck};
 }
 
+void FakeNode::pretend_terminated(RunKey run) {
+  for (const auto& [key, step] : running_) {
+    if (RunKey{key.id.job, key.restart} != run) continue;
+    protocol::StepEnded& report = ended_[key];
+    report.key = key;
+    report.nodes = name_;
+  }
+  cleaned_[run] = protocol::JobCleaned{run.first, run.second, name_, 0, false};
+}
+
 void FakeNode::terminate_step(const StepKey& key) {
   if (!key_files_.contains(key)) early_.insert(key);
   end(key, 9);
@@ -81,12 +90,25 @@ void FakeNode::run_until(Time now) {
 void FakeNode::reboot(bool keeps_spool) {
   ++boot;
   ++agent_starts;
+  registered = kNever;
   early_.clear();
   running_.clear();
-  if (!keeps_spool) ended_.clear();
+  if (!keeps_spool) {
+    ended_.clear();
+    key_files_.clear();
+    over_.clear();
+  }
   cleaned_.clear();
   prepared_.clear();
   prolog_.clear();
+}
+
+void FakeNode::remove_key_file(const StepKey& key) {
+  if (!running_.contains(key) && !ended_.contains(key)) key_files_.erase(key);
+}
+
+void FakeNode::remove_run(RunKey run) {
+  if (!cleaned_.contains(run)) over_.erase(run);
 }
 
 void FakeNode::obey(const std::vector<StepKey>& forget, const std::vector<JobId>& clean) {
@@ -110,6 +132,7 @@ protocol::RegisterNodeRequest FakeNode::registration() const {
       {.name = "fan", .count = 3},
       {.name = "shard", .count = 6}};
   request.hardware.boot_id = "boot" + std::to_string(boot);
+  request.hardware.boot_time = booted;
   request.active_features = features;
   request.features_changed = features_changed;
   request.hardware.agent_start = from_seconds(static_cast<int64_t>(agent_starts));

@@ -1,6 +1,7 @@
 // A node agent as the simulation has it: what it keeps on disk (key files, ends that were not
 // acknowledged), what runs, and what it tells the controller. It keeps the promises of the real
-// one: a step starts at most once, reports are repeated until they are acknowledged.
+// one: a step is not started again while its key file is there, reports are repeated until they are
+// acknowledged. Key files go a while after that, and with the spool.
 #pragma once
 
 #include <map>
@@ -34,6 +35,7 @@ class FakeNode {
   uint64_t boot = 1;
   Time booted = kNoTime;  // last
   uint64_t agent_starts = 1;
+  Time registered = kNever;         // since the agent started, first
   std::string features = "nps1";    // that its helpers have active
   Time features_changed = kNoTime;  // order that needed no reboot
   std::string cluster_id;
@@ -45,10 +47,13 @@ class FakeNode {
   void prepare(RunKey run) { prolog_.insert(run); }
   // Ends what runs of the job; its clean-up is reported. `stuck`: processes could not be killed.
   void terminate(RunKey run, bool stuck);
+  // A broken node: it says that it has ended the run, whose steps go on.
+  void pretend_terminated(RunKey run);
   void terminate_step(const StepKey& key);
   // The agent is started again: what it had only in memory is gone.
   void restart_agent() {
     ++agent_starts;
+    registered = kNever;
     features_changed = kNoTime;
     early_.clear();
   }
@@ -61,6 +66,9 @@ class FakeNode {
   void obey(const std::vector<StepKey>& forget, const std::vector<JobId>& clean);
   void forget_acknowledged(const StepKey& key) { ended_.erase(key); }
   void forget_cleaned(RunKey run) { cleaned_.erase(run); }
+  // What is known of a step, or of a run, that was acknowledged long ago.
+  void remove_key_file(const StepKey& key);
+  void remove_run(RunKey run);
   void forget_prepared(RunKey run) { prepared_.erase(run); }
 
   [[nodiscard]] protocol::RegisterNodeRequest registration() const;
@@ -69,8 +77,8 @@ class FakeNode {
   [[nodiscard]] std::vector<RunKey> unacknowledged_prologs() const;
   [[nodiscard]] bool idle() const { return running_.empty(); }
   [[nodiscard]] bool runs_any_of(JobId job) const;
-  // Steps that were started more than once, ever.
-  [[nodiscard]] const std::vector<StepKey>& started_twice() const { return started_twice_; }
+  [[nodiscard]] bool runs(const StepKey& key) const { return running_.contains(key); }
+  [[nodiscard]] const std::map<StepKey, FakeStep>& running() const { return running_; }
   void answer_prolog(RunKey run) { prepared_.insert(run); }
 
  private:
@@ -82,12 +90,10 @@ class FakeNode {
   std::map<StepKey, protocol::StepEnded> ended_;
   std::map<RunKey, protocol::JobCleaned> cleaned_;
   std::set<RunKey> prepared_;
-  std::set<StepKey> key_files_;  // never removed here: stands for "kept long enough"
-  std::set<StepKey> early_;      // steps whose order to end came before their launch
-  std::set<RunKey> over_;        // runs that were terminated here
+  std::set<StepKey> key_files_;
+  std::set<StepKey> early_;  // steps whose order to end came before their launch
+  std::set<RunKey> over_;    // runs that were terminated here
   std::set<RunKey> prolog_;
-  std::vector<StepKey> started_twice_;
-  std::set<StepKey> ever_started_;
 };
 
 }  // namespace sluice::sim

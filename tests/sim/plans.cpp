@@ -22,10 +22,11 @@ StartJobs World::greedy_plan(const ClusterState& snapshot) {
     partition->nodes.for_each([&](size_t node_id) {
       if (found.size() >= wanted) return;
       const Node& node = tried.nodes.at(static_cast<NodeId>(node_id));
-      if (node.used_cpus + cpus > node.config->cpus || !may_serve(snapshot, node) || node.exclusive)
-        return;
+      const bool shares = partition->config->over_subscribe == OverSubscribe::kForce && chance(2);
+      const bool full = !shares && node.used_cpus + cpus > node.config->cpus;
+      if (full || !may_serve(snapshot, node) || node.exclusive) return;
       Bitmap free = Bitmap::first(node.config->cores());
-      free.and_not(node.used_cores);
+      if (!shares) free.and_not(node.used_cores);
       NodeAllocation part{.node = node.id, .cores = free.take_first(cpus), .cpus = cpus};
       part.memory_mib = 100;
       const bool room = node.used_memory_mib + part.memory_mib <= node.config->real_memory_mib;

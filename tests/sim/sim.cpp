@@ -1,5 +1,5 @@
 // The simulation of the core: many seeds, each a cluster's life with faults; every event and fault
-// must be reached, and a planted double allocation must be caught.
+// must be reached, and planted faults must be seen.
 //
 //   sim [--seeds N] [--events N] [--first SEED] [--jobs N]      a failing seed is printed with the
 //                                                               arguments that repeat it
@@ -48,10 +48,8 @@ void add(Totals& totals, uint64_t seed, const Outcome& outcome, const Arguments&
 
 void run_seeds(Totals& totals, std::atomic<uint64_t>& next, const Arguments& arguments) {
   for (uint64_t seed = next++; seed < arguments.first + arguments.seeds; seed = next++) {
-    const WorldOptions options{.seed = seed,
-                               .events = arguments.events,
-                               .real_scheduler = seed % 4 == 0,
-                               .plant_double_allocation = false};
+    const WorldOptions options{
+        .seed = seed, .events = arguments.events, .real_scheduler = seed % 4 == 0};
     add(totals, seed, World(options).run(), arguments);
     if (totals.failed >= 5) return;
   }
@@ -85,19 +83,24 @@ int missing(const Totals& totals, bool print) {
   return count;
 }
 
-bool planted_fault_is_caught(uint64_t events) {
-  for (uint64_t seed = 1; seed < 10; ++seed) {
-    const Outcome outcome = World({.seed = seed,
-                                   .events = events,
-                                   .real_scheduler = false,
-                                   .plant_double_allocation = true})
-                                .run();
-    for (const std::string& problem : outcome.problems) {
-      if (problem.find("allocated twice") != std::string::npos) return true;
+// How many planted faults went unseen.
+int unseen_plants(uint64_t events) {
+  int count = 0;
+  for (auto plant = Plant::kTwoJobsOnCores; plant < Plant::kCount;
+       plant = static_cast<Plant>(static_cast<int>(plant) + 1)) {
+    const std::string complaint = complaint_about(plant);
+    bool seen = false;
+    // seeds whose scheduler is the real one, which grants what is asked for
+    for (uint64_t seed = 4; seed < 40 && !seen; seed += 4) {
+      const Outcome outcome =
+          World({.seed = seed, .events = events, .real_scheduler = true, .plant = plant}).run();
+      seen = std::ranges::any_of(outcome.problems, [&](const std::string& problem) {
+        return problem.find(complaint) != std::string::npos;
+      });
     }
+    if (!seen) std::printf("a planted fault was not seen: \"%s\"\n", complaint.c_str()), ++count;
   }
-  std::printf("the planted double allocation was not caught\n");
-  return false;
+  return count;
 }
 
 Arguments parse(int argc, char** argv) {
@@ -130,8 +133,8 @@ int run(int argc, char** argv) {
               static_cast<unsigned long long>(totals.events), seconds);
   if (totals.failed > 0) return 1;
   if (arguments.seeds < 20) return 0;  // a look at single seeds
-  const bool caught = planted_fault_is_caught(std::min<uint64_t>(arguments.events, 4000));
-  return missing(totals, true) == 0 && caught ? 0 : 1;
+  const int unseen = unseen_plants(std::min<uint64_t>(arguments.events, 4000));
+  return missing(totals, true) == 0 && unseen == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -124,6 +124,7 @@ void World::submit() {
     spec.dependency = "singleton";
   }
   if (chance(40)) spec.reservation = chance(3) ? "r1,r2" : "r1";
+  if (chance(10)) spec.licenses = "matlab:" + std::to_string(1 + below(2));
   spec.request_id = ++request_id_;
   if (spec.array.empty() && chance(6)) {  // heterogeneous
     for (uint32_t more = 1 + below(2); more > 0; --more) {
@@ -135,6 +136,9 @@ void World::submit() {
       if (chance(5)) component.partitions = "small";
     }
   }
+  std::vector<JobSpec> asked{spec};
+  asked.insert(asked.end(), command.components.begin(), command.components.end());
+  referee_.asked(spec.request_id, std::move(asked));
   if (chance(20)) {  // its reply is lost: the client asks again
     const SubmitJob again = command;
     at(between(10, 3'000), [this, again] {
@@ -149,7 +153,8 @@ void World::create_step() {
   const JobId id = any_job();
   const Job* job = controller_.state().jobs.find(id);
   if (job == nullptr) return;
-  CreateStep command{{job->spec->uid, 0}, id, {}};
+  const Identity owner{job->spec->uid, 0};
+  CreateStep command{owner, id, {}};
   command.step.num_tasks = 1 + below(4);
   command.step.exact = chance(2);
   command.step.request_id = ++request_id_;
@@ -161,11 +166,11 @@ void World::create_step() {
   if (chance(10)) command.step.distribution = "cyclic";
   ask(std::move(command));
   if (chance(8))
-    ask(UpdateStep{{job->spec->uid, 0},
-                   {.id = {id, 0}, .all_steps = chance(2), .time_limit = 1 + below(3)}});
+    ask(UpdateStep{owner, {.id = {id, 0}, .all_steps = chance(2), .time_limit = 1 + below(3)}});
 }
 
 void World::update_a_job(JobId id, Identity who) {
+  referee_.updated(id);
   JobUpdate update;
   switch (below(6)) {
     case 0: update.time_limit = 1 + below(20); break;

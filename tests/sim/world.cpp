@@ -1,6 +1,8 @@
 // Network, clock, nodes and controller of the simulated cluster.
 #include "world.hpp"
 
+#include <algorithm>
+
 #include "common/names/job_states.hpp"
 #include "common/syntax/node_helpers.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -32,10 +34,30 @@ const char* fault_name(Fault fault) {
   return kNames[static_cast<size_t>(fault)];
 }
 
+namespace {
+
+constexpr uint32_t kNodeCpus = 4;
+constexpr uint64_t kNodeMemory = 1000;
+constexpr const char* kNodeGres = "gpu:a:2,gpu:b:1,fan:3,shard:6";
+constexpr uint64_t kLicenses = 3;
+// Longer than an order may be under way.
+constexpr Duration kKeyFilesStay = std::chrono::seconds(60);
+
+Limits limits_of_cluster() {
+  return {
+      kNodeMemory, kNodeCpus, {{"gpu:a", 2}, {"gpu:b", 1}, {"fan", 3}, {"shard", 6}}, kLicenses};
+}
+
+}  // namespace
+
 World::World(const WorldOptions& options)
     : options_(options),
       random_(options.seed),
-      controller_([this](const Effect& effect) { perform(effect); }) {
+      controller_([this](const Effect& effect) { perform(effect); }),
+      referee_(limits_of_cluster(), options.real_scheduler) {
+  controller_.on_event = [this](const ClusterState& state, const Event& event) {
+    referee_.applied(state, event, now_);
+  };
   for (int i = 1; i <= 6; ++i)
     nodes_.push_back(std::make_unique<FakeNode>("n" + std::to_string(i)));
   // in no configuration: it comes and goes by scontrol
@@ -91,6 +113,8 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   config->helpers.helpers = {{{}, {"nps1", "nps4"}, "/nps", false}, {{}, {"mig"}, "/mig", true}};
   config->helpers.boot_time = std::chrono::seconds(60);
   config->gres_types = {"gpu", "fan", "shard"};
+  config->select_type_parameters = {"CR_CORE_MEMORY"};
+  config->licenses = "matlab:" + std::to_string(kLicenses);
   if (options_.seed % 4 == 1) {
     config->prolog = {"/prolog"};
     config->prolog_flags = {"Alloc"};
@@ -110,14 +134,20 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   for (size_t i = 0; i < count; ++i) {
     NodeConfig node;
     node.name = node.hostname = nodes_[i]->name();
-    node.cpus = node.cores_per_socket = 4;
-    node.real_memory_mib = 1000;
-    if (i % 2 == 0) node.gres = "gpu:a:2,gpu:b:1,fan:3,shard:6";
+    node.cpus = node.cores_per_socket = kNodeCpus;
+    node.real_memory_mib = kNodeMemory;
+    if (i % 2 == 0) node.gres = kNodeGres;
     adopt_helpers(*config, node);
     config->nodes.push_back(node);
     main.nodes.push_back(node.name);
   }
   if (preempts && options_.seed % 3 != 0) main.grace_time_s = 10;
+  if (options_.seed % 8 == 2 || options_.seed % 16 == 7) {  // SUSPEND,GANG with the second
+    config->preempt_gang = true;
+    config->scheduler_time_slice = std::chrono::seconds(5);
+    main.over_subscribe = OverSubscribe::kForce;
+    main.over_subscribe_count = 2;
+  }
   PartitionConfig small = main;
   if (preempts) small.priority_tier = 2;
   small.name = "small";
@@ -164,17 +194,22 @@ void World::to_node(NodeId id, const NodeOrder& order, const Deliver& deliver) {
     count(Fault::kMessageDelayed);
   }
   const uint64_t life = life_;
-  at(delay, [this, id, life, order, deliver] {
+  const Time issued = now_;
+  at(delay, [this, id, life, issued, order, deliver] {
     if (life != life_ || !controller_.up()) return;  // lost with the controller that sent it
     FakeNode& node = node_of(id);
     const bool lost = !quiet_ && chance(20);
     if (lost) count(Fault::kOrderLost);
-    if (lost || node.cut_off || !node.agent_up) return repeat(id, order, deliver);
+    // a launch that was signed before its agent had registered is asked for again
+    const auto takes = [this, issued, &node, launch = std::holds_alternative<LaunchStep>(order)] {
+      return !node.cut_off && node.agent_up && (!launch || node.registered < issued);
+    };
+    if (lost || !takes()) return repeat(id, order, deliver);
     deliver(node);
     if (!quiet_ && chance(20)) {
       count(Fault::kMessageRepeated);
-      at(between(1, 5'000), [this, life, deliver, &node] {
-        if (life == life_ && !node.cut_off && node.agent_up) deliver(node);
+      at(between(1, 5'000), [this, life, takes, deliver, &node] {
+        if (life == life_ && takes()) deliver(node);
       });
     }
   });
@@ -226,13 +261,9 @@ void World::perform(const Effect& effect) {
     });
   } else if (const auto* end = std::get_if<TerminateJob>(&effect)) {
     end->nodes.for_each([&](size_t id) {
-      to_node(static_cast<NodeId>(id), *end,
-              [this, run = RunKey{end->job, end->restart}](FakeNode& node) {
-                const bool stuck = !quiet_ && node.runs_any_of(run.first) && chance(100);
-                if (stuck) count(Fault::kKillFailed);
-                node.terminate(run, stuck);
-                report(node);
-              });
+      to_node(
+          static_cast<NodeId>(id), *end,
+          [this, run = RunKey{end->job, end->restart}](FakeNode& node) { terminate(node, run); });
     });
   } else if (const auto* step_end = std::get_if<TerminateStep>(&effect)) {
     step_end->nodes.for_each([&](size_t id) {
@@ -302,10 +333,49 @@ void World::launch(FakeNode& node, const StepKey& key) {
   step.ends = now_ + (chance(6) ? between(60'000, 900'000) : between(100, 40'000));
   step.status = quiet_ ? 0 : kStatuses[below(kStatuses.size())];
   if (!node.launch(key, step)) return;
+  watch(node, key);
   at(step.ends - now_, [this, &node] {
     node.run_until(now_);
     report(node);
   });
+  plant_in(node, key, step);
+}
+
+// A step has begun: never before, and soon alone on its cores. What a node still runs that it was
+// told to forget is ended while it learns that.
+void World::watch(FakeNode& node, const StepKey& key) {
+  referee_.started(node.name(), key);
+  at(std::chrono::milliseconds(500), [this, &node, key] {
+    const ClusterState& state = controller_.state();
+    const Job* job = state.jobs.find(key.id.job);
+    const Node* known = find_node(state, node.name());
+    if (referee_.is_unsure(node.name())) return;
+    if (!node.runs(key) || job == nullptr || !job->allocation || known == nullptr) return;
+    const auto part_of = [&](const Job& of) {
+      const auto& parts = of.allocation->nodes;
+      return std::ranges::find(parts, known->id, &NodeAllocation::node);
+    };
+    const auto mine = part_of(*job);
+    if (mine == job->allocation->nodes.end() || job->restart_count != key.restart) return;
+    for (const auto& [other, step] : node.running()) {
+      const Job* beside = state.jobs.find(other.id.job);
+      if (other.id.job == key.id.job || beside == nullptr || !beside->allocation) continue;
+      const auto its = part_of(*beside);
+      const bool same =
+          its != beside->allocation->nodes.end() && its->cores.intersects(mine->cores);
+      if (same && !referee_.may_overlap(key.id.job, other.id.job))
+        referee_.found("jobs " + std::to_string(key.id.job) + " and " +
+                       std::to_string(other.id.job) + " run on the same cores of " + node.name());
+    }
+  });
+}
+
+void World::terminate(FakeNode& node, RunKey run) {
+  const bool stuck = !quiet_ && node.runs_any_of(run.first) && chance(100);
+  if (stuck) count(Fault::kKillFailed);
+  if (options_.plant == Plant::kStepStays) node.pretend_terminated(run);
+  else node.terminate(run, stuck);
+  report(node);
 }
 
 void World::report(FakeNode& node) {
@@ -313,12 +383,14 @@ void World::report(FakeNode& node) {
   for (const protocol::StepEnded& ended : node.unacknowledged_ends()) {
     to_controller(node, EndSteps{{ended}}, [this, &node, key = ended.key](const auto&) {
       at(between(1, 30), [&node, key] { node.forget_acknowledged(key); });
+      at(kKeyFilesStay, [&node, key] { node.remove_key_file(key); });
     });
   }
   for (const protocol::JobCleaned& cleaned : node.unacknowledged_cleans()) {
     const RunKey run{cleaned.job, cleaned.restart};
     to_controller(node, JobsCleaned{{cleaned}}, [this, &node, run](const auto&) {
       at(between(1, 30), [&node, run] { node.forget_cleaned(run); });
+      at(kKeyFilesStay, [&node, run] { node.remove_run(run); });
     });
   }
   for (const RunKey& run : node.unacknowledged_prologs()) {
@@ -335,10 +407,12 @@ void World::register_node(FakeNode& node) {
   to_controller(node, RegisterNode{node.registration()}, [this, &node, starts](const auto& result) {
     if (!result || !std::holds_alternative<RegisteredReply>(*result)) return;
     const auto reply = std::get<RegisteredReply>(*result);
-    at(between(1, 30), [this, &node, reply, starts] {
+    at(between(1, 30), [this, &node, reply, starts, sent = now_] {
       if (node.agent_starts != starts) return;
+      node.registered = sent;
       node.cluster_id = controller_.state().cluster_id;
       node.obey(reply.forget, reply.clean);
+      referee_.cleaned(node.name());
     });
   });
 }
@@ -434,28 +508,6 @@ void World::disturb_node() {
 // --- the run
 // ---------------------------------------------------------------------------------------
 
-void World::plant() {
-  const ClusterState& state = controller_.state();
-  const Job* running = nullptr;
-  const Job* waiting = nullptr;
-  state.active.for_each([&](uint32_t id) {
-    const Job& job = state.jobs.at(id);
-    if (job.state == JobState::kRunning && job.released.none()) running = &job;
-  });
-  state.pending.for_each([&](uint32_t id) {
-    const Job& job = state.jobs.at(id);
-    if (job.array == nullptr && job.hold == HoldKind::kNone) waiting = &job;
-  });
-  if (running == nullptr || waiting == nullptr) return;
-  JobStarted event;
-  event.record = waiting->id;
-  event.partition = running->partition;
-  event.time = now_;
-  event.end = kNever;
-  event.starts.push_back({kNoTask, waiting->id, running->allocation});
-  controller_.plant({Event(event)});
-}
-
 bool World::all_schedulable() const {
   bool all = true;
   controller_.state().nodes.for_each(
@@ -522,10 +574,16 @@ void World::finish_checks() {
             " prologs");
     }
   });
+  // what runs is what was allocated
   for (const auto& node : nodes_) {
-    for (const StepKey& key : node->started_twice()) {
-      wrong("step " + std::to_string(key.id.job) + "." + std::to_string(key.id.step) +
-            " ran twice");
+    const Node* known = find_node(state, node->name());
+    for (const auto& [key, step] : node->running()) {
+      const Job* job = state.jobs.find(key.id.job);
+      const bool holds = known != nullptr && job != nullptr && state.active.contains(job->id) &&
+                         std::ranges::count(known->jobs, job->id) == 1;
+      if (!holds)
+        wrong("step " + std::to_string(key.id.job) + "." + std::to_string(key.id.step) +
+              " runs on " + node->name() + ", which its job does not hold");
     }
   }
   for (const JobId id : controller_.acknowledged) {
@@ -538,7 +596,7 @@ Outcome World::run() {
   controller_.handle(ReplaceConfig{config_}, now_);
   controller_.flush();
   for (auto& node : nodes_) register_node(*node);
-  while (controller_.events < options_.events && controller_.problems.empty()) {
+  while (controller_.events < options_.events && !has_problems()) {
     while (!queue_.empty() && queue_.top().when <= now_) {
       const Later later = queue_.top();
       queue_.pop();
@@ -554,16 +612,18 @@ Outcome World::run() {
     else if (dice < 902) crash_controller();
     else if (dice < 903 && controller_.up()) controller_.verify_and_checkpoint();
     else if (dice >= 990) follow_accounting();
-    if (options_.plant_double_allocation && controller_.events > options_.events / 2) plant();
+    if (controller_.events > options_.events / 4) plant();
   }
-  if (controller_.problems.empty()) {
+  if (!has_problems()) {
     settle();
     controller_.verify_and_checkpoint();
     finish_checks();
   }
   outcome_.events = controller_.events;
   outcome_.event_counts = controller_.event_counts;
-  for (const std::string& problem : controller_.problems) outcome_.problems.push_back(problem);
+  outcome_.problems = controller_.problems;
+  outcome_.problems.insert(outcome_.problems.end(), referee_.problems().begin(),
+                           referee_.problems().end());
   return outcome_;
 }
 

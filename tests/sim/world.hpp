@@ -11,16 +11,37 @@
 
 #include "fake_controller.hpp"
 #include "fake_node.hpp"
+#include "referee.hpp"
 #include "ctld/sched/kept_plan.hpp"
 #include "ctld/state/rules/wanted.hpp"
 
 namespace sluice::sim {
 
+// Faults of the core or of a node that must not go unseen.
+enum class Plant : uint8_t {
+  kNothing,
+  kTwoJobsOnCores,
+  kTooMuchMemory,
+  kTooManyDevices,
+  kTooFewCpus,
+  kTooLong,
+  kBeforeBegin,
+  kBeforeDependency,
+  kTooManyTasks,
+  kTooManyLicenses,
+  kReservedNode,
+  kStepTwice,
+  kStepStays,
+  kCount
+};
+// What is said of it at least.
+[[nodiscard]] const char* complaint_about(Plant plant);
+
 struct WorldOptions {
   uint64_t seed = 1;
   uint64_t events = 10'000;  // ends after so many, and when all is quiet again
   bool real_scheduler = false;
-  bool plant_double_allocation = false;
+  Plant plant = Plant::kNothing;
 };
 
 enum class Fault : uint8_t {
@@ -85,6 +106,8 @@ class World {
   // --- the nodes' side
   FakeNode& node_of(NodeId id);
   void launch(FakeNode& node, const protocol::StepKey& key);
+  void watch(FakeNode& node, const StepKey& key);
+  void terminate(FakeNode& node, RunKey run);
   void report(FakeNode& node);
   void register_node(FakeNode& node);
   void cut_off(FakeNode& node);
@@ -113,7 +136,14 @@ class World {
   void ask(state::Command command);
 
   [[nodiscard]] bool all_schedulable() const;
+  [[nodiscard]] bool has_problems() const {
+    return !controller_.problems.empty() || !referee_.problems().empty();
+  }
+  // plants.cpp
   void plant();
+  [[nodiscard]] bool is_prey(const Job& job) const;
+  [[nodiscard]] std::shared_ptr<Allocation> wrong_allocation() const;
+  void plant_in(FakeNode& node, const StepKey& key, const FakeStep& step);
   void settle();
   void finish_checks();
 
@@ -131,6 +161,7 @@ class World {
   };
   std::priority_queue<Later> queue_;
   FakeController controller_;
+  Referee referee_;
   std::vector<std::unique_ptr<FakeNode>> nodes_;
   std::shared_ptr<const ClusterConfig> config_;
   state::ClusterState snapshot_;  // what the scheduler sees, often old

@@ -70,6 +70,42 @@ class Sdiag(ClusterCase):
         averages = [int(row[3]) for row in self.calls("-T")]
         self.assertEqual(averages, sorted(averages, reverse=True))
 
+    def test_stages(self):  # beside Slurm's figures: passes that plan anew and those that repair, by stage
+        long = self.submit("-o", "/dev/null", "-n2", "--wrap", "sleep 1000")
+        waits = self.submit("-o", "/dev/null", "-n2", "--wrap", "true")
+        self.addCleanup(self.run_cmd, "scancel", waits, long)
+        self.wait_state(long, "RUNNING")
+        wait_for(lambda: "N/A" not in self.out("squeue", "-h", "--start", "-j", waits), "it is planned for")
+        self.run_cmd("sdiag", "-r")
+        more = self.submit("-o", "/dev/null", "-n2", "--wrap", "true")
+        self.addCleanup(self.run_cmd, "scancel", more)
+        statistics = wait_for(lambda: self.passes("incremental")["plans_kept"] > 0 and self.passes("incremental"),
+                              "the plan of the first one is kept")
+        names = ["prepare", "eligible", "prioritise", "place", "backfill", "preempt", "explain"]
+        self.assertEqual([stage["name"] for stage in statistics["stages"]], names)
+        self.assertEqual({stage["name"] for stage in self.passes("full")["stages"]}, set(names))
+        self.assertLessEqual(sum(stage["sum"] for stage in statistics["stages"]), statistics["sum"])
+        text = self.out("sdiag")
+        self.assertRegex(text, r"Scheduling stages \(microseconds\)\n\tfull passes: \d+, jobs planned: \d+, plans kept: 0\n"
+                               r"\t\tprepare +last:\d+ +max:\d+ +ave:\d+ +sum:\d+\n\t\teligible ")
+        self.assertRegex(text, r"\tincremental passes: [1-9]")
+
+    def passes(self, kind):
+        document = json.loads(self.out("sdiag", "--json"))
+        return next(one for one in document["statistics"]["scheduler_passes"] if one["kind"] == kind)
+
+    def test_orders_that_wait(self):  # what does not reach a node is an outgoing message that is kept
+        self.assertIn("\nPending RPC statistics\n\tNo pending RPCs\n", self.out("sdiag"))
+        job = self.submit("-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        self.cluster.kill_node("n1")
+        self.run_cmd("scancel", job)
+        text = wait_for(lambda: (lambda out: "REQUEST_TERMINATE_JOB" in out.split("Pending RPC statistics")[1] and out)(self.out("sdiag")),
+                        "its end waits")
+        self.assertGreater(self.number("Agent queue size", text), 0)
+        self.cluster.start_node("n1")
+        wait_for(lambda: self.number("Agent queue size") == 0, "it has arrived")
+
     def test_json(self):
         for parser in ("", "=v0.0.42", "=v0.0.43", "=v0.0.44"):
             document = json.loads(self.out("sdiag", "--json" + parser))

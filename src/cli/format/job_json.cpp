@@ -261,7 +261,11 @@ void put_size(const JobView& view, JsonFields& out) {
   out["pre_sus_time"] = json_number(static_cast<uint64_t>(to_seconds(view.job().before_suspend)));
   out["hold"] = view.job().hold != HoldKind::kNone;
   out["priority"] = json_number(job_priority(view));
-  out["priority_by_partition"] = Json::array();
+  Json by_partition = Json::array();
+  for (const PartitionPriority& one : view.record->soft.by_partition) {
+    by_partition.push_back({{"partition", one.partition}, {"priority", one.priority}});
+  }
+  out["priority_by_partition"] = std::move(by_partition);
   out["profile"] = {spec.profile.empty() ? "NOT_SET" : to_upper(spec.profile)};
   out["qos"] = json_text(spec.qos);
   out["reboot"] = spec.reboot;

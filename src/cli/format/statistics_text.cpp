@@ -55,6 +55,15 @@ constexpr MessageName kMessages[] = {
     {"CancelJobs", "REQUEST_KILL_JOBS", 5033},
     {"ReportCleaned", "MESSAGE_EPILOG_COMPLETE", 6012},
     {"ReportPrologs", "REQUEST_COMPLETE_PROLOG", 6018},
+    // orders to nodes
+    {"RebootNode", "REQUEST_REBOOT_NODES", 1012},
+    {"ReconfigureNode", "REQUEST_RECONFIGURE", 1003},
+    {"ShutdownNode", "REQUEST_SHUTDOWN", 1005},
+    {"LaunchStep", "REQUEST_LAUNCH_TASKS", 6001},
+    {"SignalStep", "REQUEST_SIGNAL_TASKS", 6004},
+    {"TerminateStep", "REQUEST_TERMINATE_TASKS", 6006},
+    {"TerminateJob", "REQUEST_TERMINATE_JOB", 6011},
+    {"RunProlog", "REQUEST_LAUNCH_PROLOG", 6017},
 };
 
 // "JobAction" is REQUEST_JOB_ACTION where Slurm has no such message.
@@ -67,6 +76,16 @@ std::string own_name(std::string_view method) {
   return out;
 }
 
+struct NamedMessage {
+  std::string name;
+  uint32_t id = 0;
+};
+NamedMessage message_of(std::string_view method) {
+  const auto* known = std::ranges::find(kMessages, method, &MessageName::method);
+  if (known == std::end(kMessages)) return {own_name(method), 0};
+  return {std::string(known->name), known->id};
+}
+
 struct Call {
   std::string name;
   uint32_t id = 0;
@@ -77,10 +96,8 @@ struct Call {
 std::vector<Call> calls_of(const QueryStatisticsReply& counts, CallOrder order) {
   std::vector<Call> out;
   for (const CallCount& call : counts.by_method) {
-    const auto* known = std::ranges::find(kMessages, call.method, &MessageName::method);
-    const bool found = known != std::end(kMessages);
-    out.push_back({found ? std::string(known->name) : own_name(call.method), found ? known->id : 0,
-                   call.count, call.total_us});
+    NamedMessage message = message_of(call.method);
+    out.push_back({std::move(message.name), message.id, call.count, call.total_us});
   }
   std::ranges::stable_sort(out, [order](const Call& a, const Call& b) {
     switch (order) {
@@ -128,9 +145,9 @@ std::string head(const QueryStatisticsReply& c) {
   out += fmt::format("sdiag output at {}\nData since      {}\n", moment(c.now), moment(c.since));
   out += kLine;
   out += fmt::format(
-      "Server thread count:  {}\nRPC queue enabled:    0\nAgent queue size:     {}\nAgent count:          0\n"
+      "Server thread count:  {}\nRPC queue enabled:    0\nAgent queue size:     {}\nAgent count:          {}\n"
       "Agent thread count:   0\nDBD Agent queue size: {}\n\n",
-      c.server_threads, c.messages_waiting, c.history_waiting);
+      c.server_threads, c.messages_waiting, c.messages_sent, c.history_waiting);
   out += fmt::format(
       "Jobs submitted: {}\nJobs started:   {}\nJobs completed: {}\nJobs canceled:  {}\nJobs failed:    {}\n\n",
       c.jobs_submitted, c.jobs_started, c.jobs_completed, c.jobs_canceled, c.jobs_failed);
@@ -154,18 +171,21 @@ std::string main_part(const QueryStatisticsReply& c) {
       "Main scheduler exit:\n\tEnd of job queue:{:2}\n\tHit default_queue_depth:{:2}\n"
       "\tHit sched_max_job_start:{:2}\n\tBlocked on licenses:{:2}\n\tHit max_rpc_cnt:{:2}\n"
       "\tTimeout (max_sched_time):{:2}\n\n",
-      s.ended_queue, s.ended_tests, s.ended_starts, s.ended_licenses, 0, 0);
+      s.ended_queue, s.ended_depth + s.ended_tests, s.ended_starts, s.ended_licenses, 0,
+      s.ended_time);
   return out;
 }
 
 std::string backfill_part(const QueryStatisticsReply& c) {
   const CycleCounts& b = c.backfill;
-  std::string out = "Backfilling stats\n";
+  std::string out = "Backfilling stats";
+  if (c.is_planning) out += " (WARNING: data obtained in the middle of backfilling execution.)";
+  out += '\n';
   out += fmt::format(
       "\tTotal backfilled jobs (since last slurm start): {}\n"
       "\tTotal backfilled jobs (since last stats cycle start): {}\n"
-      "\tTotal backfilled heterogeneous job components: 0\n\tTotal cycles: {}\n",
-      c.backfilled_ever, c.backfilled, b.cycles);
+      "\tTotal backfilled heterogeneous job components: {}\n\tTotal cycles: {}\n",
+      c.backfilled_ever, c.backfilled, c.backfilled_components, b.cycles);
   out += fmt::format("\tLast cycle when: {}\n\tLast cycle: {}\n\tMax cycle:  {}\n",
                      b.cycles > 0 ? moment(b.last) : "N/A", b.last_us, b.max_us);
   if (b.cycles > 0) out += fmt::format("\tMean cycle: {}\n", mean(b.total_us, b));
@@ -182,8 +202,96 @@ std::string backfill_part(const QueryStatisticsReply& c) {
   out += fmt::format(
       "\nBackfill exit\n\tEnd of job queue:{:2}\n\tHit bf_max_job_start:{:2}\n\tHit bf_max_job_test:{:2}\n"
       "\tSystem state changed:{:2}\n\tHit table size limit (bf_node_space_size):{:2}\n\tTimeout (bf_max_time):{:2}\n\n",
-      b.ended_queue, b.ended_starts, b.ended_tests, 0, 0, 0);
+      b.ended_queue, b.ended_starts, b.ended_depth + b.ended_tests, 0, 0, b.ended_time);
   return out;
+}
+
+uint64_t mean_of(uint64_t sum, uint64_t count) { return count == 0 ? 0 : sum / count; }
+
+// Has no like in Slurm. Lines begin with a stage's name, so that what looks for Slurm's lines finds
+// none here.
+std::string stages_part(const QueryStatisticsReply& c) {
+  if (c.passes.empty()) return {};
+  std::string out = "Scheduling stages (microseconds)\n";
+  const auto line = [&out](std::string_view name, uint64_t last, uint64_t max, uint64_t average,
+                           uint64_t sum) {
+    out += fmt::format("\t\t{:<11} last:{:<8} max:{:<8} ave:{:<8} sum:{}\n", name, last, max,
+                       average, sum);
+  };
+  for (const protocol::PassKind& kind : c.passes) {
+    out += fmt::format("\t{} passes: {}, jobs planned: {}, plans kept: {}\n", kind.name,
+                       kind.passes, kind.planned, kind.kept);
+    for (const protocol::StageCount& stage : kind.stages) {
+      line(stage.name, stage.last_us, stage.max_us, mean_of(stage.total_us, kind.passes),
+           stage.total_us);
+    }
+    line("whole", kind.last_us, kind.max_us, mean_of(kind.total_us, kind.passes), kind.total_us);
+  }
+  return out + '\n';
+}
+
+Json stages_json(const QueryStatisticsReply& c) {
+  Json out = Json::array();
+  for (const protocol::PassKind& kind : c.passes) {
+    Json stages = Json::array();
+    for (const protocol::StageCount& stage : kind.stages) {
+      stages.push_back({{"name", stage.name},
+                        {"last", stage.last_us},
+                        {"max", stage.max_us},
+                        {"mean", mean_of(stage.total_us, kind.passes)},
+                        {"sum", stage.total_us}});
+    }
+    out.push_back({{"kind", kind.name},
+                   {"passes", kind.passes},
+                   {"last", kind.last_us},
+                   {"max", kind.max_us},
+                   {"mean", mean_of(kind.total_us, kind.passes)},
+                   {"sum", kind.total_us},
+                   {"when", json_time(kind.last)},
+                   {"jobs_planned", kind.planned},
+                   {"plans_kept", kind.kept},
+                   {"stages", std::move(stages)}});
+  }
+  return out;
+}
+
+// Messages that wait, by their kind: of equal numbers in the order of the kinds.
+std::vector<Call> waiting_kinds(const QueryStatisticsReply& c) {
+  std::vector<Call> kinds;
+  for (const protocol::WaitingOrder& order : c.waiting_orders) {
+    NamedMessage message = message_of(order.method);
+    auto at = std::ranges::find(kinds, message.name, &Call::name);
+    if (at == kinds.end())
+      at = kinds.insert(kinds.end(), {std::move(message.name), message.id, 0, 0});
+    ++at->count;
+  }
+  return kinds;
+}
+
+std::string pending_part(const QueryStatisticsReply& c) {
+  std::string out = "\nPending RPC statistics\n";
+  if (c.waiting_orders.empty()) return out + "\tNo pending RPCs\n";
+  for (const Call& kind : waiting_kinds(c))
+    out += fmt::format("\t{:<40}({:5}) count:{:<6}\n", kind.name, kind.id, kind.count);
+  out += "\nPending RPCs\n";
+  size_t number = 0;
+  for (const protocol::WaitingOrder& order : c.waiting_orders)
+    out += fmt::format("\t{:2}: {:<36} {}\n", ++number, message_of(order.method).name, order.nodes);
+  return out;
+}
+
+void add_pending_json(const QueryStatisticsReply& c, Json& out) {
+  out["pending_rpcs"] = Json::array();
+  for (const Call& kind : waiting_kinds(c)) {
+    out["pending_rpcs"].push_back(
+        {{"type_id", kind.id}, {"message_type", kind.name}, {"count", kind.count}});
+  }
+  out["pending_rpcs_by_hostlist"] = Json::array();
+  for (const protocol::WaitingOrder& order : c.waiting_orders) {
+    const NamedMessage message = message_of(order.method);
+    out["pending_rpcs_by_hostlist"].push_back(
+        {{"type_id", message.id}, {"message_type", message.name}, {"count", {order.nodes}}});
+  }
 }
 
 Json mean_json(uint64_t value) { return {{"set", true}, {"infinite", false}, {"number", value}}; }
@@ -198,12 +306,10 @@ void add_main_json(const QueryStatisticsReply& c, Json& out) {
   out["schedule_cycle_mean_depth"] = mean(s.total_depth, s);
   out["schedule_cycle_per_minute"] = per_minute(c);
   out["schedule_cycle_depth"] = s.total_depth;
-  out["schedule_exit"] = {{"end_job_queue", s.ended_queue},
-                          {"default_queue_depth", s.ended_tests},
-                          {"max_job_start", s.ended_starts},
-                          {"max_rpc_cnt", 0},
-                          {"max_sched_time", 0},
-                          {"licenses", s.ended_licenses}};
+  out["schedule_exit"] = {
+      {"end_job_queue", s.ended_queue},  {"default_queue_depth", s.ended_depth + s.ended_tests},
+      {"max_job_start", s.ended_starts}, {"max_rpc_cnt", 0},
+      {"max_sched_time", s.ended_time},  {"licenses", s.ended_licenses}};
   out["schedule_queue_length"] = s.last_queue;
 }
 
@@ -211,7 +317,7 @@ void add_backfill_json(const QueryStatisticsReply& c, Json& out) {
   const CycleCounts& b = c.backfill;
   out["bf_backfilled_jobs"] = c.backfilled_ever;
   out["bf_last_backfilled_jobs"] = c.backfilled;
-  out["bf_backfilled_het_jobs"] = 0;
+  out["bf_backfilled_het_jobs"] = c.backfilled_components;
   out["bf_cycle_counter"] = b.cycles;
   out["bf_cycle_mean"] = mean(b.total_us, b);
   out["bf_depth_mean"] = mean(b.total_depth, b);
@@ -219,9 +325,12 @@ void add_backfill_json(const QueryStatisticsReply& c, Json& out) {
   out["bf_cycle_sum"] = b.total_us;
   out["bf_cycle_last"] = b.last_us;
   out["bf_cycle_max"] = b.max_us;
-  out["bf_exit"] = {{"end_job_queue", b.ended_queue},   {"bf_max_job_start", b.ended_starts},
-                    {"bf_max_job_test", b.ended_tests}, {"bf_max_time", 0},
-                    {"bf_node_space_size", 0},          {"state_changed", 0}};
+  out["bf_exit"] = {{"end_job_queue", b.ended_queue},
+                    {"bf_max_job_start", b.ended_starts},
+                    {"bf_max_job_test", b.ended_depth + b.ended_tests},
+                    {"bf_max_time", b.ended_time},
+                    {"bf_node_space_size", 0},
+                    {"state_changed", 0}};
   out["bf_last_depth"] = b.last_depth;
   out["bf_last_depth_try"] = b.last_tried;
   out["bf_depth_sum"] = b.total_depth;
@@ -233,13 +342,13 @@ void add_backfill_json(const QueryStatisticsReply& c, Json& out) {
   out["bf_table_size_sum"] = b.total_table;
   out["bf_table_size_mean"] = mean(b.total_table, b);
   out["bf_when_last_cycle"] = json_time(b.last);
-  out["bf_active"] = false;
+  out["bf_active"] = c.is_planning;
 }
 
 }  // namespace
 
 std::string statistics_text(const QueryStatisticsReply& counts, CallOrder order) {
-  std::string out = head(counts) + main_part(counts) + backfill_part(counts);
+  std::string out = head(counts) + main_part(counts) + backfill_part(counts) + stages_part(counts);
   out +=
       fmt::format("Latency for 1000 calls to gettimeofday(): {} microseconds\n\n", counts.clock_us);
   out += "Remote Procedure Call statistics by message type\n";
@@ -256,7 +365,7 @@ std::string statistics_text(const QueryStatisticsReply& counts, CallOrder order)
     out += fmt::format("\t{:<16}({:8}) count:{:<6} ave_time:{:<6} total_time:{}\n", user.name,
                        user.id, user.count, user.average_us(), user.total_us);
   }
-  return out + "\nPending RPC statistics\n\tNo pending RPCs\n";
+  return out + pending_part(counts);
 }
 
 Json statistics_json(const QueryStatisticsReply& c) {
@@ -266,7 +375,8 @@ Json statistics_json(const QueryStatisticsReply& c) {
   out["req_time_start"] = json_time(c.since);
   out["server_thread_count"] = c.server_threads;
   out["agent_queue_size"] = c.messages_waiting;
-  for (const char* key : {"agent_count", "agent_thread_count"}) out[key] = 0;
+  out["agent_count"] = c.messages_sent;
+  out["agent_thread_count"] = 0;
   out["dbd_agent_queue_size"] = c.history_waiting;
   out["gettimeofday_latency"] = c.clock_us;
   add_main_json(c, out);
@@ -300,7 +410,8 @@ Json statistics_json(const QueryStatisticsReply& c) {
          {"total_time", user.total_us},
          {"average_time", mean_json(user.count == 0 ? 0 : user.total_us / user.count)}});
   }
-  for (const char* key : {"pending_rpcs", "pending_rpcs_by_hostlist"}) out[key] = Json::array();
+  add_pending_json(c, out);
+  if (!c.passes.empty()) out["scheduler_passes"] = stages_json(c);
   return out;
 }
 

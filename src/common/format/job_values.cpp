@@ -244,7 +244,10 @@ Duration run_time(const JobView& view, Time now) {
 }
 
 uint32_t job_priority(const JobView& view) {
-  if (view.job().hold != HoldKind::kNone || view.job().state == JobState::kSuspended) return 0;
+  const Job& job = view.job();
+  const bool by_admin =
+      job.state == JobState::kSuspended && !job.suspended_for_others && !job.time_sliced;
+  if (job.hold != HoldKind::kNone || by_admin) return 0;
   if (view.record->soft.priority == 0 && view.spec().priority != UINT32_MAX) {
     return view.spec().priority;
   }

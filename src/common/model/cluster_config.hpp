@@ -332,6 +332,8 @@ struct ClusterConfig {
   std::string preempt_type;  // empty: none
   PreemptMode preempt_mode = PreemptMode::kOff;
   bool preempt_gang = false;
+  bool preempt_within = false;       // jobs of the same QOS, too
+  bool preempt_by_priority = false;  // only those of lower priority
   Duration preempt_exempt_time = std::chrono::seconds(0);
   std::vector<std::string> preempt_parameters;
 
@@ -535,6 +537,8 @@ struct ClusterConfig {
     field(147, "preempt_type", &ClusterConfig::preempt_type);
     field(148, "preempt_mode", &ClusterConfig::preempt_mode);
     field(149, "preempt_gang", &ClusterConfig::preempt_gang);
+    field(610, "preempt_within", &ClusterConfig::preempt_within);
+    field(611, "preempt_by_priority", &ClusterConfig::preempt_by_priority);
     field(150, "preempt_exempt_time", &ClusterConfig::preempt_exempt_time);
     field(151, "preempt_parameters", &ClusterConfig::preempt_parameters);
     field(152, "accounting_storage_type", &ClusterConfig::accounting_storage_type);

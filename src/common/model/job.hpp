@@ -16,6 +16,7 @@
 #include "common/model/job_account.hpp"
 #include "common/model/job_spec.hpp"
 #include "common/model/job_state.hpp"
+#include "common/model/priority_factors.hpp"
 #include "common/model/step.hpp"
 
 namespace sluice {
@@ -72,6 +73,8 @@ struct Job {
   uint32_t priority = 0;
   // suspended so that others have its CPUs (PreemptMode=SUSPEND): it goes on when they are free
   bool suspended_for_others = false;
+  // suspended for a time slice (PreemptMode=GANG): it keeps its CPUs, which others use meanwhile
+  bool time_sliced = false;
   std::shared_ptr<const JobAccount> account;  // null: accounting does not know it
   std::shared_ptr<const JobCharge> charge;    // since its start; null: it waits, or is not charged
   Time charged = kNoTime;  // until when its run was charged; kNoTime: see Accounting::charged
@@ -117,6 +120,7 @@ struct Job {
     field(562, "grace_end", &Job::grace_end);
     field(563, "priority", &Job::priority);
     field(564, "suspended_for_others", &Job::suspended_for_others);
+    field(565, "time_sliced", &Job::time_sliced);
     field(660, "account", &Job::account);
     field(661, "charge", &Job::charge);
     field(662, "charged", &Job::charged);
@@ -176,7 +180,8 @@ struct SchedulerHints {
   Time expected_start = kNoTime;  // forecast
   SharedText planned_nodes;       // SchedNodeList
   Time last_evaluated = kNoTime;
-  SharedText partition;  // where the reason holds
+  SharedText partition;                         // where the reason holds
+  std::vector<PartitionPriority> by_partition;  // of a job that asks for several
   template <class V>
   static void describe(V&& field) {
     field(1, "priority", &SchedulerHints::priority);
@@ -186,6 +191,7 @@ struct SchedulerHints {
     field(5, "planned_nodes", &SchedulerHints::planned_nodes);
     field(6, "last_evaluated", &SchedulerHints::last_evaluated);
     field(7, "partition", &SchedulerHints::partition);
+    field(8, "by_partition", &SchedulerHints::by_partition);
   }
 };
 

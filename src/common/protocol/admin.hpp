@@ -221,6 +221,8 @@ struct CycleCounts {
   uint64_t ended_starts = 0;                 // … with as many starts as one pass may have
   uint64_t ended_tests = 0;                  // … with as many tests
   uint64_t ended_licenses = 0;               // jobs that wait for licenses
+  uint64_t ended_time = 0;                   // … with the time over that it may take
+  uint64_t ended_depth = 0;                  // … with as many jobs looked at
   Time last = kNoTime;
   template <class V>
   static void describe(V&& field) {
@@ -241,13 +243,56 @@ struct CycleCounts {
     field(15, "ended_tests", &CycleCounts::ended_tests);
     field(16, "ended_licenses", &CycleCounts::ended_licenses);
     field(17, "last", &CycleCounts::last);
+    field(610, "ended_time", &CycleCounts::ended_time);
+    field(611, "ended_depth", &CycleCounts::ended_depth);
+  }
+};
+struct StageCount {  // one stage of passes; microseconds
+  std::string name;
+  uint64_t last_us = 0, max_us = 0, total_us = 0;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &StageCount::name);
+    field(2, "last_us", &StageCount::last_us);
+    field(3, "max_us", &StageCount::max_us);
+    field(4, "total_us", &StageCount::total_us);
+  }
+};
+struct PassKind {  // passes that planned all anew ("full"), or repaired a plan ("incremental")
+  std::string name;
+  uint64_t passes = 0;
+  uint64_t last_us = 0, max_us = 0, total_us = 0;
+  uint64_t planned = 0;  // jobs that kept nodes for later, in all passes
+  uint64_t kept = 0;     // of these: as an earlier pass had planned them
+  Time last = kNoTime;
+  std::vector<StageCount> stages;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &PassKind::name);
+    field(2, "passes", &PassKind::passes);
+    field(3, "last_us", &PassKind::last_us);
+    field(4, "max_us", &PassKind::max_us);
+    field(5, "total_us", &PassKind::total_us);
+    field(6, "planned", &PassKind::planned);
+    field(7, "kept", &PassKind::kept);
+    field(8, "last", &PassKind::last);
+    field(9, "stages", &PassKind::stages);
+  }
+};
+struct WaitingOrder {  // to nodes that it did not reach; it is repeated
+  std::string method;
+  std::string nodes;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "method", &WaitingOrder::method);
+    field(2, "nodes", &WaitingOrder::nodes);
   }
 };
 struct QueryStatisticsReply {
   Time now = kNoTime;
   Time since = kNoTime;
   uint32_t server_threads = 0;
-  uint64_t messages_waiting = 0;  // orders to nodes under way
+  uint64_t messages_waiting = 0;  // orders to nodes that are to be repeated
   uint64_t jobs_submitted = 0, jobs_started = 0, jobs_completed = 0, jobs_canceled = 0,
            jobs_failed = 0;
   uint64_t jobs_pending = 0, jobs_running = 0;
@@ -259,6 +304,11 @@ struct QueryStatisticsReply {
   uint64_t clock_us = 0;         // 1000 looks at the clock
   std::vector<CallCount> by_method, by_user;
   uint64_t history_waiting = 0;  // records for the accounting daemon that it does not have yet
+  uint64_t messages_sent = 0;    // orders to nodes that are not answered yet
+  uint64_t backfilled_components = 0;  // of heterogeneous jobs; since the start
+  bool is_planning = false;            // a pass over the whole queue is under way
+  std::vector<PassKind> passes;
+  std::vector<WaitingOrder> waiting_orders;  // the first of them
   template <class V>
   static void describe(V&& field) {
     field(1, "now", &QueryStatisticsReply::now);
@@ -281,6 +331,11 @@ struct QueryStatisticsReply {
     field(17, "by_method", &QueryStatisticsReply::by_method);
     field(18, "by_user", &QueryStatisticsReply::by_user);
     field(600, "history_waiting", &QueryStatisticsReply::history_waiting);
+    field(610, "messages_sent", &QueryStatisticsReply::messages_sent);
+    field(611, "backfilled_components", &QueryStatisticsReply::backfilled_components);
+    field(612, "is_planning", &QueryStatisticsReply::is_planning);
+    field(613, "passes", &QueryStatisticsReply::passes);
+    field(614, "waiting_orders", &QueryStatisticsReply::waiting_orders);
   }
 };
 

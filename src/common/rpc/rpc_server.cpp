@@ -95,8 +95,9 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
   InlineTurn credential_turn;
   const std::shared_ptr<ConnectionQuota> connections = std::make_shared<ConnectionQuota>(
       options.connections, options.connections_of_host, options.tls == nullptr);
-  const ServerShared shared{options,     admission,       slow_work,
-                            credentials, credential_turn, *connections};
+  std::atomic<uint32_t> at_work = 0;
+  const ServerShared shared{options,         admission,    slow_work, credentials,
+                            credential_turn, *connections, at_work};
   struct Port {
     std::unique_ptr<Listener> listener;
     std::unique_ptr<Listener::Acceptor> acceptor;  // until it starts
@@ -202,6 +203,10 @@ Status RpcServer::start() {
 }
 
 int RpcServer::port() const { return impl_->port; }
+
+uint32_t RpcServer::threads_at_work() const {
+  return impl_->at_work.load(std::memory_order_relaxed);
+}
 
 void RpcServer::shutdown(Duration grace) {
   impl_->listeners.clear();

@@ -159,6 +159,9 @@ class RpcServer {
   // The port of the first address that has one; 0 before start().
   [[nodiscard]] int port() const;
 
+  // Threads that run a handler at this moment.
+  [[nodiscard]] uint32_t threads_at_work() const;
+
   // Stops taking calls, gives those that run up to `grace` to be answered, then cancels them.
   // Returns when no call is left. Called once.
   void shutdown(Duration grace = Duration(0));

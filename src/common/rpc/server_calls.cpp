@@ -213,7 +213,9 @@ void ServerCall::execute(CallContext context, std::string_view request) {
   answer_key_ = std::move(context.identity.answer_key);
   size_t decoded = 0;
   context.decoded_bytes = &decoded;
+  shared_.at_work.fetch_add(1, std::memory_order_relaxed);
   run(context, request);
+  shared_.at_work.fetch_sub(1, std::memory_order_relaxed);
   const std::lock_guard lock(reading_);
   if (!counted_ || done_) return;
   held_bytes_ += decoded;

@@ -38,6 +38,7 @@ struct ServerShared {
   SlowWork& credentials;        // the verification of those that another daemon has to be asked of
   InlineTurn& credential_turn;  // whether it is asked by gRPC's thread instead
   ConnectionQuota& connections;
+  std::atomic<uint32_t>& at_work;  // handlers that run now
 };
 
 class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Reader {

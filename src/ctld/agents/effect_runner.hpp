@@ -43,6 +43,8 @@ class EffectRunner {
   // engine::EffectSink. Never blocks.
   void run(const state::Effects& effects, const state::ClusterSnapshot& state);
   void stop();  // waits for what is being sent
+  // Orders to nodes, into the answer to sdiag. Any thread.
+  void report_orders(protocol::QueryStatisticsReply& reply) const { orders_->report(reply); }
 
  private:
   using Snapshot = state::ClusterSnapshot;

@@ -46,6 +46,27 @@ std::string text_of(const state::NodeOrder& order) {
   return std::visit(text, order);
 }
 
+// By which it is sent.
+std::string method_of(const state::NodeOrder& order) {
+  const Overloaded method{
+      [](const state::LaunchStep&) { return net::method_name<protocol::LaunchStepRequest>(); },
+      [](const state::LaunchProlog&) { return net::method_name<protocol::RunPrologRequest>(); },
+      [](const state::SignalSteps& o) {
+        return net::method_name<std::remove_cvref_t<decltype(o.request)>>();
+      },
+      [](const state::TerminateStep&) {
+        return net::method_name<protocol::TerminateStepRequest>();
+      },
+      [](const state::TerminateJob&) { return net::method_name<protocol::TerminateJobRequest>(); },
+      [](const state::RebootNow&) { return net::method_name<protocol::RebootNodeRequest>(); },
+      [](const state::ReconfigureNodes&) {
+        return net::method_name<protocol::ReconfigureNodeRequest>();
+      },
+      [](const state::EndAgents&) { return net::method_name<protocol::ShutdownNodeRequest>(); },
+  };
+  return std::string(net::short_method_name(std::visit(method, order)));
+}
+
 // A node that is deleted has nobody who could carry an order out, but for the one to its agent to
 // end.
 std::optional<NodeId> target_of(const state::ClusterState& state, const state::NodeOrder& order,
@@ -99,9 +120,27 @@ void Orders::give(state::NodeOrder order, const Snapshot& state) {
   boost::asio::post(workers_, [this, round = std::move(round), state] { send(round, state); });
 }
 
+void Orders::report(protocol::QueryStatisticsReply& reply) const {
+  constexpr size_t kMostNamed = 25;
+  reply.messages_sent = static_cast<uint64_t>(std::max<int64_t>(0, under_way_));
+  const Snapshot state = publisher_ == nullptr ? nullptr : publisher_->newest()->state;
+  const std::lock_guard lock(mutex_);
+  reply.messages_waiting = waiting_.size();
+  for (const auto& [subject, waiting] : waiting_) {
+    if (state == nullptr || reply.waiting_orders.size() >= kMostNamed) return;
+    reply.waiting_orders.push_back(
+        {method_of(waiting.round.order), state::node_list(*state, waiting.round.nodes)});
+  }
+}
+
 void Orders::send(const Round& round, const Snapshot& state) {
-  const Done done = [weak = weak_from_this(),
-                     round](const std::vector<net::FanoutResult>& results) {
+  // counts it for as long as it can be answered, also where there is nothing to send
+  const std::shared_ptr<void> counted(nullptr, [weak = weak_from_this()](void*) {
+    if (const auto self = weak.lock()) --self->under_way_;
+  });
+  ++under_way_;
+  const Done done = [weak = weak_from_this(), round,
+                     counted](const std::vector<net::FanoutResult>& results) {
     if (const auto self = weak.lock()) self->note_answers(round, results);
   };
   std::visit([&](const auto& order) { transmit(order, round.nodes, state, done); }, round.order);

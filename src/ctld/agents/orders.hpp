@@ -52,6 +52,8 @@ class Orders : public std::enable_shared_from_this<Orders> {
   // Nothing is repeated any more (resume() does that in the next life); waits for what is being
   // sent.
   void stop();
+  // How many are under way or to be repeated, into the answer to sdiag.
+  void report(protocol::QueryStatisticsReply& reply) const;
 
  private:
   using Snapshot = state::ClusterSnapshot;
@@ -106,7 +108,8 @@ class Orders : public std::enable_shared_from_this<Orders> {
   const engine::Publisher* publisher_ = nullptr;  // not owned
   std::atomic<bool> stopping_ = false;
   std::atomic<uint64_t> numbers_ = 0;
-  std::mutex mutex_;
+  std::atomic<int64_t> under_way_ = 0;  // rounds that are not answered yet
+  mutable std::mutex mutex_;
   std::map<state::OrderSubject, Waiting> waiting_;  // guarded, with its timers
   // for what reads the journal or signs, and repeats; stop() waits for them
   boost::asio::thread_pool workers_{2};

@@ -29,6 +29,15 @@ PassRest rest_after(const sched::Plan& plan, Duration took, const ClusterConfig&
   return rest;
 }
 
+Duration longest_wait(const ClusterConfig& config, Duration usual) {
+  constexpr Duration kOnlyForNews = std::chrono::hours(24);
+  const auto text = option_value(config.scheduler_parameters, "sched_interval");
+  if (!text) return usual;
+  if (*text == "-1") return kOnlyForNews;
+  const auto seconds = to_number<uint32_t>(*text);
+  return seconds && *seconds > 0 ? Duration(std::chrono::seconds(*seconds)) : usual;
+}
+
 Time next_pass_due(const sched::Plan& plan, const state::ClusterState& state, Time now) {
   Time due = plan.again;
   for (const Reservation& reservation : *state.reservations) {
@@ -44,6 +53,9 @@ sched::WorkBudget budget_of_pass(const ClusterConfig& config, bool all) {
   sched::WorkBudget budget;
   const uint32_t depth = number_of(config, "default_queue_depth").value_or(0);
   if (depth != 0 && !all) budget.most_jobs = depth;
+  const uint32_t of_partition = number_of(config, "partition_job_depth").value_or(0);
+  if (of_partition != 0 && !all) budget.most_of_partition = of_partition;
+  budget.limits_stop = has_option(config.scheduler_parameters, "assoc_limit_stop");
   const auto bound = [&](std::string_view option, uint32_t& value) {
     const uint32_t given = number_of(config, option).value_or(0);
     if (given != 0) value = given;
@@ -56,6 +68,7 @@ sched::WorkBudget budget_of_pass(const ClusterConfig& config, bool all) {
   bound("bf_max_job_part", backfill.most_of_partition);
   bound("bf_max_job_user", backfill.most_of_user);
   bound("bf_max_job_user_part", backfill.most_of_user_in_partition);
+  bound("bf_max_job_assoc", backfill.most_of_association);
   bound("bf_max_job_start", backfill.most_starts);
   bound("bf_min_prio_reserve", backfill.least_priority);
   backfill.least_age = std::chrono::seconds(number_of(config, "bf_min_age_reserve").value_or(0));
@@ -66,7 +79,8 @@ sched::WorkBudget budget_of_pass(const ClusterConfig& config, bool all) {
 
 Duration rest_of_whole_passes(Duration took, const ClusterConfig& config) {
   const Duration asked = std::chrono::seconds(number_of(config, "bf_interval").value_or(0));
-  const bool bounded = number_of(config, "default_queue_depth").value_or(0) != 0;
+  const bool bounded = number_of(config, "default_queue_depth").value_or(0) != 0 ||
+                       number_of(config, "partition_job_depth").value_or(0) != 0;
   const Duration least = std::max(asked, bounded ? kBetweenDeepPasses : Duration(0));
   return std::max(least, took > kShortPass ? took * kRestFactor : Duration(0));
 }

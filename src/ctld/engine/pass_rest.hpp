@@ -27,6 +27,10 @@ struct PassRest {
 [[nodiscard]] PassRest rest_after(const sched::Plan& plan, Duration took,
                                   const ClusterConfig& config);
 
+// How long it waits for news before there is a pass without any: sched_interval (-1: there is
+// none), or `usual`.
+[[nodiscard]] Duration longest_wait(const ClusterConfig& config, Duration usual);
+
 // When a pass is due though nobody wakes it: something is over that kept jobs from starting, or a
 // reservation begins or ends.
 [[nodiscard]] Time next_pass_due(const sched::Plan& plan, const state::ClusterState& state,
@@ -39,8 +43,9 @@ inline constexpr Duration kShortPass = std::chrono::milliseconds(20);
 // How long a pass may take that looks at all jobs (bf_max_time); nullopt: as long as it does.
 [[nodiscard]] std::optional<Duration> longest_pass(const ClusterConfig& config);
 
-// What SchedulerParameters let one pass do: default_queue_depth (so many jobs, but for passes over
-// all), bf_max_job_test, bf_job_part_count_reserve, bf_max_job_array_resv, sched_max_job_start.
+// What SchedulerParameters let one pass do: default_queue_depth and partition_job_depth (so many
+// jobs, but for passes over all), assoc_limit_stop, bf_max_job_test, bf_job_part_count_reserve,
+// bf_max_job_array_resv, sched_max_job_start.
 [[nodiscard]] sched::WorkBudget budget_of_pass(const ClusterConfig& config, bool all);
 
 }  // namespace sluice::engine

@@ -10,22 +10,8 @@ namespace {
 // back: planning the same at once would be no use.
 constexpr Duration kSoon = std::chrono::seconds(1);
 
-void add_pass(protocol::CycleCounts& into, const sched::PassTimings& pass, Duration took,
-              Time now) {
-  const auto us = static_cast<uint64_t>(took.count());
-  ++into.cycles;
-  into.last = now;
-  into.last_us = us;
-  into.max_us = std::max(into.max_us, us);
-  into.total_us += us;
-  into.total_depth += into.last_depth = pass.considered;
-  into.total_tried += into.last_tried = pass.tested;
-  into.total_queue += into.last_queue = pass.pending;
-  into.total_table += into.last_table = pass.planned;
-  into.ended_licenses += pass.unlicensed;
-  ++(pass.most_starts                                        ? into.ended_starts
-     : pass.most_tests || pass.most_jobs || pass.out_of_time ? into.ended_tests
-                                                             : into.ended_queue);
+std::chrono::nanoseconds stage_clock() {
+  return std::chrono::steady_clock::now().time_since_epoch();
 }
 
 // With the jobs that would have started, but for the disk.
@@ -110,28 +96,17 @@ void SchedulerLoop::stop() {
   if (whole_thread_.joinable()) whole_thread_.join();
 }
 
-void SchedulerLoop::count(const sched::PassTimings& pass, Duration took) {
-  const Time now = clock_();
+void SchedulerLoop::report(protocol::QueryStatisticsReply& reply, bool reset) {
   const std::lock_guard lock(mutex_);
-  add_pass(counts_.all, pass, took, now);
-  if (pass.planned > 0) add_pass(counts_.backfill, pass, took, now);
-  counts_.backfilled += pass.backfilled;
-  counts_.backfilled_ever += pass.backfilled;
-}
-
-PassCounts SchedulerLoop::counts(bool reset) {
-  const std::lock_guard lock(mutex_);
-  PassCounts out = counts_;
-  if (reset) {
-    counts_ = PassCounts{};
-    counts_.backfilled_ever = out.backfilled_ever;
-  }
-  return out;
+  counts_.report(reply);
+  reply.is_planning = whole_under_way_;
+  if (reset) counts_.reset();
 }
 
 bool SchedulerLoop::wait_for_wake() {
   std::unique_lock lock(mutex_);
-  Duration longest = std::exchange(soon_, false) ? std::min(interval_, kSoon) : interval_;
+  Duration longest = longest_wait(*publisher_.newest()->state->config, interval_);
+  if (std::exchange(soon_, false)) longest = std::min(longest, kSoon);
   constexpr Duration kBeyond = std::chrono::milliseconds(1);  // so that it is over then
   if (again_ != kNever)
     longest = std::min<Duration>(longest, std::max<Duration>(again_ - clock_() + kBeyond, kBeyond));
@@ -158,7 +133,11 @@ void SchedulerLoop::run() {
 }
 
 void SchedulerLoop::run_whole() {
-  while (wait_for_whole()) run_pass(Depth::kWhole);
+  while (wait_for_whole()) {
+    whole_under_way_ = true;
+    run_pass(Depth::kWhole);
+    whole_under_way_ = false;
+  }
 }
 
 sched::WorkBudget SchedulerLoop::budget(const ClusterConfig& config, Steady::time_point begun,
@@ -167,6 +146,7 @@ sched::WorkBudget SchedulerLoop::budget(const ClusterConfig& config, Steady::tim
   sched::WorkBudget budget = budget_of_pass(config, all);
   const auto longest = all ? longest_pass(config) : std::optional(kShortPass);
   const auto until = longest ? begun + *longest : Steady::time_point::max();
+  budget.stage_clock = stage_clock;
   budget.out_of_time = [this, until] {
     const std::lock_guard lock(mutex_);
     return stopping_ || Steady::now() >= until;
@@ -181,7 +161,7 @@ void SchedulerLoop::note_first(const sched::Plan& plan, const state::ClusterStat
   again_ = next_pass_due(plan, state, planned_at);
   rest_ = rest_after(plan, took, *state.config);
   const std::lock_guard lock(mutex_);
-  whole_wanted_ = plan.counts.out_of_time || plan.counts.most_jobs;
+  whole_wanted_ = plan.counts.out_of_time || plan.counts.most_jobs || plan.counts.most_of_partition;
   if (whole_wanted_) whole_changed_.notify_one();
 }
 
@@ -198,7 +178,10 @@ void SchedulerLoop::run_pass(Depth depth) {
   sched::Plan plan = sched::plan_pass(*state, of_pass, planned_at, bounds);
   const auto took = std::chrono::duration_cast<Duration>(Steady::now() - begun);
   if (plan.kept != nullptr) kept_.set(std::move(plan.kept));
-  count(plan.counts, took);
+  {
+    const std::lock_guard lock(mutex_);
+    counts_.add(plan.counts, took, planned_at + took);
+  }
   if (depth == Depth::kFirst) {
     plan.again = std::min(plan.again, of_pass.priority->next_change(planned_at));
     if (sched::only_increases(config)) {

@@ -15,8 +15,8 @@
 #include <optional>
 #include <thread>
 
-#include "common/protocol/admin.hpp"
 #include "ctld/engine/engine.hpp"
+#include "ctld/engine/pass_counts.hpp"
 #include "ctld/engine/pass_rest.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/snapshot_holder.hpp"
@@ -25,14 +25,6 @@
 #include "ctld/sched/policy/incr_only.hpp"
 
 namespace sluice::engine {
-
-// For sdiag.
-struct PassCounts {
-  protocol::CycleCounts all;
-  protocol::CycleCounts backfill;  // passes in which a job had to wait for nodes
-  uint64_t backfilled = 0;
-  uint64_t backfilled_ever = 0;  // never reset
-};
 
 // One pass, told when what it decided is durable.
 struct PassReport {
@@ -66,8 +58,8 @@ class SchedulerLoop {
   [[nodiscard]] sched::Policies policies(const state::ClusterState& state) const {
     return sched::make_policies(state, priorities_.get());
   }
-  // What the passes did since the counts were last reset.
-  [[nodiscard]] PassCounts counts(bool reset);
+  // What the passes did since the counts were last reset, into the answer to sdiag.
+  void report(protocol::QueryStatisticsReply& reply, bool reset);
 
  private:
   enum class Depth : uint8_t { kFirst, kWhole };  // the first jobs of the queue, or all
@@ -90,7 +82,6 @@ class SchedulerLoop {
   struct Started;  // what the engine made of a plan
   // How many no longer fitted; nothing when stop() came before the answer.
   std::optional<size_t> start(state::StartJobs command, Depth depth);
-  void count(const sched::PassTimings& pass, Duration took);
 
   Engine& engine_;
   const Publisher& publisher_;
@@ -108,6 +99,7 @@ class SchedulerLoop {
   // guarded by mutex_: the last pass did not look at all jobs
   bool whole_wanted_ = false;
   PassCounts counts_;  // guarded by mutex_
+  std::atomic<bool> whole_under_way_ = false;
   // guarded by mutex_; null: none is
   std::array<std::shared_ptr<Started>, kDepths> under_way_;
   std::mutex on_pass_mutex_;

@@ -54,6 +54,10 @@ struct GresNeed {
 [[nodiscard]] std::vector<uint64_t> gres_counts(const Needs& needs, uint32_t tasks,
                                                 std::span<const uint64_t> dealt);
 [[nodiscard]] uint64_t gpus_in(const Needs& needs, std::span<const uint64_t> counts);
+// All of the node, for a job that has it whole: GPUs that it asked for in parts (shard, mps) are
+// served so.
+[[nodiscard]] GresShares choose_whole_gres(const Needs& needs, const Room& room,
+                                           std::span<const uint64_t> counts);
 // Which units, near free cores if possible. `counts` is what limit_by_gres() allowed.
 [[nodiscard]] GresShares choose_gres(const Needs& needs, const Room& room,
                                      std::span<const uint64_t> counts);

@@ -128,7 +128,7 @@ std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room,
   if (needs.tasks_per_core > 0)
     wanted = std::max(wanted, rounded_up_quotient(tasks, needs.tasks_per_core));
   if (needs.whole_nodes && room.gres != nullptr) {
-    a.gres = all_of(*room.gres);
+    a.gres = choose_whole_gres(needs, room, portion.gres);
   } else if (!needs.gres.empty() && needs.near_only) {
     auto near = choose_gres_near(needs, room, portion.gres, wanted);
     if (!near) return std::nullopt;

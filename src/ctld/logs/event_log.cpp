@@ -115,9 +115,11 @@ class EventLines {
   }
   void operator()(const JobSuspended& e) {
     if (e.for_others) return info("JobId={} is preempted by suspension", name(e.job));
+    if (e.time_slice) return line(Level::kDebug, "gang: suspending JobId={}", name(e.job));
     info("_slurm_rpc_suspend(suspend) for JobId={}{}", name(e.job), by_uid(at_.by));
   }
   void operator()(const JobResumed& e) {
+    if (e.time_slice) return line(Level::kDebug, "gang: resuming JobId={}", name(e.job));
     info("_slurm_rpc_suspend(resume) for JobId={}{}", name(e.job), by_uid(at_.by));
   }
   void operator()(const JobPreempted& e) {

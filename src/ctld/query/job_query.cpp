@@ -158,6 +158,7 @@ void JobQuery::set_priority(const Job& job, protocol::JobRecord& out) const {
     all.push_back({name, sched::priority_of(*policies_.priority, job, *partition->config, now_)});
   }
   out.soft.priority = all.empty() ? 1 : all.front().priority;
+  if (all.size() > 1) out.soft.by_partition = std::move(all);
 }
 
 protocol::JobRecord JobQuery::record(const Job& job) const {

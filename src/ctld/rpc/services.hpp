@@ -75,6 +75,8 @@ struct ServiceParts {
   LaunchRefusals& refusals;
   SubmitHosts& submit_hosts;
   std::function<uint64_t()> history_waiting;  // records for the accounting daemon
+  // orders to nodes that are under way or to be repeated (sdiag)
+  std::function<void(protocol::QueryStatisticsReply&)> report_orders;
 };
 
 // SubmitJob, EndAllocation, WatchJob

@@ -57,13 +57,9 @@ protocol::QueryStatisticsReply statistics(ServiceParts& parts, bool reset) {
   reply.jobs_canceled = events.canceled;
   reply.jobs_failed = events.failed;
   if (reset) events.reset();
-  const engine::PassCounts passes = parts.scheduler.counts(reset);
-  reply.cycles = passes.all;
-  reply.backfill = passes.backfill;
-  reply.backfilled = passes.backfilled;
-  reply.backfilled_ever = passes.backfilled_ever;
+  parts.scheduler.report(reply, reset);
+  parts.report_orders(reply);
   count_states(*parts.publisher.newest()->state, reply);
-  reply.server_threads = 1;
   reply.clock_us = measure_clock(parts.clock);
   return reply;
 }
@@ -73,10 +69,11 @@ protocol::QueryStatisticsReply statistics(ServiceParts& parts, bool reset) {
 void add_statistics_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<QueryStatisticsRequest, QueryStatisticsReply>(
-      [&parts](const auto& context, auto request, auto responder) {
+      [&parts, &server](const auto& context, auto request, auto responder) {
         if (request.reset && !context.is_super_user())
           return responder.fail(ErrorCode::kAccessDenied);
         protocol::QueryStatisticsReply reply = statistics(parts, request.reset);
+        reply.server_threads = server.threads_at_work();
         hide_others(parts, context, reply);
         responder.reply(std::move(reply));
       });

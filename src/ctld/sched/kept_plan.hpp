@@ -50,6 +50,7 @@ class PlanRepair {
   // reservation changed; jobs are preempted): then nothing is kept. `resources` outlives this.
   PlanRepair(const Resources& resources, std::shared_ptr<const KeptPlan> kept);
 
+  [[nodiscard]] bool repairs() const { return kept_ != nullptr; }
   // The job has its turn; what is claimed from now on is its.
   void begin_turn(JobId job);
   [[nodiscard]] bool has_start() const { return kept_ != nullptr && !starts_of(turn_).empty(); }

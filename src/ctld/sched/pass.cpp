@@ -42,6 +42,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
       policies_(std::move(policies)),
       now_(now),
       budget_(budget),
+      timer_(budget.stage_clock, Stage::kPrepare),
       resources_(state, now),
       license_plan_(resources_),
       licenses_(state),
@@ -55,6 +56,8 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
   }
   blocked_.resize(names_.size());
   backfilling_.resize(names_.size());
+  looked_at_in_.resize(names_.size());
+  stopped_.resize(names_.size());
   by_qos_ = state::preempts_by_qos(state);
   in_strict_order_ = state.config->scheduler_type == "sched/builtin";
   soft_->made = now;
@@ -62,24 +65,25 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
 
 Plan PassRun::run() {
   collect();
-  sort();
   for (size_t at = 0; at < candidates_.size();) {
     const Group group = group_at(at);
     consider_group(group);
     at += group.size();
   }
   plan_resumes(0);
+  timer_.enter(Stage::kBackfill);
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
+  plan_.counts.incremental = repair_.repairs();
   const PassTimings& counts = plan_.counts;
-  if (counts.most_jobs || counts.out_of_time) keep_previous_hints();
+  if (counts.most_jobs || counts.out_of_time || counts.most_of_partition) keep_previous_hints();
   else if (!counts.most_starts && !counts.most_tests) plan_.kept = keep_plan(resources_, may_stay_);
   plan_.soft = std::move(soft_);
+  plan_.counts.stages = timer_.times();
   return std::move(plan_);
 }
 
 bool PassRun::run_until(JobId job, const Partition& partition) {
   collect();
-  sort();
   const auto wanted = static_cast<uint32_t>(&partition - state_.partitions->data());
   for (size_t at = 0; at < candidates_.size();) {
     const Group group = group_at(at);
@@ -94,7 +98,6 @@ bool PassRun::run_until(JobId job, const Partition& partition) {
 
 bool PassRun::run_until_started(JobId job) {
   collect();
-  sort();
   for (size_t at = 0; at < candidates_.size();) {
     const Group group = group_at(at);
     at += group.size();
@@ -125,11 +128,7 @@ const std::vector<uint32_t>& PassRun::partitions_of(const Job& job) {
   return last_partitions_;
 }
 
-void PassRun::collect() {
-  const size_t pending = state_.pending.size();
-  soft_->jobs.reserve(pending);
-  jobs_.reserve(pending);
-  candidates_.reserve(pending);
+void PassRun::collect_active() {
   const Duration complete_wait = state_.config->complete_wait;
   Bitmap settling;  // nodes of jobs that complete, and have done so for less than CompleteWait
   state_.active.for_each([&](JobId id) {
@@ -150,7 +149,21 @@ void PassRun::collect() {
   });
   for (const Partition& partition : *state_.partitions)
     settles_.push_back(partition.nodes.intersects(settling));
-  state_.pending.for_each([&](JobId id) { collect_job(state_.jobs.at(id), now_); });
+}
+
+void PassRun::collect() {
+  collect_active();
+  const size_t pending = state_.pending.size();
+  soft_->jobs.reserve(pending);
+  jobs_.reserve(pending);
+  candidates_.reserve(pending);
+  eligible_.reserve(pending);
+  timer_.enter(Stage::kEligible);
+  collect_eligible();
+  timer_.enter(Stage::kPrioritise);
+  prioritise();
+  sort();
+  timer_.enter(Stage::kPlace);
   finders_.keeps_users_apart = some_share_with_nobody_ || keeps_users_apart(state_);
   gone_.resize(jobs_.size());
   planned_.resize(jobs_.size());
@@ -162,27 +175,36 @@ uint32_t PassRun::priority_in(const Job& job, const PartitionConfig& partition) 
   return priority_of(*policies_.priority, job, partition, now_);
 }
 
-void PassRun::collect_job(const Job& job, Time now) {
-  const auto entry = static_cast<uint32_t>(jobs_.size());
-  if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
-  jobs_.push_back(&job);
-  SchedulerView::Entry& made = soft_->jobs.emplace_back();
-  made.job = job.id;
-  SchedulerHints& soft = made.soft;
-  soft.last_evaluated = now;
-  const std::optional<JobReason> waits = why_not_eligible(job, now);
-  soft.reason = waits.value_or(JobReason::kPriority);
-  if (job.hold != HoldKind::kNone) return;
-  soft.priority = 1;
-  const std::vector<uint32_t>& partitions = partitions_of(job);
-  // deleted, all of them
-  if (partitions.empty() && !waits) soft.reason = JobReason::kPartitionDown;
-  for (const uint32_t p : partitions) {
-    const PartitionConfig& config = *(*state_.partitions)[p].config;
-    const uint32_t priority = priority_in(job, config);
-    soft.priority = std::max(soft.priority, priority);
-    if (!waits && !is_het_follower(job))
-      candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
+void PassRun::collect_eligible() {
+  state_.pending.for_each([&](JobId id) {
+    const Job& job = state_.jobs.at(id);
+    if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
+    jobs_.push_back(&job);
+    SchedulerView::Entry& made = soft_->jobs.emplace_back();
+    made.job = job.id;
+    made.soft.last_evaluated = now_;
+    const std::optional<JobReason> waits = why_not_eligible(job, now_);
+    made.soft.reason = waits.value_or(JobReason::kPriority);
+    eligible_.push_back(!waits);
+  });
+}
+
+void PassRun::prioritise() {
+  for (uint32_t entry = 0; entry < jobs_.size(); ++entry) {
+    const Job& job = *jobs_[entry];
+    if (job.hold != HoldKind::kNone) continue;
+    SchedulerHints& soft = soft_->jobs[entry].soft;
+    soft.priority = 1;
+    const std::vector<uint32_t>& partitions = partitions_of(job);
+    // deleted, all of them
+    if (partitions.empty() && eligible_[entry]) soft.reason = JobReason::kPartitionDown;
+    for (const uint32_t p : partitions) {
+      const PartitionConfig& config = *(*state_.partitions)[p].config;
+      const uint32_t priority = priority_in(job, config);
+      soft.priority = std::max(soft.priority, priority);
+      if (eligible_[entry] && !is_het_follower(job))
+        candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
+    }
   }
 }
 
@@ -217,7 +239,7 @@ StartFinder& PassRun::finder_of(Demand& demand) {
 }
 
 bool PassRun::is_closed(const Candidate& c) {
-  if (blocked_[c.partition] > 0 && in_strict_order_) return true;
+  if ((blocked_[c.partition] > 0 && in_strict_order_) || stopped_[c.partition]) return true;
   if (!settles_[c.partition]) return false;
   plan_.settling = true;
   return true;
@@ -263,6 +285,10 @@ void PassRun::take_turn(Group group) {
 
 void PassRun::consider(const Candidate& c) {
   if (is_out_of_budget()) return;  // it keeps the reason that it begins with
+  if (++looked_at_in_[c.partition] > budget_.most_of_partition) {
+    plan_.counts.most_of_partition = true;
+    return;
+  }
   ++plan_.counts.considered;
   looked_at_[c.entry] = true;
   const Job& job = *jobs_[c.entry];
@@ -279,7 +305,8 @@ void PassRun::consider(const Candidate& c) {
     return keep_start(c) ? void() : consider_in(c, nullptr, true);
   const state::ReservationChoice choice = state::choose_reservations(state_, job, now_);
   if (!choice.named && choice.usable.empty() && keep_start(c)) return;
-  if (choice.named && choice.usable.empty()) return wait(c, JobReason::kReservation);
+  if (choice.named && choice.usable.empty())
+    return wait(c, choice.invalid ? JobReason::kReservationInvalid : JobReason::kReservation);
   for (const Reservation* reservation : choice.usable) {
     const bool last = choice.named && reservation == choice.usable.back();
     consider_in(c, reservation, last);
@@ -302,6 +329,7 @@ void PassRun::consider_in(const Candidate& c, const Reservation* reservation, bo
 void PassRun::wait_here(const Candidate& c, Demand& demand) {
   if (limited_) {
     wait(c, *limited_);
+    stopped_[c.partition] = budget_.limits_stop;
     return plan_limited(c, demand);
   }
   waiting_here_.push_back({c, &demand});

@@ -19,6 +19,7 @@
 #include "common/base/time.hpp"
 #include "common/model/job.hpp"
 #include "ctld/sched/policy/priority.hpp"
+#include "ctld/sched/stage_times.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/messages/commands.hpp"
 
@@ -33,6 +34,7 @@ struct BackfillBounds {
   uint32_t most_of_partition = UINT32_MAX;          // looked at (bf_max_job_part)
   uint32_t most_of_user = UINT32_MAX;               // bf_max_job_user
   uint32_t most_of_user_in_partition = UINT32_MAX;  // bf_max_job_user_part
+  uint32_t most_of_association = UINT32_MAX;        // bf_max_job_assoc
   uint32_t most_starts = UINT32_MAX;                // bf_max_job_start
   // jobs that keep nodes for later have waited for so long (bf_min_age_reserve)
   Duration least_age{0};
@@ -44,6 +46,10 @@ struct WorkBudget {
   uint32_t most_starts = 10'000;     // jobs and array tasks
   uint32_t most_tests = UINT32_MAX;  // jobs that are tried and have to wait (bf_max_job_test)
   uint32_t most_jobs = UINT32_MAX;   // looked at, in the order of priority (default_queue_depth)
+  uint32_t most_of_partition = UINT32_MAX;  // looked at, of each partition (partition_job_depth)
+  // a job that a limit holds back keeps all that come after it in its partition from starting
+  // (assoc_limit_stop)
+  bool limits_stop = false;
   // jobs for which others are asked to make room: each costs a look at all of them
   uint32_t most_preemptors = 100;
   // of a partition that keep nodes for later (bf_job_part_count_reserve)
@@ -52,6 +58,7 @@ struct WorkBudget {
   BackfillBounds backfill = {};
   // asked now and then; true: the pass ends with what it has
   std::function<bool()> out_of_time = nullptr;
+  StageClock stage_clock = nullptr;
   // what the last pass found out, for jobs that this one has no time for; may be null
   const SchedulerView* previous = nullptr;
   // what it is to repair (kept_plan.hpp); null: everything is planned anew
@@ -73,13 +80,18 @@ struct PassTimings {
   uint32_t pending = 0;  // records looked at
   uint32_t tested = 0;   // placements tried
   uint32_t started = 0;
-  uint32_t considered = 0;  // records that were tried, or found to be waiting for others
-  uint32_t backfilled = 0;  // started while a job of higher priority waits for nodes
-  uint32_t planned = 0;     // jobs that have nodes kept for them
-  uint32_t kept = 0;        // of these: as an earlier pass had planned them
-  uint32_t unlicensed = 0;  // jobs that wait for licenses
+  uint32_t considered = 0;             // records that were tried, or found to be waiting for others
+  uint32_t backfilled = 0;             // started while a job of higher priority waits for nodes
+  uint32_t backfilled_components = 0;  // of heterogeneous jobs, the same
+  uint32_t planned = 0;                // jobs that have nodes kept for them
+  uint32_t kept = 0;                   // of these: as an earlier pass had planned them
+  uint32_t unlicensed = 0;             // jobs that wait for licenses
   // the budget ended the pass
   bool most_starts = false, most_tests = false, most_jobs = false, out_of_time = false;
+  bool most_of_partition = false;  // so many were looked at of a partition
+  bool most_backfilled = false;    // BackfillBounds::most_starts let no more start
+  bool incremental = false;        // it repaired a kept plan
+  StageTimes stages{};
 };
 
 struct Plan {

@@ -40,7 +40,7 @@ std::vector<PassRun::HetPart> PassRun::het_parts(const Candidate& c) {
     }
     const state::ReservationChoice choice = state::choose_reservations(state, *job, now_);
     if (choice.named && choice.usable.empty()) {
-      wait_het(c, JobReason::kReservation);
+      wait_het(c, choice.invalid ? JobReason::kReservationInvalid : JobReason::kReservation);
       return {};
     }
     const Reservation* reservation = choice.named ? choice.usable.front() : nullptr;
@@ -99,6 +99,8 @@ std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
     plan_start(*part.job, *part.demand->request, std::move(found->nodes), kNoTask);
   }
   resources_.end_trial(true);
+  if (blocked_[static_cast<size_t>(parts.front().partition - state_.partitions->data())] > 0)
+    plan_.counts.backfilled_components += static_cast<uint32_t>(parts.size());
   for (const HetPart& part : parts) {
     license_plan_.claim(*part.job->spec, 0,
                         resources_.duration_of(limit_of(*part.job, *part.partition)));
@@ -118,6 +120,7 @@ void PassRun::consider_het(const Candidate& c) {
   if (!lacking) return;
   if (*lacking != JobReason::kResources) return wait_het(c, *lacking);
   for (const HetPart& part : parts) {
+    const StageScope scope(timer_, Stage::kExplain);
     const Waiting waiting =
         why_not_placed(resources_, *part.demand->request, limit_of(*part.job, *part.partition));
     if (!waiting.for_nodes) {
@@ -126,7 +129,50 @@ void PassRun::consider_het(const Candidate& c) {
     }
   }
   wait_het(c, blocked_[c.partition] > 0 ? JobReason::kPriority : JobReason::kResources);
+  if (preempt_for_het(c, parts)) return;
   if (may_plan(c) && !planned_[c.entry]) plan_het(c, parts);
+}
+
+bool PassRun::preempt_for_het(const Candidate& c, const std::vector<HetPart>& parts) {
+  const auto blocked = [&](const HetPart& part) {
+    const auto partition = static_cast<uint32_t>(part.partition - state_.partitions->data());
+    return Blocked{{c.rank, part.entry, partition}, part.demand};
+  };
+  const auto may = [&](const HetPart& part) { return may_preempt(blocked(part)); };
+  if (std::ranges::none_of(parts, may)) return false;
+  const StageScope scope(timer_, Stage::kPreempt);
+  const size_t before = plan_.preemptions.size();
+  Gone preempted = preemption_.preempted();
+  Time start = now_;
+  Bitmap nodes;
+  const auto find_room = [&](const HetPart& part) {
+    StartFinder::Wanted wanted =
+        wanted_by(*part.job, *part.demand, limit_of(*part.job, *part.partition));
+    wanted.latest = 0;
+    if (const auto found = finder_of(*part.demand).first(wanted)) {
+      resources_.claim(*part.job, *part.demand->request, found->nodes, 0, wanted.duration);
+      for (const NodeAllocation& a : found->nodes) nodes.set(a.node);
+      return true;
+    }
+    const auto made = may(part) ? make_room(blocked(part)) : std::nullopt;
+    if (!made) return false;
+    start = std::max(start, made->start);
+    nodes |= made->nodes;
+    return true;
+  };
+  resources_.begin_trial();
+  const bool all = std::ranges::all_of(parts, find_room);
+  resources_.end_trial(all);
+  if (!all) {
+    plan_.preemptions.resize(before);
+    preemption_.restore(std::move(preempted));
+    return false;
+  }
+  for (const HetPart& part : parts) {
+    set_forecast({c.rank, part.entry, c.partition}, start, nodes);
+    gone_[part.entry] = true;
+  }
+  return true;
 }
 
 bool PassRun::plan_het_at(const std::vector<HetPart>& parts, Tick at, Bitmap& nodes) {
@@ -150,6 +196,7 @@ bool PassRun::plan_het_at(const std::vector<HetPart>& parts, Tick at, Bitmap& no
 // do together keep nothing: that would help nobody.
 void PassRun::plan_het(const Candidate& c, const std::vector<HetPart>& parts) {
   constexpr int kMostMoments = 200;
+  const StageScope scope(timer_, Stage::kBackfill);
   std::vector<const Request*> requests;
   for (const HetPart& part : parts) requests.push_back(&*part.demand->request);
   if (!fit_together(resources_, requests)) return;

@@ -16,6 +16,7 @@
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/preempt.hpp"
 #include "ctld/sched/resources.hpp"
+#include "ctld/sched/stage_times.hpp"
 #include "ctld/sched/start_finder.hpp"
 #include "ctld/sched/why.hpp"
 #include "ctld/state/rules/licenses.hpp"
@@ -74,8 +75,12 @@ class PassRun {
     Demand* demand = nullptr;
   };
 
+  // All jobs that wait, and nodes that settle.
   void collect();
-  void collect_job(const Job& job, Time now);
+  void collect_active();
+  // Which of them may start, and where; then in which order.
+  void collect_eligible();
+  void prioritise();
   void sort();
   // The candidates from here on that are of one job.
   [[nodiscard]] Group group_at(size_t first) const;
@@ -85,8 +90,8 @@ class PassRun {
   void plan_resumes(uint64_t tier);
   void take_turn(Group group);
   void consider(const Candidate& c);
-  // The partition starts nothing more in this pass: strict order (sched/builtin), or nodes that
-  // settle (CompleteWait).
+  // The partition starts nothing more in this pass: strict order (sched/builtin), nodes that settle
+  // (CompleteWait), or a limit (assoc_limit_stop).
   [[nodiscard]] bool is_closed(const Candidate& c);
   [[nodiscard]] bool is_out_of_budget();
   // Tries it in this reservation (null: in none). `last`: there is nothing else to try, it has to
@@ -141,16 +146,23 @@ class PassRun {
   // All components beside one another at that moment, which is theirs then.
   [[nodiscard]] bool plan_het_at(const std::vector<HetPart>& parts, Tick at, Bitmap& nodes);
   void plan_het(const Candidate& c, const std::vector<HetPart>& parts);
+  // Others are preempted for the components that find no room; the others keep what they find.
+  // False: it is not enough for all, and nobody is.
+  [[nodiscard]] bool preempt_for_het(const Candidate& c, const std::vector<HetPart>& parts);
   void wait_het(const Candidate& c, JobReason reason, const std::string& detail = {});
 
   // Jobs that wait (pass_wait.cpp). The one of waiting_here_: others are preempted for it, or it is
   // planned for later.
   void resolve();
   [[nodiscard]] bool preempt_for(const Blocked& blocked);
+  // Plans who is preempted for it; it has the room from then on.
+  [[nodiscard]] std::optional<Preemption::Outcome> make_room(const Blocked& blocked);
   [[nodiscard]] bool may_preempt(const Blocked& blocked) const;
   // The earliest start among these, which it keeps.
   void plan_later(const std::vector<Blocked>& blocked);
   void plan_more_tasks(const Blocked& blocked, const Job& job, Tick at);
+  // Why it has to wait, once it is found out.
+  void explain(const Job& job, Demand& demand, const state::Partition& partition);
   void tell_why(const Blocked& blocked, bool found);
   [[nodiscard]] bool may_plan(const Candidate& c) const;
   // Not more jobs of its user and partition than BackfillBounds has were looked at.
@@ -164,6 +176,7 @@ class PassRun {
   const Policies policies_;
   const Time now_;
   const WorkBudget budget_;
+  StageTimer timer_;
   Resources resources_;
   LicensePlan license_plan_;
   state::LicensePool licenses_;
@@ -176,6 +189,7 @@ class PassRun {
   Plan plan_;
   std::shared_ptr<SchedulerView> soft_ = std::make_shared<SchedulerView>();
   std::vector<const Job*> jobs_;  // by entry
+  std::vector<bool> eligible_;    // by entry
   std::vector<bool> gone_;        // by entry: it was started, of an array all tasks
   std::vector<bool> planned_;     // by entry: it keeps nodes for later
   std::vector<bool> looked_at_;   // by entry: there was time for it
@@ -196,7 +210,10 @@ class PassRun {
   std::unordered_map<JobId, uint32_t> tasks_started_;  // by array
   SharedText last_text_;                               // partitions of the last job looked up
   std::vector<uint32_t> last_partitions_;
-  std::vector<uint32_t> backfilling_;                              // jobs looked at, by partition
+  std::vector<uint32_t> looked_at_in_;  // jobs looked at, by partition
+  std::vector<bool> stopped_;           // by partition: WorkBudget::limits_stop
+  std::vector<uint32_t> backfilling_;   // jobs of lower priority looked at, by partition
+  std::unordered_map<AssociationId, uint32_t> of_associations_;    // the same by association
   std::unordered_map<uint32_t, uint32_t> of_users_;                // the same by user
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
   std::optional<JobReason> limited_;  // by which limit the last try to start failed

@@ -45,8 +45,11 @@ void PassRun::resolve() {
   const std::vector<Blocked> blocked = std::exchange(waiting_here_, {});
   ++failed_tests_;
   for (const Blocked& one : blocked) {
+    if (!may_preempt(one)) continue;
+    const StageScope scope(timer_, Stage::kPreempt);
     if (preempt_for(one)) return;
   }
+  const StageScope scope(timer_, Stage::kBackfill);
   plan_later(blocked);
 }
 
@@ -59,36 +62,46 @@ bool PassRun::may_preempt(const Blocked& blocked) const {
                           least_tier_ != UINT32_MAX;
   return has_guests ||
          state::could_preempt(state_,
-                              {jobs_[c.entry], &(*state_.partitions)[c.partition], reservation});
+                              {jobs_[c.entry], &(*state_.partitions)[c.partition], reservation, 0});
+}
+
+std::optional<Preemption::Outcome> PassRun::make_room(const Blocked& blocked) {
+  const auto& [c, demand] = blocked;
+  const Job& job = *jobs_[c.entry];
+  const Partition& partition = (*state_.partitions)[c.partition];
+  const Reservation* reservation = demand->request->reservation;
+  const state::Preemptor preemptor{&job, &partition, reservation,
+                                   priority_in(job, *partition.config)};
+  const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
+  ++preemptors_;
+  auto made = preemption_.make_room(job, *demand->request, limit,
+                                    [&](const Job& running) -> std::optional<Duration> {
+                                      if (!state::may_preempt(state_, preemptor, running, now_))
+                                        return std::nullopt;
+                                      return state::preempt_grace(state_, preemptor, running);
+                                    });
+  if (!made) {
+    if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
+    return std::nullopt;
+  }
+  for (const JobId id : made->preempted) {
+    plan_.preemptions.push_back(
+        {id, state_.jobs.at(id).restart_count, job.id, partition.config->name,
+         reservation != nullptr ? reservation->name : std::string(), preemptor.priority});
+  }
+  return made;
 }
 
 bool PassRun::preempt_for(const Blocked& blocked) {
   const auto& [c, demand] = blocked;
-  if (!may_preempt(blocked)) return false;
   const Job& job = *jobs_[c.entry];
-  const Partition& partition = (*state_.partitions)[c.partition];
-  if (!demand->waiting)
-    demand->waiting = why_not_placed(resources_, *demand->request, limit_of(job, partition));
+  explain(job, *demand, (*state_.partitions)[c.partition]);
   if (!demand->waiting->for_nodes) return false;
-  const state::Preemptor preemptor{&job, &partition, demand->request->reservation};
-  const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
-  ++preemptors_;
-  const auto made = preemption_.make_room(
-      job, *demand->request, limit, [&](const Job& running) -> std::optional<Duration> {
-        if (!state::may_preempt(state_, preemptor, running, now_)) return std::nullopt;
-        return state::preempt_grace(state_, preemptor, running);
-      });
+  const auto made = make_room(blocked);
   if (!made) {
     // jobs that ask the same may be of QOS that others make room for
-    demand->nobody_makes_room = !by_qos_;
-    if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
+    demand->nobody_makes_room = !by_qos_ && !state_.config->preempt_by_priority;
     return false;
-  }
-  const std::string reservation =
-      demand->request->reservation != nullptr ? demand->request->reservation->name : std::string();
-  for (const JobId id : made->preempted) {
-    plan_.preemptions.push_back(
-        {id, state_.jobs.at(id).restart_count, job.id, partition.config->name, reservation});
   }
   wait(c, demand->waiting->reason, demand->waiting->detail);
   set_forecast(c, made->start, made->nodes);
@@ -124,10 +137,23 @@ bool PassRun::may_backfill(const Candidate& c) {
   const BackfillBounds& bounds = budget_.backfill;
   if (blocked_[c.partition] == 0) return true;
   const uint32_t uid = jobs_[c.entry]->spec->uid;
+  const std::shared_ptr<const JobAccount>& account = jobs_[c.entry]->account;
+  const AssociationId association = account == nullptr ? 0 : account->association;
+  if (association != 0 && ++of_associations_[association] > bounds.most_of_association)
+    return false;
   const bool too_many = ++backfilling_[c.partition] > bounds.most_of_partition ||
                         ++of_users_[uid] > bounds.most_of_user ||
                         ++of_users_in_[{uid, c.partition}] > bounds.most_of_user_in_partition;
-  return !too_many && plan_.counts.backfilled < bounds.most_starts;
+  if (too_many) return false;
+  const bool most = plan_.counts.backfilled >= bounds.most_starts;
+  plan_.counts.most_backfilled = plan_.counts.most_backfilled || most;
+  return !most;
+}
+
+void PassRun::explain(const Job& job, Demand& demand, const Partition& partition) {
+  if (demand.waiting) return;
+  const StageScope scope(timer_, Stage::kExplain);
+  demand.waiting = why_not_placed(resources_, *demand.request, limit_of(job, partition));
 }
 
 void PassRun::tell_why(const Blocked& blocked, bool found) {
@@ -137,12 +163,9 @@ void PassRun::tell_why(const Blocked& blocked, bool found) {
     ++plan_.counts.unlicensed;
     return wait(c, JobReason::kLicenses);
   }
-  if (!demand->waiting) {
-    const bool plain = found && state_.reservations->empty();
-    demand->waiting = plain ? Waiting{}
-                            : why_not_placed(resources_, *demand->request,
-                                             limit_of(job, (*state_.partitions)[c.partition]));
-  }
+  const bool plain = found && state_.reservations->empty();
+  if (!demand->waiting && plain) demand->waiting = Waiting{};
+  explain(job, *demand, (*state_.partitions)[c.partition]);
   const Waiting& waiting = *demand->waiting;
   if (waiting.for_nodes && blocked_[c.partition] > 0) return wait(c, JobReason::kPriority);
   wait(c, waiting.reason, waiting.detail);
@@ -203,6 +226,7 @@ bool PassRun::keep_start(const Candidate& c) {
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
   if (!repair_.has_start() || !may_plan(c) || planned_[c.entry]) return false;
+  const StageScope scope(timer_, Stage::kBackfill);
   Demand& demand = demand_of(job, partition, nullptr);
   if (!demand.request) return false;
   if (limit_on(job, partition, demand, limit_of(job, partition))) return false;
@@ -229,6 +253,7 @@ void PassRun::plan_limited(const Candidate& c, Demand& demand) {
   constexpr uint32_t kMost = 32;  // each looks at all that run
   const Job& job = *jobs_[c.entry];
   if (job.array || planned_[c.entry] || !may_plan(c) || limited_planned_ >= kMost) return;
+  const StageScope scope(timer_, Stage::kBackfill);
   ++limited_planned_;
   const Partition& partition = (*state_.partitions)[c.partition];
   const Minutes limit = limit_of(job, partition);

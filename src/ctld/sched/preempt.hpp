@@ -30,6 +30,9 @@ class Preemption {
   // and (youngest_first) age put first. The job has them from then on. nullopt: there are none.
   [[nodiscard]] std::optional<Outcome> make_room(const Job& job, const Request& request,
                                                  Minutes limit, const GraceOf& grace_of);
+  // Whom make_room() chose so far; and as it was before, when the resources are as before, too.
+  [[nodiscard]] const Gone& preempted() const { return preempted_; }
+  void restore(Gone preempted) { preempted_ = std::move(preempted); }
 
  private:
   struct Victim {

@@ -43,6 +43,7 @@ Claim claim_of(const Request& request, const NodeAllocation& part) {
 Time expected_end(const ClusterState& state, const Job& job, Time now) {
   Time end = job.end;
   if (end == kNoTime || end >= kNever) end = state::planned_end(job.start, kInfiniteMinutes);
+  if (job.time_sliced && job.end < kNever) end += now - job.suspended_at;
   const Job* leader = is_het_follower(job) ? state.jobs.find(job.het->leader) : nullptr;
   // they go together
   if (leader != nullptr && leader->grace_end != kNoTime) end = std::min(end, leader->grace_end);
@@ -317,12 +318,18 @@ void Resources::rebuild(NodeId node) {
 }
 
 void Resources::end_trial(bool keep) {
-  const auto [claimed, before] = std::move(*trial_);
+  auto [claimed, claims, before] = std::move(*trial_);
   trial_.reset();
-  if (keep || claimed.empty()) return;
-  claims_.resize(before);
-  for (const NodeId node : claimed) spans_[node].pop_back();
+  if (keep || (claimed.empty() && before.empty())) return;
+  claims_.resize(claims);
+  for (const NodeId node : claimed) {
+    if (!before.contains(node)) spans_[node].pop_back();
+  }
+  for (auto& [node, spans] : before) spans_[node] = std::move(spans);
   for (const NodeId node : claimed) rebuild(node);
+  for (const auto& [node, spans] : before) {
+    if (idle(node) != nullptr) rebuild(node);
+  }
   timeline_.more_is_free();
 }
 
@@ -331,6 +338,12 @@ void Resources::end_early(const Gone& ends) {
   for (const auto& [id, end] : ends) touched |= nodes_of(state_.jobs.at(id));
   touched.for_each([&](size_t at) {
     const auto node = static_cast<NodeId>(at);
+    if (trial_ && !trial_->before.contains(node)) {
+      // claims of the trial stand last
+      std::vector<NodeSpan> spans = spans_[node];
+      spans.resize(spans.size() - static_cast<size_t>(std::ranges::count(trial_->nodes, node)));
+      trial_->before.emplace(node, std::move(spans));
+    }
     for (NodeSpan& span : spans_[node]) {
       const auto found = span.runs ? ends.find(span.job) : ends.end();
       if (found == ends.end()) continue;
@@ -342,12 +355,30 @@ void Resources::end_early(const Gone& ends) {
   timeline_.more_is_free();
 }
 
+// Whether each of its cores may be shared with those that hold it now.
+bool Resources::may_share_again(const Job& job, Tick to) const {
+  const Partition* partition = state::find_partition(state_, job.partition.view());
+  if (partition == nullptr || job.allocation->whole_nodes) return false;
+  const uint32_t sharers = state::sharers_of(*partition->config, *job.spec);
+  if (sharers < 2) return false;
+  for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
+    const NodeAllocation& part = job.allocation->nodes[at];
+    if (job.released.test(at)) continue;
+    if (part.node >= idle_.size() || idle(part.node) == nullptr) return false;
+    // it is one of them itself
+    Bitmap cores = part.cores;
+    if (cores.and_not(shareable_cores(part.node, to, *partition, sharers + 1)).any()) return false;
+  }
+  return true;
+}
+
 Tick Resources::plan_resume(const Job& job) {
   const Partition* partition = state::find_partition(state_, job.partition.view());
   const bool endless = job.end == kNoTime || job.end >= kNever;
   const Time until =
       endless ? state::planned_end(now_, kInfiniteMinutes) : now_ + (job.end - job.suspended_at);
   const Tick duration = std::max<Tick>(1, tick_from(until));
+  const bool shares = state_.config->preempt_gang && may_share_again(job, duration);
   NodeSpan span{.job = job.id,
                 .partition = partition,
                 .uid = job.spec->uid,
@@ -365,11 +396,12 @@ Tick Resources::plan_resume(const Job& job) {
     for (const NodeAllocation* part : parts) {
       span.part = part;
       const Tick next = timeline_.node(part->node).next_free(span.from, duration, span.claim());
-      if (next == kNoTick) return kNoTick;
+      if (next == kNoTick) return shares ? 0 : kNoTick;
       moved = moved || next > span.from;
       span.from = next;
     }
   }
+  if (shares && span.from > 0) return 0;  // by turns with those that hold them
   span.to = span.from + duration;
   for (const NodeAllocation* part : parts) {
     span.part = part;

@@ -129,8 +129,8 @@ class Resources {
   // Whether all of this is free in [from, to), and open for such jobs.
   [[nodiscard]] bool is_free(const Request& request, const std::vector<NodeAllocation>& nodes,
                              Tick from, Tick to) const;
-  // What claim() does from begin_trial() on is undone by end_trial(false).
-  void begin_trial() { trial_.emplace(Trial{{}, claims_.size()}); }
+  // What claim() and end_early() do from begin_trial() on is undone by end_trial(false).
+  void begin_trial() { trial_.emplace(Trial{{}, claims_.size(), {}}); }
   void end_trial(bool keep);
   // Running jobs give their nodes back at these times.
   void end_early(const Gone& ends);
@@ -149,6 +149,7 @@ class Resources {
   void hold(const Job& job);
   void claim(const Job& job, const Request& request, Claimed claim);
   [[nodiscard]] NodeClosings make_closings(const Request& request) const;
+  [[nodiscard]] bool may_share_again(const Job& job, Tick to) const;
   void rebuild(NodeId node);
   [[nodiscard]] timeline::Free base_of(NodeId node) const;
 
@@ -165,6 +166,8 @@ class Resources {
   struct Trial {
     std::vector<NodeId> nodes;  // claimed since it began, in order
     size_t claims = 0;          // before it began
+    // nodes on which jobs end early, as they were
+    std::unordered_map<NodeId, std::vector<NodeSpan>> before;
   };
   std::optional<Trial> trial_;
   mutable timeline::Free scratch_;

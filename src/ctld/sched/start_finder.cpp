@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/bounded.hpp"
+#include "common/base/text.hpp"
 #include "ctld/state/rules/room.hpp"
 
 namespace sluice::sched {
@@ -27,13 +28,21 @@ bool chooses_among_nodes(const fit::Needs& needs) {
          !needs.node_counts.empty() || needs.near_only;
 }
 
+// SchedulerParameters=pack_serial_at_end: jobs of one CPU begin at the other end of the nodes.
+bool begins_at_the_end(const ClusterConfig& config, const fit::Needs& needs) {
+  return needs.tasks <= 1 && needs.cpus_per_task <= 1 && needs.min_cpus <= 1 &&
+         needs.min_nodes <= 1 && !needs.whole_nodes &&
+         has_option(config.scheduler_parameters, "pack_serial_at_end");
+}
+
 }  // namespace
 
 StartFinder::StartFinder(Resources& resources, const Request& request, Finders* finders)
     : resources_(resources),
       request_(request),
       share_(resources, request),
-      finders_(finders),
+      from_end_(begins_at_the_end(*resources.state().config, request.needs)),
+      finders_(from_end_ ? nullptr : finders),  // the others have their nodes in another order
       closings_(resources.closings_for(request)) {
   const fit::Needs& needs = request.needs;
   const fit::Rules& rules = resources.rules();
@@ -122,10 +131,27 @@ void StartFinder::learn(StartIndex& index) const {
   if (best != nullptr) index.learn_from(*best, same_on_nodes);
 }
 
+// From the end, of those that weigh the same.
+std::vector<NodeId> StartFinder::order() const {
+  std::vector<NodeId> nodes = resources_.order_of(*request_.partition);
+  if (!from_end_) return nodes;
+  const auto key = [&](NodeId id) {
+    const Node& node = resources_.state().nodes.at(id);
+    return std::pair(state::is_asleep(node), node.weight);
+  };
+  for (auto first = nodes.begin(); first != nodes.end();) {
+    const auto last = std::find_if(first, nodes.end(),
+                                   [&, of = key(*first)](NodeId id) { return key(id) != of; });
+    std::reverse(first, last);
+    first = last;
+  }
+  return nodes;
+}
+
 void StartFinder::list_nodes() {
   const fit::Needs& needs = request_.needs;
   size_t required = 0;
-  for (const NodeId id : resources_.order_of(*request_.partition)) {
+  for (const NodeId id : order()) {
     if (closings_.closed.test(id)) continue;
     const fit::Capacity most = fit::capacity(needs, *resources_.idle(id));
     if (most.tasks == 0) continue;

@@ -52,6 +52,7 @@ class StartFinder final : public timeline::NodeDemand {
   using Serving = std::vector<uint32_t>;  // positions in nodes_
   [[nodiscard]] uint32_t units(NodeId node, const timeline::Free& free) const override;
   [[nodiscard]] uint32_t exact_units(NodeId node, const timeline::Free& free) const;
+  [[nodiscard]] std::vector<NodeId> order() const;
   void list_nodes();
   // What a node must have free to give a unit.
   void set_least(const fit::Room& idle, timeline::IndexedNode& node) const;
@@ -73,6 +74,7 @@ class StartFinder final : public timeline::NodeDemand {
   Resources& resources_;
   const Request& request_;
   const NodeShare share_;
+  const bool from_end_;
   Finders* const finders_;
   Resources::Closings closings_;
   std::vector<timeline::IndexedNode> nodes_;  // that could serve, in order

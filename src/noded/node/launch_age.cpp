@@ -27,7 +27,8 @@ Status check_age(NodeState& node, Time issued) {
         fmt::format("the launch has expired (signed {} s ago by the controller's clock)", age));
   }
   if (issued < node.answered_from) {
-    return failure(ErrorCode::kRetry, "the launch was signed before this agent had registered");
+    return failure(ErrorCode::kRetry,
+                   "the launch was signed before this agent had last registered");
   }
   if (issued < node.launches_from) {
     return failure(

@@ -45,7 +45,8 @@ struct NodeState {
   Time started = kNoTime;
   Time last_controller_message = kNoTime;
   ControllerClock controller_clock;
-  // by the controller's clock, as the next one: when it answered this agent's first registration
+  // by the controller's clock, as the next one: when it answered this agent's last registration:
+  // what it had ended until then was told, and an older launch may be of that
   Time answered_from = kNoTime;
   // what the controller signed before counts no more: heard_controller()
   Time launches_from = kNoTime;

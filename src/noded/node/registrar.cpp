@@ -177,8 +177,8 @@ void Registrar::registered(protocol::RegisterNodeReply reply, const Asked& asked
     node_.cluster_id = reply.cluster_id;
   }
   node_.controller_clock.told(reply.sent, asked.at, asked.answered);
-  if (node_.registered_with == kNoTime)
-    node_.answered_from = reply.sent == kNoTime ? node_.started : reply.sent;
+  if (reply.sent != kNoTime) node_.answered_from = reply.sent;
+  else if (node_.registered_with == kNoTime) node_.answered_from = node_.started;
   node_.registered_with = reply.controller_start;
   heard_controller(node_);
   const std::vector<GresDevices> devices = node_.hardware.devices;

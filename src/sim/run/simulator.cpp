@@ -172,7 +172,9 @@ void Simulator::job_over(JobId id, uint32_t restart, std::vector<protocol::StepE
 
 void Simulator::tick() {
   tick_wanted_ = false;
-  next_tick_ = now_ + kBetweenTicks;
+  next_tick_ = now_ + (state_.config->preempt_gang
+                           ? std::min<Duration>(kBetweenTicks, state_.config->scheduler_time_slice)
+                           : kBetweenTicks);
   (void)run_command(Tick{ticks_++});
   if (!options_.on_progress) return;
   options_.on_progress(

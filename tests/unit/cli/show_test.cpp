@@ -242,6 +242,43 @@ TEST(Sdiag, AsCaptured) {
   EXPECT_EQ(std::regex_replace(text, seconds, "(SECONDS)"), golden("sdiag"));
 }
 
+// What Slurm has no like of.
+TEST(Sdiag, StagesAndOrdersThatWait) {
+  protocol::QueryStatisticsReply counts = test::statistics();
+  protocol::PassKind kind;
+  kind.name = "full";
+  kind.passes = 4;
+  kind.last_us = 12;
+  kind.max_us = 50;
+  kind.total_us = 100;
+  kind.planned = 7;
+  kind.stages = {{"place", 3, 30, 60}};
+  counts.passes = {kind};
+  counts.messages_waiting = 2;
+  counts.messages_sent = 5;
+  counts.waiting_orders = {{"TerminateJob", "n1"}, {"TerminateJob", "n[2-3]"}};
+  counts.is_planning = true;
+  const std::string text = cli::statistics_text(counts, cli::CallOrder::kCount);
+  const auto has = [&text](std::string_view what) { return text.find(what) != std::string::npos; };
+  EXPECT_TRUE(
+      has("Scheduling stages (microseconds)\n\tfull passes: 4, jobs planned: 7, plans kept: 0\n"
+          "\t\tplace       last:3        max:30       ave:15       sum:60\n"
+          "\t\twhole       last:12       max:50       ave:25       sum:100\n\n"))
+      << text;
+  EXPECT_TRUE(has("Agent queue size:     2\nAgent count:          5\n"));
+  EXPECT_TRUE(has(
+      "\nBackfilling stats (WARNING: data obtained in the middle of backfilling execution.)\n"));
+  EXPECT_TRUE(
+      has("\nPending RPC statistics\n"
+          "\tREQUEST_TERMINATE_JOB                   ( 6011) count:2     \n\nPending RPCs\n"
+          "\t 1: REQUEST_TERMINATE_JOB                n1\n"))
+      << text;
+  const Json made = cli::statistics_json(counts);
+  EXPECT_EQ(made["scheduler_passes"][0]["stages"][0]["mean"], 15);
+  EXPECT_EQ(made["pending_rpcs"][0]["count"], 2);
+  EXPECT_EQ(made["bf_active"], true);
+}
+
 // The same counts in JSON. Slurm's mean of the table's size is another there than in the text; ours
 // is the text's.
 TEST(Sdiag, TheSameNumbersInJson) {

@@ -244,7 +244,8 @@ TEST(ConfParse, NamesOfSomeKeysOnlyValuesThatDoNothing) {
   EXPECT_EQ(idle("JobCompType=jobcomp/lua"), Keys{"JobCompType=jobcomp/lua"});
   EXPECT_EQ(idle("PreemptMode=OFF"), Keys{});
   EXPECT_EQ(idle("PreemptMode=REQUEUE"), Keys{});
-  EXPECT_EQ(idle("PreemptMode=SUSPEND,GANG"), Keys{"PreemptMode=GANG"});
+  EXPECT_EQ(idle("PreemptMode=SUSPEND,GANG"), Keys{});
+  EXPECT_EQ(idle("PreemptMode=REQUEUE,WITHIN"), Keys{});
   EXPECT_EQ(idle("PreemptParameters=strict_order,suspend_grace_time=3,youngest_first"),
             Keys{"PreemptParameters=suspend_grace_time"});
   EXPECT_EQ(idle("PreemptType=preempt/qos"), Keys{});

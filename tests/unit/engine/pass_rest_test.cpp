@@ -57,6 +57,22 @@ TEST(PassRest, DefaultQueueDepthBoundsAllButThePassesOverAll) {
   EXPECT_EQ(budget_of_pass({}, false).most_jobs, UINT32_MAX) << "only where it is set";
 }
 
+TEST(PassRest, DepthsAndLimitsThatAreAskedFor) {
+  const ClusterConfig config = with({"partition_job_depth=7", "assoc_limit_stop"});
+  EXPECT_EQ(budget_of_pass(config, false).most_of_partition, 7U);
+  EXPECT_EQ(budget_of_pass(config, true).most_of_partition, UINT32_MAX);
+  EXPECT_TRUE(budget_of_pass(config, true).limits_stop);
+  EXPECT_FALSE(budget_of_pass({}, true).limits_stop);
+  EXPECT_EQ(budget_of_pass(with({"bf_max_job_assoc=3"}), true).backfill.most_of_association, 3U);
+}
+
+TEST(PassRest, SchedIntervalIsHowLongItWaitsForNews) {
+  EXPECT_EQ(longest_wait({}, seconds(30)), seconds(30));
+  EXPECT_EQ(longest_wait(with({"sched_interval=5"}), seconds(30)), seconds(5));
+  EXPECT_GT(longest_wait(with({"sched_interval=-1"}), seconds(30)), std::chrono::hours(1));
+  EXPECT_EQ(longest_wait(with({"sched_interval=soon"}), seconds(30)), seconds(30));
+}
+
 TEST(PassRest, TheBeginAndTheEndOfAReservationArePassesOfTheirOwn) {
   const Time now{seconds(1000)};
   Reservation one, floats;

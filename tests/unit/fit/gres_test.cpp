@@ -280,6 +280,17 @@ TEST(PlaceGres, ShardsOfOneUnitOnly) {
   EXPECT_EQ(place({"one_sharing"}, "gres/shard:4"), "n1:shard:4(IDX:0(4))");
 }
 
+// The bug: a job that had its node whole got all GPUs and none of the shards that it asked for.
+TEST(PlaceGres, AWholeNodeServesTheShardsThatWereAskedFor) {
+  GpuCluster cluster(1);
+  cluster.nodes[0].gres = make_inventory(
+      "gpu:2,shard:8",
+      {{.name = "gpu", .count = 2, .files = {"0", "1"}}, {.name = "shard", .count = 8}});
+  JobSpec spec = on_node("gres/shard:3");
+  spec.sharing = Sharing::kExclusive;
+  EXPECT_EQ(cluster.place_text(spec), "n1:shard:3(IDX:0(3)),gpu:1(IDX:1)");
+}
+
 TEST(PlaceGres, CoresNearTheUnits) {
   GpuCluster cluster(1);
   cluster.use(0, {{"gpu", "a100", 2, units("0-1"), {}}});

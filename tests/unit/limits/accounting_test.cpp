@@ -369,6 +369,23 @@ TEST_F(AccountingTest, TheEngineLooksAtLimitsAgain) {
   EXPECT_TRUE(start_job(second, "n2"));
 }
 
+// SchedulerParameters=assoc_limit_stop
+TEST_F(AccountingTest, WhoALimitHoldsBackMayHoldBackTheOthers) {
+  qos(kNormal).group.jobs = 0;
+  follow();
+  JobSpec spec = batch_spec();
+  submit(spec);
+  spec.qos = "high";
+  submit(spec);
+  sched::WorkBudget budget;
+  const auto starts = [&] {
+    return sched::plan_pass(state_, sched::make_policies(state_), now_, budget).starts.size();
+  };
+  EXPECT_EQ(starts(), 1u);
+  budget.limits_stop = true;
+  EXPECT_EQ(starts(), 0u);
+}
+
 TEST_F(AccountingTest, AnArrayStartsAsManyTasksAsMayRun) {
   qos(kNormal).group.jobs = 3;
   follow();
@@ -427,7 +444,47 @@ TEST_F(AccountingTest, AQosPreemptsAnother) {
   ASSERT_TRUE(cleaned(low, "n1"));
   pass_time(std::chrono::hours(1));
   ASSERT_TRUE(start_job(same, "n1", 8));
+  plan = preempted();
+  ASSERT_EQ(plan.size(), 1u);
+  ASSERT_TRUE(run(StartJobs{{}, plan}));
+  EXPECT_EQ(job(same).state, JobState::kSuspended);
+  EXPECT_TRUE(job(same).suspended_for_others);
+}
+
+// PreemptMode=REQUEUE,WITHIN, or WITHIN of a QOS: its jobs preempt one another, by their priority.
+TEST_F(AccountingTest, WithinAQosAHigherPriorityPreempts) {
+  configure([](ClusterConfig& config) {
+    config.preempt_type = "preempt/qos";
+    config.preempt_mode = PreemptMode::kRequeue;
+  });
+  JobSpec whole = batch_spec();
+  whole.required_nodes = "n1";
+  whole.sharing = Sharing::kExclusive;
+  const JobId runs = submit(whole);
+  ASSERT_TRUE(start_job(runs, "n1", 8));  // its priority is 0 then
+  const JobId waits = submit(whole);
+  const auto preempted = [&] {
+    return sched::plan_pass(state_, sched::make_policies(state_), now_, sched::WorkBudget())
+        .preemptions;
+  };
   EXPECT_TRUE(preempted().empty());
+  qos(kNormal).preempt_mode = QosPreemptMode::kWithin;
+  follow();
+  EXPECT_EQ(preempted().size(), 1u);
+  qos(kNormal).preempt_mode = QosPreemptMode::kClusterDefault;
+  follow();
+  configure([](ClusterConfig& config) { config.preempt_within = true; });
+  auto plan = preempted();
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(plan[0].job, runs);
+  plan[0].priority = 0;
+  ASSERT_TRUE(run(StartJobs{{}, plan}));
+  EXPECT_EQ(job(runs).state, JobState::kRunning) << "not by one of the same priority";
+  plan = preempted();
+  ASSERT_TRUE(run(StartJobs{{}, plan}));
+  EXPECT_TRUE(is_completing(job(runs)));
+  EXPECT_NE(job(runs).flags & kJobRequeued, 0u);
+  EXPECT_EQ(job(waits).state, JobState::kPending);
 }
 
 // Without `safe` a job goes on until nothing is left, with it it does not begin.

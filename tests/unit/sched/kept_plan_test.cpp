@@ -52,10 +52,12 @@ TEST(KeptPlan, StaysWhereNothingChanged) {
   for (int i = 0; i < 5; ++i) w.submit(World::spec(8, 10));
   EXPECT_EQ(w.pass(), "1:n[1-2]");
   EXPECT_EQ(w.counts.kept, 0U);
+  EXPECT_FALSE(w.counts.incremental);
   w.now += std::chrono::minutes(1);
   const JobId last = w.submit(World::spec(4, 5));
   EXPECT_EQ(w.pass(), "");
   EXPECT_EQ(w.counts.kept, 4U) << "the new job alone is looked for";
+  EXPECT_TRUE(w.counts.incremental);
   EXPECT_EQ(w.minutes_until(5), 39);
   EXPECT_EQ(w.minutes_until(last), 49);
   EXPECT_EQ(w.reason(2), JobReason::kResources);

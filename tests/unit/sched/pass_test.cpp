@@ -460,5 +460,31 @@ TEST(Pass, LooksAtSoManyJobs) {
   EXPECT_EQ(w.pass(few), "3:n3 4:n4");
 }
 
+// partition_job_depth: of each partition.
+TEST(Pass, LooksAtSoManyJobsOfAPartition) {
+  World w(4, 1);
+  w.partition("other");
+  w.up();
+  JobSpec other = World::spec(1);
+  other.partitions = "other";
+  for (int i = 0; i < 2; ++i) w.submit(World::spec(1));
+  for (int i = 0; i < 2; ++i) w.submit(other);
+  WorkBudget few;
+  few.most_of_partition = 1;
+  EXPECT_EQ(w.pass(few), "1:n1 3:n2");
+  EXPECT_EQ(w.pass(few), "2:n3 4:n4");
+}
+
+TEST(Pass, SerialJobsAtTheEnd) {
+  World w(3, 4);
+  w.config.scheduler_parameters = {"pack_serial_at_end"};
+  w.config.nodes[2].weight = 5;
+  w.up();
+  w.submit(World::spec(1));
+  w.submit(World::spec(2));
+  w.submit(World::spec(1));
+  EXPECT_EQ(w.pass(), "1:n2 2:n1 3:n2") << "of those that weigh the same";
+}
+
 }  // namespace
 }  // namespace sluice::sched

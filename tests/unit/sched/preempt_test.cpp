@@ -427,6 +427,47 @@ TEST(Preemption, NobodyMakesRoomForAJobThatItsPartitionRefuses) {
   EXPECT_EQ(world.job(1).state, JobState::kRunning);
 }
 
+JobId submit_het(World& world, const JobSpec& first, const JobSpec& second) {
+  const auto reply = world.run(state::SubmitJob{{first.uid, first.uid}, first, {}, {second}});
+  return reply ? std::get<state::JobSubmittedReply>(*reply).job : kNoJob;
+}
+
+TEST(Preemption, ForAllComponentsOfAHeterogeneousJob) {
+  PreemptingWorld world(3, 8);
+  world.up();
+  for (int i = 0; i < 2; ++i) world.submit(World::spec(8, 10));
+  EXPECT_EQ(world.pass(), "1:n1 2:n2");
+  JobSpec first = PreemptingWorld::high(8);
+  const JobId het = submit_het(world, first, PreemptingWorld::high(8));
+  ASSERT_NE(het, kNoJob);
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "2 for 4") << "one has n3, for the other a job makes room";
+  const JobId plain = world.submit(World::spec(8, 10));
+  EXPECT_EQ(world.pass(), "") << "what was found or made free is theirs";
+  world.clean(2);
+  EXPECT_EQ(world.pass(), "3:n2 4:n3");
+  EXPECT_EQ(world.running(), "1 3 4 ");
+  EXPECT_EQ(world.job(plain).state, JobState::kPending);
+}
+
+TEST(Preemption, ForNoComponentWhereAnotherFindsNoRoom) {
+  PreemptingWorld world(2, 8);
+  world.low().nodes = {"n1", "n2"};
+  world.partition("safe").preempt_mode = PreemptMode::kOff;
+  world.up();
+  JobSpec safe = World::spec(8, 10);
+  safe.partitions = "safe";
+  world.submit(safe);
+  world.submit(World::spec(8, 10));
+  EXPECT_EQ(world.pass(), "1:n1 2:n2");
+  submit_het(world, PreemptingWorld::high(8), PreemptingWorld::high(8));
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "") << "it would leave in vain";
+  const JobId one = world.submit(PreemptingWorld::high(8));
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "2 for " + std::to_string(one)) << "the trial has left nothing behind";
+}
+
 struct SuspendingWorld : PreemptingWorld {
   explicit SuspendingWorld(uint32_t nodes = 1, uint32_t cpus = 8) : PreemptingWorld(nodes, cpus) {
     config.preempt_mode = PreemptMode::kSuspend;

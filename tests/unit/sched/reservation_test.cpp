@@ -81,6 +81,20 @@ TEST(ReservedPass, ItsJobsWaitForItToBegin) {
   EXPECT_EQ(world.pass(), "1:n2");
 }
 
+TEST(ReservedPass, WhomItLetsInNoMoreWaitsInVain) {
+  ReservedWorld world(2, 8);
+  world.up();
+  world.reserve("a", "n2", minutes(0), minutes(60));
+  const JobId waits = world.submit(ReservedWorld::in("a", 1, 10));
+  Reservations changed = *world.state.reservations;
+  changed.front().users = "bob";
+  changed.front().uids = {1002};
+  changed.front().groups.clear();
+  world.state.reservations = std::make_shared<const Reservations>(std::move(changed));
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.reason(waits), JobReason::kReservationInvalid);
+}
+
 TEST(ReservedPass, FlexibleJobsBeginBeforeAndElsewhere) {
   ReservedWorld world(2, 8);
   world.up();

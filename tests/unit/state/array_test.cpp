@@ -490,6 +490,21 @@ TEST_F(ArrayTest, TasksOfOneArrayAreNoSingletons) {
   EXPECT_FALSE(job(other).dependency.empty());
 }
 
+// The bug: the last waiting task takes the array's id, so that its end hid tasks whose own ids are
+// higher than that of a job submitted later.
+TEST_F(ArrayTest, ASingletonWaitsForTasksThatStartedAfterItsSubmission) {
+  const JobId array = submit_array("0-1");
+  const JobId waits = submit_array("0-1", "singleton");
+  start_tasks(array, 2);
+  EXPECT_GT(find_array_task(state_, array, 0)->id, waits);
+  end_task(array, 1);
+  tick();
+  EXPECT_FALSE(job(waits).dependency.empty()) << "the first task runs";
+  end_task(array, 0);
+  tick();
+  EXPECT_TRUE(job(waits).dependency.empty());
+}
+
 TEST_F(ArrayTest, NobodyWaitsForHimself) {
   const JobId one = submit(batch_spec());
   JobSpec spec = batch_spec();

@@ -112,6 +112,9 @@ TEST_F(CoreTest, NodesThatTheConfigurationKeepsDown) {
   resume.update.nodes = "n[2-3]";
   resume.update.state = "RESUME";
   ASSERT_TRUE(run(resume));
+  const auto told = effects<ReconfigureNodes>();
+  ASSERT_EQ(told.size(), 1u) << "the one that was DOWN registers again";
+  EXPECT_TRUE(told[0].nodes.test(1));
   ASSERT_TRUE(is_schedulable(state_.nodes.at(1)) && is_schedulable(state_.nodes.at(2)));
   ASSERT_TRUE(run(ReplaceConfig{std::make_shared<ClusterConfig>(*changed)}));
   EXPECT_EQ(state_.nodes.at(1).base, NodeBaseState::kDown)

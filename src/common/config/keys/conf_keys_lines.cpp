@@ -113,9 +113,10 @@ bool set_over_subscribe(P& partition, const ConfValue& value) {
 constexpr std::string_view kOverSubscribeWords = "NO, YES[:COUNT], FORCE[:COUNT] or EXCLUSIVE";
 
 bool set_partition_preempt_mode(P& partition, const ConfValue& value) {
-  PreemptMode mode{};
-  if (!read_preempt_mode(value, mode, partition.preempt_gang)) return false;
-  partition.preempt_mode = mode;
+  const auto words = read_preempt_mode(value);
+  if (!words) return false;
+  partition.preempt_mode = words->mode;
+  partition.preempt_gang = words->gang;
   return true;
 }
 
@@ -199,7 +200,7 @@ constexpr ConfKey<P> kPartitionKeys[] = {
     part("PowerDownOnIdle", K::kBool).keeps<&P::power_down_on_idle>(),
     part("PreemptMode", K::kFlags)
         .allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .only("OFF,CANCEL,REQUEUE,SUSPEND")
+        .only("OFF,CANCEL,REQUEUE,SUSPEND,GANG")
         .acts_by(set_partition_preempt_mode),
     part("Priority", K::kNumber).range(0, kMax16).acts_by(set_priority),
     part("PriorityJobFactor", K::kNumber).range(0, kMax16).acts<&P::priority_job_factor>(),

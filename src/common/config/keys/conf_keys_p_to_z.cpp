@@ -16,7 +16,6 @@ constexpr GlobalKey kRows[] = {
     key("PowerParameters", K::kText).obsolete(),
     key("PowerPlugin", K::kText).obsolete(),
     key("PreemptMode", K::kFlags, "OFF").allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
-        .only("OFF,CANCEL,REQUEUE,SUSPEND")
         .acts_by(set_preempt_mode),
     key("PreemptParameters", K::kOptions)
         .allow(
@@ -121,20 +120,22 @@ constexpr GlobalKey kRows[] = {
             "bf_topopt_iterations,bf_yield_rpc_cnt,defer_batch,extra_constraints,"
             "ignore_constraint_validation,max_submit_line_size,requeue_delay,"
             "requeue_on_resume_failure,time_min_as_soft_limit,kill_invalid_depend")
-        .only("allow_zero_lic,bf_interval,bf_job_part_count_reserve,bf_max_job_array_resv,"
-              "bf_max_job_part,bf_max_job_start,bf_max_job_test,bf_max_job_user,"
+        .only("allow_zero_lic,assoc_limit_stop,bf_interval,bf_job_part_count_reserve,"
+              "bf_max_job_array_resv,bf_max_job_assoc,bf_max_job_part,bf_max_job_start,bf_max_job_test,bf_max_job_user,"
               "bf_max_job_user_part,bf_max_time,bf_min_age_reserve,bf_min_prio_reserve,"
               "bf_resolution,bf_window,default_queue_depth,defer,delay_boot,disable_job_shrink,"
               "enable_user_top,ignore_prefer_validation,kill_invalid_depend,max_array_tasks,"
-              "max_script_size,max_switch_wait,nohold_on_prolog_fail,preempt_youngest_first,"
-              "requeue_delay,salloc_wait_nodes,sbatch_wait_nodes,sched_max_job_start,"
+              "max_script_size,max_switch_wait,nohold_on_prolog_fail,pack_serial_at_end,"
+              "partition_job_depth,preempt_youngest_first,requeue_delay,sched_interval,"
+              "salloc_wait_nodes,sbatch_wait_nodes,sched_max_job_start,"
               "sched_min_interval,spec_cores_first,step_retry_count,step_retry_time,whole_hetjob")
-        .except("bf_continue,bf_licenses,bf_node_space_size,bf_one_resv_per_job,"
-                "bf_running_job_reserve,bf_window_linear,bf_yield_interval,bf_yield_rpc_cnt,"
-                "bf_yield_sleep,correspond_after_task_cnt,preempt_reorder_count,"
-                "preempt_strict_order")
+        .except("batch_sched_delay,bf_continue,bf_licenses,bf_node_space_size,"
+                "bf_one_resv_per_job,bf_running_job_reserve,bf_window_linear,bf_yield_interval,"
+                "bf_yield_rpc_cnt,bf_yield_sleep,build_queue_timeout,correspond_after_task_cnt,"
+                "max_rpc_cnt,max_sched_time,preempt_reorder_count,preempt_strict_order,"
+                "reduce_completing_frag")
         .acts<&C::scheduler_parameters>(),
-    key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).keeps<&C::scheduler_time_slice>(),
+    key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).acts<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
         .acts<&C::scheduler_type>().needs_restart(),
     key("ScronParameters", K::kOptions).allow("enable,explicit_scancel")

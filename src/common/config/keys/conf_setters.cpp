@@ -61,27 +61,36 @@ bool set_private_data(ClusterConfig& config, const ConfValue& value) {
   return true;
 }
 
-bool read_preempt_mode(const ConfValue& value, PreemptMode& mode, bool& gang) {
+std::optional<PreemptWords> read_preempt_mode(const ConfValue& value) {
   static constexpr std::pair<std::string_view, PreemptMode> kModes[] = {
-      {"OFF", PreemptMode::kOff},         {"CANCEL", PreemptMode::kCancel},
-      {"REQUEUE", PreemptMode::kRequeue}, {"SUSPEND", PreemptMode::kSuspend},
-      {"WITHIN", PreemptMode::kWithin},   {"PRIORITY", PreemptMode::kPriority}};
-  mode = PreemptMode::kOff;
-  gang = false;
+      {"OFF", PreemptMode::kOff},
+      {"CANCEL", PreemptMode::kCancel},
+      {"REQUEUE", PreemptMode::kRequeue},
+      {"SUSPEND", PreemptMode::kSuspend}};
+  PreemptWords words;
   int modes = 0;
   for (const std::string& item : value.items) {
-    if (item == "GANG") gang = true;
+    if (item == "GANG") words.gang = true;
+    if (item == "WITHIN") words.within = true;
+    if (item == "PRIORITY") words.by_priority = true;
     for (const auto& [name, one] : kModes) {
       if (item != name) continue;
-      mode = one;
+      words.mode = one;
       ++modes;
     }
   }
-  return modes <= 1;
+  if (modes > 1) return std::nullopt;
+  return words;
 }
 
 bool set_preempt_mode(ClusterConfig& config, const ConfValue& value) {
-  return read_preempt_mode(value, config.preempt_mode, config.preempt_gang);
+  const auto words = read_preempt_mode(value);
+  if (!words) return false;
+  config.preempt_mode = words->mode;
+  config.preempt_gang = words->gang;
+  config.preempt_within = words->within;
+  config.preempt_by_priority = words->by_priority;
+  return true;
 }
 
 namespace {

@@ -37,8 +37,12 @@ bool set_exit_codes(ClusterConfig& config, const ConfValue& value) {
 inline constexpr std::string_view kExitCodeWords =
     "a comma-separated list of exit codes from 0 to 255 and ranges such as 1-9";
 
-// The mode and GANG of a PreemptMode value; false when it names two modes. OFF may stand alone
-// only.
-bool read_preempt_mode(const ConfValue& value, PreemptMode& mode, bool& gang);
+// A PreemptMode value: a mode, and what may stand beside it.
+struct PreemptWords {
+  PreemptMode mode = PreemptMode::kOff;
+  bool gang = false, within = false, by_priority = false;
+};
+// nullopt when it names two modes.
+std::optional<PreemptWords> read_preempt_mode(const ConfValue& value);
 
 }  // namespace sluice::tables

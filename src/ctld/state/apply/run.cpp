@@ -178,26 +178,30 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
 }
 
 void apply_event(ClusterState& state, const JobSuspended& event) {
-  SLUICE_CHECK(state.jobs.at(event.job).state == JobState::kRunning);
-  release_processors(state, state.jobs.at(event.job));
+  const Job& before = state.jobs.at(event.job);
+  const bool runs = before.state == JobState::kRunning;
+  SLUICE_CHECK(runs || before.time_sliced);
+  if (!event.time_slice) release_processors(state, before);
   charge_run(state, state.jobs.at(event.job), event.time);
   change_job(state, event.job, [&](Job& job) {
+    job.suspended_for_others = event.for_others;
+    job.time_sliced = event.time_slice;
+    if (!runs) return;  // it had not its turn: now it has no CPUs either
     job.before_suspend += event.time - (job.suspended_at != kNoTime ? job.suspended_at : job.start);
     job.suspended_at = event.time;
     job.state = JobState::kSuspended;
-    job.suspended_for_others = event.for_others;
     job.flags &= ~kJobStopped;
   });
 }
 
 void apply_event(ClusterState& state, const JobResumed& event) {
   SLUICE_CHECK(state.jobs.at(event.job).state == JobState::kSuspended);
-  occupy_processors(state, state.jobs.at(event.job));
+  if (!state.jobs.at(event.job).time_sliced) occupy_processors(state, state.jobs.at(event.job));
   change_job(state, event.job, [&](Job& job) {
     job.suspended_at = event.time;
     job.end = event.end;
     job.state = JobState::kRunning;
-    job.suspended_for_others = false;
+    job.suspended_for_others = job.time_sliced = false;
   });
 }
 

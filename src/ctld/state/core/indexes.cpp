@@ -214,7 +214,9 @@ void recount_job(ClusterState& state, const Job& job, const Counted& before) {
   hold(state.accounting.held, state.accounting, after);
 }
 
-bool holds_processors(const Job& job) { return job.state != JobState::kSuspended; }
+bool holds_processors(const Job& job) {
+  return job.state != JobState::kSuspended || job.time_sliced;
+}
 
 // Without this job: another one may have it whole, where one was suspended.
 void mark_exclusive(const ClusterState& state, Node& node, JobId gone) {

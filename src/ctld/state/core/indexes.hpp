@@ -49,7 +49,7 @@ void change_job(ClusterState& state, JobId id, Change&& change) {
 }
 
 // Whether the job's CPUs are its own: those of a suspended job are free for others, its memory is
-// not.
+// not. Between two of its time slices it keeps them.
 [[nodiscard]] bool holds_processors(const Job& job);
 // The CPUs of the nodes that the job has not given back.
 void occupy_processors(ClusterState& state, const Job& job);

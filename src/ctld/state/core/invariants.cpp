@@ -375,7 +375,9 @@ std::vector<std::string> check_transition(const ClusterState& before, const Even
           must(place(e.job) == JobPlace::Kind::kActive, "the job has no nodes");
           must((before.jobs.at(e.job).flags & kJobRequeued) != 0, "it was not to be requeued");
         } else if constexpr (std::is_same_v<E, JobSuspended>) {
-          must(before.jobs.at(e.job).state == JobState::kRunning, "the job does not run");
+          const Job& job = before.jobs.at(e.job);
+          must(job.state == JobState::kRunning || (job.time_sliced && !e.time_slice),
+               "the job does not run");
         } else if constexpr (std::is_same_v<E, JobResumed>) {
           must(before.jobs.at(e.job).state == JobState::kSuspended, "the job is not suspended");
         } else if constexpr (std::is_same_v<E, JobPreempted>) {

@@ -193,7 +193,8 @@ Duration time_suspended(const Job& job) {
 void resume_job(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
   const Time end = job.end == kNever ? kNever : job.end + (now - job.suspended_at);
-  draft.emit(JobResumed{.job = id, .end = end, .time = now});
+  const bool has_turn = job.time_sliced;
+  draft.emit(JobResumed{.job = id, .end = end, .time = now, .time_slice = has_turn});
 }
 
 void send_own_signal(Draft& draft, JobId id, Time now) {

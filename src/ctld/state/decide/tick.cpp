@@ -3,6 +3,7 @@
 
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/node/power.hpp"
+#include "ctld/state/decide/job/gang.hpp"
 #include "ctld/state/decide/job/preempt.hpp"
 #include "ctld/state/decide/node/reboot.hpp"
 #include "ctld/state/decide/cluster/reservation_tick.hpp"
@@ -300,6 +301,7 @@ void tick_nodes(Draft& draft, Time now) {
 Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time now) {
   Draft draft(state);
   tick_active(draft, now);
+  rotate_gangs(draft, now);
   tick_reservations(draft, now);
   // before the purge: what a job waits for must still be there
   tick_waiting(draft, command.number, now);

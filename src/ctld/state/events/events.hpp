@@ -362,11 +362,13 @@ struct JobSuspended {
   JobId job = kNoJob;
   Time time = kNoTime;
   bool for_others = false;  // PreemptMode=SUSPEND: the scheduler has it go on
+  bool time_slice = false;  // PreemptMode=GANG: those that share its CPUs have their turn
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobSuspended::job);
     field(2, "time", &JobSuspended::time);
     field(3, "for_others", &JobSuspended::for_others);
+    field(4, "time_slice", &JobSuspended::time_slice);
   }
 };
 // It goes on, on the same CPUs: beside others, if these were given away meanwhile.
@@ -376,11 +378,13 @@ struct JobResumed {
   JobId job = kNoJob;
   Time end = kNoTime;  // time limit's end, later by the time of the suspension
   Time time = kNoTime;
+  bool time_slice = false;  // its turn has come (PreemptMode=GANG)
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobResumed::job);
     field(2, "end", &JobResumed::end);
     field(3, "time", &JobResumed::time);
+    field(4, "time_slice", &JobResumed::time_slice);
   }
 };
 // The job is to make room for another one, and was given some time to end by itself.

@@ -243,6 +243,7 @@ struct PlannedPreemption {
   JobId preemptor = kNoJob;  // the record that waits
   std::string partition;     // where that would run
   std::string reservation;   // and in whose nodes; empty: nobody's
+  uint32_t priority = 0;     // that it has there
 };
 // A job that was suspended for others goes on.
 struct PlannedResume {

@@ -86,6 +86,7 @@ void react_to(const ClusterState& state, const JobCompleting& event, Effects& ef
   order_end(*job, effects);
   effects.emplace_back(JobChanged{event.job, {}});
   effects.emplace_back(WakeScheduler{});
+  if (state.config->preempt_gang) effects.emplace_back(RunTick{});  // the next one has its turn
   auto record = std::make_shared<Job>(*job);
   if (job->state == JobState::kPending) {  // the frame has requeued it already
     record->state = event.state;
@@ -119,7 +120,9 @@ void react_to(const ClusterState&, const JobRequeueCancelled& event, Effects& ef
 void react_to(const ClusterState& state, const JobSuspended& event, Effects& effects) {
   if (const Job* job = state.jobs.find(event.job)) order_stop_or_go(*job, effects);
   effects.emplace_back(JobChanged{event.job, {}});
+  if (event.time_slice) return;  // nothing becomes free
   effects.emplace_back(WakeScheduler{});
+  if (state.config->preempt_gang) effects.emplace_back(RunTick{});
 }
 void react_to(const ClusterState& state, const JobResumed& event, Effects& effects) {
   if (const Job* job = state.jobs.find(event.job)) order_stop_or_go(*job, effects);

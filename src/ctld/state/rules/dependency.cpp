@@ -107,47 +107,65 @@ bool is_same_het(const Job& a, const Job& b) {
 struct IdRange {
   uint32_t from = 0;
   uint32_t to = 0;
+  [[nodiscard]] bool contains(JobId id) const { return from <= id && id < to; }
 };
+
+// The id that was given at its submission: tasks of an array get theirs when they start.
+JobId submitted_as(const Job& job) { return job.array == nullptr ? job.id : job.array->array_job; }
 
 // Ids wrap round at MaxJobId: of those that are in use, what is not below the next one is left from
 // the round before. The waiting job may be new: then it has no record, and all others came before
 // it.
-std::array<IdRange, 2> earlier_ids(const ClusterState& state, const Job& waiting) {
-  const JobId id = waiting.id, next = state.next_job_id;
-  if (!state.jobs.contains(id)) return {{{0, id}, {id + 1, UINT32_MAX}}};
-  if (id >= next) return {{{next, id}, {}}};
-  return {{{next, UINT32_MAX}, {0, id}}};
+struct OtherIds {
+  std::array<IdRange, 2> earlier, later;
+};
+OtherIds other_ids(const ClusterState& state, const Job& waiting) {
+  const JobId id = submitted_as(waiting), next = state.next_job_id;
+  if (!state.jobs.contains(waiting.id)) return {{{{0, id}, {id + 1, UINT32_MAX}}}, {}};
+  if (id >= next) return {{{{next, id}, {}}}, {{{id + 1, UINT32_MAX}, {0, next}}}};
+  return {{{{next, UINT32_MAX}, {0, id}}}, {{{id + 1, next}, {}}}};
 }
 
-// Whether one of the named jobs in this range is not of the waiting one's own array or
+// Whether a named job that was submitted before the waiting one is not of its own array or
 // heterogeneous job.
-bool has_other(const ClusterState& state, const NamedJobs& named, const Job& waiting,
-               IdRange range) {
+bool has_other(const ClusterState& state, const NamedJobs& named, const Job& waiting) {
   static const CowIdSet kNone;
   const JobId array = waiting.array == nullptr ? kNoJob : waiting.array->array_job;
+  const OtherIds ids = other_ids(state, waiting);
+  const auto is_earlier = [&](JobId id) {
+    return std::ranges::any_of(ids.earlier, [id](IdRange range) { return range.contains(id); });
+  };
   for (const JobId id : named.few) {
-    if (id < range.from || id >= range.to) continue;
     const Job& job = state.jobs.at(id);
     const bool together = job.array != nullptr && job.array->array_job == array;
-    if (!together && !is_same_het(job, waiting)) return true;
+    if (is_earlier(submitted_as(job)) && !together && !is_same_het(job, waiting)) return true;
   }
   const ArrayTasks* tasks = state.arrays.find(array);
   const CowIdSet& own = tasks == nullptr ? kNone : tasks->unfinished;
-  for (uint32_t id = named.many.next_not_in(own, range.from); id < range.to;
-       id = named.many.next_not_in(own, id + 1)) {
-    const bool together = id == array || is_same_het(state.jobs.at(id), waiting);
-    if (!together) return true;
-  }
-  return false;
+  const auto any_in = [&](const std::array<IdRange, 2>& ranges, auto&& counts) {
+    return std::ranges::any_of(ranges, [&](IdRange range) {
+      for (uint32_t id = named.many.next_not_in(own, range.from); id < range.to;
+           id = named.many.next_not_in(own, id + 1)) {
+        if (counts(id)) return true;
+      }
+      return false;
+    });
+  };
+  const auto is_apart = [&](JobId id) {
+    return id != array && !is_same_het(state.jobs.at(id), waiting);
+  };
+  // tasks of an earlier array that started late
+  const auto is_late = [&](JobId id) {
+    const Job& job = state.jobs.at(id);
+    return job.array != nullptr && is_earlier(job.array->array_job);
+  };
+  return any_in(ids.earlier, is_apart) || any_in(ids.later, is_late);
 }
 
 Outcome singleton_outcome(const ClusterState& state, const Job& waiting) {
   const NamedJobs* named = state.names.find(waiting.spec->uid, waiting.spec->name);
   if (named == nullptr) return Outcome::kMet;
-  const auto ranges = earlier_ids(state, waiting);
-  const bool waits = std::ranges::any_of(
-      ranges, [&](IdRange range) { return has_other(state, *named, waiting, range); });
-  return waits ? Outcome::kWait : Outcome::kMet;
+  return has_other(state, *named, waiting) ? Outcome::kWait : Outcome::kMet;
 }
 
 // Of several tasks of one array: which are still waited for, and which spoil it.

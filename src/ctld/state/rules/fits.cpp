@@ -107,6 +107,14 @@ Status fits_node(const ClusterState& state, const Job& job, const Partition& par
 
 }  // namespace
 
+bool may_share_again(const ClusterState& state, const Job& job, const NodeAllocation& part) {
+  const Partition* partition = find_partition(state, job.partition.view());
+  if (partition == nullptr || job.allocation->whole_nodes) return false;
+  const uint32_t sharers = sharers_of(*partition->config, *job.spec);
+  return sharers > 1 && cores_shareable(state, *partition, state.nodes.at(part.node), part.cores,
+                                        sharers + 1);  // it is one of them itself
+}
+
 Status fits(const ClusterState& state, const Job& job, const Partition& partition,
             const Allocation& allocation) {
   if (job.state != JobState::kPending || job.hold != HoldKind::kNone || !job.dependency.empty()) {

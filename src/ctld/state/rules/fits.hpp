@@ -13,6 +13,11 @@ namespace sluice::state {
 [[nodiscard]] Status fits(const ClusterState& state, const Job& job, const Partition& partition,
                           const Allocation& allocation);
 
+// Whether each core of this part of a suspended job is free, or held by no more jobs than may share
+// it with the job.
+[[nodiscard]] bool may_share_again(const ClusterState& state, const Job& job,
+                                   const NodeAllocation& part);
+
 // Whether jobs of as many nodes as `spec` asks for may run in the partition. The most that is asked
 // for counts too: -N1-4 waits where MaxNodes is 2.
 [[nodiscard]] bool allows_node_count(const PartitionConfig& partition, const JobSpec& spec);

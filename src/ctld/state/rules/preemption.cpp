@@ -27,15 +27,23 @@ const QosRecord* find_qos_of(const ClusterState& state, QosId id) {
   return id == 0 ? nullptr : state.accounting.qos.find(id);
 }
 
+// WITHIN: jobs of a QOS make room for those of it that have a higher priority.
+bool preempts_within(const ClusterState& state, const QosRecord& qos) {
+  return state.config->preempt_within || qos.preempt_mode == QosPreemptMode::kWithin;
+}
+
 bool has_preemptable_qos(const ClusterState& state, const Preemptor& preemptor,
                          const Job& running) {
   const QosRecord* qos = find_qos_of(state, qos_of(*preemptor.job));
-  return qos != nullptr && std::ranges::binary_search(qos->preempt, qos_of(running));
+  if (qos == nullptr) return false;
+  if (qos_of(running) == qos->id)
+    return preempts_within(state, *qos) && running.priority < preemptor.priority;
+  return std::ranges::binary_search(qos->preempt, qos_of(running));
 }
 
 bool may_preempt_some_qos(const ClusterState& state, const Preemptor& preemptor) {
   const QosRecord* qos = find_qos_of(state, qos_of(*preemptor.job));
-  return qos != nullptr && !qos->preempt.empty();
+  return qos != nullptr && (!qos->preempt.empty() || preempts_within(state, *qos));
 }
 
 struct Policy {
@@ -76,12 +84,14 @@ bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, cons
   if (!runs || is_leaving(running) || partition == nullptr) return false;
   // what is suspended, or has not begun, has no CPUs to give; parts of a job go together
   if (preempt_mode_in(state, *partition, qos_of(running)) == PreemptMode::kSuspend &&
-      (running.state == JobState::kSuspended || running.preparing.any() || running.het != nullptr))
+      ((running.state == JobState::kSuspended && !running.time_sliced) || running.preparing.any() ||
+       running.het != nullptr))
     return false;
   const Duration exempt = preempt_exempt_in(state, *partition, qos_of(running));
   if (exempt == kNotPreemptable || now < running.start + exempt) return false;
   if (is_guest_of(preemptor.reservation, running)) return true;
   const Policy* policy = policy_of(state);
+  if (state.config->preempt_by_priority && running.priority >= preemptor.priority) return false;
   return policy != nullptr && policy->goes_first(state, preemptor, running) &&
          !is_guest_beside(state, preemptor, running);
 }
@@ -94,7 +104,9 @@ bool preempts(const ClusterState& state) {
   const Policy* policy = policy_of(state);
   if (policy != nullptr && policy->by_qos) {
     bool any = false;
-    state.accounting.qos.for_each([&](const QosRecord& qos) { any = any || !qos.preempt.empty(); });
+    state.accounting.qos.for_each([&](const QosRecord& qos) {
+      any = any || !qos.preempt.empty() || preempts_within(state, qos);
+    });
     return any;
   }
   return std::ranges::any_of(*state.partitions, [&](const Partition& p) {
@@ -122,12 +134,13 @@ PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partitio
         record == nullptr ? QosPreemptMode::kClusterDefault : record->preempt_mode;
     if (own == QosPreemptMode::kCancel) return PreemptMode::kCancel;
     if (own == QosPreemptMode::kRequeue) return PreemptMode::kRequeue;
-    if (own != QosPreemptMode::kClusterDefault) return PreemptMode::kOff;
+    if (own == QosPreemptMode::kSuspend) return PreemptMode::kSuspend;
+    if (own == QosPreemptMode::kGang) return PreemptMode::kOff;
   } else {
     mode = partition.config->preempt_mode.value_or(mode);
   }
   const bool acts = mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue ||
-                    (mode == PreemptMode::kSuspend && !policy->by_qos);
+                    mode == PreemptMode::kSuspend;
   return acts ? mode : PreemptMode::kOff;
 }
 

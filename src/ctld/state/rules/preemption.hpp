@@ -12,13 +12,14 @@ struct Preemptor {
   const Job* job = nullptr;
   const Partition* partition = nullptr;
   const Reservation* reservation = nullptr;  // null: in none
+  uint32_t priority = 0;                     // there (WITHIN, PRIORITY)
 };
 
 // Whether any job can be preempted as the cluster is configured.
 [[nodiscard]] bool preempts(const ClusterState& state);
 // What becomes of preempted jobs of this partition, and with preempt/qos of this QOS: kCancel,
-// kRequeue, kSuspend (which frees their CPUs alone), or kOff where they are not preempted. WITHIN,
-// and with preempt/qos SUSPEND, have no effect yet: they are kOff. QOS 0: as the cluster has it.
+// kRequeue, kSuspend (which frees their CPUs alone), or kOff where they are not preempted. QOS 0:
+// as the cluster has it.
 [[nodiscard]] PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partition,
                                           QosId qos = 0);
 // How long a job that starts there is left alone (PreemptExemptTime); kNotPreemptable: for ever.

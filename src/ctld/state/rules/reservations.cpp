@@ -131,9 +131,12 @@ ReservationChoice choose_reservations(const ClusterState& state, const Job& job,
   };
   choice.named = !spec.reservation.empty();
   if (choice.named) {
+    choice.invalid = true;
     for (const std::string& name : split_list(spec.reservation.view())) {
       const Reservation* found = find_reservation(state, name);
-      if (found != nullptr) take(*found);
+      if (found == nullptr) continue;
+      if (may_use(*found, spec.uid, spec.account.view())) choice.invalid = false;
+      take(*found);
     }
     return choice;
   }

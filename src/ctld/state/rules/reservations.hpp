@@ -39,9 +39,11 @@ void move_on(Reservation& reservation);
 [[nodiscard]] bool may_use(const Reservation& reservation, uint32_t uid, std::string_view account);
 
 // The reservations that the job names, or (naming none) those that draw it, as far as it may begin
-// in them now. `named`: it names some; then it begins in one of them or not at all.
+// in them now. `named`: it names some; then it begins in one of them or not at all. `invalid`: it
+// never does, as none of them is there any more and lets it in.
 struct ReservationChoice {
   bool named = false;
+  bool invalid = false;
   std::vector<const Reservation*> usable;
 };
 [[nodiscard]] ReservationChoice choose_reservations(const ClusterState& state, const Job& job,

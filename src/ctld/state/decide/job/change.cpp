@@ -103,7 +103,7 @@ Status suspend(Draft& draft, JobId id, const ChangeJob& command, Time now) {
     if (draft.job(part).preparing.any()) return failure(ErrorCode::kRetry);
   }
   for (const JobId part : parts) {
-    if (draft.job(part).state == JobState::kRunning)
+    if (draft.job(part).state == JobState::kRunning || draft.job(part).time_sliced)
       draft.emit(JobSuspended{.job = part, .time = now});
   }
   return {};

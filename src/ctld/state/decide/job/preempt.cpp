@@ -5,6 +5,7 @@
 #include "common/base/text.hpp"
 #include "ctld/state/rules/access.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/preemption.hpp"
 #include "ctld/state/rules/reservations.hpp"
 
@@ -35,7 +36,7 @@ void preempt(Draft& draft, const PlannedPreemption& plan, Time now) {
   const Job* waits = state.jobs.find(plan.preemptor);
   const Job* runs = state.jobs.find(plan.job);
   const Preemptor preemptor{waits, find_partition(state, plan.partition),
-                            find_reservation(state, plan.reservation)};
+                            find_reservation(state, plan.reservation), plan.priority};
   if (runs == nullptr || runs->restart_count != plan.restart || preemptor.partition == nullptr)
     return;
   if (waits == nullptr || waits->state != JobState::kPending ||
@@ -61,8 +62,10 @@ void go_on(Draft& draft, const PlannedResume& plan, Time now) {
     const NodeAllocation& part = job->allocation->nodes[at];
     const Node& node = draft.node(part.node);
     const bool whole = job->allocation->whole_nodes;
-    const bool taken = node.exclusive || node.used_cores.intersects(part.cores) ||
-                       (whole && node.used_cores.any());
+    const bool by_turns =
+        draft.state().config->preempt_gang && may_share_again(draft.state(), *job, part);
+    const bool taken = node.exclusive || (whole && node.used_cores.any()) ||
+                       (node.used_cores.intersects(part.cores) && !by_turns);
     if (!job->released.test(at) && taken) return;
   }
   resume_job(draft, plan.job, now);

@@ -9,6 +9,7 @@
 #include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/limits/billing.hpp"
+#include "ctld/state/decide/job/gang.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
 #include "ctld/state/decide/node/node_features.hpp"
 #include "ctld/state/decide/node/power.hpp"
@@ -239,6 +240,8 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
   }
   for (const PlannedPreemption& plan : command.preemptions) preempt(draft, plan, now);
   for (const PlannedResume& plan : command.resumes) go_on(draft, plan, now);
+  if (state.config->preempt_gang)
+    rotate_gangs(draft, now);  // who finds CPUs taken waits for a turn
   Decision decision = draft.take(reply);
   decision.events = merge_starts(std::move(decision.events));
   return decision;

@@ -121,6 +121,12 @@ Status update_state(Draft& draft, NodeId id, const UpdateNode& command, Time now
     return failure(ErrorCode::kInvalidState,
                    "You must specify a reason when DOWNING or DRAINING a node. Request denied");
   }
+  // it may run what is left of jobs that were lost with it: registering, it learns to end that
+  if (draft.node(id).base == NodeBaseState::kDown && event.base == NodeBaseState::kIdle) {
+    ReconfigureNodes order;
+    order.nodes.set(id);
+    effects.emplace_back(std::move(order));
+  }
   const bool given_up =
       (draft.node(id).flags & kNodeRebootIssued) != 0 && (event.flags & kNodeRebootIssued) == 0;
   draft.emit(std::move(event));

@@ -1,0 +1,346 @@
+// Jobs that share CPUs take turns (PreemptMode=GANG): the rule by itself, and in the state.
+#include <gtest/gtest.h>
+
+#include "ctld/state/rules/gang.hpp"
+#include "unit/sched/world.hpp"
+
+namespace sluice::sched {
+namespace {
+
+using std::chrono::seconds;
+
+// Jobs on cores of one node, by turns of 30 s.
+struct Turns {
+  struct One {
+    Allocation allocation;
+    state::GangJob job;
+  };
+  std::vector<std::unique_ptr<One>> jobs;
+  Time now = from_seconds(1000);
+
+  void add(size_t from, size_t to, bool runs) {
+    auto one = std::make_unique<One>();
+    NodeAllocation part;
+    for (size_t core = from; core <= to; ++core) part.cores.set(core);
+    one->allocation.nodes.push_back(part);
+    one->job = {static_cast<JobId>(jobs.size() + 1), runs, now, &one->allocation};
+    jobs.push_back(std::move(one));
+  }
+  // Who runs now: "1 3".
+  std::string turn(int later_s = 0) {
+    now += seconds(later_s);
+    std::vector<state::GangJob> list;
+    for (const auto& one : jobs) list.push_back(one->job);
+    const auto run = state::jobs_with_turn(list, seconds(30), now);
+    std::string out;
+    for (const auto& one : jobs) {
+      const bool runs = std::ranges::binary_search(run, one->job.id);
+      if (runs != one->job.runs) one->job.since = now;
+      one->job.runs = runs;
+      if (runs) out += (out.empty() ? "" : " ") + std::to_string(one->job.id);
+    }
+    return out;
+  }
+};
+
+TEST(Turns, OneAfterTheOther) {
+  Turns t;
+  for (int i = 0; i < 3; ++i) t.add(0, 3, true);
+  EXPECT_EQ(t.turn(), "1") << "who comes to CPUs that are taken waits";
+  EXPECT_EQ(t.turn(29), "1");
+  EXPECT_EQ(t.turn(1), "2");
+  EXPECT_EQ(t.turn(29), "2");
+  EXPECT_EQ(t.turn(1), "3") << "who has waited longest is next";
+  EXPECT_EQ(t.turn(30), "1");
+  EXPECT_EQ(t.turn(30), "2");
+}
+
+TEST(Turns, AloneItGoesOn) {
+  Turns t;
+  t.add(0, 3, true);
+  t.add(4, 7, true);
+  EXPECT_EQ(t.turn(1000), "1 2");
+}
+
+TEST(Turns, ANewOneWaitsForASlice) {
+  Turns t;
+  t.add(0, 3, true);
+  EXPECT_EQ(t.turn(1000), "1");
+  t.add(0, 3, true);
+  EXPECT_EQ(t.turn(), "1");
+  EXPECT_EQ(t.turn(29), "1");
+  EXPECT_EQ(t.turn(1), "2");
+}
+
+TEST(Turns, WhoFindsItsCpusFreeRuns) {
+  Turns t;
+  t.add(0, 1, true);
+  t.add(0, 3, true);
+  t.add(2, 3, true);
+  EXPECT_EQ(t.turn(), "1 3") << "the narrow ones beside one another";
+  EXPECT_EQ(t.turn(30), "2");
+  EXPECT_EQ(t.turn(30), "1 3");
+}
+
+// Narrow jobs whose turns end at different times would never leave all CPUs to the wide one.
+TEST(Turns, TheWideOneIsNotPassedOver) {
+  Turns t;
+  t.add(0, 1, true);   // 1 and 3 share two cores
+  t.add(2, 3, false);  // 2 and 4 the others, 15 s later
+  t.add(0, 1, false);
+  t.add(2, 3, true);
+  EXPECT_EQ(t.turn(), "1 4");
+  t.jobs[3]->job.since = t.now + seconds(15);
+  t.add(0, 3, false);  // 5 has waited longer than all
+  t.jobs[4]->job.since = t.now - seconds(1);
+  EXPECT_EQ(t.turn(30), "1 4") << "4 has its turn, and 3 does not begin where 5 waits";
+  EXPECT_EQ(t.turn(15), "5");
+  EXPECT_EQ(t.turn(30), "2 3");
+}
+
+struct GangWorld : World {
+  GangWorld() : World(1, 4) {
+    config.preempt_mode = PreemptMode::kOff;
+    config.preempt_gang = true;
+    config.scheduler_time_slice = seconds(30);
+    PartitionConfig& force = partition("force");
+    force.over_subscribe = OverSubscribe::kForce;
+    force.over_subscribe_count = 2;
+  }
+  static JobSpec in_force(uint32_t tasks = 4, Minutes limit = 10) {
+    JobSpec made = spec(tasks, limit);
+    made.partitions = "force";
+    return made;
+  }
+  // "1 R 2 S" of all jobs with nodes.
+  std::string states() {
+    std::string out;
+    state.active.for_each([&](JobId id) {
+      const Job& one = state.jobs.at(id);
+      if (is_completing(one)) return;
+      const char* word = one.state == JobState::kRunning ? "R" : one.time_sliced ? "S" : "P";
+      out += (out.empty() ? "" : " ") + std::to_string(id) + word;
+    });
+    EXPECT_EQ(state::check_state(state), std::vector<std::string>{});
+    return out;
+  }
+};
+
+TEST(Gang, JobsAlternate) {
+  GangWorld w;
+  w.up();
+  for (int i = 0; i < 3; ++i) w.submit(GangWorld::in_force());
+  EXPECT_EQ(w.pass(), "1:n1 2:n1");
+  EXPECT_EQ(w.states(), "1R 2S") << "at once";
+  EXPECT_EQ(w.pass(), "") << "FORCE:2 counts those that wait for their turn, too";
+  w.pass_time(seconds(29));
+  EXPECT_EQ(w.states(), "1R 2S");
+  w.pass_time(seconds(1));
+  EXPECT_EQ(w.states(), "1S 2R");
+  EXPECT_EQ(w.job(1).before_suspend, seconds(30));
+  w.finish(2);
+  w.pass_time(seconds(1));
+  EXPECT_EQ(w.states(), "1R") << "alone it goes on";
+  EXPECT_EQ(w.pass(), "3:n1");
+  EXPECT_EQ(w.states(), "1R 3S");
+}
+
+TEST(Gang, SuspendedTimeDoesNotCount) {
+  GangWorld w;
+  w.up();
+  w.submit(GangWorld::in_force(4, 1));
+  w.submit(GangWorld::in_force(4, 1));
+  w.pass();
+  for (int i = 0; i < 89; ++i) {
+    w.pass_time(seconds(1));
+    ASSERT_NE(w.job(1).state == JobState::kRunning, w.job(2).state == JobState::kRunning);
+  }
+  EXPECT_EQ(w.states(), "1R 2S") << "it has run for 59 seconds";
+  w.pass_time(seconds(1));
+  EXPECT_EQ(w.job(1).state, JobState::kTimeout);
+  EXPECT_EQ(w.states(), "2R");
+  w.pass_time(seconds(29));
+  EXPECT_EQ(w.states(), "2R");
+  w.pass_time(seconds(1));
+  EXPECT_EQ(w.job(2).state, JobState::kTimeout);
+}
+
+TEST(Gang, MemoryAndGenericResourcesAreKept) {
+  GangWorld w;
+  w.up();
+  JobSpec large = GangWorld::in_force();
+  large.memory_kind = MemoryKind::kPerNode;
+  large.memory_mib = 600;
+  w.submit(large);
+  w.submit(large);
+  EXPECT_EQ(w.pass(), "1:n1") << "memory is not shared";
+  EXPECT_EQ(w.reason(2), JobReason::kResources);
+}
+
+TEST(Gang, NoTurnsWithoutGang) {
+  GangWorld w;
+  w.config.preempt_gang = false;
+  w.up();
+  w.submit(GangWorld::in_force());
+  w.submit(GangWorld::in_force());
+  w.pass();
+  w.pass_time(seconds(100));
+  EXPECT_EQ(w.states(), "1R 2R");
+}
+
+TEST(Gang, TakenFromTheConfigurationAllRun) {
+  GangWorld w;
+  w.up();
+  w.submit(GangWorld::in_force());
+  w.submit(GangWorld::in_force());
+  w.pass();
+  EXPECT_EQ(w.states(), "1R 2S");
+  w.config.preempt_gang = false;
+  ASSERT_TRUE(w.run(state::ReplaceConfig{std::make_shared<ClusterConfig>(w.config)}));
+  w.pass_time(seconds(1));
+  EXPECT_EQ(w.states(), "1R 2R");
+}
+
+TEST(Gang, AnAdminsSuspensionStays) {
+  GangWorld w;
+  w.up();
+  w.submit(GangWorld::in_force());
+  w.submit(GangWorld::in_force());
+  w.pass();
+  state::ChangeJob command;
+  command.who = {0, 0};
+  command.target = "2";
+  command.action = protocol::JobAction::kSuspend;
+  ASSERT_TRUE(w.run(command));
+  EXPECT_EQ(w.states(), "1R 2P");
+  w.pass_time(seconds(100));
+  EXPECT_EQ(w.states(), "1R 2P") << "nor is the other one disturbed";
+  command.action = protocol::JobAction::kResume;
+  ASSERT_TRUE(w.run(command));
+  w.pass_time(seconds(1));
+  EXPECT_EQ(w.states(), "1R 2S") << "it waits for its turn";
+  w.pass_time(seconds(31));
+  EXPECT_EQ(w.states(), "1S 2R");
+}
+
+TEST(Gang, ACancelledOneIsGone) {
+  GangWorld w;
+  w.up();
+  w.submit(GangWorld::in_force());
+  w.submit(GangWorld::in_force());
+  w.pass();
+  ASSERT_TRUE(w.run(state::SignalJob{{0, 0}, "2", 0, protocol::kSignalCancel}));
+  EXPECT_EQ(w.job(2).state, JobState::kCancelled);
+  w.clean(2);
+  EXPECT_EQ(w.states(), "1R");
+  w.submit(GangWorld::in_force());
+  EXPECT_EQ(w.pass(), "3:n1");
+  ASSERT_TRUE(w.run(state::SignalJob{{0, 0}, "1", 0, protocol::kSignalCancel}));
+  w.pass_time(seconds(1));
+  EXPECT_EQ(w.states(), "3R") << "though the other one's processes still end";
+}
+
+TEST(Gang, TasksOfAnArray) {
+  GangWorld w;
+  w.up();
+  JobSpec array = GangWorld::in_force();
+  array.array = "0-1";
+  w.submit(array);
+  w.pass();
+  ASSERT_EQ(w.state.active.size(), 2U);
+  const std::string first = w.states();
+  w.pass_time(seconds(30));
+  EXPECT_NE(w.states(), first);
+}
+
+TEST(Gang, HeterogeneousJobsTakeNoTurns) {
+  GangWorld w;
+  w.up();
+  JobSpec half = GangWorld::in_force(2);
+  ASSERT_TRUE(w.run(state::SubmitJob{{half.uid, half.uid}, half, {}, {half}}));
+  w.pass();
+  w.submit(GangWorld::in_force());
+  EXPECT_EQ(w.pass(), "3:n1");
+  w.pass_time(seconds(100));
+  EXPECT_EQ(w.states(), "1R 2R 3R") << "as Slurm says";
+}
+
+TEST(Gang, NotInAPartitionThatIsOff) {
+  GangWorld w;
+  w.config.partitions.back().preempt_mode = PreemptMode::kOff;
+  w.up();
+  w.submit(GangWorld::in_force());
+  w.submit(GangWorld::in_force());
+  w.pass();
+  w.pass_time(seconds(100));
+  EXPECT_EQ(w.states(), "1R 2R");
+}
+
+TEST(Gang, ANodeThatIsLostTakesThoseThatWaitWithIt) {
+  GangWorld w;
+  w.up();
+  w.submit(GangWorld::in_force());
+  w.submit(GangWorld::in_force());
+  w.pass();
+  w.set_node("n1", "DOWN");
+  EXPECT_EQ(w.states(), "");
+  w.pass_time(seconds(100));
+  EXPECT_EQ(w.states(), "");
+  EXPECT_EQ(state::check_state(w.state), std::vector<std::string>{});
+}
+
+TEST(Gang, ARequeuedOneStartsAnew) {
+  GangWorld w;
+  w.up();
+  w.submit(GangWorld::in_force());
+  w.submit(GangWorld::in_force());
+  w.pass();
+  state::ChangeJob command;
+  command.who = {0, 0};
+  command.target = "2";
+  command.action = protocol::JobAction::kRequeue;
+  ASSERT_TRUE(w.run(command));
+  w.clean(2);
+  EXPECT_EQ(w.job(2).state, JobState::kPending);
+  EXPECT_FALSE(w.job(2).time_sliced);
+  w.pass_time(std::chrono::minutes(5));
+  EXPECT_EQ(w.pass(), "2:n1");
+  EXPECT_EQ(w.states(), "1R 2S");
+}
+
+struct SuspendGangWorld : GangWorld {
+  SuspendGangWorld() {
+    config.preempt_type = "preempt/partition_prio";
+    config.preempt_mode = PreemptMode::kSuspend;
+    PartitionConfig& high = partition("high");
+    high.priority_tier = 10;
+    high.preempt_mode = PreemptMode::kOff;
+  }
+};
+
+TEST(Gang, WhoIsPreemptedTakesTurnsAgain) {
+  SuspendGangWorld w;
+  w.up();
+  w.submit(GangWorld::in_force());
+  w.submit(GangWorld::in_force());
+  w.pass();
+  EXPECT_EQ(w.states(), "1R 2S");
+  JobSpec high = World::spec(4, 10);
+  high.partitions = "high";
+  w.submit(high);
+  w.pass();
+  EXPECT_EQ(w.states(), "1P 2P") << "both leave their CPUs";
+  EXPECT_EQ(w.pass(), "3:n1");
+  w.pass_time(seconds(100));
+  w.pass();
+  EXPECT_EQ(w.states(), "1P 2P 3R");
+  w.finish(3);
+  w.pass();
+  w.pass();
+  EXPECT_EQ(w.states(), "1R 2S");
+  w.pass_time(seconds(30));
+  EXPECT_EQ(w.states(), "1S 2R");
+}
+
+}  // namespace
+}  // namespace sluice::sched
