@@ -10,6 +10,7 @@
 #include "common/daemon/program.hpp"
 #include "common/log/log.hpp"
 #include "dbd/daemon.hpp"
+#include "dbd/import/command.hpp"
 
 namespace {
 
@@ -53,9 +54,12 @@ int main(int argc, char** argv) {
   a.program = "slurmdbd";
   CLI::App app("The accounting daemon of Sluice clusters.", a.program);
   daemon::add_options(app, a, {.log_file = "LogFile", .folder = "the folder of StorageLoc"});
+  std::string source;
+  const CLI::App* import = dbd::add_import(app, source);
   if (const auto code = daemon::parse(app, argc, argv, a)) return *code;
   auto config = dbd::load_dbd_config(path_of_config(a.config));
   if (!config) return daemon::refuse(a, config.error().text);
+  if (import->parsed()) return dbd::run_import(*config, source);
   auto background = daemon::leave_terminal(a);
   daemon::Signals signals;
   daemon::LogSettings settings;

@@ -469,6 +469,9 @@ void job_report(Session& session, std::string_view report, const Words& words) {
   all.push_back({"% of cluster", "% of cluster", 12});
   (asked.fields.empty() ? usual : asked.fields).emplace_back("% of cluster");
   const Wholes wholes(*reply);
+  std::map<std::string, uint64_t> of_all;  // by cluster, as Slurm takes it: of what jobs had
+  for (const auto& [key, row] : rows)
+    for (const uint64_t seconds : row.cpu_seconds) of_all[key.first] += seconds;
   std::vector<Line> lines;
   for (const auto& [key, row] : rows) {
     Line line = {{"Cluster", key.first}, {whose, key.second}};
@@ -479,7 +482,7 @@ void job_report(Session& session, std::string_view report, const Words& words) {
                                            : amount_text(session.form, row.cpu_seconds[i],
                                                          wholes.of(key.first, "cpu"));
     }
-    line["% of cluster"] = amount_text(TimeForm::kPercent, total, wholes.of(key.first, "cpu"));
+    line["% of cluster"] = amount_text(TimeForm::kPercent, total, of_all[key.first]);
     lines.push_back(std::move(line));
   }
   const char* in_time = session.form == TimeForm::kSeconds   ? "Seconds"

@@ -163,6 +163,43 @@ class Writer {
     if (record.blob != nullptr) put(*record.blob);
   }
 
+  // An event that is over, or the last one that is known.
+  void put_past(const PastEvent& event) {
+    const int64_t start = micros(event.start);
+    int64_t end = event.end == kNoTime ? kNotEnded : micros(event.end);
+    const std::string node = event.record.node ? sql_.text(event.record.node->node) : "";
+    const std::string table = event.record.node ? "node_event" : "cluster_event";
+    const std::string whose = event.record.node ? " AND node = :n" : "";
+    int64_t known = 0, next = 0;
+    soci::indicator found = soci::i_null;
+    soci::statement look(sql_);
+    look.exchange(use(start));
+    look.exchange(use(start));
+    look.exchange(use(cluster_));
+    if (event.record.node) look.exchange(use(node));
+    look.exchange(into(known));
+    look.exchange(into(next, found));
+    look.alloc();
+    look.prepare(
+        "SELECT coalesce(sum(CASE WHEN start = :s THEN 1 ELSE 0 END), 0), "
+        "min(CASE WHEN start > :t THEN start END) FROM " +
+        table + " WHERE cluster = :c" + whose);
+    look.define_and_bind();
+    look.execute(true);
+    if (known != 0) return;
+    if (found == soci::i_ok) end = std::min(end, next);
+    record_ = sql_.bytes(event.record.node ? wire::encode(*event.record.node)
+                                           : wire::encode(*event.record.cluster));
+    if (event.record.node)
+      sql_ << "INSERT INTO node_event(cluster, node, start, ended, record) "
+              "VALUES(:c, :n, :s, :e, :r)",
+          use(cluster_), use(node), use(start), use(end), use(record_);
+    else
+      sql_ << "INSERT INTO cluster_event(cluster, start, ended, record) VALUES(:c, :s, :e, :r)",
+          use(cluster_), use(start), use(end), use(record_);
+    mark_.at(start);
+  }
+
   // What was changed of the past is summed up again.
   void finish() { mark_.write(sql_, cluster_); }
 
@@ -189,6 +226,18 @@ int64_t cluster_row(Session& sql, const std::string& name, Time now) {
       use(name), use(created);
   sql << "SELECT id FROM cluster WHERE name = :n", use(name), into(row);
   return row;
+}
+
+Status store_past(Database& database, const std::string& cluster,
+                  const std::vector<HistoryRecord>& records, const std::vector<PastEvent>& events,
+                  Time now) {
+  return database.write([&](Session& sql) -> Status {
+    Writer writer(sql, cluster_row(sql, cluster, now));
+    for (const HistoryRecord& record : records) writer.put(record);
+    for (const PastEvent& event : events) writer.put_past(event);
+    writer.finish();
+    return {};
+  });
 }
 
 Result<protocol::StoreHistoryReply> store_history(Database& database,

@@ -13,6 +13,17 @@ namespace sluice::dbd {
 [[nodiscard]] Result<protocol::StoreHistoryReply> store_history(
     Database& database, const protocol::StoreHistoryRequest& request, Time now);
 
+// Jobs, steps, reservations and blobs of a cluster's past, from elsewhere than its controller, in
+// one transaction; what is there of them is replaced. Of events of nodes and of the cluster those
+// with a beginning that is not known are added.
+struct PastEvent {
+  Time start = kNoTime, end = kNoTime;  // kNoTime: not over
+  HistoryRecord record;                 // a node's or the cluster's
+};
+[[nodiscard]] Status store_past(Database& database, const std::string& cluster,
+                                const std::vector<HistoryRecord>& records,
+                                const std::vector<PastEvent>& events, Time now);
+
 // The cluster's row, made where there is none. In a transaction that writes.
 [[nodiscard]] int64_t cluster_row(Session& sql, const std::string& name, Time now);
 
