@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/format/environment.hpp"
+#include "cli/format/shown_text.hpp"
 #include "cli/sacct/current_jobs.hpp"
 #include "cli/sacct/history_json.hpp"
 #include "cli/sacct/options.hpp"
@@ -81,7 +82,7 @@ class Table {
   void print(const SacctRow& row, const SacctContext& context) const {
     std::string line;
     for (const Column& column : columns_)
-      add(column, column.field->render(row, context), column.field->cut, line);
+      add(column, shown_cell(column.field->render(row, context)), column.field->cut, line);
     line += '\n';
     std::fputs(line.c_str(), stdout);
   }

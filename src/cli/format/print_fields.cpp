@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "cli/format/shown_text.hpp"
+
 namespace sluice::cli {
 namespace {
 
@@ -22,11 +24,12 @@ void append(const PrintedField& field, std::string_view value, std::string& out)
 void append_values(const std::vector<PrintedField>& fields, FieldSeparators separators,
                    const std::vector<std::string>& values, std::string& out) {
   for (size_t at = 0; at < fields.size(); ++at) {
+    const std::string value = shown_cell(values[at]);
     if (separators == FieldSeparators::kColumns) {
-      append(fields[at], values[at], out);
+      append(fields[at], value, out);
       continue;
     }
-    out += values[at];
+    out += value;
     if (separators == FieldSeparators::kAfterEach || at + 1 < fields.size()) out += '|';
   }
   out += '\n';

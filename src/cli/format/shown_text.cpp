@@ -25,6 +25,23 @@ std::string shown_text(std::string_view text, std::string_view kept) {
   return as_it_is ? std::string(text) : mask_controls_but(text, kept);
 }
 
+std::string shown_cell(std::string_view value, bool on_terminal) {
+  if (on_terminal) return mask_controls(value);
+  std::string out;
+  out.reserve(value.size());
+  for (const char c : value) {
+    if (c == '\n') out += "\\n";
+    else if (c == '\r') out += "\\r";
+    else out += c;
+  }
+  return out;
+}
+
+std::string shown_cell(std::string_view value) {
+  static const bool on_terminal = ::isatty(STDOUT_FILENO) != 0;
+  return shown_cell(value, on_terminal);
+}
+
 void print_text(std::string_view text, std::string_view kept) {
   const std::string shown = shown_text(text, kept);
   std::fwrite(shown.data(), 1, shown.size(), stdout);

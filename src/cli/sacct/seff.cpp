@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/format/shown_text.hpp"
 #include "cli/sacct/values.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/shared/version.hpp"
@@ -86,8 +87,8 @@ void print_job(const protocol::HistoryJob& record, const SacctContext& context) 
   const std::string state = sacct_job_state(job, false);
   std::printf("Job ID: %u\n", job.id);
   if (job.array_job != kNoJob) std::printf("Array Job ID: %s\n", sacct_job_id(job).c_str());
-  std::printf("Cluster: %s\nUser/Group: %s/%s\n", record.cluster.c_str(), job.user.c_str(),
-              job.group.c_str());
+  std::printf("Cluster: %s\nUser/Group: %s/%s\n", record.cluster.c_str(),
+              shown_cell(job.user).c_str(), shown_cell(job.group).c_str());
   if (job.start == kNoTime) {
     std::printf("State: %s\n", state.c_str());
     std::printf("Efficiency not available for jobs in the %s state.\n", state.c_str());

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/format/shown_text.hpp"
 #include "common/accounting/limit_fields.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -335,7 +336,7 @@ void Layout::print_header(const Session& session) const {
 void Layout::print(const Session& session, const Row& row, const Names& names) const {
   std::string line;
   for (size_t i = 0; i < fields_.size(); ++i) {
-    const std::string value = fields_[i].field->value(row, names);
+    const std::string value = shown_cell(fields_[i].field->value(row, names));
     if (session.parsable == Parsable::kNo) {
       append_text(line, value, fields_[i].width, true);
       continue;

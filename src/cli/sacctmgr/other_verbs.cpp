@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <pwd.h>
 
+#include "cli/format/shown_text.hpp"
 #include "cli/sacctmgr/session.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -162,7 +163,7 @@ void print_table(const Session& session, const std::vector<TextColumn>& columns,
   const auto row = [&](auto text_of, bool mark) {
     std::string out;
     for (size_t i = 0; i < shown; ++i) {
-      const std::string text = text_of(columns[i]);
+      const std::string text = shown_cell(text_of(columns[i]));
       const auto room = static_cast<size_t>(std::abs(columns[i].width));
       if (session.parsable != Parsable::kNo) {
         out += text;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/format/shown_text.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/cluster_config.hpp"
@@ -107,7 +108,7 @@ void print_lines(const Session& session, const std::vector<Column>& columns,
   const auto row = [&](auto text_of, bool cut_mark) {
     std::string out;
     for (size_t i = 0; i < columns.size(); ++i) {
-      const std::string text = text_of(columns[i]);
+      const std::string text = shown_cell(text_of(columns[i]));
       if (session.parsable == Parsable::kNo) {
         out += cell(text, columns[i].width, cut_mark);
         continue;

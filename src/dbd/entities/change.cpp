@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "common/base/printable.hpp"
 #include "common/base/text.hpp"
 #include "dbd/entities/draft.hpp"
 
@@ -23,30 +24,24 @@ void put_changed(const Map& before, const Map& after, List& out) {
   }
 }
 
-// The length of the character that starts at `at`; 0: no UTF-8.
-size_t utf8_length(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const size_t length = byte(at) < 0x80             ? 1
-                        : (byte(at) & 0xe0) == 0xc0 ? 2
-                        : (byte(at) & 0xf0) == 0xe0 ? 3
-                        : (byte(at) & 0xf8) == 0xf0 ? 4
-                                                    : 0;
-  if (length == 0 || at + length > text.size() || byte(at) == 0xc0 || byte(at) == 0xc1) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  return length;
+// U+202A to U+202E and U+2066 to U+2069: what follows is shown in another order.
+bool turns_text(std::string_view text) {
+  for (size_t at = text.find("\xe2\x80"); at != std::string_view::npos;
+       at = text.find("\xe2\x80", at + 1))
+    if (at + 2 < text.size() && text[at + 2] >= '\xaa' && text[at + 2] <= '\xae') return true;
+  for (size_t at = text.find("\xe2\x81"); at != std::string_view::npos;
+       at = text.find("\xe2\x81", at + 1))
+    if (at + 2 < text.size() && text[at + 2] >= '\xa6' && text[at + 2] <= '\xa9') return true;
+  return false;
 }
 
 bool is_plain(std::string_view text, size_t most, std::string_view not_these) {
-  if (text.size() > most) return false;
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = utf8_length(text, at);
-    const auto c = static_cast<unsigned char>(text[at]);
-    if (length == 0 || c < 0x20 || c == 0x7f) return false;
-    if (not_these.find(text[at]) != std::string_view::npos) return false;
-    at += length;
-  }
-  return true;
+  return text.size() <= most && is_printable(text) && !turns_text(text) &&
+         text.find_first_of(not_these) == std::string_view::npos;
+}
+
+std::string like_none(std::string_view text) {
+  return fmt::format(" Names and texts cannot be like '{}'.", escape_controls(text));
 }
 
 // Names in lower case, lists without what is said twice.
@@ -117,7 +112,18 @@ bool makes_sense(const Entities& entities, const protocol::AccountingSettings& s
   return true;
 }
 
+// About himself: he chooses among his accounts and wckeys.
+bool is_about_himself(const protocol::ChangeAccountingRequest& request, const std::string& actor) {
+  return request.verb == AccountingVerb::kModify && request.entity == AccountingEntity::kUser &&
+         request.where.users.size() == 1 && !actor.empty() &&
+         iequals(request.where.users.front(), actor);
+}
+
 bool decide(Draft& draft) {
+  if (!draft.may_change_something() && !is_about_himself(draft.request, draft.actor()))
+    return draft.deny();
+  if (!draft.is_operator() && is_long(draft.request))
+    return draft.refuse(" Too many names in one request.");
   if (!makes_sense(draft.now, draft.settings()))
     return draft.refuse(" A value of the request is none that there is.");
   using Decide = bool (*)(Draft&);
@@ -155,6 +161,41 @@ bool is_name(std::string_view text) {
 }
 bool is_text(std::string_view text) { return is_plain(text, 1024, ""); }
 
+bool is_long(const protocol::AccountingConditions& where) {
+  size_t names = where.ids.size();
+  for (const auto* list :
+       {&where.clusters, &where.accounts, &where.users, &where.partitions, &where.parents,
+        &where.wckeys, &where.names, &where.descriptions, &where.organizations, &where.qos,
+        &where.default_qos, &where.actions, &where.actors, &where.default_accounts, &where.types})
+    names += list->size();
+  return names > kMostNames;
+}
+
+bool is_long(const protocol::ChangeAccountingRequest& request) {
+  const protocol::AccountingSettings& settings = request.settings;
+  size_t values = settings.limits.size() + settings.qos_flags.size();
+  for (const auto* sets : {&settings.qos, &settings.preempt})
+    for (const protocol::NameSet& set : *sets) values += 1 + set.names.size();
+  for (const protocol::LimitSetting& limit : settings.limits) values += limit.tres.size();
+  return values > kMostNames || is_long(request.where);
+}
+
+bool may_ask(const Entities& entities, const protocol::ChangeAccountingRequest& request,
+             const Actor& actor) {
+  const UserRecord* user = actor.name.empty() ? nullptr : find_user(entities, actor.name);
+  return actor.super || (user != nullptr && user->admin_level != AdminLevel::kNone) ||
+         is_about_himself(request, actor.name) ||
+         (!entities.rules.without_coordinators && !Coordinated(entities, actor.name).empty());
+}
+
+protocol::ChangeAccountingReply denial(const protocol::ChangeAccountingRequest& request) {
+  static const Entities kNothing;
+  Draft draft({}, kNothing, request, {}, {});
+  draft.deny();
+  draft.reply.refused = true;
+  return std::move(draft.reply);
+}
+
 bool EntityDiff::empty() const {
   return accounts.empty() && users.empty() && clusters.empty() && associations.empty() &&
          qos.empty() && tres.empty() && wckeys.empty() && transactions.empty();
@@ -181,7 +222,7 @@ ChangeOutcome decide_change(const Entities& before,
   const std::string bad = bad_text(tidy_request);
   bool ok = bad.empty();
   if (ok) ok = decide(draft);
-  else draft.refuse(fmt::format(" Names and texts cannot be like '{}'.", bad));
+  else draft.refuse(like_none(bad));
   ChangeOutcome out;
   if (ok) {
     draft.renew_lineages();
@@ -206,9 +247,7 @@ bool change_in_place(Entities& entities, const protocol::ChangeAccountingRequest
   const std::string bad = bad_text(tidy_request);
   Draft draft(std::move(entities), kNothing, tidy_request, actor, now);
   draft.many = true;
-  const bool ok = bad.empty()
-                      ? decide(draft)
-                      : draft.refuse(fmt::format(" Names and texts cannot be like '{}'.", bad));
+  const bool ok = bad.empty() ? decide(draft) : draft.refuse(like_none(bad));
   if (ok) {
     draft.renew_lineages();
     ++draft.now.version;

@@ -37,6 +37,20 @@ struct ChangeOutcome {
   Entities after;                         // as before where it is refused
   std::vector<protocol::TransactionRecord> transactions;
 };
+// What whoever is no operator may ask for at once.
+inline constexpr size_t kMostNames = 1000;    // in all lists of a request
+inline constexpr size_t kMostPlaces = 10000;  // associations, places of coordinators
+// True where its lists are longer: each name is compared with each record.
+[[nodiscard]] bool is_long(const protocol::AccountingConditions& where);
+[[nodiscard]] bool is_long(const protocol::ChangeAccountingRequest& request);
+// False where nothing of it is his to change, whatever there is: he is no operator, coordinates no
+// account, and it is not about himself. Cheap, for those who may ask for anything.
+[[nodiscard]] bool may_ask(const Entities& entities,
+                           const protocol::ChangeAccountingRequest& request, const Actor& actor);
+// The answer to it.
+[[nodiscard]] protocol::ChangeAccountingReply denial(
+    const protocol::ChangeAccountingRequest& request);
+
 // Refusals are answers: `reply.refused`, with their texts.
 [[nodiscard]] ChangeOutcome decide_change(const Entities& before,
                                           const protocol::ChangeAccountingRequest& request,

@@ -1,6 +1,7 @@
 // sacctmgr add, modify and delete account.
 #include <set>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "common/accounting/limit_fields.hpp"
 #include "dbd/entities/draft.hpp"
@@ -55,9 +56,11 @@ bool add_accounts(Draft& draft) {
   if (names.empty()) return draft.refuse(" Need name of account to add.");
   const AccountingSettings& settings = draft.settings();
   const std::string parent = settings.parent.value_or("root");
-  if (!draft.may_change(parent)) return draft.deny();
+  if (!draft.may_change_something()) return draft.deny();
   std::vector<std::string> clusters;
   if (!draft.clusters(clusters)) return false;
+  for (const std::string& cluster : clusters)
+    if (!draft.may_change(parent, cluster)) return draft.deny();
   const std::vector<Place> where = places(draft, clusters, parent);
   if (where.empty()) return draft.refuse(" No associations created.");
 
@@ -68,6 +71,8 @@ bool add_accounts(Draft& draft) {
       describe_new_account(draft, name, parent);
       accounts += "  " + name + "\n";
       draft.reply.changed.push_back(name);
+    } else if (!draft.may_change_account(name)) {
+      return draft.deny();  // below an account of his it would be his
     }
     for (const Place& place : where) {
       if (find_association(draft.now, place.cluster, name, "", "") != nullptr) continue;
@@ -102,6 +107,35 @@ bool add_accounts(Draft& draft) {
 
 namespace {
 
+// Which associations stand below which, of those that are not deleted.
+class Children {
+ public:
+  explicit Children(const Entities& entities) {
+    for (const auto& [id, stored] : entities.associations)
+      if (!stored.deleted) children_[stored.record.parent].insert(id);
+  }
+  void move(AssociationId id, AssociationId from, AssociationId to) {
+    children_[from].erase(id);
+    children_[to].insert(id);
+  }
+  // Below these, at any depth; not themselves, unless one is below another.
+  [[nodiscard]] std::set<AssociationId> below(const std::set<AssociationId>& tops) const {
+    std::set<AssociationId> out;
+    std::vector<AssociationId> todo(tops.begin(), tops.end());
+    while (!todo.empty()) {
+      const auto found = children_.find(todo.back());
+      todo.pop_back();
+      if (found == children_.end()) continue;
+      for (const AssociationId id : found->second)
+        if (out.insert(id).second) todo.push_back(id);
+    }
+    return out;
+  }
+
+ private:
+  std::unordered_map<AssociationId, std::set<AssociationId>> children_;
+};
+
 bool inherits_change(const StoredAssociation& below, const AccountingSettings& settings) {
   StoredAssociation copy = below;
   for (const protocol::LimitSetting& limit : settings.limits) {
@@ -120,20 +154,22 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
   for (const auto& [id, stored] : draft.now.associations)
     if (!stored.deleted && stored.record.user.empty() && matches(draft.now, stored, draft.where()))
       meant.push_back(id);
+  Children children(draft.now);
   for (const AssociationId id : meant) {
     StoredAssociation& stored = draft.now.associations[id];
-    if (!draft.may_change(stored.record.account)) return draft.deny();
+    if (!draft.may_change(stored.record.account, stored.record.cluster)) return draft.deny();
     if (settings.parent) {
       const StoredAssociation* above =
           find_association(draft.now, stored.record.cluster, *settings.parent, "", "");
       if (above == nullptr)
         return draft.refuse(fmt::format(" Parent account '{}' doesn't exist on cluster {}",
                                         *settings.parent, stored.record.cluster));
-      if (!draft.may_change(*settings.parent)) return draft.deny();
+      if (!draft.may_change(*settings.parent, stored.record.cluster)) return draft.deny();
       if (is_below(draft.now, above->record.id, id))
         return draft.refuse(
             fmt::format(" Account '{}' is '{}' or below it: it cannot be its parent.",
                         *settings.parent, stored.record.account));
+      children.move(id, stored.record.parent, above->record.id);
       stored.record.parent = above->record.id;
       draft.moved = true;
     }
@@ -142,8 +178,8 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
     draft.reply.changed.push_back(modified_line(draft.now, stored.record));
     draft.log("Modify Associations", fmt::format("(id_assoc={})", id),
               settings_info(draft.now, settings), &stored.record);
-    for (const auto& [other, below] : draft.now.associations) {
-      if (other == id || below.deleted || !is_below(draft.now, other, id)) continue;
+    for (const AssociationId other : children.below({id})) {
+      const StoredAssociation& below = draft.now.associations[other];
       if (inherits_change(below, settings))
         lines += "  " + modified_line(draft.now, below.record) + "\n";
     }
@@ -163,7 +199,7 @@ bool modify_accounts(Draft& draft) {
   if (of_account) {
     for (auto& [name, stored] : draft.now.accounts) {
       if (stored.deleted || !matches(draft.now, stored.record, draft.where())) continue;
-      if (!draft.may_change(name)) return draft.deny();
+      if (!draft.may_change_account(name)) return draft.deny();
       if (settings.description) stored.record.description = *settings.description;
       if (settings.organization) stored.record.organization = *settings.organization;
       if (settings.users_are_coordinators) {
@@ -216,7 +252,7 @@ bool delete_accounts(Draft& draft) {
     if (name == "root")
       return draft.refuse(
           " You are not allowed to remove the root account.\n Use remove cluster instead.");
-    if (!draft.may_change(name)) return draft.deny();
+    if (everywhere && !draft.may_change_account(name)) return draft.deny();
     accounts.insert(name);
   }
   for (const auto& [id, stored] : draft.now.associations) {
@@ -224,9 +260,10 @@ bool delete_accounts(Draft& draft) {
     if (stored.deleted || !r.user.empty() || accounts.count(r.account) == 0 ||
         !listed(where.clusters, r.cluster))
       continue;
-    for (const auto& [other, below] : draft.now.associations)
-      if (!below.deleted && is_below(draft.now, other, id)) gone.insert(other);
+    if (!draft.may_change(r.account, r.cluster)) return draft.deny();
+    gone.insert(id);
   }
+  for (const AssociationId id : Children(draft.now).below(gone)) gone.insert(id);
   if (accounts.empty()) return draft.nothing(" Nothing deleted");
   const std::string defaults = defaults_among(draft, gone);
   if (!defaults.empty() && !draft.now.rules.without_default_account)
@@ -243,12 +280,12 @@ bool delete_accounts(Draft& draft) {
     draft.log("Remove Associations", fmt::format("id_assoc={}", id), "", &stored.record);
   }
   draft.show(everywhere ? " Deleting accounts..." : " Deleting account associations...");
+  std::unordered_set<std::string> elsewhere;
+  for (const auto& [id, stored] : draft.now.associations)
+    if (!stored.deleted) elsewhere.insert(stored.record.account);
   for (const std::string& name : accounts) {
     // one that stands on another cluster stays
-    const bool elsewhere = std::any_of(
-        draft.now.associations.begin(), draft.now.associations.end(),
-        [&](const auto& e) { return !e.second.deleted && e.second.record.account == name; });
-    if (elsewhere) continue;
+    if (elsewhere.count(name) != 0) continue;
     draft.now.accounts[name].deleted = true;
     draft.now.accounts[name].record.coordinators.clear();
     draft.log("Remove Accounts", fmt::format("(name='{}')", name), "");

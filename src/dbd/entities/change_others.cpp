@@ -9,20 +9,23 @@ bool add_coordinators(Draft& draft) {
   const protocol::AccountingConditions& where = draft.where();
   if (where.users.empty() || where.accounts.empty())
     return draft.refuse(" You need to specify a list of names and accounts here.");
+  if (!draft.is_operator() && where.users.size() * where.accounts.size() > kMostPlaces)
+    return draft.refuse(" Too many coordinators in one request.");
   for (const std::string& user : where.users)
     if (find_user(draft.now, user) == nullptr)
       return draft.refuse(fmt::format(" You specified a non-existent user '{}'.", user));
   for (const std::string& account : where.accounts) {
     if (find_account(draft.now, account) == nullptr)
       return draft.refuse(fmt::format(" You specified a non-existent account '{}'.", account));
-    if (!draft.may_change(account)) return draft.deny();
+    if (!draft.may_change_account(account)) return draft.deny();
   }
   bool any = false;
   for (const std::string& account : where.accounts) {
     std::vector<std::string>& list = draft.now.accounts[account].record.coordinators;
     for (const std::string& user : where.users) {
-      if (has(list, user)) continue;
-      list.insert(std::upper_bound(list.begin(), list.end(), user), user);
+      const auto at = std::lower_bound(list.begin(), list.end(), user);
+      if (at != list.end() && *at == user) continue;
+      list.insert(at, user);
       any = true;
       draft.log("Add Account Coord", user, account);
       draft.transactions.back().users = {user};
@@ -47,7 +50,7 @@ bool delete_coordinators(Draft& draft) {
     std::vector<std::string>& list = stored.record.coordinators;
     for (const std::string& user : std::vector<std::string>(list)) {
       if (!listed(where.users, user)) continue;
-      if (!draft.may_change(account)) return draft.deny();
+      if (!draft.may_change_account(account)) return draft.deny();
       std::erase(list, user);
       removed += fmt::format("  U = {:<9} A = {:<10}\n", user, account);
       draft.reply.changed.push_back(fmt::format("U = {:<9} A = {:<10}", user, account));

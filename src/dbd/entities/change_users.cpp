@@ -1,4 +1,5 @@
 // sacctmgr add, modify and delete user.
+#include <map>
 #include <set>
 
 #include "common/accounting/limit_fields.hpp"
@@ -17,6 +18,16 @@ bool may_give_level(const Draft& draft, const std::string& user) {
   const UserRecord* there = find_user(draft.now, user);
   return draft.is_operator() && *draft.settings().admin_level != AdminLevel::kAdministrator &&
          (there == nullptr || there->admin_level != AdminLevel::kAdministrator);
+}
+
+// It is the user's own choice, and an operator's. A coordinator chooses among his accounts: a
+// default that is another's stays.
+bool may_set_default(const Draft& draft, const std::string& user, const std::string& cluster,
+                     const std::string& account) {
+  if (draft.is_operator() || draft.actor() == user) return true;
+  const std::string current = default_account_of(draft.now, user, cluster);
+  return draft.may_change(account, cluster) &&
+         (current.empty() || current == account || draft.may_change(current, cluster));
 }
 
 void make_default(Draft& draft, const std::string& user, const std::string& cluster,
@@ -59,32 +70,47 @@ struct Added {
   std::string users, associations, wckeys;
 };
 
+// Where a user is to be added on one cluster: accounts, and their associations.
+struct ClusterPlaces {
+  std::string cluster;
+  std::vector<std::pair<std::string, AssociationId>> accounts;
+};
+
+// Accounts that are not there are passed over, each with a line.
+std::vector<ClusterPlaces> places(Draft& draft, const std::vector<std::string>& clusters) {
+  std::vector<ClusterPlaces> out;
+  for (const std::string& cluster : clusters) {
+    out.push_back({cluster, {}});
+    for (const std::string& account : draft.where().accounts) {
+      const StoredAssociation* above = find_association(draft.now, cluster, account, "", "");
+      if (above != nullptr) out.back().accounts.emplace_back(account, above->record.id);
+      else draft.refuse(fmt::format("No account {} on cluster {}, skipping.", account, cluster));
+    }
+  }
+  return out;
+}
+
 bool add_user_associations(Draft& draft, const std::string& user,
-                           const std::vector<std::string>& clusters, Added& added) {
+                           const std::vector<ClusterPlaces>& where, Added& added) {
   const AccountingSettings& settings = draft.settings();
   std::vector<std::string> partitions = draft.where().partitions;
   if (partitions.empty()) partitions.emplace_back();
-  for (const std::string& cluster : clusters) {
-    for (const std::string& account : draft.where().accounts) {
-      const StoredAssociation* above = find_association(draft.now, cluster, account, "", "");
-      if (above == nullptr) {
-        const std::string line =
-            fmt::format("No account {} on cluster {}, skipping.", account, cluster);
-        if (!has(draft.reply.errors, line)) draft.reply.errors.push_back(line);
-        continue;
-      }
-      const AssociationId parent = above->record.id;
+  for (const auto& [cluster, accounts] : where) {
+    std::string current = default_account_of(draft.now, user, cluster);
+    for (const auto& [account, parent] : accounts) {
       for (const std::string& partition : partitions) {
         if (find_association(draft.now, cluster, account, user, partition) != nullptr) continue;
-        if (!draft.may_change(account)) return draft.deny();
-        const bool first = default_account_of(draft.now, user, cluster).empty();
+        if (!draft.may_change(account, cluster)) return draft.deny();
         const AssociationId id =
             draft.add_association(cluster, account, user, partition, parent).id;
         StoredAssociation& stored = draft.now.associations[id];
         if (!draft.set_association(stored)) return false;
         const std::string& wanted = settings.default_account.value_or(account);
-        if (first && wanted == account) make_default(draft, user, cluster, account);
-        else stored.record.is_default = default_account_of(draft.now, user, cluster) == account;
+        if (current.empty() && wanted == account) {
+          current = account;
+          make_default(draft, user, cluster, account);
+        }
+        stored.record.is_default = current == account;
         added.associations +=
             fmt::format("  U = {:<9} A = {:<10} C = {:<10}", user, account, cluster);
         if (!partition.empty()) added.associations += fmt::format(" P = {:<10}", partition);
@@ -94,11 +120,13 @@ bool add_user_associations(Draft& draft, const std::string& user,
       }
     }
     if (settings.default_account && find_association(draft.now, cluster, *settings.default_account,
-                                                     user, partitions.front()) != nullptr)
+                                                     user, partitions.front()) != nullptr) {
+      if (!may_set_default(draft, user, cluster, *settings.default_account)) return draft.deny();
       make_default(draft, user, cluster, *settings.default_account);
-    else if (default_account_of(draft.now, user, cluster).empty() &&
-             !draft.where().accounts.empty())
+    } else if (default_account_of(draft.now, user, cluster).empty() &&
+               !draft.where().accounts.empty()) {
       make_default(draft, user, cluster, draft.where().accounts.front());
+    }
   }
   return true;
 }
@@ -132,10 +160,16 @@ bool add_users(Draft& draft) {
     return draft.refuse(" Need name of account to add user to.");
   std::vector<std::string> clusters;
   if (!draft.clusters(clusters)) return false;
+  if (!draft.is_operator() && where.users.size() * where.accounts.size() * clusters.size() *
+                                      std::max<size_t>(where.partitions.size(), 1) >
+                                  kMostPlaces)
+    return draft.refuse(" Too many associations in one request.");
+  const std::vector<ClusterPlaces> wanted = places(draft, clusters);
   Added added;
   for (const std::string& user : where.users) {
     if (!may_give_level(draft, user)) return draft.deny();
     const bool is_new = find_user(draft.now, user) == nullptr;
+    const size_t logged = draft.transactions.size();
     if (is_new) {
       UserRecord record;
       record.name = user;
@@ -146,7 +180,7 @@ bool add_users(Draft& draft) {
       draft.transactions.back().users = {user};
     }
     const size_t before = added.associations.size();
-    if (!add_user_associations(draft, user, clusters, added)) return false;
+    if (!add_user_associations(draft, user, wanted, added)) return false;
     if (!where.wckeys.empty() || settings.default_wckey) {
       if (!draft.is_operator()) return draft.deny();
       add_user_wckeys(draft, user, clusters, added);
@@ -156,9 +190,7 @@ bool add_users(Draft& draft) {
     // nobody is there who is nowhere
     if (!placed) {
       draft.now.users.erase(user);
-      std::erase_if(draft.transactions, [&](const protocol::TransactionRecord& t) {
-        return t.action == "Add Users" && t.where == user;
-      });
+      draft.transactions.resize(logged);
     } else {
       added.users += "  " + user + "\n";
       draft.reply.changed.push_back(user);
@@ -227,19 +259,13 @@ bool change_default_account(Draft& draft, const std::string& user, std::string& 
     });
     return true;
   }
-  std::set<std::string> clusters;
-  for (const auto& [id, stored] : draft.now.associations)
-    if (!stored.deleted && stored.record.user == user &&
-        listed(draft.where().clusters, stored.record.cluster))
-      clusters.insert(stored.record.cluster);
-  if (!draft.is_operator() && draft.actor() != user && !draft.may_change(account))
-    return draft.deny();
-  for (const std::string& cluster : clusters) {
-    bool there = false;
-    for (const auto& [id, stored] : draft.now.associations) {
-      const AssociationRecord& r = stored.record;
-      there |= !stored.deleted && r.user == user && r.cluster == cluster && r.account == account;
-    }
+  std::map<std::string, bool> clusters;  // of the user: whether the account is there
+  each_of_user(draft.now, user, [&](AssociationId, const StoredAssociation& stored) {
+    if (listed(draft.where().clusters, stored.record.cluster))
+      clusters[stored.record.cluster] |= stored.record.account == account;
+  });
+  for (const auto& [cluster, there] : clusters) {
+    if (!may_set_default(draft, user, cluster, account)) return draft.deny();
     if (there) make_default(draft, user, cluster, account);
     else missing += fmt::format("\n  U = {} C = {}", user, cluster);
   }
@@ -307,7 +333,7 @@ bool modify_users(Draft& draft) {
         continue;
       const UserRecord* user = find_user(draft.now, stored.record.user);
       if (user == nullptr || !matches(draft.now, *user, draft.where())) continue;
-      if (!draft.may_change(stored.record.account)) return draft.deny();
+      if (!draft.may_change(stored.record.account, stored.record.cluster)) return draft.deny();
       if (!draft.set_association(stored)) return false;
       associations += "  " + modified_line(draft.now, stored.record) + "\n";
       draft.reply.changed.push_back(modified_line(draft.now, stored.record));
@@ -327,26 +353,24 @@ bool modify_users(Draft& draft) {
 namespace {
 
 bool delete_user_associations(Draft& draft) {
-  std::vector<AssociationId> gone;
+  std::set<AssociationId> gone;
   std::string defaults;
   for (const auto& [id, stored] : draft.now.associations) {
     const AssociationRecord& r = stored.record;
     if (stored.deleted || r.user.empty() || !matches(draft.now, stored, draft.where())) continue;
-    if (!draft.may_change(r.account)) return draft.deny();
-    gone.push_back(id);
+    if (!draft.may_change(r.account, r.cluster)) return draft.deny();
+    gone.insert(id);
   }
   for (const AssociationId id : gone) {
     const AssociationRecord& r = draft.now.associations[id].record;
     // the last one may go, and one beside which another of the same account stays
     bool others = false;
     bool same = false;
-    for (const auto& [other, stored] : draft.now.associations) {
-      if (stored.deleted || has(gone, other) || stored.record.user != r.user ||
-          stored.record.cluster != r.cluster)
-        continue;
+    each_of_user(draft.now, r.user, [&](AssociationId other, const StoredAssociation& stored) {
+      if (gone.count(other) != 0 || stored.record.cluster != r.cluster) return;
       others = true;
       same |= stored.record.account == r.account;
-    }
+    });
     if (r.is_default && others && !same && !draft.now.rules.without_default_account)
       defaults += fmt::format("  C = {:<15} A = {:<10} U = {:<9}\n", r.cluster, r.account, r.user);
   }
@@ -369,6 +393,22 @@ bool delete_user_associations(Draft& draft) {
 
 }  // namespace
 
+namespace {
+
+// A coordinator deletes who is nobody elsewhere; whom he takes out of his accounts stays a user.
+bool may_delete(const Draft& draft, const UserRecord& user) {
+  if (user.admin_level == AdminLevel::kAdministrator) return draft.is_administrator();
+  if (draft.is_operator()) return true;
+  if (user.admin_level != AdminLevel::kNone) return false;
+  return std::all_of(draft.now.accounts.begin(), draft.now.accounts.end(), [&](const auto& entry) {
+    const Stored<AccountRecord>& stored = entry.second;
+    return stored.deleted || !has(stored.record.coordinators, user.name) ||
+           draft.may_change_account(entry.first);
+  });
+}
+
+}  // namespace
+
 bool delete_users(Draft& draft) {
   const AccountingConditions& where = draft.where();
   if (!where.accounts.empty() || !where.clusters.empty() || !where.partitions.empty())
@@ -381,17 +421,17 @@ bool delete_users(Draft& draft) {
   for (const std::string& name : names) {
     Stored<UserRecord>& user = draft.now.users[name];
     if (name == "root" && where.users.empty()) continue;
-    if (user.record.admin_level == AdminLevel::kAdministrator && !draft.is_administrator())
-      return draft.deny();
+    if (!may_delete(draft, user.record)) return draft.deny();
     bool anywhere = false;
-    for (auto& [id, stored] : draft.now.associations) {
-      if (stored.deleted || stored.record.user != name) continue;
-      if (!draft.may_change(stored.record.account)) return draft.deny();
+    bool his = true;
+    each_of_user(draft.now, name, [&](AssociationId id, StoredAssociation& stored) {
+      his &= draft.may_change(stored.record.account, stored.record.cluster);
       anywhere = true;
       stored.deleted = true;
       stored.record.is_default = false;
       draft.log("Remove Associations", fmt::format("id_assoc={}", id), "", &stored.record);
-    }
+    });
+    if (!his) return draft.deny();
     if (!anywhere && !draft.is_operator()) return draft.deny();
     for (auto& [id, stored] : draft.now.wckeys)
       if (stored.record.user == name) stored.deleted = true;

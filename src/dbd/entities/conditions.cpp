@@ -11,6 +11,49 @@ bool listed(const std::vector<std::string>& list, std::string_view name) {
                      [&](const std::string& other) { return iequals(other, name); });
 }
 
+namespace {
+
+bool is_below_one_of(const Entities& entities, const AssociationRecord& record,
+                     const std::vector<std::string>& accounts) {
+  AssociationId id = record.parent;
+  for (int depth = 0; depth < kMaxDepth; ++depth) {
+    const auto above = entities.associations.find(id);
+    if (above == entities.associations.end()) return false;
+    if (listed(accounts, above->second.record.account)) return true;
+    id = above->second.record.parent;
+  }
+  return false;
+}
+
+// Of the associations of a user, also those that are deleted.
+template <class Holds>
+bool any_of_user(const Entities& entities, std::string_view user, Holds holds) {
+  const std::string key = user_key(user);
+  for (auto it = entities.places.lower_bound(key);
+       it != entities.places.end() && it->first.starts_with(key); ++it) {
+    const auto found = entities.associations.find(it->second);
+    if (found != entities.associations.end() && holds(found->second)) return true;
+  }
+  return false;
+}
+
+// Of those of an account itself, one a cluster, also those that are deleted.
+template <class Holds>
+bool any_of_account(const Entities& entities, std::string_view account, Holds holds) {
+  AssociationRecord place;
+  place.account = account;
+  for (const auto& [name, cluster] : entities.clusters) {
+    place.cluster = name;
+    const auto id = entities.places.find(place_key(place));
+    if (id == entities.places.end()) continue;
+    const auto found = entities.associations.find(id->second);
+    if (found != entities.associations.end() && holds(found->second)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool matches(const Entities& entities, const StoredAssociation& stored,
              const protocol::AccountingConditions& where) {
   const AssociationRecord& r = stored.record;
@@ -22,13 +65,7 @@ bool matches(const Entities& entities, const StoredAssociation& stored,
   if (where.only_defaults && !r.is_default) return false;
   if (!listed(where.accounts, r.account)) {
     if (!where.with_sub_accounts) return false;
-    const bool below = std::any_of(
-        entities.associations.begin(), entities.associations.end(), [&](const auto& entry) {
-          const AssociationRecord& top = entry.second.record;
-          return top.user.empty() && top.cluster == r.cluster &&
-                 listed(where.accounts, top.account) && is_below(entities, r.id, top.id);
-        });
-    if (!below) return false;
+    if (!is_below_one_of(entities, r, where.accounts)) return false;
   }
   if (!where.parents.empty()) {
     const auto above = entities.associations.find(r.parent);
@@ -58,10 +95,9 @@ bool matches(const Entities& entities, const AccountRecord& record,
     return true;
   protocol::AccountingConditions of_association = where;
   of_association.accounts = {record.name};
-  return std::any_of(
-      entities.associations.begin(), entities.associations.end(), [&](const auto& entry) {
-        return entry.second.record.user.empty() && matches(entities, entry.second, of_association);
-      });
+  return any_of_account(entities, record.name, [&](const StoredAssociation& stored) {
+    return matches(entities, stored, of_association);
+  });
 }
 
 bool matches(const Entities& entities, const UserRecord& record,
@@ -69,21 +105,19 @@ bool matches(const Entities& entities, const UserRecord& record,
   if (!listed(where.users, record.name)) return false;
   if (where.admin_level && record.admin_level != *where.admin_level) return false;
   if (!where.default_accounts.empty() &&
-      !std::any_of(entities.associations.begin(), entities.associations.end(),
-                   [&](const auto& entry) {
-                     const AssociationRecord& r = entry.second.record;
-                     return !entry.second.deleted && r.user == record.name && r.is_default &&
-                            listed(where.default_accounts, r.account);
-                   }))
+      !any_of_user(entities, record.name, [&](const StoredAssociation& stored) {
+        return !stored.deleted && stored.record.is_default &&
+               listed(where.default_accounts, stored.record.account);
+      }))
     return false;
   if (where.accounts.empty() && where.clusters.empty() && where.partitions.empty() &&
       where.qos.empty() && where.default_qos.empty())
     return true;
   protocol::AccountingConditions of_association = where;
   of_association.users = {record.name};
-  return std::any_of(
-      entities.associations.begin(), entities.associations.end(),
-      [&](const auto& entry) { return matches(entities, entry.second, of_association); });
+  return any_of_user(entities, record.name, [&](const StoredAssociation& stored) {
+    return matches(entities, stored, of_association);
+  });
 }
 
 std::string default_account_of(const Entities& entities, std::string_view user,

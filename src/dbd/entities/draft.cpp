@@ -1,6 +1,7 @@
 #include "dbd/entities/draft.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "common/accounting/limit_fields.hpp"
 
@@ -17,12 +18,18 @@ Draft::Draft(Entities start, const Entities& before, const protocol::ChangeAccou
   else if (user != nullptr && !actor.name.empty()) level_ = user->admin_level;
 }
 
-bool Draft::may_change(const std::string& account) const {
-  if (is_operator()) return true;
-  if (actor_.empty() || now.rules.without_coordinators) return false;
-  const std::vector<std::string> may = coordinators_of(before_, account);
-  return std::binary_search(may.begin(), may.end(), actor_);
+const Coordinated& Draft::coordinated() const {
+  if (!coordinated_)
+    coordinated_ = now.rules.without_coordinators ? Coordinated() : Coordinated(before_, actor_);
+  return *coordinated_;
 }
+bool Draft::may_change(const std::string& account, const std::string& cluster) const {
+  return is_operator() || coordinated().on(cluster, account);
+}
+bool Draft::may_change_account(const std::string& account) const {
+  return is_operator() || coordinated().everywhere(account);
+}
+bool Draft::may_change_something() const { return is_operator() || !coordinated().empty(); }
 
 bool Draft::refuse(std::string error) {
   reply.errors.push_back(std::move(error));
@@ -90,14 +97,28 @@ AssociationRecord& Draft::add_association(const std::string& cluster, const std:
   return stored.record;
 }
 
-bool Draft::set_qos_list(StoredAssociation& stored) {
+bool Draft::look_up_qos() {
+  if (!qos_ids_.empty()) return true;
+  std::map<std::string_view, QosId> by_name;
+  for (const auto& [id, stored] : now.qos)
+    if (!stored.deleted) by_name[stored.record.name] = id;
   for (const NameSet& set : settings().qos) {
     std::vector<QosId> ids;
     for (const std::string& name : set.names) {
-      const Stored<QosRecord>* qos = find_qos(now, name);
-      if (qos == nullptr) return refuse(fmt::format(" The qos '{}' does not exist.", name));
-      ids.push_back(qos->record.id);
+      const auto qos = by_name.find(name);
+      if (qos == by_name.end()) return refuse(fmt::format(" The qos '{}' does not exist.", name));
+      ids.push_back(qos->second);
     }
+    qos_ids_.push_back(std::move(ids));
+  }
+  return true;
+}
+
+bool Draft::set_qos_list(StoredAssociation& stored) {
+  if (!look_up_qos()) return false;
+  for (size_t i = 0; i < settings().qos.size(); ++i) {
+    const NameSet& set = settings().qos[i];
+    std::vector<QosId> ids = qos_ids_[i];
     std::vector<QosId>& own = stored.record.qos;
     if (set.change == SetChange::kReplace) {
       std::sort(ids.begin(), ids.end());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "dbd/entities/change.hpp"
+#include "dbd/entities/coordinators.hpp"
 
 namespace sluice::dbd {
 
@@ -40,8 +42,12 @@ class Draft {
   // --- rights
   [[nodiscard]] bool is_operator() const { return level_ != AdminLevel::kNone; }
   [[nodiscard]] bool is_administrator() const { return level_ == AdminLevel::kAdministrator; }
-  // Coordinator of `account` as it was before the change, or an operator.
-  [[nodiscard]] bool may_change(const std::string& account) const;
+  // Coordinator of `account` on that cluster as it was before the change, or an operator.
+  [[nodiscard]] bool may_change(const std::string& account, const std::string& cluster) const;
+  // The same on each cluster where it stands: for the account itself.
+  [[nodiscard]] bool may_change_account(const std::string& account) const;
+  // An operator, or coordinator of anything at all.
+  [[nodiscard]] bool may_change_something() const;
 
   // --- answers; each gives false, for `return draft.refuse(…)`
   bool refuse(std::string error);  // for stderr
@@ -60,6 +66,7 @@ class Draft {
   // Limits, QOS and default QOS of the settings, on its own values. False where refused.
   bool set_association(StoredAssociation& stored);
   bool set_qos_list(StoredAssociation& stored);
+  bool look_up_qos();
   // After all changes: whoever has a default QOS must have it. False where refused.
   bool default_qos_holds();
   void renew_lineages();
@@ -67,7 +74,11 @@ class Draft {
            const AssociationRecord* association = nullptr);
 
  private:
+  [[nodiscard]] const Coordinated& coordinated() const;  // made when it is needed
+
   const Entities& before_;
+  mutable std::optional<Coordinated> coordinated_;
+  std::vector<std::vector<QosId>> qos_ids_;  // of settings().qos, once they were looked up
   std::string actor_;
   AdminLevel level_ = AdminLevel::kNone;
   Time when_;

@@ -1,15 +1,13 @@
 #include "dbd/entities/entities.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "common/accounting/limit_fields.hpp"
+#include "dbd/entities/coordinators.hpp"
 
 namespace sluice::dbd {
 
 namespace {
-
-constexpr int kMaxDepth = 1000;  // of a tree; more is a circle
 
 const StoredAssociation* by_id(const Entities& entities, AssociationId id) {
   const auto it = entities.associations.find(id);
@@ -171,69 +169,9 @@ bool is_below(const Entities& entities, AssociationId id, AssociationId ancestor
   return false;
 }
 
-std::vector<std::string> coordinators_of(const Entities& entities, std::string_view account) {
-  std::set<std::string> found;
-  std::set<std::string> seen;
-  std::vector<std::string> todo = {std::string(account)};
-  while (!todo.empty()) {
-    const std::string name = std::move(todo.back());
-    todo.pop_back();
-    if (!seen.insert(name).second) continue;
-    const AccountRecord* record = find_account(entities, name);
-    if (record == nullptr) continue;
-    found.insert(record->coordinators.begin(), record->coordinators.end());
-    for (const auto& [id, stored] : entities.associations) {
-      const AssociationRecord& r = stored.record;
-      if (stored.deleted || r.account != name) continue;
-      if (!r.user.empty()) {
-        if (record->users_are_coordinators) found.insert(r.user);
-        continue;
-      }
-      const StoredAssociation* above = by_id(entities, r.parent);
-      if (above != nullptr) todo.push_back(above->record.account);
-    }
-  }
-  return {found.begin(), found.end()};
-}
-
-std::map<std::string, std::vector<std::string>> all_coordinators(const Entities& entities) {
-  std::map<std::string, std::set<std::string>> above;  // the accounts right above an account
-  std::map<std::string, std::set<std::string>> direct;
-  for (const auto& [name, stored] : entities.accounts)
-    if (!stored.deleted)
-      direct[name].insert(stored.record.coordinators.begin(), stored.record.coordinators.end());
-  for (const auto& [id, stored] : entities.associations) {
-    const AssociationRecord& r = stored.record;
-    if (stored.deleted) continue;
-    if (r.user.empty()) {
-      if (const StoredAssociation* parent = by_id(entities, r.parent))
-        above[r.account].insert(parent->record.account);
-      continue;
-    }
-    const AccountRecord* account = find_account(entities, r.account);
-    if (account != nullptr && account->users_are_coordinators) direct[r.account].insert(r.user);
-  }
-  std::map<std::string, std::vector<std::string>> out;
-  for (const auto& [name, own] : direct) {
-    std::set<std::string> found;
-    std::set<std::string> seen;
-    std::vector<std::string> todo = {name};
-    while (!todo.empty()) {
-      const std::string at = std::move(todo.back());
-      todo.pop_back();
-      if (!seen.insert(at).second) continue;
-      if (const auto it = direct.find(at); it != direct.end())
-        found.insert(it->second.begin(), it->second.end());
-      if (const auto it = above.find(at); it != above.end())
-        todo.insert(todo.end(), it->second.begin(), it->second.end());
-    }
-    out[name].assign(found.begin(), found.end());
-  }
-  return out;
-}
-
 AccountingRecords records_of(const Entities& entities, std::string_view cluster) {
-  std::map<std::string, std::vector<std::string>> coordinators = all_coordinators(entities);
+  std::map<std::string, std::vector<std::string>> coordinators =
+      coordinators_by_account(entities, cluster);
   AccountingRecords out;
   out.version = entities.version;
   out.tres = tres_list(entities);

@@ -65,6 +65,8 @@ struct Entities {
   bool operator==(const Entities&) const = default;
 };
 
+inline constexpr int kMaxDepth = 1000;  // of a tree; more is a circle
+
 // Those of one user stand together: they begin with user_key().
 [[nodiscard]] std::string place_key(const AssociationRecord& record);
 [[nodiscard]] std::string user_key(std::string_view user);
@@ -103,12 +105,6 @@ void each_of_user(Held& entities, std::string_view user, Visit visit) {
 // True where `id` is `ancestor` or below it.
 [[nodiscard]] bool is_below(const Entities& entities, AssociationId id, AssociationId ancestor);
 
-// Of the account and of those above it, on any cluster; sorted.
-[[nodiscard]] std::vector<std::string> coordinators_of(const Entities& entities,
-                                                       std::string_view account);
-// The same of all accounts that are there, in one pass.
-[[nodiscard]] std::map<std::string, std::vector<std::string>> all_coordinators(
-    const Entities& entities);
 // What a controller follows.
 [[nodiscard]] AccountingRecords records_of(const Entities& entities, std::string_view cluster);
 [[nodiscard]] std::vector<TresRecord> tres_list(const Entities& entities);

@@ -18,18 +18,18 @@ namespace {
 class View {
  public:
   View(const Entities& held, const Actor& actor, Privacy privacy)
-      : entities(held), coordinators(all_coordinators(held)), privacy_(privacy) {
+      : entities(held), coordinators(coordinators_by_account(held, "")), privacy_(privacy) {
     const UserRecord* user = find_user(held, actor.name);
     all_ = actor.super || (user != nullptr && user->admin_level != AdminLevel::kNone);
     if (all_ || actor.name.empty()) return;
     users_.insert(actor.name);
-    for (const auto& [account, names] : coordinators)
-      if (std::binary_search(names.begin(), names.end(), actor.name)) accounts_.insert(account);
+    const Coordinated coordinated(held, actor.name);
+    accounts_ = coordinated.somewhere();
     std::set<std::string> own;
     for (const auto& [id, stored] : held.associations) {
       const AssociationRecord& r = stored.record;
       if (stored.deleted || r.user.empty()) continue;
-      if (accounts_.count(r.account) != 0) users_.insert(r.user);
+      if (coordinated.on(r.cluster, r.account)) users_.insert(r.user);
       if (r.user == actor.name) own.insert(r.account);
     }
     accounts_.merge(own);
@@ -39,6 +39,15 @@ class View {
   }
   [[nodiscard]] bool account(const std::string& name) const {
     return all_ || !privacy_.accounts || accounts_.count(name) != 0;
+  }
+
+  // As it is shown: coordinators whom the asker may see.
+  [[nodiscard]] AccountRecord account(const AccountRecord& record, bool deleted,
+                                      bool own_values) const {
+    AccountRecord out = record;
+    if (!own_values && !deleted) out.coordinators = coordinators.at(record.name);
+    std::erase_if(out.coordinators, [&](const std::string& name) { return !user(name); });
+    return out;
   }
 
   const Entities& entities;
@@ -88,9 +97,7 @@ void list_accounts(const View& view, const QueryAccountingRequest& request,
     if ((stored.deleted && !request.where.with_deleted) ||
         !matches(view.entities, stored.record, request.where) || !view.account(name))
       continue;
-    reply.accounts.push_back(stored.record);
-    if (!request.where.own_values && !stored.deleted)
-      reply.accounts.back().coordinators = view.coordinators.at(name);
+    reply.accounts.push_back(view.account(stored.record, stored.deleted, request.where.own_values));
     if (stored.deleted) reply.deleted.push_back(name);
   }
   if (!request.with_associations) return;
@@ -118,9 +125,8 @@ void list_users(const View& view, const QueryAccountingRequest& request,
   std::erase_if(reply.associations,
                 [](const AssociationRecord& record) { return record.user.empty(); });
   for (const auto& [name, stored] : view.entities.accounts) {
-    if (stored.deleted) continue;
-    reply.accounts.push_back(stored.record);
-    if (!request.where.own_values) reply.accounts.back().coordinators = view.coordinators.at(name);
+    if (stored.deleted || !view.account(name)) continue;
+    reply.accounts.push_back(view.account(stored.record, false, request.where.own_values));
   }
 }
 
@@ -201,6 +207,14 @@ std::vector<protocol::ProblemRecord> problems_of(
     const Entities& entities, const protocol::AccountingConditions& where,
     const std::function<bool(const std::string&)>& has_uid) {
   std::vector<protocol::ProblemRecord> out;
+  std::set<AssociationId> used;  // accounts with users, and those above them
+  for (const auto& [id, stored] : entities.associations) {
+    if (stored.deleted || stored.record.user.empty()) continue;
+    for (AssociationId at = stored.record.parent; at != 0 && used.insert(at).second;) {
+      const auto above = entities.associations.find(at);
+      at = above == entities.associations.end() ? 0 : above->second.record.parent;
+    }
+  }
   std::set<std::string> placed;
   for (const auto& [id, stored] : entities.associations) {
     const AssociationRecord& r = stored.record;
@@ -209,12 +223,7 @@ std::vector<protocol::ProblemRecord> problems_of(
     if (!r.user.empty() || r.parent == 0 || !listed(where.clusters, r.cluster) ||
         !listed(where.accounts, r.account))
       continue;
-    const bool empty = std::none_of(entities.associations.begin(), entities.associations.end(),
-                                    [&, top = id](const auto& e) {
-                                      return !e.second.deleted && !e.second.record.user.empty() &&
-                                             is_below(entities, e.first, top);
-                                    });
-    if (empty) out.push_back({r.cluster, r.account, "", "Account has no users"});
+    if (used.count(id) == 0) out.push_back({r.cluster, r.account, "", "Account has no users"});
   }
   for (const auto& [name, stored] : entities.users) {
     if (stored.deleted || !listed(where.users, name)) continue;

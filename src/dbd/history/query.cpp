@@ -170,7 +170,8 @@ Status HistoryQuery::read_rows(Session& sql, protocol::HistoryChunk& chunk) {
     if (!read.execute(true)) continue;  // purged meanwhile
     auto job = wire::decode<JobHistory>(sql.read_bytes(bytes));
     if (!job) return tl::unexpected(job.error());
-    if (!filter_.matches(*job) || (may_see_ && !may_see_(*job)) || is_earlier_run(row, *job))
+    if (!filter_.matches(*job) || (may_see_ && !may_see_(clusters_[row.cluster], *job)) ||
+        is_earlier_run(row, *job))
       continue;
     size += bytes.size();
     protocol::HistoryJob out{

@@ -16,7 +16,7 @@ namespace sluice::dbd {
 
 class HistoryQuery {
  public:
-  using MaySee = std::function<bool(const JobHistory&)>;
+  using MaySee = std::function<bool(const std::string& cluster, const JobHistory&)>;
   // An empty `may_see`: all.
   HistoryQuery(const Database& database, history::Filter filter, MaySee may_see = {})
       : database_(database), filter_(std::move(filter)), may_see_(std::move(may_see)) {}

@@ -13,7 +13,6 @@ namespace {
 
 using namespace protocol;  // NOLINT(google-build-using-namespace): of this file only
 
-constexpr size_t kMostNames = 1000;            // in the conditions of who is no operator
 constexpr size_t kMostTransactions = 200'000;  // of one answer; the newest
 
 Privacy privacy_of(const DbdConfig& config) {
@@ -29,6 +28,13 @@ void change(AdminParts& parts, const net::CallContext& context,
             const ChangeAccountingRequest& request,
             net::Responder<ChangeAccountingReply> responder) {
   const Actor actor = actor_of(context);
+  {
+    // what is refused anyhow waits for no other change, and holds none up
+    const std::shared_ptr<const Entities> entities = parts.store.current();
+    if (!may_ask(*entities, request, actor)) return responder.reply(denial(request));
+    if (!is_operator(*entities, actor) && is_long(request))
+      return responder.fail(ErrorCode::kBadRequest, "too many names in one request");
+  }
   Result<ChangeAccountingReply> reply = parts.store.change(request, actor, net::now());
   if (reply && reply->committed)
     log::info("{} ({}) changed {} record(s) of accounting", actor.name, context.identity.uid,
@@ -45,17 +51,6 @@ void load(AdminParts& parts, const net::CallContext& context, const LoadAccounti
     log::info("{} ({}) loaded {} change(s) into accounting", actor.name, context.identity.uid,
               request.changes.size());
   responder.complete(reply);
-}
-
-// Of anybody: each name is compared with each record.
-bool is_long(const AccountingConditions& where) {
-  size_t names = where.ids.size();
-  for (const auto* list :
-       {&where.clusters, &where.accounts, &where.users, &where.partitions, &where.parents,
-        &where.wckeys, &where.names, &where.descriptions, &where.organizations, &where.qos,
-        &where.default_qos, &where.actions, &where.actors, &where.default_accounts, &where.types})
-    names += list->size();
-  return names > kMostNames;
 }
 
 void query(AdminParts& parts, const net::CallContext& context,

@@ -11,6 +11,7 @@
 #include "common/os/host_name.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/protocol_version.hpp"
+#include "dbd/entities/coordinators.hpp"
 #include "dbd/history/ingest.hpp"
 #include "dbd/history/numbers.hpp"
 #include "dbd/history/query.hpp"
@@ -29,16 +30,6 @@ protocol::PingAccountingReply ping() {
   return {short_host_name(), kSlurmVersion, protocol::kProtocolVersion};
 }
 
-// Those that the user coordinates, also as accounts below another one.
-std::set<std::string> coordinated(const Entities& entities, const std::string& user) {
-  std::set<std::string> accounts;
-  if (user.empty()) return accounts;
-  for (const auto& [name, stored] : entities.accounts) {
-    if (!stored.deleted && contains(coordinators_of(entities, name), user)) accounts.insert(name);
-  }
-  return accounts;
-}
-
 // What the caller may see of it: with PrivateData=jobs his own, and those of accounts that he
 // coordinates.
 Result<std::shared_ptr<HistoryQuery>> allowed_query(const ServiceParts& parts,
@@ -52,12 +43,13 @@ Result<std::shared_ptr<HistoryQuery>> allowed_query(const ServiceParts& parts,
       return failure(ErrorCode::kAccessDenied, "Too wide of a date range in query");
     if (contains(parts.config.private_data, "jobs")) {
       const uint32_t own = context.identity.uid;
-      auto accounts = coordinated(*parts.entities.current(), actor_of(context).name);
+      Coordinated accounts(*parts.entities.current(), actor_of(context).name);
       const bool asks_own = request.uids.empty() || std::ranges::count(request.uids, own) > 0;
       // of nobody, where he asks for others alone
       if (accounts.empty()) request.uids = {asks_own ? own : UINT32_MAX};
-      may_see = [own, accounts = std::move(accounts)](const JobHistory& job) {
-        return job.uid == own || accounts.contains(job.account);
+      may_see = [own, accounts = std::move(accounts)](const std::string& cluster,
+                                                      const JobHistory& job) {
+        return job.uid == own || accounts.on(cluster, job.account);
       };
     }
   }

@@ -17,5 +17,11 @@ TEST(ShownText, LosesAllControlsButThoseThatAreKept) {
   EXPECT_EQ(mask_controls_but({}, "\n"), "");
 }
 
+TEST(ShownCell, IsOneLine) {
+  EXPECT_EQ(shown_cell("ev\x1b[31mil\nX|Y\r", true), "ev?[31mil?X|Y?");
+  EXPECT_EQ(shown_cell("ev\x1b[31mil\nX|Y\r", false), "ev\x1b[31mil\\nX|Y\\r");
+  EXPECT_EQ(shown_cell("j\xc3\xb6 b", false), "j\xc3\xb6 b");
+}
+
 }  // namespace
 }  // namespace sluice::cli
