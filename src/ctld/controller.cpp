@@ -275,16 +275,16 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   group_checks.emplace(*engine, *publisher, users);
   checkpointer.emplace(*store, *publisher, now);
   if (dbd)
-    follower.emplace(*engine, *dbd,
-                     AccountingFollower::Options{own_cluster(state->accounting.version),
-                                                 system_uid_of});
+    follower.emplace(
+        *engine, *dbd,
+        AccountingFollower::Options{own_cluster(state->accounting.version), system_uid_of});
   scheduler->wake();
   return {};
 }
 
 OwnCluster Controller::Graph::own_cluster(uint64_t known_version) const {
-  return {config->cluster_name, store->info().cluster_id, short_host_name(),
-          config->slurmctld_port, known_version};
+  return {config->cluster_name, store->info().cluster_id, short_host_name(), config->slurmctld_port,
+          known_version};
 }
 
 // Before anything is published that would wake the sender.

@@ -106,7 +106,8 @@ bool AccountingFollower::ask() {
       log::warning("accounting: no associations and QOS from the accounting daemon: {}", trouble_);
     return false;
   }
-  if (!std::exchange(trouble_, {}).empty()) log::info("accounting: the accounting daemon answers again");
+  if (!std::exchange(trouble_, {}).empty())
+    log::info("accounting: the accounting daemon answers again");
   if (!reply->unchanged) take(std::move(reply->records));
   return true;
 }

@@ -149,11 +149,11 @@ Status admit_controller(EntityStore& entities,
 
 Status admit_controller(EntityStore& entities, const protocol::StoreHistoryRequest& request,
                         Time now) {
-  return admit(entities,
-               {to_lower(request.cluster), request.cluster_id, request.control_host,
-                request.control_port, request.protocol_version,
-                request.known_version != 0 || request.first > 1},
-               now);
+  return admit(
+      entities,
+      {to_lower(request.cluster), request.cluster_id, request.control_host, request.control_port,
+       request.protocol_version, request.known_version != 0 || request.first > 1},
+      now);
 }
 
 void register_controller(const Database& database, EntityStore& entities,
