@@ -125,7 +125,8 @@ struct Controller::Graph {
   Status open_signer(const journal::Recovered& recovered);
   Status open_identity();
   Status open_tls();
-  void start_accounting();
+  OwnCluster own_cluster(uint64_t known_version) const;
+  void start_accounting(uint64_t known_version);
   Status start_core(journal::Recovered recovered);
   Status start_server();
   Status command(state::Command command);
@@ -228,7 +229,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
       [this] { return silence_limit(*publisher->newest()->state->config); });
   effects.emplace(EffectRunner::Parts{*store, *signer, *links, *watches, step_waiters, programs,
                                       users, refusals});
-  start_accounting();
+  start_accounting(recovered.state.accounting.version);
   const auto first = std::make_shared<const state::ClusterState>(recovered.state);
   event_log.emplace(first);
   publisher.emplace(
@@ -274,15 +275,20 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   group_checks.emplace(*engine, *publisher, users);
   checkpointer.emplace(*store, *publisher, now);
   if (dbd)
-    follower.emplace(*engine, *dbd,
-                     AccountingFollower::Options{config->cluster_name, state->accounting.version,
-                                                 system_uid_of});
+    follower.emplace(
+        *engine, *dbd,
+        AccountingFollower::Options{own_cluster(state->accounting.version), system_uid_of});
   scheduler->wake();
   return {};
 }
 
+OwnCluster Controller::Graph::own_cluster(uint64_t known_version) const {
+  return {config->cluster_name, store->info().cluster_id, short_host_name(), config->slurmctld_port,
+          known_version};
+}
+
 // Before anything is published that would wake the sender.
-void Controller::Graph::start_accounting() {
+void Controller::Graph::start_accounting(uint64_t known_version) {
   if (!has_accounting_daemon(*config)) {
     if (store->outgoing_count() > 0)
       log::warning("{} records wait for an accounting daemon, and AccountingStorageType names none",
@@ -291,8 +297,7 @@ void Controller::Graph::start_accounting() {
   }
   dbd.emplace(*config, auth, tls_trust);
   sender.emplace(*store, *dbd,
-                 HistorySender::Options{config->cluster_name, short_host_name(),
-                                        config->slurmctld_port, most_dbd_messages(*config)});
+                 HistorySender::Options{own_cluster(known_version), most_dbd_messages(*config)});
 }
 
 Status Controller::Graph::start_server() {

@@ -47,6 +47,8 @@ struct StoreHistoryRequest {
   std::string control_host;
   uint32_t control_port = 0;
   uint32_t protocol_version = 0;
+  std::string cluster_id;      // of the controller's state: one of each ClusterName is let in
+  uint64_t known_version = 0;  // of the accounting records that the controller began with
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster", &StoreHistoryRequest::cluster);
@@ -56,6 +58,8 @@ struct StoreHistoryRequest {
     field(5, "control_host", &StoreHistoryRequest::control_host);
     field(6, "control_port", &StoreHistoryRequest::control_port);
     field(7, "protocol_version", &StoreHistoryRequest::protocol_version);
+    field(8, "cluster_id", &StoreHistoryRequest::cluster_id);
+    field(9, "known_version", &StoreHistoryRequest::known_version);
   }
 };
 struct StoreHistoryReply {

@@ -17,10 +17,19 @@ struct QueryAccountingRecordsRequest {
   using Reply = struct QueryAccountingRecordsReply;
   std::string cluster;
   uint64_t known_version = 0;  // 0: none; the answer waits up to 30 s while nothing differs
+  // what the cluster is registered with; without an id: of nobody that registers
+  std::string cluster_id;
+  std::string control_host;
+  uint32_t control_port = 0;
+  uint32_t protocol_version = 0;
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster", &QueryAccountingRecordsRequest::cluster);
     field(2, "known_version", &QueryAccountingRecordsRequest::known_version);
+    field(3, "cluster_id", &QueryAccountingRecordsRequest::cluster_id);
+    field(4, "control_host", &QueryAccountingRecordsRequest::control_host);
+    field(5, "control_port", &QueryAccountingRecordsRequest::control_port);
+    field(6, "protocol_version", &QueryAccountingRecordsRequest::protocol_version);
   }
 };
 struct QueryAccountingRecordsReply {
@@ -270,6 +279,7 @@ struct ClusterRecord {
   uint32_t node_count = 0;
   std::vector<std::string> features;
   bool deleted = false;
+  std::string controller_id;  // cluster id of the controller whose cluster it is; empty: not yet
   bool operator==(const ClusterRecord&) const = default;
   template <class V>
   static void describe(V&& field) {
@@ -284,6 +294,7 @@ struct ClusterRecord {
     field(9, "node_count", &ClusterRecord::node_count);
     field(10, "features", &ClusterRecord::features);
     field(11, "deleted", &ClusterRecord::deleted);
+    field(12, "controller_id", &ClusterRecord::controller_id);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "common/model/cluster_config.hpp"
 #include "common/rpc/async_client.hpp"
@@ -12,6 +13,13 @@ namespace sluice::ctld {
 
 // AccountingStorageType=accounting_storage/slurmdbd: there is one.
 [[nodiscard]] bool has_accounting_daemon(const ClusterConfig& config);
+
+// What this controller says of itself to the accounting daemon.
+struct OwnCluster {
+  std::string name, id, control_host;
+  uint32_t control_port = 0;
+  uint64_t known_version = 0;  // of the accounting records in the state that it begins with
+};
 
 // Thread-safe.
 class DbdClient {

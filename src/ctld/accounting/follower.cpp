@@ -8,6 +8,7 @@
 #include "common/log/log.hpp"
 #include "common/names/errors.hpp"
 #include "common/protocol/accounting_admin.hpp"
+#include "common/protocol/protocol_version.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -41,7 +42,7 @@ AccountingFollower::AccountingFollower(engine::Engine& engine, DbdClient& client
     : engine_(engine),
       client_(client),
       options_(std::move(options)),
-      known_(options_.known_version),
+      known_(options_.own.known_version),
       thread_([this] { run(); }) {}
 
 AccountingFollower::~AccountingFollower() { stop(); }
@@ -69,8 +70,12 @@ bool AccountingFollower::rest(Duration pause) {
 
 bool AccountingFollower::ask() {
   QueryAccountingRecordsRequest request;
-  request.cluster = options_.cluster;
+  request.cluster = options_.own.name;
   request.known_version = known_;
+  request.cluster_id = options_.own.id;
+  request.control_host = options_.own.control_host;
+  request.control_port = options_.own.control_port;
+  request.protocol_version = protocol::kProtocolVersion;
   const auto shared = std::make_shared<Answer>();
   client_.call<QueryAccountingRecordsReply>(
       request, kPatience, [shared, wake = wake_](Result<QueryAccountingRecordsReply> reply) {
@@ -92,12 +97,17 @@ bool AccountingFollower::ask() {
   const std::lock_guard lock(shared->mutex);
   Result<QueryAccountingRecordsReply>& reply = *shared->reply;
   if (!reply) {
-    if (!std::exchange(away_, true))
-      log::warning("accounting: no associations and QOS from the accounting daemon: {}",
-                   error_text(reply.error()));
+    std::string trouble = error_text(reply.error());
+    if (trouble_ == trouble) return false;
+    trouble_ = std::move(trouble);
+    if (reply.error().code == ErrorCode::kWrongCluster)
+      log::error("accounting: what is known of associations and QOS stays: {}", trouble_);
+    else
+      log::warning("accounting: no associations and QOS from the accounting daemon: {}", trouble_);
     return false;
   }
-  if (std::exchange(away_, false)) log::info("accounting: the accounting daemon answers again");
+  if (!std::exchange(trouble_, {}).empty())
+    log::info("accounting: the accounting daemon answers again");
   if (!reply->unchanged) take(std::move(reply->records));
   return true;
 }

@@ -22,8 +22,7 @@ namespace sluice::ctld {
 class AccountingFollower {
  public:
   struct Options {
-    std::string cluster;
-    uint64_t known_version = 0;  // of the records in the state
+    OwnCluster own;
     // nullopt: the system does not know the name
     std::function<std::optional<uint32_t>(const std::string& user)> uid_of;
   };
@@ -54,9 +53,9 @@ class AccountingFollower {
   engine::Engine& engine_;
   DbdClient& client_;
   const Options options_;
-  uint64_t known_ = 0;  // these three are of the thread alone
+  uint64_t known_ = 0;  // these are of the thread alone
   std::map<std::string, uint32_t> uids_;
-  bool away_ = false;
+  std::string trouble_;  // empty: the daemon answers
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
   std::thread thread_;  // last: starts when all else is there
 };

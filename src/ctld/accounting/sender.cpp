@@ -59,7 +59,7 @@ void HistorySender::run() {
       woken_ = false;
       last = stopping_;
     }
-    if (last && away_) return;
+    if (last && !trouble_.empty()) return;
     const Status sent = send_all();
     tell(sent);
     if (last) return;
@@ -85,12 +85,14 @@ Status HistorySender::send_all() {
 
 Status HistorySender::send(journal::OutboxBatch batch) {
   protocol::StoreHistoryRequest request;
-  request.cluster = options_.cluster;
+  request.cluster = options_.own.name;
+  request.cluster_id = options_.own.id;
+  request.known_version = options_.own.known_version;
   request.stream = store_.outgoing_stream();
   request.first = batch.first;
   request.records = std::move(batch.records);
-  request.control_host = options_.control_host;
-  request.control_port = options_.control_port;
+  request.control_host = options_.own.control_host;
+  request.control_port = options_.own.control_port;
   request.protocol_version = protocol::kProtocolVersion;
   auto done = std::make_shared<std::promise<Result<protocol::StoreHistoryReply>>>();
   auto result = done->get_future();
@@ -106,12 +108,14 @@ Status HistorySender::send(journal::OutboxBatch batch) {
 void HistorySender::tell(const Status& sent) {
   const uint64_t waiting = store_.outgoing_count();
   if (sent) {
-    if (std::exchange(away_, false)) log::info("the accounting daemon answers again");
+    if (!std::exchange(trouble_, {}).empty()) log::info("the accounting daemon answers again");
     told_ = 0;
     return;
   }
-  if (!std::exchange(away_, true)) {
-    log::error("the accounting daemon gets no records, which wait: {}", error_text(sent.error()));
+  std::string trouble = error_text(sent.error());
+  if (trouble_ != trouble) {
+    trouble_ = std::move(trouble);
+    log::error("the accounting daemon gets no records, which wait: {}", trouble_);
   }
   if (waiting < options_.most / kFirstWarning || waiting < 2 * told_) return;
   told_ = waiting;

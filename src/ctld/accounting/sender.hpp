@@ -19,8 +19,7 @@ class HistorySender {
   // Both outlive this. Numbers of records that wait are told from `most` / 16 on, each time that
   // they have doubled; at `most` (MaxDBDMsgs) as an error. None is ever dropped.
   struct Options {
-    std::string cluster, control_host;
-    uint32_t control_port = 0;
+    OwnCluster own;
     uint64_t most = 0;
   };
   HistorySender(journal::JournalStore& store, DbdClient& client, Options options);
@@ -43,8 +42,8 @@ class HistorySender {
   journal::JournalStore& store_;
   DbdClient& client_;
   const Options options_;
-  bool away_ = false;  // these two are of the thread alone
-  uint64_t told_ = 0;  // how many waited when that was told
+  std::string trouble_;  // of the thread alone, as the next; empty: the daemon takes records
+  uint64_t told_ = 0;    // how many waited when that was told
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = true;      // guarded by mutex_

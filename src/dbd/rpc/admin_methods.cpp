@@ -7,6 +7,7 @@
 #include "common/os/clock.hpp"
 #include "dbd/entities/query.hpp"
 #include "dbd/rpc/actor.hpp"
+#include "dbd/rpc/cluster_registry.hpp"
 
 namespace sluice::dbd {
 namespace {
@@ -87,6 +88,8 @@ Status register_in(EntityStore& store, const ClusterRecord& cluster) {
 void follow(AdminParts& parts, const net::CallContext& context,
             const QueryAccountingRecordsRequest& request, Followers::Answer answer) {
   if (!context.is_super_user()) return answer.fail(ErrorCode::kAccessDenied);
+  if (Status admitted = admit_controller(parts.store, request, net::now()); !admitted)
+    return answer.fail(std::move(admitted.error()));
   // a cluster is there as soon as its controller asks for it
   if (!has_cluster(*parts.store.current(), to_lower(request.cluster)) && is_name(request.cluster)) {
     ClusterRecord cluster;

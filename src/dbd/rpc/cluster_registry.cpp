@@ -77,7 +77,84 @@ bool knows_all_tres(const Entities& entities, const ClusterHistory& history) {
   });
 }
 
+// What a controller says of itself.
+struct Controller {
+  std::string cluster, id, host;
+  uint32_t port = 0, protocol_version = 0;
+  bool began_elsewhere = false;  // has had a database that knew its cluster
+};
+
+Status may_register(const Entities& held, const Controller& one) {
+  const auto found = held.clusters.find(one.cluster);
+  if (found == held.clusters.end()) {
+    if (!one.began_elsewhere) return {};
+    return failure(ErrorCode::kWrongCluster,
+                   fmt::format("this accounting database does not know cluster {}, whose "
+                               "controller on {} follows another one: put that one back, or, to "
+                               "begin anew with this one, \"sacctmgr add cluster {}\" or "
+                               "\"sacctmgr load\" of a dump",
+                               one.cluster, one.host, one.cluster));
+  }
+  const protocol::ClusterRecord& known = found->second;
+  if (known.deleted || known.controller_id.empty() || known.controller_id == one.id) return {};
+  return failure(
+      ErrorCode::kWrongCluster,
+      fmt::format("cluster {} is that of the controller on {}:{} with cluster id {}, and the one "
+                  "on {} has {}: give this one a ClusterName of its own, or, when the state of "
+                  "the first is gone for good, let it in with \"sacctmgr delete cluster {}\"",
+                  one.cluster, known.control_host, known.control_port, known.controller_id,
+                  one.host, one.id, one.cluster));
+}
+
+// As it is to be in the entities.
+protocol::ClusterRecord registered(const Entities& held, const Controller& one) {
+  protocol::ClusterRecord out;
+  if (const auto known = held.clusters.find(one.cluster); known != held.clusters.end())
+    out = known->second;
+  out.name = one.cluster;
+  out.deleted = false;
+  out.controller_id = one.id;
+  out.control_host = one.host;
+  out.control_port = one.port;
+  out.rpc_version = one.protocol_version;
+  return out;
+}
+
+Status admit(EntityStore& entities, const Controller& one, Time now) {
+  if (one.id.empty() || !is_name(one.cluster)) return {};
+  const auto is_registered = [&](const Entities& held) {
+    const auto known = held.clusters.find(one.cluster);
+    return known != held.clusters.end() && known->second == registered(held, one);
+  };
+  if (is_registered(*entities.current())) return {};
+  // decided in the transaction: of two controllers one is the first
+  Status allowed;
+  Status done = entities.update([&](Entities& held, auto& transactions) {
+    allowed = may_register(held, one);
+    return allowed.has_value() && !is_registered(held) &&
+           register_cluster(held, registered(held, one), "root", now, transactions);
+  });
+  return done ? allowed : done;
+}
+
 }  // namespace
+
+Status admit_controller(EntityStore& entities,
+                        const protocol::QueryAccountingRecordsRequest& request, Time now) {
+  return admit(entities,
+               {to_lower(request.cluster), request.cluster_id, request.control_host,
+                request.control_port, request.protocol_version, request.known_version != 0},
+               now);
+}
+
+Status admit_controller(EntityStore& entities, const protocol::StoreHistoryRequest& request,
+                        Time now) {
+  return admit(
+      entities,
+      {to_lower(request.cluster), request.cluster_id, request.control_host, request.control_port,
+       request.protocol_version, request.known_version != 0 || request.first > 1},
+      now);
+}
 
 void register_controller(const Database& database, EntityStore& entities,
                          const protocol::StoreHistoryRequest& request, Time now) {

@@ -71,6 +71,8 @@ void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<StoreHistoryRequest, StoreHistoryReply>(
       [&parts](const auto& context, auto request, auto responder) {
         if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
+        if (auto admitted = admit_controller(parts.entities, request, now()); !admitted)
+          return responder.fail(admitted.error());
         auto stored = store_history(parts.database, request, now());
         if (!stored) log::error("cluster {}: {}", request.cluster, stored.error().text);
         else register_controller(parts.database, parts.entities, request, now());
