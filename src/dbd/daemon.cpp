@@ -116,7 +116,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
       });
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
-  graph->clock.emplace(*graph->database, graph->statistics);
+  auto rules = purge_rules(conf);
+  if (!rules) return tl::unexpected<Error>(rules.error());
+  graph->clock.emplace(*graph->database, graph->statistics, std::move(*rules));
   // of a file there is one daemon
   if (graph->config.storage.engine != Engine::kSqlite)
     graph->entity_clock.emplace(*graph->entities);

@@ -310,13 +310,28 @@ class Daemon(AccountedCase):
             said += f.read()
         self.assertIn(f"{bad} is damaged, or no database", said)
 
+    def test_old_jobs_are_archived_and_purged(self):
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        self.wait_line(job, "COMPLETED")
+        old = int((time.time() - 90 * 86400) * 1_000_000)
+        self.cluster.sql(f"UPDATE job SET submit = {old}, eligible = {old}, start = {old}, ended = {old + 1} WHERE job_id = {job}")
+        archive = os.path.join(self.cluster.dir, "archive")
+        os.makedirs(archive, exist_ok=True)
+        self.cluster.stop_dbd()
+        with open(self.cluster.dbd_conf, "a", encoding="utf-8") as f:
+            f.write(f"PurgeJobAfter=30days\nArchiveJobs=yes\nArchiveDir={archive}\n")
+        self.cluster.start_dbd()
+        wait_for(lambda: not self.cluster.sql(f"SELECT id FROM job WHERE job_id = {job}"), "the job is purged")
+        self.assertEqual([name.split("_archive_")[0] for name in os.listdir(archive)], ["trial_job"])
+        self.assertIn("PurgeJobAfter=\"soon\" is not valid", self.start("PurgeJobAfter=soon\n"))
+
     def test_keys_without_effect_are_told_of(self):
         self.cluster.stop_dbd()
         with open(self.cluster.dbd_conf, "a", encoding="utf-8") as f:
-            f.write("PurgeJobAfter=12months\n")
+            f.write("CommitDelay=1\n")
         self.cluster.start_dbd()
         with open(f"{self.cluster.dir}/log/sluicedbd.log", encoding="utf-8") as f:
-            self.assertIn("keys without effect: PurgeJobAfter", f.read())
+            self.assertIn("keys without effect: CommitDelay", f.read())
 
 
 class PrivateHistory(AccountedCase):

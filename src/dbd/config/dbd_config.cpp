@@ -13,6 +13,7 @@
 #include "common/os/host_name.hpp"
 #include "common/os/matching_paths.hpp"
 #include "common/os/read_file.hpp"
+#include "dbd/archive/purge_rules.hpp"
 
 namespace sluice::dbd {
 namespace {
@@ -112,6 +113,9 @@ Result<DbdConfig> load_dbd_config(const std::string& path) {
     return failure(ErrorCode::kInvalidConfig,
                    fmt::format("{}: {}", config.path, storage.error().text));
   config.storage = std::move(*storage);
+  if (auto rules = purge_rules(config); !rules)
+    return failure(ErrorCode::kInvalidConfig,
+                   fmt::format("{}: {}", config.path, rules.error().text));
   if (auto ok = resolve_user(config); !ok) return tl::unexpected(ok.error());
   // DbdAddr is the first host's
   const std::string here = short_host_name();

@@ -41,6 +41,12 @@ struct DbdConfig {
   uint32_t storage_port = 0;
   std::vector<std::string> storage_parameters;
   Storage storage;  // what these come to
+  // Purge…After, Archive…: dbd/archive/purge_rules
+  std::string purge_job, purge_step, purge_event, purge_resv, purge_suspend, purge_txn, purge_usage;
+  bool archive_job = false, archive_step = false, archive_event = false, archive_resv = false,
+       archive_suspend = false, archive_txn = false, archive_usage = false;
+  std::string archive_folder;
+  bool no_archive_commands = false;
   std::string default_qos;
   bool track_wckey = false;
   bool allow_no_default_account = false;

@@ -43,6 +43,23 @@ class Writer {
         change_step_((sql.prepare << "UPDATE step SET record = :r WHERE job = :j AND number = :n",
                       use(record_), use(row_), use(number_))) {}
 
+  // Whether there is such a run, or step.
+  bool has(const JobHistory& job) {
+    job_ = job.id;
+    submit_ = micros(job.submit);
+    restarts_ = job.restarts;
+    part_ = job.part;
+    return find_run_.execute(true);
+  }
+  bool has(const StepHistory& step) {
+    job_ = step.id.job;
+    submit_ = micros(step.job_submit);
+    restarts_ = step.job_restarts;
+    part_ = 0;
+    number_ = step.id.step;
+    return find_run_.execute(true) && find_step_.execute(true);
+  }
+
   void put(const JobHistory& job) {
     job_ = job.id;
     submit_ = micros(job.submit);
@@ -216,6 +233,20 @@ class Writer {
 };
 
 }  // namespace
+
+uint64_t restore_history(Session& sql, int64_t cluster, const std::vector<HistoryRecord>& records) {
+  Writer writer(sql, cluster);
+  uint64_t count = 0;
+  for (const HistoryRecord& one : records) {
+    if ((one.job == nullptr || writer.has(*one.job)) &&
+        (one.step == nullptr || writer.has(*one.step)))
+      continue;
+    writer.put(one);
+    ++count;
+  }
+  writer.finish();
+  return count;
+}
 
 int64_t cluster_row(Session& sql, const std::string& name, Time now) {
   int64_t row = 0;

@@ -1,7 +1,10 @@
 // Takes the records of controllers into the database.
 #pragma once
 
+#include <vector>
+
 #include "common/base/result.hpp"
+#include "common/model/history.hpp"
 #include "common/protocol/accounting.hpp"
 #include "dbd/store/database.hpp"
 
@@ -23,6 +26,11 @@ struct PastEvent {
 [[nodiscard]] Status store_past(Database& database, const std::string& cluster,
                                 const std::vector<HistoryRecord>& records,
                                 const std::vector<PastEvent>& events, Time now);
+
+// Puts jobs and steps back that were purged; those that are there stay as they are, and a step
+// without its job is passed over. In a transaction that writes. Gives how many were put.
+[[nodiscard]] uint64_t restore_history(Session& sql, int64_t cluster,
+                                       const std::vector<HistoryRecord>& records);
 
 // The cluster's row, made where there is none. In a transaction that writes.
 [[nodiscard]] int64_t cluster_row(Session& sql, const std::string& name, Time now);

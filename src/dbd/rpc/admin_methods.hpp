@@ -4,6 +4,7 @@
 
 #include "common/os/round_thread.hpp"
 #include "common/rpc/rpc_server.hpp"
+#include "dbd/archive/purge_rules.hpp"
 #include "dbd/config/dbd_config.hpp"
 #include "dbd/rpc/followers.hpp"
 #include "dbd/rpc/statistics.hpp"
@@ -26,12 +27,16 @@ void add_usage_methods(net::RpcServer& server, AdminParts& parts);
 // About the daemon itself.
 void add_daemon_methods(net::RpcServer& server, AdminParts& parts);
 
-// Sums up usage when it is made, and again and again; both outlive it.
+// Sums up usage when it is made, and again and again, and purges once an hour; both outlive it.
 class UsageClock {
  public:
-  UsageClock(Database& database, Statistics& statistics);
+  UsageClock(Database& database, Statistics& statistics, PurgeRules rules);
 
  private:
+  void purge_hourly(Database& database, Time now);
+
+  const PurgeRules rules_;
+  Time purged_ = kNoTime;
   RoundThread thread_;
 };
 

@@ -107,6 +107,12 @@ const std::vector<const char*> kNoTriggers = {
     "DROP TRIGGER usage_of_cluster",
 };
 
+// Before `floor` of a cluster history is not whole any more: nothing there is summed up again.
+const std::vector<const char*> kPurging = {
+    "CREATE TABLE IF NOT EXISTS purge_state(cluster BIGINT NOT NULL PRIMARY KEY, "
+    "floor BIGINT NOT NULL)$TABLE",
+};
+
 // Servers begin with version 4, in the words of Dialect::schema(). Texts that users make are in no
 // index, which would bound their length; what is one of a kind is so by the lock of writers.
 const std::vector<const char*> kServer = {
@@ -170,7 +176,8 @@ const std::vector<const char*> kServer = {
 };
 
 // Step i brings version i to i + 1. Those from kServerVersion on are of all databases.
-const std::vector<const char*>* const kSteps[] = {&kHistory, &kEntities, &kUsage, &kNoTriggers};
+const std::vector<const char*>* const kSteps[] = {&kHistory, &kEntities, &kUsage, &kNoTriggers,
+                                                  &kPurging};
 constexpr int kServerVersion = 4;
 
 Status bring_up(Session& sql) {

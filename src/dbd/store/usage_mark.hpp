@@ -29,11 +29,15 @@ class UsageMark {
                                   : std::max<int64_t>(std::min(before.start, after.start), 1));
     at(std::min(before.ended, after.ended));
   }
-  // Puts usage_state back, never forward.
+  // Puts usage_state back, never forward, and not to where history was purged.
   void write(Session& sql, int64_t cluster) const {
     if (from_ == kNotEnded) return;
-    sql << "UPDATE usage_state SET rolled = :r WHERE cluster = :c AND rolled > :f",
-        soci::use(from_), soci::use(cluster), soci::use(from_);
+    int64_t floor = 0;
+    sql << "SELECT coalesce(max(floor), 0) FROM purge_state WHERE cluster = :c", soci::use(cluster),
+        soci::into(floor);
+    const int64_t from = std::max(from_, floor);
+    sql << "UPDATE usage_state SET rolled = :r WHERE cluster = :c AND rolled > :f", soci::use(from),
+        soci::use(cluster), soci::use(from);
   }
 
  private:

@@ -1,0 +1,86 @@
+#include "dbd/archive/archive_file.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/base/errno_text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/os/read_file.hpp"
+#include "common/wire/codec.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+constexpr std::string_view kMagic = "sluice accounting archive\n";
+constexpr int kMostNames = 10'000;
+
+tl::unexpected<Error> cannot(const std::string& path, int error) {
+  return failure(error == ENOSPC || error == EDQUOT ? ErrorCode::kStorageFull : ErrorCode::kError,
+                 fmt::format("cannot write {}: {}", path, errno_text(error)));
+}
+
+Status write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return cannot(path, errno);
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  if (::fsync(fd) != 0) return cannot(path, errno);
+  return {};
+}
+
+Status sync_folder(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return cannot(folder, errno);
+  const bool done = ::fsync(fd) == 0;
+  const int error = errno;
+  ::close(fd);
+  if (!done) return cannot(folder, error);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> write_archive(const std::string& folder, const std::string& kind,
+                                  ArchiveFile file, Time from, Time to) {
+  file.count = file.rows.size();
+  const std::string name =
+      fmt::format("{}/{}_{}_archive_{}_{}", folder, file.cluster.empty() ? "site" : file.cluster,
+                  kind, format_time(from), format_time(to));
+  const std::string draft = fmt::format("{}/.archive-{}", folder, ::getpid());
+  const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return cannot(draft, errno);
+  Status wrote = write_all(fd, std::string(kMagic) + wire::encode(file), draft);
+  ::close(fd);
+  std::string path = name;
+  // link() puts nothing in place of an archive that is there
+  for (int i = 2; wrote && ::link(draft.c_str(), path.c_str()) != 0; ++i) {
+    if (errno != EEXIST || i > kMostNames) wrote = cannot(path, errno);
+    else path = fmt::format("{}.{}", name, i);
+  }
+  ::unlink(draft.c_str());
+  if (wrote) wrote = sync_folder(folder);
+  if (!wrote) return tl::unexpected<Error>(wrote.error());
+  return path;
+}
+
+Result<ArchiveFile> read_archive(const std::string& path) {
+  auto bytes = read_file(path);
+  if (!bytes) return failure(ErrorCode::kNotFound, fmt::format("{}: cannot be read", path));
+  if (!bytes->starts_with(kMagic))
+    return failure(ErrorCode::kBadRequest, fmt::format("{} is no archive of sluicedbd", path));
+  auto file = wire::decode<ArchiveFile>(std::string_view(*bytes).substr(kMagic.size()));
+  // none is written without rows
+  if (!file || file->count == 0 || file->count != file->rows.size())
+    return failure(ErrorCode::kDamaged, fmt::format("{} is damaged", path));
+  if (file->format != 1)
+    return failure(ErrorCode::kBadRequest,
+                   fmt::format("{} is of a later version of this program", path));
+  return std::move(*file);
+}
+
+}  // namespace sluice::dbd
