@@ -476,24 +476,6 @@ GresShares choose_gres(const Needs& needs, const Room& room, std::span<const uin
   return out;
 }
 
-GresShares choose_whole_gres(const Needs& needs, const Room& room,
-                             std::span<const uint64_t> counts) {
-  GresShares out;
-  for (GresShare& share : choose_gres(needs, room, counts)) {
-    if (!share.parts.empty()) out.push_back(std::move(share));
-  }
-  const GresShares served = out;
-  for (GresShare& share : all_of(*room.gres)) {
-    for (const GresShare& parts : served) {
-      if (share.name != "gpu") continue;
-      share.units.and_not(parts.units);
-      share.count = share.units.count();
-    }
-    if (share.count > 0) out.push_back(std::move(share));
-  }
-  return out;
-}
-
 std::optional<GresShares> choose_gres_near(const Needs& needs, const Room& room,
                                            std::span<const uint64_t> counts, uint32_t cores) {
   GresShares out;
