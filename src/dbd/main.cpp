@@ -52,10 +52,15 @@ int main(int argc, char** argv) {
   daemon::ProgramOptions a;
   a.program = "slurmdbd";
   CLI::App app("The accounting daemon of Sluice clusters.", a.program);
-  daemon::add_options(app, a, {.log_file = "LogFile", .folder = "the folder of StorageLoc"});
+  daemon::add_options(
+      app, a,
+      {.log_file = "LogFile",
+       .folder = "the folder of StorageLoc",
+       .config = "slurmdbd.conf beside $SLURM_CONF, or " + std::string(dbd::kUsualConfigPath)});
   if (const auto code = daemon::parse(app, argc, argv, a)) return *code;
   auto config = dbd::load_dbd_config(path_of_config(a.config));
   if (!config) return daemon::refuse(a, config.error().text);
+  if (auto ok = dbd::may_serve_here(*config); !ok) return daemon::refuse(a, ok.error().text);
   auto background = daemon::leave_terminal(a);
   daemon::Signals signals;
   daemon::LogSettings settings;
