@@ -173,6 +173,16 @@ SacctContext context_of(const SacctOptions& o) {
   return context;
 }
 
+bool has_flags(const SacctOptions& o, const protocol::HistoryJob& record,
+               const SacctContext& context) {
+  if (o.job_flags.empty()) return true;
+  const std::vector<std::string> flags =
+      split_list(find_sacct_field("Flags")->render({record, nullptr}, context));
+  return std::ranges::any_of(o.job_flags, [&](const std::string& one) {
+    return std::ranges::find(flags, one) != flags.end();
+  });
+}
+
 // What the daemon answers, else what the controller does; whether all of it came is the result.
 bool stream_history(Client& client, const protocol::QueryHistoryRequest& request,
                     const std::function<void(protocol::HistoryChunk&&)>& take) {
@@ -218,7 +228,8 @@ int print_structured(Client& client, const SacctOptions& o, const SacctContext& 
   DocumentPrinter printer(o.form, "jobs");
   const bool complete = stream_history(client, o.request, [&](protocol::HistoryChunk&& chunk) {
     for (const protocol::HistoryJob& record : chunk.jobs)
-      if (is_wanted(o, record.job)) printer.add(history_to_json(record, context));
+      if (is_wanted(o, record.job) && has_flags(o, record, context))
+        printer.add(history_to_json(record, context));
   });
   StructuredDocument document;
   document.command_line = o.command_line;
@@ -253,7 +264,8 @@ int sacct_main(int argc, char** argv) {
   const Table table(o, std::move(*columns));
   table.print_header();
   const bool complete = stream_history(*client, o.request, [&](protocol::HistoryChunk&& chunk) {
-    for (const protocol::HistoryJob& record : chunk.jobs) print_job(o, table, record, context);
+    for (const protocol::HistoryJob& record : chunk.jobs)
+      if (has_flags(o, record, context)) print_job(o, table, record, context);
   });
   return complete ? 0 : 1;
 }

@@ -97,6 +97,7 @@ bool run_setting_command(Session& session, const Option& verb) {
 
 void run(Session& session, const Words& words) {
   if (words.empty()) return;
+  session.told = false;
   const Option verb = split_option(words[0]);
   const Words rest(words.begin() + 1, words.end());
   if (verb.has_value) return void(session.fail("invalid keyword: " + words[0]));

@@ -39,6 +39,7 @@ constexpr const char* kHelp =
     "     -e, --helpformat          the names of the fields that --format takes\n"
     "         --env-vars            the environment of the job that --jobs names\n"
     "         --expand-patterns     names of files with their %j, %x and so on filled in\n"
+    "     -F, --flags=LIST          jobs with one of SchedMain, SchedBackfill, StartReceived\n"
     "     -g, --gid, --group=LIST   jobs of these groups\n"
     "     -h, --help                this text\n"
     "     -i, --nnodes=MIN[-MAX]    jobs on so many nodes\n"
@@ -148,6 +149,20 @@ std::optional<int> add_states(O& o, V value) {
   return kGoOn;
 }
 
+// SchedMain, SchedBackfill, StartReceived: as the field Flags says.
+std::optional<int> add_flags(O& o, V value) {
+  for (const std::string& name : split_list(value)) {
+    if (iequals(name, "SchedSubmit"))
+      return fail("--flags=SchedSubmit is not supported: no job starts as it is submitted");
+    const auto known = {"SchedMain", "SchedBackfill", "StartReceived"};
+    const auto* found = std::ranges::find_if(known, [&](V one) { return iequals(one, name); });
+    if (found == known.end())
+      return fail(fmt::format("str_2_job_flags: Invalid job flag {}", name));
+    o.job_flags.emplace_back(*found);
+  }
+  return kGoOn;
+}
+
 template <protocol::HistoryRange protocol::QueryHistoryRequest::*Range, char kWhat>
 std::optional<int> set_range(O& o, V value) {
   const std::string_view text = value;
@@ -239,7 +254,7 @@ constexpr OptionRow<O> kRows[] = {
     {"expand-patterns", 0, Takes::kNothing, set_flag<&O::expand_patterns>},
     {"federation", 0, Takes::kNothing, no_effect<O>},
     {"file", 'f', Takes::kValue, refuse_file},
-    {"flags", 'F', Takes::kValue, no_effect<O>},
+    {"flags", 'F', Takes::kValue, add_flags},
     {"gid", 'g', Takes::kValue, add_groups},
     {"group", 'g', Takes::kValue, nullptr},
     {"help", 'h', Takes::kNothing, [](O&, V) { return print_and_end(kHelp); }},
@@ -386,9 +401,11 @@ std::optional<int> set_span(O& o) {
   if (request.until != kNever &&
       request.until.time_since_epoch() % std::chrono::seconds(1) == Duration(0))
     request.until += kRest;
-  if (request.until < request.from) {
+  const Time until = std::min(request.until, now);
+  if (until < request.from) {
     return fail(fmt::format("Start time ({}) requested is after end time ({}).",
-                            format_time(request.from), format_time(request.until)));
+                            format_time(request.from),
+                            format_time(o.end.empty() ? now : request.until)));
   }
   return kGoOn;
 }

@@ -31,6 +31,7 @@ struct SacctOptions {
   std::string start, end;                  // as written
   std::string jobs;                        // likewise
   protocol::QueryHistoryRequest request;   // the rest of what is asked for
+  std::vector<std::string> job_flags;      // -F
   bool states_given = false;
   uint32_t verbose = 0;
   StructuredChoice form;

@@ -11,7 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/format/shown_text.hpp"
 #include "cli/sacct/values.hpp"
-#include "cli/shared/client.hpp"
+#include "cli/shared/accounting_client.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -133,7 +133,10 @@ int seff_main(int argc, char** argv) {
         }
         return true;
       });
-  if (!done) return report("seff", done.error());
+  if (!done) {
+    tell_no_answer("seff", *client, done.error());
+    return 1;
+  }
   if (found) return 0;
   std::fputs("Job not found.\n", stderr);
   return 1;

@@ -410,8 +410,12 @@ void list_runaway_jobs(Session& session, const Words& words) {
 bool list_other(Session& session, const Words& words) {
   const Option word = split_option(words[0]);
   if (word.has_value) return false;
-  if (word.is("Configuration", 2)) return show_configuration(session), true;
-  if (word.is("Stats", 1)) return show_statistics(session), true;
+  const bool configuration = word.is("Configuration", 2);
+  if (configuration || word.is("Stats", 1)) {
+    if (words.size() > 1) return session.fail(" Unknown condition: " + words[1]), true;
+    configuration ? show_configuration(session) : show_statistics(session);
+    return true;
+  }
   if (word.is("Events", 1)) return list_events(session, words), true;
   if (word.is("Reservations", 4)) return list_reservations(session, words), true;
   if (word.is("RunawayJobs", 2)) return list_runaway_jobs(session, words), true;
@@ -424,8 +428,10 @@ bool list_other(Session& session, const Words& words) {
 }
 
 void other(Session& session, std::string_view verb, const Words& words) {
-  if (verb == "ping") return ping(session);
   const bool clear = verb == "clear" && !words.empty() && split_option(words[0]).is("stats", 1);
+  if (words.size() > (clear ? 1U : 0U) && (clear || verb == "ping" || verb == "shutdown"))
+    return void(session.fail(fmt::format("too many arguments for {} keyword", verb)));
+  if (verb == "ping") return ping(session);
   if (clear || verb == "shutdown") {
     QueryAccountingDaemonRequest request;
     request.clear_statistics = clear;

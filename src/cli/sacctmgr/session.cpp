@@ -2,9 +2,6 @@
 
 #include <cstdio>
 
-#include "common/model/cluster_config.hpp"
-#include "common/names/errors.hpp"
-
 namespace sluice::cli::sacctmgr {
 
 bool Session::fail(std::string_view line) {
@@ -14,17 +11,7 @@ bool Session::fail(std::string_view line) {
 }
 
 void Session::tell(const Error& error) {
-  const std::string text = error_text(error);
-  if (error.code == ErrorCode::kUnreachable) {
-    const ClusterConfig& config = client->config();
-    std::fprintf(stderr,
-                 "sacctmgr: error: slurm_persist_conn_open: failed to open persistent connection "
-                 "to host:%s:%u\nsacctmgr: error: Problem talking to the database: %s\n",
-                 config.accounting_storage_host.c_str(), config.accounting_storage_port,
-                 text.c_str());
-  } else {
-    std::fprintf(stderr, "sacctmgr: error: Problem talking to the database: %s\n", text.c_str());
-  }
+  tell_no_answer("sacctmgr", *client, error);
   exit_code = 1;
 }
 

@@ -11,4 +11,7 @@ namespace sluice::cli {
 // accounting daemon.
 [[nodiscard]] std::optional<Client> open_accounting(const char* program, int& exit_code);
 
+// Why the accounting daemon did not answer, on stderr; where it is away, at which host and port.
+void tell_no_answer(const char* program, const Client& client, const Error& error);
+
 }  // namespace sluice::cli

@@ -12,6 +12,7 @@
 #include "common/base/time_text.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/os/clock.hpp"
+#include "common/protocol/accounting_admin.hpp"
 
 namespace sluice::cli::sreport {
 
@@ -175,6 +176,40 @@ void settle_times(Time start, Time end, Time now, protocol::QueryReportRequest& 
   if (request.until - request.from < kHour) request.until = request.from + kHour;
 }
 
+// Whether the database has the clusters and one of the TRES; tells it otherwise.
+bool names_are_known(Session& session, const protocol::QueryReportRequest& request) {
+  if (session.open() == nullptr) return false;
+  const std::string own = session.client->config().cluster_name;
+  const bool other = std::any_of(request.clusters.begin(), request.clusters.end(),
+                                 [&](const std::string& one) { return !iequals(one, own); });
+  if (!other && request.tres.empty()) return true;
+  protocol::QueryAccountingRequest asked;
+  asked.entity = protocol::AccountingEntity::kCluster;
+  asked.where.with_deleted = true;
+  const auto reply = session.client->call<protocol::QueryAccountingReply>(asked);
+  if (!reply) {
+    tell_no_answer("sreport", *session.client, reply.error());
+    session.exit_code = 1;
+    return false;
+  }
+  for (const std::string& name : request.clusters) {
+    const bool there =
+        iequals(name, own) || std::any_of(reply->clusters.begin(), reply->clusters.end(),
+                                          [&](const auto& one) { return iequals(one.name, name); });
+    if (!there)
+      return session.fail(fmt::format("sreport: error: No cluster '{}' known by database.", name));
+  }
+  const bool any_tres =
+      request.tres.empty() ||
+      std::any_of(request.tres.begin(), request.tres.end(), [&](const std::string& name) {
+        return iequals(name, "ALL") ||
+               std::any_of(reply->all_tres.begin(), reply->all_tres.end(), [&](const auto& one) {
+                 return iequals(one.name.empty() ? one.type : one.type + "/" + one.name, name);
+               });
+      });
+  return any_tres || session.fail("No valid TRES given");
+}
+
 void read_words(Session& session, const Words& words, Asked& asked) {
   Time start = kNoTime;
   Time end = kNoTime;
@@ -194,6 +229,7 @@ void read_words(Session& session, const Words& words, Asked& asked) {
     asked.request.clusters = {session.client->config().cluster_name};
   if (asked.request.tres.empty()) asked.request.tres = session.tres;
   settle_times(start, end, net::now(), asked.request);
+  asked.refused = !names_are_known(session, asked.request);
 }
 
 std::string amount_text(TimeForm form, uint64_t amount, uint64_t whole) {
@@ -232,12 +268,12 @@ void print_report(Session& session, const Asked& asked, const Heading& heading,
       columns.back().width =
           to_number<int>(std::string_view(text).substr(percent + 1)).value_or(columns.back().width);
   }
+  if (unknown) return;
   if (session.header) {
     std::printf("%s\n%s\n", kRule, heading.title.c_str());
     if (!heading.units.empty()) std::printf("%s\n", heading.units.c_str());
     std::printf("%s\n", kRule);
   }
-  if (unknown) return;
   print_lines(session, columns, lines);
 }
 

@@ -9,7 +9,6 @@
 #include "cli/sreport/report.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
-#include "common/names/errors.hpp"
 #include "common/protocol/accounting_admin.hpp"
 
 namespace sluice::cli::sreport {
@@ -27,11 +26,12 @@ bool is(std::string_view word, std::string_view name, size_t least) {
 
 std::optional<QueryReportReply> ask(Session& session, Asked& asked, UsageReport report) {
   Client* client = session.open();
-  if (client == nullptr) return std::nullopt;
+  if (client == nullptr || asked.refused) return std::nullopt;
   asked.request.report = report;
   Result<QueryReportReply> reply = client->call<QueryReportReply>(asked.request, kPatience);
   if (reply) return std::move(*reply);
-  session.fail("sreport: error: Problem with the query: " + error_text(reply.error()));
+  tell_no_answer("sreport", *client, reply.error());
+  session.exit_code = 1;
   return std::nullopt;
 }
 
@@ -178,7 +178,8 @@ std::optional<Tree> tree_of(Session& session, const Asked& asked) {
   request.where.with_deleted = true;
   auto reply = client->call<protocol::QueryAccountingReply>(request, kPatience);
   if (!reply) {
-    session.fail("sreport: error: Problem with the query: " + error_text(reply.error()));
+    tell_no_answer("sreport", *client, reply.error());
+    session.exit_code = 1;
     return std::nullopt;
   }
   Tree out;

@@ -15,8 +15,7 @@
 namespace sluice::daemon {
 
 void add_options(CLI::App& app, ProgramOptions& options, const ProgramKeys& keys) {
-  app.add_option("-f", options.config,
-                 "configuration file (default: $SLURM_CONF or /etc/slurm/slurm.conf)");
+  app.add_option("-f", options.config, "configuration file (default: " + keys.config + ")");
   app.add_option("-L", options.log_file, "log file, instead of " + keys.log_file);
   app.add_option("-n", options.nice, "run at this nice value");
   app.add_flag("-D", options.foreground, "stay in front, log to the standard error as well");

@@ -22,9 +22,10 @@ struct ProgramOptions {
   int verbose = 0, quiet = 0, nice = 0;
 };
 
-// The keys of slurm.conf that are meant in the texts.
+// The keys of the configuration that are meant in the texts, and where that is by default.
 struct ProgramKeys {
   std::string log_file, folder;
+  std::string config = "$SLURM_CONF or /etc/slurm/slurm.conf";
 };
 // -f, -L, -n, -D, -v, -q, -s, -V and --systemd.
 void add_options(CLI::App& app, ProgramOptions& options, const ProgramKeys& keys);

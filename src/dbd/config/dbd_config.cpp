@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
+#include <sys/stat.h>
 
 #include "common/auth/auth_config.hpp"
 #include "common/base/text.hpp"
 #include "common/config/conf_assign.hpp"
 #include "common/config/conf_syntax.hpp"
+#include "common/net/address.hpp"
 #include "common/os/host_name.hpp"
 #include "common/os/matching_paths.hpp"
 #include "common/os/read_file.hpp"
@@ -122,6 +124,33 @@ Result<DbdConfig> load_dbd_config(const std::string& path) {
   if (here == config.backup_host && here != config.host) config.address.clear();
   std::ranges::sort(config.without_effect);
   return config;
+}
+
+Status may_serve_here(const DbdConfig& config) {
+  struct stat file {};
+  if (::stat(config.path.c_str(), &file) != 0)
+    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: cannot be read", config.path));
+  if ((file.st_mode & 077) != 0)
+    return failure(ErrorCode::kInvalidConfig,
+                   fmt::format("slurmdbd.conf file {} should be 600 is {:o} accessible for group "
+                               "or others",
+                               config.path, file.st_mode & 0777));
+  if (file.st_uid != 0 && file.st_uid != config.slurm_user_id)
+    return failure(ErrorCode::kInvalidConfig,
+                   fmt::format("slurmdbd.conf file {} is owned by uid {}, not by SlurmUser ({}) or "
+                               "root",
+                               config.path, file.st_uid, config.slurm_user_id));
+  const std::string own = short_host_name();
+  for (const std::string& host : {config.host, config.backup_host}) {
+    if (host.empty()) continue;
+    if (host == "localhost" || iequals(host.substr(0, host.find('.')), own) ||
+        net::is_own_address(host))
+      return {};
+  }
+  return failure(
+      ErrorCode::kInvalidConfig,
+      fmt::format("This host not configured to run SlurmDBD ({} != {}{}{})", own, config.host,
+                  config.backup_host.empty() ? "" : " | (backup) ", config.backup_host));
 }
 
 net::AuthOptions auth_options(const DbdConfig& config) {

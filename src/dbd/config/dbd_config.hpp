@@ -66,6 +66,10 @@ struct DbdConfig {
 // Errors, which name file, line and key: kInvalidConfig.
 [[nodiscard]] Result<DbdConfig> load_dbd_config(const std::string& path);
 
+// Errors: others than its owner, root or SlurmUser, may read or write the file, which has
+// passwords; this host is none of DbdHost and DbdBackupHost.
+[[nodiscard]] Status may_serve_here(const DbdConfig& config);
+
 // Requests of any cluster are believed that are proved by the same munge or key.
 [[nodiscard]] net::AuthOptions auth_options(const DbdConfig& config);
 [[nodiscard]] net::JwtSettings jwt_settings(const DbdConfig& config);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/log/log.hpp"
 #include "dbd/store/errors.hpp"
 #include "dbd/store/migrations.hpp"
 
@@ -62,11 +63,29 @@ Status begin_anywhere(std::unique_ptr<Session>& sql, const std::string& where, b
   return begin(*sql, where, writes);
 }
 
+// An empty file is none that a daemon leaves: what was in it is lost.
 Status make_private_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return failure(fmt::format("cannot open {}: {}", path, errno_text(errno)));
-  ::close(fd);
+  const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made >= 0) {
+    ::close(made);
+    log::warning("{} was not there: a new database is made, which knows of no job and no account",
+                 path);
+    return {};
+  }
+  struct stat file {};
+  if (errno != EEXIST || ::stat(path.c_str(), &file) != 0)
+    return failure(fmt::format("cannot open {}: {}", path, errno_text(errno)));
+  if (S_ISREG(file.st_mode) && file.st_size == 0)
+    return failure(ErrorCode::kDamaged,
+                   fmt::format("{} is empty: the database that was in it is lost. Put a copy back, "
+                               "or remove the file to begin a new one",
+                               path));
   return {};
+}
+
+uint64_t inode_of(const std::string& path) {
+  struct stat file {};
+  return ::stat(path.c_str(), &file) == 0 ? file.st_ino : 0;
 }
 
 // Of a file, which one connection writes.
@@ -90,6 +109,7 @@ Result<std::unique_ptr<Database>> Database::open(const Storage& storage) {
     if (auto ok = make_private_file(storage.name); !ok) return tl::unexpected(ok.error());
   }
   std::unique_ptr<Database> database(new Database(storage));
+  if (storage.engine == Engine::kSqlite) database->inode_ = inode_of(storage.name);
   if (auto ok = database->open_sessions(); !ok) return tl::unexpected(ok.error());
   return database;
 }
@@ -132,8 +152,19 @@ Status Database::open_sessions() {
   return {};
 }
 
+Status Database::still_there() const {
+  if (storage_.engine != Engine::kSqlite || inode_of(storage_.name) == inode_) return {};
+  std::string text = fmt::format(
+      "{} was removed or replaced while slurmdbd runs: end slurmdbd, put the database "
+      "back, and start it again",
+      storage_.name);
+  if (!lost_.exchange(true)) log::error("{}", text);
+  return failure(ErrorCode::kDamaged, std::move(text));
+}
+
 Status Database::write(const Work& work) {
   const std::lock_guard lock(write_mutex_);
+  if (auto there = still_there(); !there) return there;
   Status began = begin_anywhere(writer_, where_, true, [&]() -> Result<std::unique_ptr<Session>> {
     if (auto ok = connect_writer(); !ok) return tl::unexpected<Error>(ok.error());
     return std::move(writer_);
@@ -157,6 +188,7 @@ std::unique_ptr<Session> Database::take_reader() const {
 }
 
 Status Database::read(const Work& work) const {
+  if (auto there = still_there(); !there) return there;
   std::unique_ptr<Session> sql = take_reader();
   Status done = begin_anywhere(sql, where_, false, [&] { return connect_reader(); });
   if (done) done = guarded(where_, [&] { return work(*sql); });

@@ -11,6 +11,7 @@
 // kInvalidConfig (the server refuses us), else kError; the text names the database.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -54,11 +55,15 @@ class Database {
   explicit Database(const Storage& storage) : storage_(storage), where_(storage.text()) {}
   Status open_sessions();
   Status connect_writer();
+  // Errors: the file of SQLite is not that which was opened any more.
+  Status still_there() const;
   Result<std::unique_ptr<Session>> connect_reader() const;
   std::unique_ptr<Session> take_reader() const;
 
   const Storage storage_;
-  const std::string where_;  // for errors
+  const std::string where_;                 // for errors
+  uint64_t inode_ = 0;                      // of the file that was opened
+  mutable std::atomic<bool> lost_ = false;  // which was told
   std::mutex write_mutex_;
   std::unique_ptr<Session> writer_;  // null: to be made; guarded by write_mutex_
   mutable std::mutex read_mutex_;
