@@ -1,5 +1,7 @@
 #include "ctld/fit/gres.hpp"
 
+#include "ctld/fit/place.hpp"
+
 namespace sluice::fit {
 
 GresShares choose_whole_gres(const Needs& needs, const Room& room,
