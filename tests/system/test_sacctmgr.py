@@ -150,6 +150,16 @@ class Changes(Administered):
         self.assertEqual(len(self.rows("list", "user", "format=user", "where", "account=busy")), 20)
         self.assertEqual(self.rows("list", "assoc", "where", "account=busy", "format=grpjobs,maxjobs")[0], "5|6")
 
+    def test_a_tree_is_no_deeper_than_limits_reach(self):
+        path = os.path.join(self.cluster.work, "deep.cfg")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"Cluster - '{self.name}'\nParent - 'root'\nAccount - 'd1'\n")
+            for level in range(2, 100):
+                file.write(f"Parent - 'd{level - 1}'\nAccount - 'd{level}'\n")
+        self.assertIn(f" Account 'd63' would be more than 62 levels below root on cluster {self.name}: that is the most.",
+                      self.refused("load", f"file={path}"))
+        self.assertEqual(self.rows("list", "account", "d1"), [])
+
     def test_what_jobs_use_stays(self):
         me = pwd.getpwuid(os.getuid()).pw_name
         self.mgr("add", "account", "used")
@@ -301,6 +311,13 @@ class Rights(Administered):
                       ["shutdown"], ["clear", "stats"], ["show", "stats"]):
             self.assertIn("Access/permission denied", self.refused(*words, user=user))
         self.mgr("modify", "user", f"sluicetest{user}", "set", "defaultaccount=mine", user=user)
+
+    def test_problems_are_operators(self):
+        for name in ("plain", "coordinator"):
+            done = self.cluster.run("sacctmgr", "-nP", "list", "problems", user=self.users[name], check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("sacctmgr: error: Access/permission denied\n", done.stderr)
+        self.assertIn(f"{self.name}|theirs||Account has no users", self.rows("list", "problems", user=self.users["operator"]))
 
     def test_coordinators_change_what_is_theirs(self):
         user = self.users["coordinator"]

@@ -111,6 +111,8 @@ using AssociationId = uint32_t;
 using QosId = uint32_t;
 
 inline constexpr uint32_t kSharesOfParent = 0x7fffffff;  // Fairshare=parent
+// Associations from the root of a tree to a user, both counted: what is asked of a tree costs that.
+inline constexpr int kDeepestTree = 64;
 
 struct AssociationRecord {
   AssociationId id = 0;      // unique in a database; 0: none

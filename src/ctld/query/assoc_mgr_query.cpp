@@ -103,9 +103,8 @@ class Query {
   }
   void add_below(const std::map<AssociationId, std::vector<const AssociationRecord*>>& children,
                  AssociationId parent, uint32_t depth) {
-    constexpr uint32_t kDeepest = 64;
     const auto at = children.find(parent);
-    if (at == children.end() || depth > kDeepest) return;
+    if (at == children.end() || depth > kDeepestTree) return;
     for (const AssociationRecord* one : at->second) {
       add(*one, depth);
       if (one->id != 0) add_below(children, one->id, depth + 1);

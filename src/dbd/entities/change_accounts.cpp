@@ -76,6 +76,9 @@ bool add_accounts(Draft& draft) {
     }
     for (const Place& place : where) {
       if (find_association(draft.now, place.cluster, name, "", "") != nullptr) continue;
+      const int depth = depth_of(draft.now, place.parent) + 1;
+      if (std::string problem = depth_problem(name, place.cluster, depth); !problem.empty())
+        return draft.refuse(std::move(problem));
       const AssociationId id = draft.add_association(place.cluster, name, "", "", place.parent).id;
       StoredAssociation& stored = draft.now.associations[id];
       if (!draft.set_association(stored)) return false;
@@ -132,6 +135,22 @@ class Children {
     return out;
   }
 
+  // How many accounts there are from this one to the deepest below it, both counted.
+  [[nodiscard]] int height_of(AssociationId id, const Entities& entities) const {
+    int height = 0;
+    for (std::vector<AssociationId> level = {id}; !level.empty() && height <= kMaxDepth; ++height) {
+      std::vector<AssociationId> next;
+      for (const AssociationId one : level) {
+        const auto found = children_.find(one);
+        if (found == children_.end()) continue;
+        for (const AssociationId child : found->second)
+          if (entities.associations.at(child).record.user.empty()) next.push_back(child);
+      }
+      level = std::move(next);
+    }
+    return height;
+  }
+
  private:
   std::unordered_map<AssociationId, std::set<AssociationId>> children_;
 };
@@ -169,6 +188,10 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
         return draft.refuse(
             fmt::format(" Account '{}' is '{}' or below it: it cannot be its parent.",
                         *settings.parent, stored.record.account));
+      const int depth = depth_of(draft.now, above->record.id) + children.height_of(id, draft.now);
+      const AssociationRecord& r = stored.record;
+      if (std::string problem = depth_problem(r.account, r.cluster, depth); !problem.empty())
+        return draft.refuse(std::move(problem));
       children.move(id, stored.record.parent, above->record.id);
       stored.record.parent = above->record.id;
       draft.moved = true;

@@ -433,8 +433,9 @@ bool delete_users(Draft& draft) {
     });
     if (!his) return draft.deny();
     if (!anywhere && !draft.is_operator()) return draft.deny();
+    // wckeys are no account's, and so no coordinator's
     for (auto& [id, stored] : draft.now.wckeys)
-      if (stored.record.user == name) stored.deleted = true;
+      if (draft.is_operator() && stored.record.user == name) stored.deleted = true;
     for (auto& [account, stored] : draft.now.accounts) std::erase(stored.record.coordinators, name);
     user.deleted = true;
     user.record.admin_level = AdminLevel::kNone;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "common/accounting/limit_fields.hpp"
 #include "dbd/entities/coordinators.hpp"
 
@@ -158,6 +160,21 @@ std::string lineage_of(const Entities& entities, const AssociationRecord& record
     if (at->parent != 0) out.insert(0, "/" + at->account);  // root itself has no place in it
   }
   return out;
+}
+
+int depth_of(const Entities& entities, AssociationId id) {
+  int depth = 0;
+  for (const StoredAssociation* at = by_id(entities, id); at != nullptr && depth <= kMaxDepth;
+       at = by_id(entities, at->record.parent))
+    ++depth;
+  return depth;
+}
+
+std::string depth_problem(const std::string& account, const std::string& cluster, int depth) {
+  if (depth < kMaxDepth) return {};
+  return fmt::format(
+      " Account '{}' would be more than {} levels below root on cluster {}: that is the most.",
+      account, kMaxDepth - 2, cluster);
 }
 
 bool is_below(const Entities& entities, AssociationId id, AssociationId ancestor) {

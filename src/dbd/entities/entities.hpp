@@ -65,7 +65,7 @@ struct Entities {
   bool operator==(const Entities&) const = default;
 };
 
-inline constexpr int kMaxDepth = 1000;  // of a tree; more is a circle
+inline constexpr int kMaxDepth = kDeepestTree;  // more is a circle
 
 // Those of one user stand together: they begin with user_key().
 [[nodiscard]] std::string place_key(const AssociationRecord& record);
@@ -102,6 +102,11 @@ void each_of_user(Held& entities, std::string_view user, Visit visit) {
                                           const StoredAssociation& association);
 // Where it stands in its cluster: "/physics/0-alice/".
 [[nodiscard]] std::string lineage_of(const Entities& entities, const AssociationRecord& record);
+// How many associations there are from the root to this one, both counted; 0: it is not there.
+[[nodiscard]] int depth_of(const Entities& entities, AssociationId id);
+// Why an account cannot stand so deep: below it there is to be room for users. Empty: it can.
+[[nodiscard]] std::string depth_problem(const std::string& account, const std::string& cluster,
+                                        int depth);
 // True where `id` is `ancestor` or below it.
 [[nodiscard]] bool is_below(const Entities& entities, AssociationId id, AssociationId ancestor);
 

@@ -181,6 +181,16 @@ void list_wckeys(const View& view, const QueryAccountingRequest& request,
 
 }  // namespace
 
+bool may_list(const Entities& entities, AccountingEntity what, const Actor& actor,
+              Privacy privacy) {
+  const bool is_private =
+      what == AccountingEntity::kProblem ||
+      (what == AccountingEntity::kTransaction && (privacy.users || privacy.accounts));
+  if (!is_private || actor.super) return true;
+  const UserRecord* user = find_user(entities, actor.name);
+  return user != nullptr && user->admin_level != AdminLevel::kNone;
+}
+
 QueryAccountingReply answer_query(const Entities& entities, const QueryAccountingRequest& request,
                                   const Actor& actor, Privacy privacy) {
   const View view(entities, actor, privacy);

@@ -1,6 +1,7 @@
 #include "dbd/import/entities.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "common/accounting/limit_fields.hpp"
 #include "common/base/text.hpp"
@@ -251,6 +252,12 @@ class EntityImport {
     for (const auto& [id, parent] : parents_) {
       const auto found = accounts.find(parent);
       to_.associations[id].record.parent = found != accounts.end() ? found->second : 0;
+    }
+    for (const auto& [id, parent] : parents_) {
+      const StoredAssociation& stored = to_.associations[id];
+      if (stored.deleted || !stored.record.user.empty()) continue;
+      const std::string problem = depth_problem(stored.record.account, cluster, depth_of(to_, id));
+      if (!problem.empty()) throw std::runtime_error(problem.substr(1));
     }
     for (const auto& [id, parent] : parents_) {
       AssociationRecord& r = to_.associations[id].record;

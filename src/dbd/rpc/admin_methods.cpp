@@ -60,12 +60,10 @@ void query(AdminParts& parts, const net::CallContext& context,
   const std::shared_ptr<const Entities> entities = parts.store.current();
   if (!is_operator(*entities, actor) && is_long(request.where))
     return responder.fail(ErrorCode::kBadRequest, "too many names in one request");
-  QueryAccountingReply reply = answer_query(*entities, request, actor, privacy_of(parts.config));
-  const bool private_to_operators = request.entity == AccountingEntity::kTransaction ||
-                                    request.entity == AccountingEntity::kProblem;
-  if (private_to_operators && !is_operator(*entities, actor) &&
-      (privacy_of(parts.config).users || privacy_of(parts.config).accounts))
+  const Privacy privacy = privacy_of(parts.config);
+  if (!may_list(*entities, request.entity, actor, privacy))
     return responder.fail(ErrorCode::kAccessDenied);
+  QueryAccountingReply reply = answer_query(*entities, request, actor, privacy);
   if (request.entity == AccountingEntity::kTransaction) {
     auto found = parts.store.transactions(request.where, kMostTransactions);
     if (!found) return responder.fail(std::move(found.error()));

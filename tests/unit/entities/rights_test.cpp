@@ -123,6 +123,47 @@ TEST_F(Rights, ACoordinatorDeletesNobodyWhoIsSomebodyElsewhere) {
   EXPECT_EQ(find_user(entities, "paul")->admin_level, AdminLevel::kOperator);
 }
 
+// As in Slurm: who comes back has them again.
+TEST_F(Rights, WckeysOfAUserAreNoCoordinators) {
+  auto vera = add_user({"vera"}, {"physics"});
+  vera.where.wckeys = {"paper"};
+  run(vera);
+  const auto keys = [&] {
+    protocol::QueryAccountingRequest query;
+    query.entity = AccountingEntity::kWckey;
+    query.where.users = {"vera"};
+    return answer_query(entities, query, kRoot, {}).wckeys.size();
+  };
+  const size_t before = keys();
+  EXPECT_GE(before, 2U) << "one on each cluster, also where he is in no account of hers";
+  EXPECT_FALSE(
+      run(ask(AccountingVerb::kDelete, AccountingEntity::kUser, {"vera"}, {}), kCara).refused);
+  EXPECT_EQ(find_user(entities, "vera"), nullptr);
+  EXPECT_EQ(keys(), before);
+  run(vera);
+  EXPECT_FALSE(run(ask(AccountingVerb::kDelete, AccountingEntity::kUser, {"vera"}, {})).refused);
+  EXPECT_EQ(keys(), 0U) << "an operator's deletion takes them along";
+}
+
+TEST_F(Rights, ProblemsAndPrivateTransactionsAreOperators) {
+  auto level = ask(AccountingVerb::kModify, AccountingEntity::kUser, {"paul"}, {});
+  level.settings.admin_level = AdminLevel::kOperator;
+  run(level);
+  const Actor paul{"paul", false}, bob{"bob", false};
+  for (const Privacy privacy : {Privacy{}, {true, false}, {false, true}}) {
+    for (const Actor& actor : {bob, kCara, Actor{}}) {
+      EXPECT_FALSE(may_list(entities, AccountingEntity::kProblem, actor, privacy)) << actor.name;
+      EXPECT_EQ(may_list(entities, AccountingEntity::kTransaction, actor, privacy),
+                !privacy.users && !privacy.accounts);
+      EXPECT_TRUE(may_list(entities, AccountingEntity::kAssociation, actor, privacy));
+    }
+    for (const Actor& actor : {paul, kRoot, Actor{"", true}}) {
+      EXPECT_TRUE(may_list(entities, AccountingEntity::kProblem, actor, privacy));
+      EXPECT_TRUE(may_list(entities, AccountingEntity::kTransaction, actor, privacy));
+    }
+  }
+}
+
 TEST_F(Rights, ADefaultAccountOfOthersStays) {
   run(add_account({"optics"}, "physics"));
   auto add = add_user({"bob"}, {"physics"});

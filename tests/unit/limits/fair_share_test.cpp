@@ -155,6 +155,20 @@ TEST_F(FairShareTest, HighestPriorityOfAnAssociation) {
   EXPECT_EQ(compute().highest_priority, 7u);
 }
 
+// The accounting daemon makes none; whoever sends one finds no stack that it overflows.
+TEST_F(FairShareTest, ATreeThatIsDeeperThanAnyIsPassedOver) {
+  constexpr AssociationId kFirst = 100, kLast = 100'100;
+  for (AssociationId id = kFirst; id < kLast; ++id)
+    add(id, id == kFirst ? kRootId : id - 1, "deep");
+  add(kLast, kLast - 1, "deep", "ann");
+  used(kLast, 100);
+  for (const bool fair_tree : {true, false}) {
+    const FairShares found = compute(fair_tree);
+    EXPECT_EQ(found.of(kLast).norm_shares, 0);
+    EXPECT_GT(found.of(kAnnPhysics).norm_shares, 0);
+  }
+}
+
 TEST(UsageDecay, HalfOfItIsLeftAfterAHalfLife) {
   ClusterConfig config;
   config.priority_decay_half_life = std::chrono::hours(24);

@@ -106,8 +106,8 @@ struct Accounting {
 // null when it is gone.
 template <class Visit>
 void for_ancestors(const Accounting& accounting, AssociationId id, Visit&& visit) {
-  constexpr int kDeepest = 64;  // records from elsewhere could be their own parents
-  for (int depth = 0; id != 0 && depth < kDeepest; ++depth) {
+  // records from elsewhere could be their own parents
+  for (int depth = 0; id != 0 && depth < kDeepestTree; ++depth) {
     const AssociationRecord* record = accounting.associations.find(id);
     visit(id, record);
     id = record == nullptr ? 0 : record->parent;

@@ -34,7 +34,7 @@ class Tree {
 
   FairShares fair_tree() {
     each_root([&](uint32_t root) { weigh_tree(root, 0); });
-    each_root([&](uint32_t root) { rank(nodes_[root].children, false); });
+    each_root([&](uint32_t root) { rank(nodes_[root].children, false, 0); });
     return result();
   }
   FairShares classic(double dampening) {
@@ -46,12 +46,10 @@ class Tree {
   }
 
  private:
-  static constexpr int kDeepest = 64;
-
   // Under the nearest account that has shares of its own.
   void place(uint32_t at) {
     const AssociationRecord* above = nodes_[at].record;
-    for (int depth = 0; depth < kDeepest; ++depth) {
+    for (int depth = 0; depth < kDeepestTree; ++depth) {
       const auto found = place_.find(above->parent);
       if (above->parent == 0 || found == place_.end()) return;
       above = nodes_[found->second].record;
@@ -104,7 +102,7 @@ class Tree {
       node.share.level_shares = level.shares;
       node.share.norm_usage = part(node.usage, cluster_usage_);
       node.share.level_fs = level_fs(node.share);
-      if (depth < kDeepest) weigh_tree(child, depth + 1);
+      if (depth < kDeepestTree) weigh_tree(child, depth + 1);
     }
   }
 
@@ -134,12 +132,12 @@ class Tree {
       }
       if (share.norm_shares > 0)
         share.factor = std::exp2(-(share.effective_usage / share.norm_shares) / dampening);
-      if (depth < kDeepest) weigh_classic(child, dampening, depth + 1);
+      if (depth < kDeepestTree) weigh_classic(child, dampening, depth + 1);
     }
   }
 
   // Gives users their places; `tied`: the first one has the place of the last that was given.
-  void rank(std::vector<uint32_t> level, bool tied) {
+  void rank(std::vector<uint32_t> level, bool tied, int depth) {
     std::erase_if(level,
                   [&](uint32_t at) { return nodes_[at].uses_parents() && !nodes_[at].is_user(); });
     const auto fs = [&](uint32_t at) { return nodes_[at].share.level_fs; };
@@ -156,7 +154,7 @@ class Tree {
         give_place(level[end], tied);
         tied = true;
       }
-      if (!below.empty()) rank(std::move(below), tied);
+      if (!below.empty() && depth < kDeepestTree) rank(std::move(below), tied, depth + 1);
       tied = false;
       first = end;
     }
