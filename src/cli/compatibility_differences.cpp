@@ -19,6 +19,8 @@ constexpr CompatibilityDifference kDifferences[] = {
     {"scontrol update", "`NumCPUs` follows `NumTasks`", "keeps it"},
     {"scontrol update", "`Deadline=` of a held job is compared with its time limit", "is not"},
     {"scontrol update", "`TimeLimit=0` of a waiting job is one minute", "is no time at all"},
+    {"scontrol update", "no limit holds a job to fewer nodes than an operator's `NumNodes=`",
+     "a limit does"},
     {"scontrol update",
      "a job of `-w n1 -n9` keeps its number of nodes when `ReqNodeList` is emptied",
      "works it out anew"},

@@ -4,13 +4,13 @@ import signal
 import unittest
 
 from accounting import AccountedCluster
-from harness import ClusterCase, wait_for
+from harness import ClusterCase, add_users, need_root, wait_for
 
 USER = "root" if os.getuid() == 0 else os.environ.get("USER", "")
 POLICY = "Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 
 
-class Limits(ClusterCase):
+class Limited(ClusterCase):
     CONF = """
 AccountingStorageEnforce=associations,limits,qos
 PriorityType=priority/multifactor
@@ -54,6 +54,8 @@ PriorityDecayHalfLife=0
     def sleeper(self, *options):
         return self.submit("-o", "/dev/null", *options, "--wrap", "sleep 100")
 
+
+class Limits(Limited):
     def test_accounts_and_qos(self):
         job = self.sleeper()
         shown = self.show(job)
@@ -200,6 +202,65 @@ PriorityDecayHalfLife=0
         self.assertEqual(found[high][0], 500)
         self.assertEqual(found[plain][0], 0)
         self.assertGreater(found[plain][1], 0)
+
+
+class Updates(Limited):
+    """scontrol update of a user's jobs, as it was on Slurm."""
+    ALICE = 12001
+    REFUSED = POLICY.split(": ", 1)[1]
+
+    @classmethod
+    def setUpClass(cls):
+        need_root()
+        super().setUpClass()
+        add_users(cls, cls.ALICE)
+        cls.name = f"sluicetest{cls.ALICE}"
+        run = cls.cluster.run
+        run("sacctmgr", "-i", "add", "user", cls.name, "account=physics,chem", "defaultaccount=physics")
+        wait_for(lambda: f"Account=chem UserName={cls.name}" in run("scontrol", "show", "assoc_mgr").stdout, "the controller knows her")
+
+    def tearDown(self):
+        self.run_cmd("scancel", "-u", self.name)
+        super().tearDown()
+
+    def alices(self, *options):
+        return self.submit("-o", "/dev/null", *options, "--wrap", "sleep 100", user=self.ALICE)
+
+    def update(self, job, *what, user=None):
+        self.run_cmd("scontrol", "update", f"JobId={job}", *what, user=user)
+
+    def test_another_account_asks_its_submit_limits(self):
+        self.modify("user", self.name, "where", "account=chem", "set", "maxsubmitjobs=1", seen="MaxSubmitJobs=1(")
+        self.alices("-H", "-A", "chem")
+        job = self.alices("-H")
+        self.fails(1, f"{self.REFUSED} for job {job}\n", "scontrol", "update", f"JobId={job}", "Account=chem", user=self.ALICE)
+        self.assertEqual(self.show(job)["Account"], "physics")
+        array = self.alices("-H", "-a", "1-2")
+        self.fails(1, f"{array}_1-2: {self.REFUSED}\n", "scontrol", "update", f"JobId={array}", "Account=chem", user=self.ALICE)
+        self.update(job, "Account=chem")  # an operator may
+        self.assertEqual(self.show(job)["Account"], "chem")
+
+    def test_what_an_operator_sets_no_limit_holds(self):
+        self.modify("qos", "normal", "set", "maxwall=20", "maxtresperjob=cpu=1", seen="MaxWallPJ=20")
+        self.addCleanup(self.run_cmd, "sacctmgr", "-i", "modify", "qos", "normal", "set", "maxwall=-1", "maxtresperjob=cpu=-1")
+        job = self.alices("-H", "-t", "10")
+        self.update(job, "TimeLimit=30", "NumTasks=2", user=self.ALICE)
+        self.run_cmd("scontrol", "release", str(job), user=self.ALICE)
+        wait_for(lambda: self.reason(job) == "QOSMaxWallDurationPerJobLimit", "her time is over the limit")
+        self.update(job, "TimeLimit=30")
+        wait_for(lambda: self.reason(job) == "QOSMaxCpuPerJobLimit", "her CPUs are")
+        self.update(job, "NumTasks=2")
+        self.wait_state(job, "RUNNING")
+        self.fails(1, f"Job is no longer pending execution for job {job}\n", "scontrol", "update", f"JobId={job}", "QOS=high")
+
+    def test_age_of_as_many_jobs_as_the_limit_lets(self):
+        self.modify("account", "physics", "set", "grpjobs=0", "grpjobsaccrue=1", seen="GrpJobsAccrue=1(")
+        self.addCleanup(self.run_cmd, "sacctmgr", "-i", "modify", "account", "physics", "set", "grpjobs=-1", "grpjobsaccrue=-1")
+        first, second = self.alices(), self.alices()
+        self.assertEqual([self.show(job)["AccrueTime"] == "Unknown" for job in (first, second)], [False, True])
+        self.assertNotEqual(self.show(second)["EligibleTime"], "Unknown")
+        self.run_cmd("scancel", str(first))
+        wait_for(lambda: self.show(second)["AccrueTime"] != "Unknown", "there is room for its age")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,9 @@ struct Job {
   std::shared_ptr<const JobAccount> account;  // null: accounting does not know it
   std::shared_ptr<const JobCharge> charge;    // since its start; null: it waits, or is not charged
   Time charged = kNoTime;  // until when its run was charged; kNoTime: see Accounting::charged
+  AdminSet admin_set = 0;
+  // it could start, and by GrpJobsAccrue or MaxJobsAccrue its age does not grow
+  bool age_limited = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Job::id);
@@ -124,6 +127,8 @@ struct Job {
     field(660, "account", &Job::account);
     field(661, "charge", &Job::charge);
     field(662, "charged", &Job::charged);
+    field(663, "admin_set", &Job::admin_set);
+    field(664, "age_limited", &Job::age_limited);
   }
 };
 

@@ -38,6 +38,15 @@ inline constexpr JobFlags kJobStopped = 1U << 7;
 inline constexpr JobFlags kJobLaunchFailed = 1U << 10;
 inline constexpr JobFlags kJobReservationDeletedHold = 1U << 11;
 
+// What an operator set of a job (scontrol update): no limit of accounting on that holds the job.
+using AdminSet = uint32_t;
+inline constexpr AdminSet kAdminSetTime = 1U << 0;
+inline constexpr AdminSet kAdminSetCpus = 1U << 1;
+inline constexpr AdminSet kAdminSetMemory = 1U << 2;
+inline constexpr AdminSet kAdminSetNodes = 1U << 3;
+inline constexpr AdminSet kAdminSetGres = 1U << 4;
+inline constexpr AdminSet kAdminSetLicenses = 1U << 5;
+
 enum class HoldKind : uint8_t { kNone = 0, kUser = 1, kAdmin = 2 };
 
 enum class NodeBaseState : uint8_t {

@@ -151,7 +151,7 @@ void EventMaker::submit(Events& events) {
     return;
   }
   make(events, JobSubmitted{job});
-  if (pick(2) == 0) make(events, JobBecameEligible{job.id, now_});
+  if (pick(2) == 0) make(events, JobBecameEligible{job.id, now_, pick(2) == 0});
 }
 
 void EventMaker::hold_or_release(Events& events) {

@@ -15,10 +15,13 @@ void apply_event(ClusterState& state, const JobUpdated& event) {
     job.time_limit = event.time_limit;
     job.partition = event.partition;
     job.dependency = event.dependency;
+    // what has to become eligible again is looked at then
+    if (job.eligible != event.eligible || event.accrue != kNoTime) job.age_limited = false;
     job.eligible = event.eligible;
     job.accrue = event.accrue;
     job.end = event.end;
     if (event.account != nullptr) job.account = event.account;
+    job.admin_set = event.admin_set;
   });
   if (event.spec == nullptr) return;
   recount_text(state, state.jobs.at(event.job), *before, *event.spec);
@@ -34,6 +37,7 @@ void apply_event(ClusterState& state, const JobHeld& event) {
     job.state_description = event.description;
     job.eligible = event.eligible;
     job.accrue = kNoTime;
+    job.age_limited = false;
   });
 }
 
@@ -50,7 +54,9 @@ void apply_event(ClusterState& state, const JobReleased& event) {
 
 void apply_event(ClusterState& state, const JobBecameEligible& event) {
   change_job(state, event.job, [&](Job& job) {
-    job.eligible = job.accrue = event.time;
+    if (!job.age_limited) job.eligible = event.time;  // else it has been eligible since before
+    job.accrue = event.age_limited ? kNoTime : event.time;
+    job.age_limited = event.age_limited;
     job.reason = JobReason::kNone;
   });
 }

@@ -168,6 +168,7 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.submit = event.time;
     job.eligible = event.begin;
     job.accrue = job.start = job.end = job.kill_sent = job.suspended_at = kNoTime;
+    job.age_limited = false;
     job.before_suspend = Duration(0);
     job.preempt_exempt = kNotPreemptable;
     job.preempted_at = kNoTime;

@@ -118,11 +118,12 @@ struct ClusterState {
   std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
   std::shared_ptr<const FeatureCounts> features = std::make_shared<FeatureCounts>();  // likewise
   std::shared_ptr<const TriggerNodes> trigger_nodes = std::make_shared<TriggerNodes>();
-  CowIdSet pending;   // records that wait to start (an array's pending tasks are one record)
-  CowIdSet waiting;   // pending ones that Tick looks at: not eligible yet, or with a deadline
-  CowIdSet active;    // records that hold nodes: running, suspended, completing
-  CowIdSet finished;  // records that ended for good, kept for MinJobAge
-  JobNames names;     // of those that are not among these
+  CowIdSet pending;      // records that wait to start (an array's pending tasks are one record)
+  CowIdSet waiting;      // pending ones that Tick looks at: not eligible yet, or with a deadline
+  CowIdSet age_limited;  // pending ones that gain no age yet
+  CowIdSet active;       // records that hold nodes: running, suspended, completing
+  CowIdSet finished;     // records that ended for good, kept for MinJobAge
+  JobNames names;        // of those that are not among these
   CowTable<ArrayTasks> arrays;       // by array job id
   CowTable<RequestBucket> requests;  // by hash
   uint64_t job_count = 0;            // against MaxJobCount: pending array tasks count one each

@@ -89,7 +89,9 @@ JobPlace place_of(const Job& job) {
   if (is_completing(job) || job.state == JobState::kRunning || job.state == JobState::kSuspended) {
     place.kind = JobPlace::Kind::kActive;
   } else if (job.state == JobState::kPending) {
-    place.waiting = job.accrue == kNoTime || job.spec->deadline != kNoTime;
+    place.age_limited = job.age_limited;
+    const bool comes_later = job.accrue == kNoTime && !job.age_limited;
+    place.waiting = comes_later || job.spec->deadline != kNoTime;
     if (job.array != nullptr && job.array->task == kNoTask) {
       place.count = std::max<uint64_t>(1, job.array->pending.size());
     }
@@ -121,6 +123,7 @@ void index_job(ClusterState& state, const Job& job) {
   const JobPlace place = place_of(job);
   set_of(state, place.kind).insert(job.id);
   if (place.waiting) state.waiting.insert(job.id);
+  if (place.age_limited) state.age_limited.insert(job.id);
   state.job_count += place.count;
   if (job.array != nullptr) {
     ArrayTasks& tasks = tasks_of_array(state, job.array->array_job, *job.spec);
@@ -143,6 +146,7 @@ void unindex_job(ClusterState& state, const Job& job) {
   const JobPlace place = place_of(job);
   set_of(state, place.kind).erase(job.id);
   if (place.waiting) state.waiting.erase(job.id);
+  if (place.age_limited) state.age_limited.erase(job.id);
   state.job_count -= place.count;
   if (is_unfinished(place.kind)) forget_unfinished(state, job);
   if (job.array != nullptr) {
@@ -204,6 +208,8 @@ void move_job(ClusterState& state, const Job& job, const JobPlace& before) {
   }
   if (after.waiting && !before.waiting) state.waiting.insert(job.id);
   if (before.waiting && !after.waiting) state.waiting.erase(job.id);
+  if (after.age_limited && !before.age_limited) state.age_limited.insert(job.id);
+  if (before.age_limited && !after.age_limited) state.age_limited.erase(job.id);
   state.job_count += after.count - before.count;
 }
 

@@ -29,7 +29,7 @@ void rename_job(ClusterState& state, const Job& job, const JobSpec& before);
 struct JobPlace {
   enum class Kind : uint8_t { kPending, kActive, kFinished };
   Kind kind = Kind::kPending;
-  bool waiting = false;
+  bool waiting = false, age_limited = false;
   uint64_t count = 1;  // towards MaxJobCount
 };
 [[nodiscard]] JobPlace place_of(const Job& job);

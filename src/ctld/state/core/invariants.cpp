@@ -27,7 +27,8 @@ void check_job(const ClusterState& state, const Job& job, Problems& problems) {
   if (state.pending.contains(job.id) != (place.kind == JobPlace::Kind::kPending) ||
       state.active.contains(job.id) != (place.kind == JobPlace::Kind::kActive) ||
       state.finished.contains(job.id) != (place.kind == JobPlace::Kind::kFinished) ||
-      state.waiting.contains(job.id) != place.waiting) {
+      state.waiting.contains(job.id) != place.waiting ||
+      state.age_limited.contains(job.id) != place.age_limited) {
     wrong("is in the wrong index");
   }
   if (place.kind == JobPlace::Kind::kActive) {
@@ -245,6 +246,7 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
   };
   same(a.pending == b.pending, "index of pending jobs");
   same(a.waiting == b.waiting, "index of waiting jobs");
+  same(a.age_limited == b.age_limited, "index of jobs without age");
   same(a.active == b.active, "index of active jobs");
   same(a.finished == b.finished, "index of finished jobs");
   same(a.names == b.names, "index of names");

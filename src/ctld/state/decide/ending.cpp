@@ -406,7 +406,8 @@ JobUpdated present_job(const Job& job, Time now) {
                     .eligible = job.eligible,
                     .accrue = job.accrue,
                     .end = job.end,
-                    .time = now};
+                    .time = now,
+                    .admin_set = job.admin_set};
 }
 
 JobUpdated with_spec(const Job& job, const JobSpec& spec, Time now) {

@@ -3,6 +3,7 @@
 
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/node/power.hpp"
+#include "ctld/state/decide/job/age.hpp"
 #include "ctld/state/decide/job/gang.hpp"
 #include "ctld/state/decide/job/preempt.hpp"
 #include "ctld/state/decide/node/reboot.hpp"
@@ -128,9 +129,8 @@ void tick_waiting(Draft& draft, uint64_t tick, Time now) {
       }
     }
     const Job& job = draft.job(id);
-    if (job.accrue == kNoTime && is_eligible(job, now)) {
-      draft.emit(JobBecameEligible{.job = id, .time = now});
-    }
+    if (job.accrue == kNoTime && !job.age_limited && is_eligible(job, now))
+      begin_to_wait(draft, id, now);
   }
 }
 
@@ -305,6 +305,7 @@ Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time 
   tick_reservations(draft, now);
   // before the purge: what a job waits for must still be there
   tick_waiting(draft, command.number, now);
+  tick_age(draft, now);
   tick_finished(draft, now);
   tick_nodes(draft, now);
   issue_reboots(draft, now);

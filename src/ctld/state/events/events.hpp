@@ -88,6 +88,7 @@ struct JobUpdated {
   // journals
   std::vector<uint32_t> changed;
   std::shared_ptr<const JobAccount> account = {};  // null: it stays
+  AdminSet admin_set = 0;
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobUpdated::job);
@@ -102,6 +103,7 @@ struct JobUpdated {
     field(10, "time", &JobUpdated::time);
     field(11, "changed", &JobUpdated::changed);
     field(660, "account", &JobUpdated::account);
+    field(661, "admin_set", &JobUpdated::admin_set);
   }
 };
 struct JobHeld {
@@ -141,10 +143,13 @@ struct JobBecameEligible {
   static constexpr const char* kName = "JobBecameEligible";
   JobId job = kNoJob;
   Time time = kNoTime;
+  bool age_limited =
+      false;  // its age does not grow yet: a later event of this kind says that it does
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobBecameEligible::job);
     field(2, "time", &JobBecameEligible::time);
+    field(3, "age_limited", &JobBecameEligible::age_limited);
   }
 };
 // Some of what the job waits for has come about, or never will (kDependencyNeverSatisfied).

@@ -135,10 +135,11 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
   return out;
 }
 
-Status check_submit_limits(const ClusterState& state, const JobAccount* account, JobSpec& spec,
-                           const Partition& partition, uint32_t count, Time now) {
+Status check_submit_limits(const ClusterState& state, const Submission& submission, JobSpec& spec,
+                           Time now) {
+  const JobAccount* account = submission.account;
   if (account == nullptr || !enforced(*state.config).limits) return {};
-  const PartitionConfig& config = *partition.config;
+  const PartitionConfig& config = *submission.partition->config;
   const auto wall = longest_wall(state.accounting, *account);
   Minutes limit =
       spec.time_limit != 0 ? spec.time_limit : config.default_time.value_or(config.max_time);
@@ -151,14 +152,32 @@ Status check_submit_limits(const ClusterState& state, const JobAccount* account,
   job.account = account;
   job.uid = spec.uid;
   job.account_name = spec.account.view();
-  job.count = count;
+  job.count = submission.count;
   job.tres = asked;
   job.time_limit = spec.time_min != 0 ? spec.time_min : limit;
+  job.admin_set = submission.admin_set;
   const auto absolute = with_numbers(state, *account);
   const Accounting& accounting = absolute ? *absolute : state.accounting;
+  if (submission.moved != nullptr) {
+    job.counted_in = submission.moved->account.get();
+    job.counted_as = submission.moved->spec->account.view();
+  }
   const auto reason = submit_limit(accounting, state.accounting.held, job, now);
   if (!reason) return {};
   return failure(ErrorCode::kMaxSubmitLimit, std::string(reason_text(*reason)));
+}
+
+uint32_t tasks_that_may_age(const ClusterState& state, const Job& job) {
+  const bool array = job.array != nullptr && job.array->task == kNoTask;
+  LimitedJob limited;
+  limited.count = array ? static_cast<uint32_t>(job.array->pending.size()) : 1;
+  if (job.account == nullptr || !enforced(*state.config).limits ||
+      has_option(state.config->priority_flags, "ACCRUE_ALWAYS"))
+    return limited.count;
+  limited.account = job.account.get();
+  limited.uid = job.spec->uid;
+  limited.account_name = job.spec->account.view();
+  return may_accrue(state.accounting, state.accounting.held, limited);
 }
 
 std::optional<LimitHit> limit_hit(const ClusterState& state, const HeldTables& held,
@@ -171,6 +190,7 @@ std::optional<LimitHit> limit_hit(const ClusterState& state, const HeldTables& h
   if (start.tres != nullptr) job.tres = *start.tres;
   if (start.tres_of_node != nullptr) job.tres_of_node = *start.tres_of_node;
   job.time_limit = start.time_limit;
+  job.admin_set = start.job->admin_set;
   const auto absolute = with_numbers(state, *start.account);
   return start_limit_hit(absolute ? *absolute : state.accounting, held, job, {rules.safe}, now);
 }

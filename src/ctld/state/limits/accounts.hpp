@@ -40,11 +40,21 @@ struct AccountIn {
 [[nodiscard]] AccountIn account_in(const ClusterState& state, const Job& job,
                                    const Partition& partition, const Enforced& rules);
 
-// Submission: MaxSubmitJobs and its kin, DenyOnLimit, and a time limit of MaxWall where it asks for
-// none. kMaxSubmitLimit with the limit's name.
-[[nodiscard]] Status check_submit_limits(const ClusterState& state, const JobAccount* account,
-                                         JobSpec& spec, const Partition& partition, uint32_t count,
-                                         Time now);
+// A job that is to wait in an account.
+struct Submission {
+  const JobAccount* account = nullptr;
+  const Partition* partition = nullptr;  // that it asks for first
+  uint32_t count = 1;                    // tasks
+  const Job* moved = nullptr;            // that waits already: it is not counted where it was
+  AdminSet admin_set = 0;
+};
+// MaxSubmitJobs and its kin, DenyOnLimit, and a time limit of MaxWall where it asks for none.
+// kMaxSubmitLimit with the limit's name.
+[[nodiscard]] Status check_submit_limits(const ClusterState& state, const Submission& submission,
+                                         JobSpec& spec, Time now);
+// How many of a pending job's tasks may begin to gain age: all of them where limits are not
+// enforced, and with PriorityFlags=ACCRUE_ALWAYS.
+[[nodiscard]] uint32_t tasks_that_may_age(const ClusterState& state, const Job& job);
 // A job that is to start.
 struct StartToCheck {
   const Job* job = nullptr;

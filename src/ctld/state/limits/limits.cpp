@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -184,13 +185,27 @@ class Check {
   template <class Over>
   void bound(TresLimit kind, const TresAmounts& limits, Over&& over) {
     for (const TresAmount& limit : limits) {
-      if (!counts(static_cast<uint32_t>(kind), limit.id)) continue;
+      if (!counts(static_cast<uint32_t>(kind), limit.id) || is_admin_set(limit.id)) continue;
       if (over(limit.id, limit_in_force(kind, limit.count)))
         hit(in_qos_ ? qos_reason(accounting_, kind, limit.id)
                     : association_reason(accounting_, kind, limit.id),
             passes(kind), kind == TresLimit::kUser || kind == TresLimit::kUserRunMins,
             kind == TresLimit::kAccount || kind == TresLimit::kAccountRunMins);
     }
+  }
+  // An operator said how much of it the job gets.
+  [[nodiscard]] bool is_admin_set(TresId id) const {
+    if (job_.admin_set == 0) return false;
+    switch (id) {
+      case kTresCpu: return (job_.admin_set & kAdminSetCpus) != 0;
+      case kTresMem: return (job_.admin_set & kAdminSetMemory) != 0;
+      case kTresNode: return (job_.admin_set & kAdminSetNodes) != 0;
+      default: break;
+    }
+    const auto at = std::ranges::lower_bound(*accounting_.tres, id, {}, &TresRecord::id);
+    if (at == accounting_.tres->end() || at->id != id) return false;
+    return (at->type == "gres" && (job_.admin_set & kAdminSetGres) != 0) ||
+           (at->type == "license" && (job_.admin_set & kAdminSetLicenses) != 0);
   }
   static bool passes(TresLimit kind) {
     switch (kind) {
@@ -301,10 +316,12 @@ class Check {
   }
 
   void wall_of(const QosRecord& qos) {
+    if ((job_.admin_set & kAdminSetTime) != 0) return;
     bound(CountLimit::kWall, minutes(qos.job.wall), 0, job_.time_limit,
           JobReason::kQOSMaxWallDurationPerJobLimit);
   }
   void wall_of(const AssociationRecord&) {
+    if ((job_.admin_set & kAdminSetTime) != 0) return;
     std::optional<Duration> wall;
     for (const AssociationRecord* above : associations()) {
       if (!wall) wall = above->job.wall;
@@ -357,21 +374,35 @@ class Check {
   }
 
   void submit_in(const QosRecord& qos) {
-    bound(CountLimit::kGroupSubmit, qos.group.submit, held_of(held_.qos, qos.id).submit, job_.count,
-          JobReason::kQOSGrpSubmitJobsLimit);
+    const JobAccount* before = job_.counted_in;
+    const bool here =
+        before != nullptr && (before->qos == qos.id || before->partition_qos == qos.id);
+    const bool in_account = here && job_.counted_as == job_.account_name;
+    bound(CountLimit::kGroupSubmit, qos.group.submit, others(held_of(held_.qos, qos.id), here),
+          job_.count, JobReason::kQOSGrpSubmitJobsLimit);
     bound(CountLimit::kAccountSubmit, qos.account.submit,
-          member(held_.account_of(qos.id, job_.account_name))->submit, job_.count,
+          others(*member(held_.account_of(qos.id, job_.account_name)), in_account), job_.count,
           JobReason::kMaxSubmitJobsPerAccount);
-    bound(CountLimit::kSubmit, qos.user.submit, member(held_.user_of(qos.id, job_.uid))->submit,
-          job_.count, JobReason::kQOSMaxSubmitJobPerUserLimit);
+    bound(CountLimit::kSubmit, qos.user.submit,
+          others(*member(held_.user_of(qos.id, job_.uid)), here), job_.count,
+          JobReason::kQOSMaxSubmitJobPerUserLimit);
   }
   void submit_in(AssociationId id, const AssociationRecord& one) {
-    const uint32_t all = held_of(held_.associations, id).submit;
+    bool here = false;
+    if (job_.counted_in != nullptr) {
+      for_ancestors(accounting_, job_.counted_in->association,
+                    [&](AssociationId above, const AssociationRecord*) { here |= above == id; });
+    }
+    const uint32_t all = others(held_of(held_.associations, id), here);
     bound(CountLimit::kGroupSubmit, one.group.submit, all, job_.count,
           JobReason::kAssocGrpSubmitJobsLimit);
     if (is_leaf_)
       bound(CountLimit::kSubmit, member_of(&MemberLimits::submit), all, job_.count,
             JobReason::kAssocMaxSubmitJobLimit);
+  }
+  // Without its own tasks where they are among them.
+  [[nodiscard]] uint32_t others(const Held& held, bool here) const {
+    return here ? held.submit - std::min(held.submit, job_.count) : held.submit;
   }
   void accrue_in(const QosRecord& qos) {
     const JobReason reason = JobReason::kAccountingPolicy;
@@ -416,7 +447,7 @@ class Check {
   const LimitedJob& job_;
   const std::array<const QosRecord*, 2> qos_;
   const int64_t second_;
-  std::array<const AssociationRecord*, 64> above_;
+  std::array<const AssociationRecord*, kDeepestTree> above_;
   size_t count_ = 0;
   bool safe_ = false;
   bool in_qos_ = true;
@@ -459,8 +490,14 @@ std::optional<JobReason> submit_limit(const Accounting& accounting, const HeldTa
   return Check(accounting, held, job, now).alone();
 }
 
-bool may_accrue(const Accounting& accounting, const HeldTables& held, const LimitedJob& job) {
-  return job.account == nullptr || Check(accounting, held, job, kNoTime).accrue();
+uint32_t may_accrue(const Accounting& accounting, const HeldTables& held, LimitedJob job) {
+  if (job.account == nullptr) return job.count;
+  uint32_t most = 0;
+  for (uint32_t step = std::bit_floor(job.count), all = job.count; step > 0; step /= 2) {
+    job.count = most + step;
+    if (job.count <= all && Check(accounting, held, job, kNoTime).accrue()) most = job.count;
+  }
+  return most;
 }
 
 std::optional<Duration> longest_wall(const Accounting& accounting, const JobAccount& account) {

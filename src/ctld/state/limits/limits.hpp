@@ -13,6 +13,7 @@
 #include "common/base/time.hpp"
 #include "common/model/job_account.hpp"
 #include "common/model/job_reason.hpp"
+#include "common/model/job_state.hpp"
 #include "ctld/state/core/accounting.hpp"
 
 namespace sluice::state {
@@ -26,6 +27,10 @@ struct LimitedJob {
   std::span<const TresAmount> tres;          // asked for (no job gets less), or chosen; by id
   std::span<const TresAmount> tres_of_node;  // the most on one node
   Minutes time_limit = 0;                    // in force; kInfiniteMinutes: none
+  AdminSet admin_set = 0;                    // of these no limit holds it
+  // where its tasks wait already, and are not counted against it; null: nowhere
+  const JobAccount* counted_in = nullptr;
+  std::string_view counted_as;  // account
 };
 
 struct LimitRules {
@@ -58,9 +63,9 @@ struct LimitHit {
 [[nodiscard]] std::optional<JobReason> submit_limit(const Accounting& accounting,
                                                     const HeldTables& held, const LimitedJob& job,
                                                     Time now);
-// May one more of its jobs gain age while it waits: GrpJobsAccrue, MaxJobsAccrue.
-[[nodiscard]] bool may_accrue(const Accounting& accounting, const HeldTables& held,
-                              const LimitedJob& job);
+// How many of its tasks may begin to gain age while they wait: GrpJobsAccrue, MaxJobsAccrue.
+[[nodiscard]] uint32_t may_accrue(const Accounting& accounting, const HeldTables& held,
+                                  LimitedJob job);
 // The shortest MaxWall that is in force for jobs of this account; nullopt: none.
 [[nodiscard]] std::optional<Duration> longest_wall(const Accounting& accounting,
                                                    const JobAccount& account);

@@ -101,6 +101,7 @@ void end_used_up(Draft& draft, Time now) {
     limited.uid = job.spec->uid;
     limited.account_name = job.spec->account.view();
     limited.tres = job.charge->tres;
+    limited.admin_set = job.admin_set;
     const Accounting& accounting = draft.state().accounting;
     if (const auto reason = used_up(accounting, accounting.held, limited, now))
       over.emplace_back(id, *reason);

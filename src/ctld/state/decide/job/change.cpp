@@ -1,5 +1,6 @@
 // scontrol hold, uhold, release, requeue, requeuehold.
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/job/age.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -40,9 +41,8 @@ Status release(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   if (Status ok = check_release(draft.state(), *job.spec); !ok) return ok;
   draft.emit(JobReleased{.job = id, .time = now});
   const Job& after = draft.job(id);
-  if (after.accrue == kNoTime && is_eligible(after, now)) {
-    draft.emit(JobBecameEligible{.job = id, .time = now});
-  }
+  if (after.accrue == kNoTime && !after.age_limited && is_eligible(after, now))
+    begin_to_wait(draft, id, now);
   return {};
 }
 

@@ -200,15 +200,20 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
     return failure(ErrorCode::kTooManyJobs);
   }
   if (Status ok = check_heavy_text(state, *spec); !ok) return tl::unexpected(ok.error());
-  if (Status ok = check_submit_limits(state, account->get(), *spec, *partitions->front(),
-                                      static_cast<uint32_t>(count), now);
-      !ok)
+  const Submission submission{.account = account->get(),
+                              .partition = partitions->front(),
+                              .count = static_cast<uint32_t>(count)};
+  if (Status ok = check_submit_limits(state, submission, *spec, now); !ok)
     return tl::unexpected(ok.error());
   job.account = std::move(*account);
   job.time_limit = time_limit_in(*spec, *partitions->front()->config);
   if (Status ok = add_dependency(state, *spec, now, notes, job); !ok)
     return tl::unexpected(ok.error());
   set_waiting_times(held, now, job);
+  if (job.accrue != kNoTime && tasks_that_may_age(state, job) < count) {
+    job.accrue = kNoTime;
+    job.age_limited = true;
+  }
   return event;
 }
 

@@ -6,12 +6,13 @@
 #include "common/model/job_update.hpp"
 #include "common/syntax/gpu_frequency.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/job/age.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/resize.hpp"
 #include "ctld/state/decide/job/submit_plugins.hpp"
 #include "ctld/state/decide/job/targets.hpp"
+#include "ctld/state/decide/job/update_limits.hpp"
 #include "ctld/state/decide/verbs.hpp"
-#include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/dependency.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/licenses.hpp"
@@ -352,16 +353,6 @@ JobUpdate relevant_changes(const Job& job, JobUpdate u) {
   return u;
 }
 
-// Another account, QOS, wckey or partition is checked as at submission; null: none of these.
-Result<std::shared_ptr<const JobAccount>> changed_account(const ClusterState& state,
-                                                          const JobUpdate& u, uint32_t by,
-                                                          JobSpec& spec) {
-  if (!u.account && !u.qos && !u.wckey && !u.partitions) return nullptr;
-  const auto partitions = find_partitions(state, spec);
-  if (!partitions) return failure(partitions.error().code);
-  return resolve_account(state, spec, *partitions, is_operator(state, by));
-}
-
 Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
                   NewDependency& dependency) {
   const ClusterState& state = draft.state();
@@ -387,12 +378,17 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
           follow_tasks(spec.licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(spec));
     if (Status ok = check_changed(state, job, spec, command); !ok) return ok;
   }
-  const auto account = changed_account(state, u, command.who.uid, spec);
+  const auto account = changed_account(state, job, u, command.who.uid, spec);
   if (!account) return tl::unexpected(account.error());
   if (Status ok = check_values(state, job, u, spec); !ok) return ok;
   if (Status ok = dependency.set(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
   set_time_limit(u, now, job, spec);
+  job.admin_set = admin_set_after(state, job, u, command.who.uid);
+  const Minutes asked = spec.time_limit;
+  if (Status ok = check_move(state, job, account->get(), command.who.uid, spec, now); !ok)
+    return ok;
+  if (spec.time_limit != asked) job.time_limit = spec.time_limit;  // MaxWall of where it goes
   const bool whole_array = command.target.find('_') == std::string::npos;
   if (Status ok = set_array(u, whole_array, job); !ok) return ok;
   if (job.state == JobState::kPending) {
@@ -418,9 +414,9 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
     draft.emit(JobDependencyChanged{.job = id, .dependency = {}, .reason = JobReason::kNone});
   if (Status ok = set_hold(draft, id, command, now); !ok) return ok;
   const Job& after = draft.job(id);
-  if (after.state == JobState::kPending && after.accrue == kNoTime && is_eligible(after, now)) {
-    draft.emit(JobBecameEligible{.job = id, .time = now});
-  }
+  if (after.state == JobState::kPending && after.accrue == kNoTime && !after.age_limited &&
+      is_eligible(after, now))
+    begin_to_wait(draft, id, now);
   return {};
 }
 

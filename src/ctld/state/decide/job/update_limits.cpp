@@ -1,0 +1,62 @@
+#include "ctld/state/decide/job/update_limits.hpp"
+
+#include <algorithm>
+
+#include "ctld/state/core/charging.hpp"
+#include "ctld/state/decide/job/job_checks.hpp"
+#include "ctld/state/limits/accounts.hpp"
+#include "ctld/state/rules/access.hpp"
+
+namespace sluice::state {
+namespace {
+
+AdminSet values_of(const JobUpdate& u) {
+  AdminSet set = 0;
+  if (u.time_limit || u.end) set |= kAdminSetTime;
+  if (u.num_tasks || u.cpus_per_task || u.min_cpus || u.max_cpus || u.min_cpus_per_node ||
+      u.cpus_per_gpu)
+    set |= kAdminSetCpus;
+  if (u.memory_per_node_mib || u.memory_per_cpu_mib || u.memory_per_gpu_mib) set |= kAdminSetMemory;
+  if (u.min_nodes || u.max_nodes) set |= kAdminSetNodes;
+  if (u.gres || u.tres_per_job || u.tres_per_socket || u.tres_per_task) set |= kAdminSetGres;
+  if (u.licenses) set |= kAdminSetLicenses;
+  return set;
+}
+
+}  // namespace
+
+AdminSet admin_set_after(const ClusterState& state, const Job& job, const JobUpdate& update,
+                         uint32_t by) {
+  const AdminSet values = values_of(update);
+  const bool by_admin = enforced(*state.config).limits && is_operator(state, by);
+  return by_admin ? job.admin_set | values : job.admin_set & ~values;
+}
+
+Result<std::shared_ptr<const JobAccount>> changed_account(const ClusterState& state, const Job& job,
+                                                          const JobUpdate& update, uint32_t by,
+                                                          JobSpec& spec) {
+  if (!update.account && !update.qos && !update.wckey && !update.partitions) return nullptr;
+  const auto partitions = find_partitions(state, spec);
+  if (!partitions) return failure(partitions.error().code);
+  auto account = resolve_account(state, spec, *partitions, is_operator(state, by));
+  if (!account || job.state == JobState::kPending || *account == nullptr) return account;
+  const QosId before = job.account == nullptr ? 0 : job.account->qos;
+  if ((*account)->qos != before) return failure(ErrorCode::kJobNotPending);
+  return nullptr;
+}
+
+Status check_move(const ClusterState& state, const Job& job, const JobAccount* account, uint32_t by,
+                  JobSpec& spec, Time now) {
+  if (account == nullptr || (job.account != nullptr && *job.account == *account)) return {};
+  const auto partitions = find_partitions(state, spec);
+  if (!partitions) return failure(partitions.error().code);
+  const Submission submission{.account = account,
+                              .partition = partitions->front(),
+                              .count = std::max(counted(job).submit, 1U),
+                              .moved = &job,
+                              .admin_set = job.admin_set};
+  if (check_submit_limits(state, submission, spec, now) || is_operator(state, by)) return {};
+  return failure(ErrorCode::kMaxSubmitLimit);  // Slurm names no limit here
+}
+
+}  // namespace sluice::state
