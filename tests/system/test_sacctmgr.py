@@ -315,8 +315,8 @@ class Rights(Administered):
     def test_problems_are_operators(self):
         for name in ("plain", "coordinator"):
             done = self.cluster.run("sacctmgr", "-nP", "list", "problems", user=self.users[name], check=False)
-            self.assertEqual((done.returncode, done.stdout), (1, ""))
-            self.assertIn("Access/permission denied\n", done.stderr)
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (1, "", "sacctmgr: error: Access/permission denied\n Error with request: Access/permission denied\n"))
         self.assertIn(f"{self.name}|theirs||Account has no users", self.rows("list", "problems", user=self.users["operator"]))
 
     def test_coordinators_change_what_is_theirs(self):

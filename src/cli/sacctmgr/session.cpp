@@ -11,6 +11,11 @@ bool Session::fail(std::string_view line) {
 }
 
 void Session::tell(const Error& error) {
+  if (error.code == ErrorCode::kAccessDenied && error.text.empty()) {  // in Slurm's words
+    fail("sacctmgr: error: Access/permission denied");
+    fail(" Error with request: Access/permission denied");
+    return;
+  }
   tell_no_answer("sacctmgr", *client, error);
   exit_code = 1;
 }

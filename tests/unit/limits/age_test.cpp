@@ -42,8 +42,11 @@ TEST_F(AgeTest, AsManyAsTheLimitLets) {
   EXPECT_EQ(job(third).accrue, now_);
   EXPECT_EQ(job(third).eligible, begun) << "it could have run before";
   EXPECT_EQ(held(kAnnPhysics).accruing, 2u);
-  EXPECT_FALSE(ages(submit(batch_spec())));
-  EXPECT_TRUE(state_.age_limited.contains(state_.next_job_id - 1));
+  const JobId fourth = submit(batch_spec());
+  EXPECT_FALSE(ages(fourth));
+  EXPECT_TRUE(state_.age_limited.contains(fourth));
+  ASSERT_TRUE(start_job(fourth, "n2"));
+  EXPECT_FALSE(state_.age_limited.contains(fourth));
 }
 
 TEST_F(AgeTest, ALimitThatGrowsLetsTheOldestBegin) {
