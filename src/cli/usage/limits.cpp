@@ -119,11 +119,11 @@ class Limits {
 
   void qos(const protocol::QosInUse& one, const std::set<std::string>& accounts) {
     const std::string owner = "QOS " + one.record.name;
-    static const InUse kNothing;
+    static const InUse nothing;
     const auto member = [](const std::vector<protocol::MemberInUse>& members,
                            const std::string& name) {
       const auto at = std::ranges::find(members, name, &protocol::MemberInUse::name);
-      return at == members.end() ? &kNothing : &at->use;
+      return at == members.end() ? &nothing : &at->use;
     };
     percent_ = (one.record.flags & kQosRelative) != 0;
     for (const LimitRow& row : accounting::limit_rows()) {
@@ -135,7 +135,7 @@ class Limits {
       if (what == Covers::kJob) add(row.field, row.qos, owner, amounts, nullptr);
       if (what != Covers::kAccount) continue;
       for (const std::string& account : accounts)
-        add(row.field, row.qos, owner + ", account " + account, amounts,
+        add(row.field, row.qos, fmt::format("{}, account {}", owner, account), amounts,
             member(one.accounts, account));
     }
     percent_ = false;

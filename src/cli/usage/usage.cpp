@@ -50,7 +50,7 @@ Status read_jobs(Client& client, std::vector<UsageJob>& out) {
   std::vector<JobHistory> newest;
   for (const int days : {1, 7, 30}) {  // a month of somebody may be long
     const Time from = current_time() - std::chrono::hours(24 * days);
-    if (const Status done = look_for_jobs(client, from, newest); !done) return done;
+    if (Status done = look_for_jobs(client, from, newest); !done) return done;
     if (newest.size() == kMostJobs) break;
   }
   if (newest.empty()) return {};
@@ -62,12 +62,11 @@ Status read_jobs(Client& client, std::vector<UsageJob>& out) {
   }
   std::vector<protocol::HistoryJob> found;
   SacctContext context;
-  const Status done =
-      client.stream<protocol::HistoryChunk>(request, [&](protocol::HistoryChunk&& chunk) {
-        context.now = chunk.now;
-        for (protocol::HistoryJob& record : chunk.jobs) found.push_back(std::move(record));
-        return true;
-      });
+  Status done = client.stream<protocol::HistoryChunk>(request, [&](protocol::HistoryChunk&& chunk) {
+    context.now = chunk.now;
+    for (protocol::HistoryJob& record : chunk.jobs) found.push_back(std::move(record));
+    return true;
+  });
   if (!done) return done;
   std::ranges::stable_sort(found, std::greater<>(),
                            [](const protocol::HistoryJob& one) { return one.job.end; });
