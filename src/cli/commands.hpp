@@ -39,5 +39,6 @@ int compatibility_main(int argc, char** argv);
 int explain_main(int argc, char** argv);
 int sim_main(int argc, char** argv);
 int up_main(int argc, char** argv);
+int usage_main(int argc, char** argv);
 
 }  // namespace sluice::cli

@@ -16,7 +16,7 @@ constexpr CompatibilityRow kRows[] = {
     {"sacct", "--allusers, -a", Support::kSupported,
      "system:accounting PrivateHistory.test_others_jobs_are_hidden"},
     {"sacct", "--array", Support::kSupported, "system:accounting History.test_arrays"},
-    {"sacct", "--associations, -x", Support::kMissing, "", "numbers of associations"},
+    {"sacct", "--associations, -x", Support::kSupported, "system:accounting History.test_filters"},
     {"sacct", "--autocomplete", Support::kNoEffect, "", "completion of shells"},
     {"sacct", "--batch-script, -B", Support::kSupported,
      "system:accounting History.test_script_and_environment"},

@@ -37,6 +37,7 @@ constexpr Command kOwnCommands[] = {
     {"restore", sluice::cli::restore_main},
     {"sim", sluice::cli::sim_main},
     {"up", sluice::cli::up_main},
+    {"usage", sluice::cli::usage_main},
 };
 
 const Command* find(std::span<const Command> commands, std::string_view name) {

@@ -115,8 +115,12 @@ bool wants_job(const SacctOptions& o, const JobHistory& job) {
          });
 }
 
-// With --whole-hetjob=no a job's number is that of one component.
-bool is_wanted(const SacctOptions& o, const JobHistory& job) {
+// By its association (-x). With --whole-hetjob=no a job's number is that of one component.
+bool is_wanted(const SacctOptions& o, const protocol::HistoryJob& record) {
+  const JobHistory& job = record.job;
+  if (!o.associations.empty() &&
+      std::ranges::find(o.associations, record.association) == o.associations.end())
+    return false;
   const auto& names = o.request.jobs;
   if (o.whole_het_job.value_or(true) || names.empty() || job.het_job == kNoJob) return true;
   return std::ranges::any_of(names, [&](const protocol::HistoryJobName& name) {
@@ -143,7 +147,7 @@ void name_leaders(Client& client, protocol::QueryHistoryRequest& request) {
 void print_job(const SacctOptions& o, const Table& table, const protocol::HistoryJob& record,
                const SacctContext& context) {
   const JobHistory& job = record.job;
-  if (!is_wanted(o, job)) return;
+  if (!is_wanted(o, record)) return;
   const bool waits = job.array_job != kNoJob && job.array_task == kNoTask;
   if (waits && o.expand_arrays) {
     const auto tasks = IndexSet::parse(job.array_tasks);
@@ -228,7 +232,7 @@ int print_structured(Client& client, const SacctOptions& o, const SacctContext& 
   DocumentPrinter printer(o.form, "jobs");
   const bool complete = stream_history(client, o.request, [&](protocol::HistoryChunk&& chunk) {
     for (const protocol::HistoryJob& record : chunk.jobs)
-      if (is_wanted(o, record.job) && has_flags(o, record, context))
+      if (is_wanted(o, record) && has_flags(o, record, context))
         printer.add(history_to_json(record, context));
   });
   StructuredDocument document;

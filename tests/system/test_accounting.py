@@ -242,10 +242,10 @@ class History(AccountedCase):
         self.assertEqual([[association]], [line.split("|") for line in self.out(
             "sacctmgr", "-nP", "list", "assoc", "user=root", "account=root", "format=id").splitlines()])
         for options in (["-i", "2"], ["-i", "1-3"], ["-I", "2"], ["-k", "77"], ["-k", "60", "-K", "80"], ["-W", "mine"], ["-g", "root"],
-                        ["-R", "None"], ["-L"]):
+                        ["-R", "None"], ["-L"], ["-x", association], [f"--associations=999,{association}"]):
             self.assertTrue(has(*options), options)
         for options in (["-i", "1"], ["-I", "3-9"], ["-k", "76"], ["-k", "10", "-K", "60"], ["-W", "other"], ["-g", "daemon"], ["-q", "none"],
-                        ["-R", "Resources"], ["-C", "fast"], ["-M", "nowhere"]):
+                        ["-R", "Resources"], ["-C", "fast"], ["-M", "nowhere"], ["-x", "999"]):
             self.assertFalse(has(*options), options)
 
     def test_seff(self):
@@ -269,6 +269,7 @@ class History(AccountedCase):
                 ("error: Invalid unit type 'X'. Possible options are 'KMGTP'", "--units=X"),
                 ("fatal: When requesting job scripts you must also request specific jobs with the '-j' option.", "-B"),
                 ("fatal: When requesting job environment you must also request specific jobs with the '-j' option.", "--env-vars"),
+                ("error: Invalid association id: root", "-x", "root"), ("error: Invalid association id: 0", "-x", "0"),
                 ("error: Unknown arguments:\nsacct: error:  x", "x")):
             self.fails(1, f"sacct: {error}\n", "sacct", *options)
         self.fails(1, "Invalid time specification (pos=0): x\n", "sacct", "-S", "x")
@@ -402,6 +403,11 @@ class Away(AccountedCase):
         self.assertIn("History is missing", shown.stderr)
         for job in jobs:
             self.assertIn(f"{job}|COMPLETED", shown.stdout.splitlines())
+        association = next(word[3:] for line in self.out("scontrol", "-o", "show", "assoc_mgr").splitlines() if " UserName=root(0)" in line
+                           for word in line.split() if word.startswith("ID="))
+        for number, is_there in ((association, True), ("999", False)):
+            shown = self.run_cmd("sacct", "-X", "-n", "-P", "-o", "jobid", "-x", number, check=False)
+            self.assertEqual(str(jobs[0]) in shown.stdout.splitlines(), is_there, number)
         self.cluster.kill_controller()
         self.cluster.start_controller()
         self.cluster.start_dbd()

@@ -122,6 +122,7 @@ Status stream_current_jobs(Client& client, const protocol::QueryHistoryRequest& 
     for (const protocol::JobRecord& record : jobs.jobs) {
       protocol::HistoryJob out{client.config().cluster_name, 0, history_of(record), {}};
       if (!filter->matches(out.job)) continue;
+      if (record.job.account != nullptr) out.association = record.job.account->association;
       for (const auto& step : record.job.steps) {
         if (request.steps && filter->wants_step(out.job, step->id.step))
           out.steps.push_back(history_of(*step));

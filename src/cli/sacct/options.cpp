@@ -73,6 +73,7 @@ constexpr const char* kHelp =
     "     -v, --verbose             say more\n"
     "     -W, --wckeys=LIST         jobs of these wckeys\n"
     "     -X, --allocations         jobs without their steps\n"
+    "     -x, --associations=LIST   jobs of the associations with these numbers\n"
     "         --yaml[=PARSER]       in YAML\n";
 
 int fail(const std::string& text) {
@@ -226,8 +227,13 @@ std::optional<int> set_whole_het_job(O& o, V value) {
 std::optional<int> refuse_file(O&, V) {
   return fail("--file is not supported: the accounting daemon has what was run");
 }
-std::optional<int> refuse_associations(O&, V) {
-  return fail("--associations is not supported: name accounts and users");
+std::optional<int> add_associations(O& o, V value) {
+  for (const std::string& one : split_list(value)) {
+    const auto number = to_number<AssociationId>(one);
+    if (!number || *number == 0) return fail(fmt::format("Invalid association id: {}", one));
+    o.associations.push_back(*number);
+  }
+  return kGoOn;
 }
 
 using R = protocol::QueryHistoryRequest;
@@ -235,7 +241,7 @@ constexpr OptionRow<O> kRows[] = {
     {"accounts", 'A', Takes::kValue, add_list<&R::accounts>},
     {"allusers", 'a', Takes::kNothing, set_flag<&O::all_users>},
     {"array", 0, Takes::kNothing, set_flag<&O::expand_arrays>},
-    {"associations", 'x', Takes::kValue, refuse_associations},
+    {"associations", 'x', Takes::kValue, add_associations},
     {"autocomplete", 0, Takes::kValue, no_effect<O>},
     {"batch-script", 'B', Takes::kNothing, set_flag<&O::script>},
     {"brief", 'b', Takes::kNothing, use_format<kSacctBriefFormat>},

@@ -7,6 +7,7 @@
 
 #include "cli/format/structured_output.hpp"
 #include "cli/sacct/fields.hpp"
+#include "common/model/accounting.hpp"
 
 namespace sluice::cli {
 
@@ -26,12 +27,13 @@ struct SacctOptions {
   std::optional<bool> whole_het_job;  // --whole-hetjob; else all where the leader is named
   bool all_users = false;
   bool all_clusters = false;
-  bool script = false, variables = false;  // -B, --env-vars
-  std::string clusters;                    // -M; empty: this one
-  std::string start, end;                  // as written
-  std::string jobs;                        // likewise
-  protocol::QueryHistoryRequest request;   // the rest of what is asked for
-  std::vector<std::string> job_flags;      // -F
+  bool script = false, variables = false;   // -B, --env-vars
+  std::string clusters;                     // -M; empty: this one
+  std::string start, end;                   // as written
+  std::string jobs;                         // likewise
+  protocol::QueryHistoryRequest request;    // the rest of what is asked for
+  std::vector<std::string> job_flags;       // -F
+  std::vector<AssociationId> associations;  // -x
   bool states_given = false;
   uint32_t verbose = 0;
   StructuredChoice form;

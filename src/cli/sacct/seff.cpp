@@ -1,6 +1,5 @@
 // seff: how much of what it was given a job used, as the script of this name among Slurm's
 // contributions says it.
-#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -10,7 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/format/shown_text.hpp"
-#include "cli/sacct/values.hpp"
+#include "cli/sacct/efficiency.hpp"
 #include "cli/shared/accounting_client.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
@@ -48,38 +47,16 @@ std::string memory_text(double kibibytes) {
   return fmt::format("{:.2f} {}", kibibytes, kUnits[unit]);
 }
 
-// The most that a step can have used at once: its largest task, as often as it has tasks.
-struct MemoryUse {
-  double kibibytes = 0;
-  bool estimated = false;
-};
-MemoryUse memory_of(const protocol::HistoryJob& record) {
-  MemoryUse most;
-  for (const StepHistory& step : record.steps) {
-    const double use = static_cast<double>(step.usage.memory.max) / 1024 * std::max(1U, step.tasks);
-    if (use > most.kibibytes) most = {use, step.tasks > 1};
-  }
-  return most;
-}
-
 void print_efficiency(const protocol::HistoryJob& record, const SacctContext& context) {
-  const JobHistory& job = record.job;
-  const int64_t wall = to_seconds(sacct_elapsed({record, nullptr}, context));
-  const int64_t core_wall = wall * job.cpus;
-  const UsageHistory usage = sacct_usage(record);
-  const int64_t used = to_seconds(usage.user_cpu + usage.system_cpu);
-  const double share =
-      core_wall > 0 ? 100 * static_cast<double>(used) / static_cast<double>(core_wall) : 0;
-  std::printf("CPU Utilized: %s\n", format_span(std::chrono::seconds(used)).c_str());
-  std::printf("CPU Efficiency: %.2f%% of %s core-walltime\n", share,
-              format_span(std::chrono::seconds(core_wall)).c_str());
-  std::printf("Job Wall-clock time: %s\n", format_span(std::chrono::seconds(wall)).c_str());
-  const MemoryUse memory = memory_of(record);
-  const double given = static_cast<double>(count_of_tres(job.allocated_tres, "mem")) * 1024;
-  std::printf("Memory Utilized: %s%s\n", memory_text(memory.kibibytes).c_str(),
-              memory.estimated ? " (estimated maximum)" : "");
-  std::printf("Memory Efficiency: %.2f%% of %s\n", given > 0 ? 100 * memory.kibibytes / given : 0,
-              memory_text(given).c_str());
+  const JobEfficiency use = job_efficiency(record, context);
+  std::printf("CPU Utilized: %s\n", format_span(std::chrono::seconds(use.cpu_used)).c_str());
+  std::printf("CPU Efficiency: %.2f%% of %s core-walltime\n", use.cpu_percent(),
+              format_span(std::chrono::seconds(use.core_wall)).c_str());
+  std::printf("Job Wall-clock time: %s\n", format_span(std::chrono::seconds(use.wall)).c_str());
+  std::printf("Memory Utilized: %s%s\n", memory_text(use.memory_used).c_str(),
+              use.memory_estimated ? " (estimated maximum)" : "");
+  std::printf("Memory Efficiency: %.2f%% of %s\n", use.memory_percent(),
+              memory_text(use.memory_given).c_str());
 }
 
 void print_job(const protocol::HistoryJob& record, const SacctContext& context) {
