@@ -47,6 +47,7 @@ struct Daemon::Graph {
   std::optional<EntityStore> entities;
   Followers followers;
   Statistics statistics{net::now()};
+  Storing storing;
   std::shared_ptr<net::AuthProvider> auth;
   std::unique_ptr<net::TokenService> tokens;
   std::optional<ServiceParts> services;
@@ -72,7 +73,7 @@ Status Daemon::Graph::open_identity() {
 }
 
 Status Daemon::Graph::start_server() {
-  services.emplace(ServiceParts{config, *database, *entities});
+  services.emplace(ServiceParts{config, *database, *entities, storing});
   net::ServerOptions options;
   options.addresses = {
       fmt::format("{}:{}", config.address.empty() ? "0.0.0.0" : config.address, config.port)};

@@ -156,7 +156,7 @@ void add_dbd(To& to) {
           QueryAccountingReply, QueryReportRequest, ClusterUsageRow, JobUsageRow, JobSizeRow,
           ReservationUsageRow, EventRow, RunawayRow, QueryReportReply, EndRunawayJobsRequest,
           EndRunawayJobsReply, DaemonCalls, DaemonValue, QueryAccountingDaemonRequest,
-          QueryAccountingDaemonReply>(to);
+          QueryAccountingDaemonReply, WaitingHistory>(to);
 }
 
 constexpr std::string_view kPackage = "sluice.v1";
