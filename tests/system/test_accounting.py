@@ -404,7 +404,7 @@ class Away(AccountedCase):
         self.assertEqual(shown.returncode, 1)
         self.assertIn("Problem talking to the database: Connection refused", shown.stderr)
         self.assertIn("History is missing", shown.stderr)
-        self.assertRegex(shown.stderr, r"sacct: warning: \d+ record\(s\) of cluster trial wait in its controller\n")
+        self.assertRegex(shown.stderr, r"sacct: warning: \d+ record\(s\) of cluster trial wait in its controller since \S+\n")
         for job in jobs:
             self.assertIn(f"{job}|COMPLETED", shown.stdout.splitlines())
         self.cluster.kill_controller()

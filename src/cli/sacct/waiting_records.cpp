@@ -13,23 +13,27 @@ constexpr Duration kPatience = std::chrono::seconds(3);
 
 }  // namespace
 
-std::optional<uint64_t> records_in_controller(Client& client) {
+std::optional<RecordsInController> records_in_controller(Client& client) {
   const auto reply =
       client.call<protocol::QueryStatisticsReply>(protocol::QueryStatisticsRequest{}, kPatience);
   if (!reply) return std::nullopt;
-  return reply->history_waiting;
+  return RecordsInController{reply->history_waiting, reply->history_waiting_since};
 }
 
 std::vector<std::string> waiting_lines(const std::vector<protocol::WaitingHistory>& waiting,
-                                       const std::string& own, std::optional<uint64_t> count) {
+                                       const std::string& own,
+                                       const std::optional<RecordsInController>& asked) {
   std::vector<std::string> out;
   for (const protocol::WaitingHistory& one : waiting) {
-    const bool counted = count && iequals(one.cluster, own);
-    if (counted && *count == 0) continue;            // they have been stored meanwhile
+    const bool counted = asked && iequals(one.cluster, own);
+    if (counted && asked->count == 0) continue;      // they have been stored meanwhile
     if (!counted && one.since == kNoTime) continue;  // nobody says so
-    std::string line = counted ? fmt::format("{} record(s)", *count) : "The newest records";
+    std::string line = counted ? fmt::format("{} record(s)", asked->count) : "The newest records";
     line += fmt::format(" of cluster {} wait in its controller", one.cluster);
-    if (one.since != kNoTime) line += fmt::format(" since {}", format_time(one.since));
+    // a daemon that was started again does not know how long
+    Time since = one.since;
+    if (counted && asked->refused_since != kNoTime) since = asked->refused_since;
+    if (since != kNoTime) line += fmt::format(" since {}", format_time(since));
     if (!one.reason.empty()) line += fmt::format(": {}", one.reason);
     out.push_back(std::move(line));
   }

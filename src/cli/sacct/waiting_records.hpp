@@ -12,13 +12,18 @@
 
 namespace sluice::cli {
 
-// How many records this cluster's controller still has to send; nothing: it does not answer.
-[[nodiscard]] std::optional<uint64_t> records_in_controller(Client& client);
+// What this cluster's controller still has to send.
+struct RecordsInController {
+  uint64_t count = 0;
+  Time refused_since = kNoTime;  // when the daemon took none any more
+};
+// Nothing: it does not answer.
+[[nodiscard]] std::optional<RecordsInController> records_in_controller(Client& client);
 
-// A line for each cluster, without the command's name. `own` and `count`: of the cluster whose
+// A line for each cluster, without the command's name. `own` and `asked`: of the cluster whose
 // controller was asked.
 [[nodiscard]] std::vector<std::string> waiting_lines(
     const std::vector<protocol::WaitingHistory>& waiting, const std::string& own,
-    std::optional<uint64_t> count);
+    const std::optional<RecordsInController>& asked);
 
 }  // namespace sluice::cli
