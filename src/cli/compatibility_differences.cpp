@@ -123,6 +123,15 @@ constexpr CompatibilityDifference kDifferences[] = {
     {"power saving", "a job's time limit counts while its nodes boot", "starts when they are up"},
     {"power saving", "features of sleeping nodes are not changed for a job", ""},
     {"reconfigure", "warnings are in the controller's log alone", ""},
+    {"sacctmgr archive", "words that are none are refused", "takes them without a word"},
+    {"sacctmgr archive dump",
+     "`Jobs` and its like without an age, here or in `slurmdbd.conf`, name the key",
+     "says \"Unspecified error\""},
+    {"sacctmgr archive dump", "`Script=` is for root and SlurmUser, as whom it runs",
+     "takes it from administrators"},
+    {"sacctmgr archive load", "takes archives of sluicedbd alone, and no SQL (`Insert=`)",
+     "takes its own files and SQL"},
+    {"slurmdbd.conf", "`ArchiveScript` is killed after an hour, and when the daemon ends", ""},
 };
 
 }  // namespace

@@ -14,7 +14,9 @@
 #include "cli/sacct/history_json.hpp"
 #include "cli/sacct/options.hpp"
 #include "cli/sacct/values.hpp"
+#include "cli/sacct/waiting_records.hpp"
 #include "cli/shared/client.hpp"
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/history/history_filter.hpp"
 #include "common/model/cluster_config.hpp"
@@ -187,26 +189,59 @@ bool has_flags(const SacctOptions& o, const protocol::HistoryJob& record,
   });
 }
 
+// Says of which clusters the newest records wait for the daemon; gives what was said.
+std::vector<std::string> tell_waiting(Client& client,
+                                      const std::vector<protocol::WaitingHistory>& waiting) {
+  if (waiting.empty()) return {};
+  const std::string own = client.config().cluster_name;
+  const bool of_own =
+      std::ranges::any_of(waiting, [&](const auto& one) { return iequals(one.cluster, own); });
+  std::vector<std::string> lines =
+      waiting_lines(waiting, own, of_own ? records_in_controller(client) : std::nullopt);
+  for (const std::string& line : lines) std::fprintf(stderr, "sacct: warning: %s\n", line.c_str());
+  return lines;
+}
+
+// With these a daemon takes no records either.
+bool cannot_store(ErrorCode code) {
+  return code == ErrorCode::kUnreachable || code == ErrorCode::kDamaged ||
+         code == ErrorCode::kStorageFull || code == ErrorCode::kRetry;
+}
+
 // What the daemon answers, else what the controller does; whether all of it came is the result.
+// `warnings`: what is missing of it nevertheless.
 bool stream_history(Client& client, const protocol::QueryHistoryRequest& request,
-                    const std::function<void(protocol::HistoryChunk&&)>& take) {
+                    const std::function<void(protocol::HistoryChunk&&)>& take,
+                    std::vector<std::string>& warnings) {
   bool begun = false;
+  std::vector<protocol::WaitingHistory> waiting;
   const Status done = client.stream<protocol::HistoryChunk>(
       request,
       [&](protocol::HistoryChunk&& chunk) {
         begun = true;
+        waiting.insert(waiting.end(), chunk.waiting.begin(), chunk.waiting.end());
         take(std::move(chunk));
         return true;
       },
       kAnswerTimeout);
-  if (done) return true;
+  if (done) {
+    warnings = tell_waiting(client, waiting);
+    return true;
+  }
   const bool away = done.error().code == ErrorCode::kUnreachable;
   fail(fmt::format("Problem talking to the database: {}",
                    away ? "Connection refused" : error_text(done.error())));
-  if (!away || begun) return false;
+  const std::string& own = client.config().cluster_name;
+  if (waiting.empty() && cannot_store(done.error().code) && contains(request.clusters, own))
+    waiting.push_back({own, kNoTime, {}});
+  if (!away || begun) {
+    warnings = tell_waiting(client, waiting);
+    return false;
+  }
   const Status current = stream_current_jobs(client, request, take);
   if (current) fail("History is missing: these are the jobs that the controller knows");
   else fail(error_text(current.error()));
+  if (current) warnings = tell_waiting(client, waiting);
   return false;
 }
 
@@ -230,12 +265,23 @@ int print_text(Client& client, const SacctOptions& o, bool variables) {
 
 int print_structured(Client& client, const SacctOptions& o, const SacctContext& context) {
   DocumentPrinter printer(o.form, "jobs");
+<<<<<<< HEAD
   const bool complete = stream_history(client, o.request, [&](protocol::HistoryChunk&& chunk) {
     for (const protocol::HistoryJob& record : chunk.jobs)
       if (is_wanted(o, record) && has_flags(o, record, context))
         printer.add(history_to_json(record, context));
   });
+=======
+>>>>>>> work-b
   StructuredDocument document;
+  const bool complete = stream_history(
+      client, o.request,
+      [&](protocol::HistoryChunk&& chunk) {
+        for (const protocol::HistoryJob& record : chunk.jobs)
+          if (is_wanted(o, record.job) && has_flags(o, record, context))
+            printer.add(history_to_json(record, context));
+      },
+      document.warnings);
   document.command_line = o.command_line;
   document.cluster = client.config().cluster_name;
   document.accounting_storage = client.config().accounting_storage_type;
@@ -267,10 +313,14 @@ int sacct_main(int argc, char** argv) {
   if (o.form) return print_structured(*client, o, context);
   const Table table(o, std::move(*columns));
   table.print_header();
-  const bool complete = stream_history(*client, o.request, [&](protocol::HistoryChunk&& chunk) {
-    for (const protocol::HistoryJob& record : chunk.jobs)
-      if (has_flags(o, record, context)) print_job(o, table, record, context);
-  });
+  std::vector<std::string> warnings;  // which are on the standard error
+  const bool complete = stream_history(
+      *client, o.request,
+      [&](protocol::HistoryChunk&& chunk) {
+        for (const protocol::HistoryJob& record : chunk.jobs)
+          if (has_flags(o, record, context)) print_job(o, table, record, context);
+      },
+      warnings);
   return complete ? 0 : 1;
 }
 

@@ -44,6 +44,8 @@ constexpr const char* kHelp =
     "  list, show ENTITY [CONDITION...] [format=FIELD%WIDTH,...]\n"
     "  dump CLUSTER [file=NAME]       write the cluster's tree to a flat file\n"
     "  load file=NAME [cluster=NAME] [clean]  make the database like the file\n"
+    "  archive dump [OPTION=VALUE...]  purge what is old, and keep it in files\n"
+    "  archive load file=NAME         put such a file back\n"
     "  associations, oneliner, parsable, parsable2, nonparsable, quiet, readonly, verbose\n"
     "  ping, version, help, exit, quit, !! (the last command again)\n"
     "\nEntities: account, association, cluster, configuration, coordinator, problem, qos,\n"
@@ -102,7 +104,7 @@ void run(Session& session, const Words& words) {
   const Words rest(words.begin() + 1, words.end());
   if (verb.has_value) return void(session.fail("invalid keyword: " + words[0]));
   if (verb.is("add", 2) || verb.is("create", 2)) return add(session, rest);
-  if (verb.is("archive", 2)) return other(session, "archive", rest);
+  if (verb.is("archive", 2)) return archive(session, rest);
   if (verb.is("clear", 2)) return other(session, "clear", rest);
   if (verb.is("delete", 2) || verb.is("remove", 3)) return remove(session, rest);
   if (verb.is("dump", 2)) return dump(session, rest);

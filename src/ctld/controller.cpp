@@ -322,7 +322,10 @@ Status Controller::Graph::start_server() {
                                 config_for_nodes,
                                 refusals,
                                 submit_hosts,
-                                [this] { return store->outgoing_count(); },
+                                [this](auto& reply) {
+                                  reply.history_waiting = store->outgoing_count();
+                                  if (sender) reply.history_waiting_since = sender->refused_since();
+                                },
                                 [this](auto& reply) { effects->report_orders(reply); }});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};

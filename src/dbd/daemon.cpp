@@ -47,6 +47,8 @@ struct Daemon::Graph {
   std::optional<EntityStore> entities;
   Followers followers;
   Statistics statistics{net::now()};
+  std::optional<Archiver> archiver;
+  Storing storing;
   std::shared_ptr<net::AuthProvider> auth;
   std::unique_ptr<net::TokenService> tokens;
   std::optional<ServiceParts> services;
@@ -72,7 +74,7 @@ Status Daemon::Graph::open_identity() {
 }
 
 Status Daemon::Graph::start_server() {
-  services.emplace(ServiceParts{config, *database, *entities});
+  services.emplace(ServiceParts{config, *database, *entities, storing});
   net::ServerOptions options;
   options.addresses = {
       fmt::format("{}:{}", config.address.empty() ? "0.0.0.0" : config.address, config.port)};
@@ -85,9 +87,10 @@ Status Daemon::Graph::start_server() {
   };
   server.emplace(std::move(options));
   add_history_methods(*server, *services);
-  admin.emplace(AdminParts{config, *database, *entities, statistics, followers});
+  admin.emplace(AdminParts{config, *database, *entities, statistics, followers, *archiver});
   add_admin_methods(*server, *admin);
   add_usage_methods(*server, *admin);
+  add_archive_methods(*server, *admin);
   add_daemon_methods(*server, *admin);
   return server->start();
 }
@@ -96,6 +99,7 @@ Daemon::Daemon(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
 
 Daemon::~Daemon() {
   graph_->followers.stop();
+  graph_->archiver->end();
   if (graph_->server) graph_->server->shutdown(std::chrono::milliseconds(500));
 }
 
@@ -114,11 +118,12 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
       [graph = graph.get()](const std::shared_ptr<const Entities>& entities) {
         graph->followers.changed(entities);
       });
-  if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
-  if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
   auto rules = purge_rules(conf);
   if (!rules) return tl::unexpected<Error>(rules.error());
-  graph->clock.emplace(*graph->database, graph->statistics, std::move(*rules));
+  graph->archiver.emplace(*graph->database, std::move(*rules));
+  if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
+  graph->clock.emplace(*graph->database, graph->statistics, *graph->archiver);
   // of a file there is one daemon
   if (graph->config.storage.engine != Engine::kSqlite)
     graph->entity_clock.emplace(*graph->entities);

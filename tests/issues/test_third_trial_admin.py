@@ -86,7 +86,7 @@ class Programs(ClusterCase):
         wait_for(lambda: not pids_with(self.cluster.conf, "sluicectld"), "the controller ends")
         self.assertLess(time.monotonic() - begun, 15)
         self.assertEqual(pids_with(program), [])
-        self.assertIn(f"JobId={job}: PrologSlurmctld {program} is killed: the controller ends", self.cluster.log())
+        self.assertIn(f"JobId={job}: PrologSlurmctld {program} is killed: the daemon ends", self.cluster.log())
         os.remove(path)
         self.cluster.change_conf(lambda text: before)
         self.cluster.start_controller()

@@ -54,6 +54,7 @@ on_both(test_accounting.History, ("test_values_of_a_job_and_its_steps", "test_ar
 on_both(test_accounting.Away)
 on_both(test_sacctmgr.Changes, ("test_what_is_added_is_listed_changed_and_deleted", "test_hostile_texts_change_nothing_else", "test_dump_and_load",
                                 "test_two_administrators_at_once", "test_what_jobs_use_stays"))
+on_both(test_sacctmgr.Archives, ("test_dump_and_load", "test_a_script_takes_the_place_of_it"))
 on_both(test_sreport.Reports)
 
 

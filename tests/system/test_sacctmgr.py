@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 import unittest
 
 from accounting import AccountedCluster
@@ -260,6 +261,137 @@ class Daemon(Administered):
         self.mgr("shutdown")
         wait_for(lambda: is_over(pid), "the daemon is gone")
         self.cluster.start_dbd()
+
+
+class Archives(Transcripts):
+    """History goes into files, and comes back."""
+
+    def setUp(self):
+        self.archive = os.path.join(self.cluster.work, "archive")
+        os.makedirs(self.archive, exist_ok=True)
+        for name in os.listdir(self.archive):
+            os.remove(os.path.join(self.archive, name))
+
+    def old_job(self):
+        """A job that ended 90 days ago."""
+        job = self.cluster.run("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "true").stdout.strip()
+        wait_for(lambda: "COMPLETED" in self.cluster.run("sacct", "-nXP", "-j", job, "-o", "state").stdout, "the job is over")
+        wait_for(lambda: "DBD Agent queue size: 0" in self.cluster.run("sdiag").stdout, "its records are stored")
+        self.make_old(job)
+        return job
+
+    def make_old(self, job):
+        old = int((time.time() - 90 * 86400) * 1_000_000)
+        self.cluster.sql(f"UPDATE job SET submit = {old}, eligible = {old}, start = {old}, ended = {old + 1} WHERE job_id = {job}")
+
+    def is_there(self, job):
+        return bool(self.cluster.sql(f"SELECT id FROM job WHERE job_id = {job}"))
+
+    def configure(self, *lines):
+        """Restarts the daemon with further lines of slurmdbd.conf, which the end of the test removes."""
+        with open(self.cluster.dbd_conf, encoding="utf-8") as f:
+            before = f.read()
+
+        def restart(text):
+            self.cluster.stop_dbd()
+            with open(self.cluster.dbd_conf, "w", encoding="utf-8") as f:
+                f.write(text)
+            self.cluster.start_dbd()
+        self.addCleanup(restart, before)
+        restart(before + "".join(line + "\n" for line in lines))
+
+    def script(self, text):
+        path = os.path.join(self.cluster.work, "archive.sh")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\n" + text)
+        os.chmod(path, 0o755)
+        return path
+
+    def test_commands(self):
+        self.replay("archive.txt")  # Slurm 22.05 prints the same but where docs/sacctmgr.md says otherwise
+
+    def test_dump_and_load(self):
+        job, place = self.old_job(), f"directory={self.archive}"
+        done = self.cluster.run("sacctmgr", "archive", "dump", "jobs", "purgejobafter=30days", place, stdin="n\n")
+        self.assertTrue(done.stdout.endswith("Are you sure you want to continue? (You have 30 seconds to decide)\n(N/y): \n"
+                                             " Changes Discarded\n"), done.stdout)
+        self.assertTrue(self.is_there(job))
+        done = self.mgr("archive", "dump", "jobs", "purgejobafter=30days", place)
+        self.assertEqual((done.stdout, done.stderr), ("", "sacctmgr: accounting_storage/slurmdbd: jobacct_storage_p_archive: SUCCESS\n"))
+        self.assertFalse(self.is_there(job))
+        (name,) = os.listdir(self.archive)
+        self.assertRegex(name, f"^{self.name}_job_archive_")
+        file = f"file={self.archive}/{name}"
+        done = self.cluster.run("sacctmgr", "archive", "load", file, stdin="n\n")
+        self.assertTrue(done.stdout.endswith(" Changes Discarded\n"), done.stdout)
+        self.assertFalse(self.is_there(job))
+        self.cluster.run("sacctmgr", "archive", "load", file, stdin="y\n")
+        self.assertTrue(self.is_there(job))
+        self.assertEqual(self.cluster.run("sacct", "-nXP", "-j", job, "-o", "jobid,state").stdout, f"{job}|COMPLETED\n")
+        # without an archive it goes for good
+        self.make_old(job)
+        self.mgr("archive", "dump", "purgejobafter=30days")
+        self.assertFalse(self.is_there(job))
+        self.assertEqual(os.listdir(self.archive), [name])
+
+    def test_the_file_says_what_is_not_asked_for(self):
+        self.configure("PurgeJobAfter=40days", f"ArchiveDir={self.archive}")
+        job = self.old_job()
+        self.mgr("archive", "dump", "jobs")
+        self.assertFalse(self.is_there(job))
+        self.assertEqual(len(os.listdir(self.archive)), 1)
+
+    def test_rights(self):
+        need_root()
+        uid, name = 61814, "sluicetest61814"
+        add_users(type(self), uid)
+        self.mgr("add", "user", name, "account=root")
+        denied = ("sacctmgr: error: Your user doesn't have privilege to perform this action\n"
+                  " Problem {}: Access/permission denied\n")
+        self.assertEqual(self.refused("archive", "dump", user=uid), denied.format("dumping archive"))
+        self.assertEqual(self.refused("archive", "load", "file=/nowhere", user=uid), denied.format("loading archive file"))
+        self.mgr("modify", "user", name, "set", "adminlevel=operator")
+        self.assertEqual(self.refused("archive", "dump", user=uid), denied.format("dumping archive"))
+        self.mgr("modify", "user", name, "set", "adminlevel=admin")
+        self.mgr("archive", "dump", user=uid)
+        self.assertIn("Script is for root and SlurmUser alone", self.refused("archive", "dump", "script=/bin/true", user=uid))
+
+    def test_disabled(self):
+        self.configure("DisableArchiveCommands=yes")
+        for words in (("dump",), ("load", "file=/nowhere")):
+            self.assertIn("Archive commands are disabled: DisableArchiveCommands", self.refused("archive", *words))
+
+    def test_a_script_takes_the_place_of_it(self):
+        out = os.path.join(self.cluster.work, "script.out")
+        path = self.script(f"{{ echo \"$# $(id -u)\"; env | sort; }} > {out}.new; mv {out}.new {out}\n")
+        job = self.old_job()
+        self.configure(f"ArchiveScript={path}", "ArchiveJobs=yes", "PurgeJobAfter=30days", "PurgeEventAfter=2months")
+        wait_for(lambda: os.path.exists(out), "the daemon has run it when it began")
+        first, *variables = pathlib.Path(out).read_text(encoding="utf-8").splitlines()
+        self.assertEqual(first, f"0 {os.getuid()}")
+        variables = dict(line.split("=", 1) for line in variables)
+        self.assertTrue(set(variables) - {"PWD", "SHLVL", "_", "OLDPWD"} ==
+                        {"PATH", "SLURM_ARCHIVE_CLUSTER", "SLURM_ARCHIVE_JOBS", "SLURM_ARCHIVE_LAST_JOB", "SLURM_ARCHIVE_EVENTS",
+                         "SLURM_ARCHIVE_LAST_EVENT"}, variables)
+        self.assertEqual((variables["SLURM_ARCHIVE_CLUSTER"], variables["SLURM_ARCHIVE_JOBS"], variables["SLURM_ARCHIVE_EVENTS"]),
+                         (self.name, "1", "0"))
+        self.assertLess(abs(int(variables["SLURM_ARCHIVE_LAST_JOB"]) - (time.time() - 30 * 86400)), 2 * 86400)
+        self.assertTrue(self.is_there(job))
+        self.script("exit 7\n")
+        self.assertEqual(self.refused("archive", "dump"), f" Problem dumping archive: {path} ended with status 7\n")
+        os.remove(path)
+        self.assertIn("cannot be run", self.refused("archive", "dump"))
+
+    def test_a_script_ends_with_the_daemon(self):
+        out = os.path.join(self.cluster.work, "began")
+        path = self.script(f"echo $$ > {out}.new; mv {out}.new {out}; exec sleep 1000\n")
+        self.configure(f"ArchiveScript={path}", "PurgeJobAfter=30days")
+        wait_for(lambda: os.path.exists(out), "the script runs")
+        pid = int(pathlib.Path(out).read_text(encoding="utf-8"))
+        self.assertIn("history is being purged just now", self.refused("archive", "dump"))
+        self.cluster.stop_dbd()
+        wait_for(lambda: is_over(pid), "the script is over")
+        self.cluster.start_dbd()  # the cleanup stops it
 
 
 class Followed(Administered):

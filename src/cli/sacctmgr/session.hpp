@@ -77,6 +77,7 @@ void add(Session& session, const Words& words);
 void modify(Session& session, const Words& words);
 void remove(Session& session, const Words& words);
 void list(Session& session, const Words& words);
+void archive(Session& session, const Words& words);
 void dump(Session& session, const Words& words);
 void load(Session& session, const Words& words);
 // Entities that are no records of accounting: configuration, stats, events. False: none of them.

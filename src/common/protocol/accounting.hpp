@@ -159,13 +159,28 @@ struct HistoryJob {
     field(7, "wckey", &HistoryJob::wckey);
   }
 };
+// A cluster whose newest records the daemon could not store: its controller has them.
+struct WaitingHistory {
+  std::string cluster;
+  Time since = kNoTime;  // when the first of them was to be stored
+  std::string reason;
+  bool operator==(const WaitingHistory&) const = default;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &WaitingHistory::cluster);
+    field(2, "since", &WaitingHistory::since);
+    field(3, "reason", &WaitingHistory::reason);
+  }
+};
 struct HistoryChunk {  // streamed
   std::vector<HistoryJob> jobs;
-  Time now = kNoTime;  // the daemon's clock
+  Time now = kNoTime;                   // the daemon's clock
+  std::vector<WaitingHistory> waiting;  // in the first chunk, which may have no jobs
   template <class V>
   static void describe(V&& field) {
     field(1, "jobs", &HistoryChunk::jobs);
     field(2, "now", &HistoryChunk::now);
+    field(3, "waiting", &HistoryChunk::waiting);
   }
 };
 

@@ -304,9 +304,10 @@ struct QueryStatisticsReply {
   uint64_t clock_us = 0;         // 1000 looks at the clock
   std::vector<CallCount> by_method, by_user;
   uint64_t history_waiting = 0;  // records for the accounting daemon that it does not have yet
-  uint64_t messages_sent = 0;    // orders to nodes that are not answered yet
-  uint64_t backfilled_components = 0;  // of heterogeneous jobs; since the start
-  bool is_planning = false;            // a pass over the whole queue is under way
+  Time history_waiting_since = kNoTime;  // when it took none any more; kNoTime: it takes them
+  uint64_t messages_sent = 0;            // orders to nodes that are not answered yet
+  uint64_t backfilled_components = 0;    // of heterogeneous jobs; since the start
+  bool is_planning = false;              // a pass over the whole queue is under way
   std::vector<PassKind> passes;
   std::vector<WaitingOrder> waiting_orders;  // the first of them
   template <class V>
@@ -331,6 +332,7 @@ struct QueryStatisticsReply {
     field(17, "by_method", &QueryStatisticsReply::by_method);
     field(18, "by_user", &QueryStatisticsReply::by_user);
     field(600, "history_waiting", &QueryStatisticsReply::history_waiting);
+    field(601, "history_waiting_since", &QueryStatisticsReply::history_waiting_since);
     field(610, "messages_sent", &QueryStatisticsReply::messages_sent);
     field(611, "backfilled_components", &QueryStatisticsReply::backfilled_components);
     field(612, "is_planning", &QueryStatisticsReply::is_planning);

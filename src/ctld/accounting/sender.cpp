@@ -6,6 +6,7 @@
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/names/errors.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/protocol_version.hpp"
 
@@ -108,10 +109,12 @@ Status HistorySender::send(journal::OutboxBatch batch) {
 void HistorySender::tell(const Status& sent) {
   const uint64_t waiting = store_.outgoing_count();
   if (sent) {
+    refused_since_ = kNoTime;
     if (!std::exchange(trouble_, {}).empty()) log::info("the accounting daemon answers again");
     told_ = 0;
     return;
   }
+  if (refused_since_.load() == kNoTime) refused_since_ = net::now();
   std::string trouble = error_text(sent.error());
   if (trouble_ != trouble) {
     trouble_ = std::move(trouble);

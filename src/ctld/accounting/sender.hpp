@@ -2,6 +2,7 @@
 // has received. Nothing else waits for it; while the daemon is away the outbox grows.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,8 @@ class HistorySender {
 
   // There is something in the outbox. Any thread; never blocks.
   void wake();
+  // Since when the daemon takes no records; kNoTime: it takes them. Any thread.
+  [[nodiscard]] Time refused_since() const { return refused_since_; }
   // Sends what is there once more, unless the daemon is away; ends the thread. Idempotent.
   void stop();
 
@@ -44,6 +47,7 @@ class HistorySender {
   const Options options_;
   std::string trouble_;  // of the thread alone, as the next; empty: the daemon takes records
   uint64_t told_ = 0;    // how many waited when that was told
+  std::atomic<Time> refused_since_ = kNoTime;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = true;      // guarded by mutex_

@@ -23,7 +23,7 @@
 #include "common/names/job_states.hpp"
 #include "common/format/json_parts.hpp"
 #include "ctld/agents/mail_text.hpp"
-#include "ctld/agents/run_program.hpp"
+#include "common/daemon/run_program.hpp"
 #include "ctld/query/job_query.hpp"
 
 namespace sluice::ctld {
@@ -295,7 +295,8 @@ void SitePrograms::send_mail(const state::SendMail& mail, const state::ClusterSn
           --*waiting;
           return;
         }
-        const int status = run_program(words, environment, {}, *ending ? kLastMailTime : kMailTime);
+        const int status =
+            daemon::run_program(words, environment, {}, *ending ? kLastMailTime : kMailTime);
         if (status != 0) log::error("{} {}", words[0], ending_text(status));
         --*waiting;
       });
@@ -318,9 +319,9 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing,
       {"USER", trigger.user_name},
       {"SLURM_CONF", state->config->config_path},
       {"SLURM_CLUSTER_NAME", state->config->cluster_name}};
-  const ProgramUser user{trigger.user_name, trigger.uid, trigger.gid};
+  const daemon::ProgramUser user{trigger.user_name, trigger.uid, trigger.gid};
   auto run = [words = std::move(words), environment = std::move(environment), user] {
-    const int status = run_program(words, environment, user, kTriggerTime);
+    const int status = daemon::run_program(words, environment, user, kTriggerTime);
     if (status != 0) log::error("{} {}", words[0], ending_text(status));
   };
   // a program takes as long as its user likes: prologs do not wait for it, nor do administrators'
@@ -374,7 +375,7 @@ void SitePrograms::run_power(const state::PowerNodes& order, const state::Cluste
   if (!file.empty()) environment["SLURM_RESUME_FILE"] = file;
   std::thread([words = std::move(words), environment = std::move(environment), file,
                ending = ending_] {
-    const int status = run_program(words, environment, {});
+    const int status = daemon::run_program(words, environment, {});
     if (!file.empty()) ::unlink(file.c_str());
     if (*ending) return;  // there may be no log any more
     if (status != 0) log::error("{} {}", words[0], ending_text(status));
@@ -418,11 +419,11 @@ void SitePrograms::run(std::vector<std::vector<std::string>> programs,
         status = -1;
         break;
       }
-      std::optional<RunningPrograms::Here> here;
+      std::optional<daemon::RunningPrograms::Here> here;
       if (!terms.name.empty())
         here.emplace(running_, fmt::format("{}{} {}", job, terms.name, words[0]));
-      status = run_program(words, environment, {},
-                           *ending_ && !terms.name.empty() ? kLastProgramTime : terms.most);
+      status = daemon::run_program(words, environment, {},
+                                   *ending_ && !terms.name.empty() ? kLastProgramTime : terms.most);
       if (status != 0) {
         log::error("{}{} {}", job, words[0], ending_text(status));
         break;

@@ -17,7 +17,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "common/model/job.hpp"
-#include "ctld/agents/running_programs.hpp"
+#include "common/daemon/running_programs.hpp"
 #include "ctld/agents/user_queues.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/messages/effects.hpp"
@@ -67,7 +67,7 @@ class SitePrograms {
     boost::asio::thread_pool worker{1};
     std::shared_ptr<std::atomic<size_t>> waiting = std::make_shared<std::atomic<size_t>>(0);
   };
-  RunningPrograms running_;               // prologs and epilogs
+  daemon::RunningPrograms running_;       // prologs and epilogs
   boost::asio::thread_pool workers_{4};   // prologs, epilogs, records of ended jobs
   boost::asio::thread_pool triggers_{4};  // administrators'
   UserQueues user_triggers_{4};

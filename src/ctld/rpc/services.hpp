@@ -74,7 +74,8 @@ struct ServiceParts {
   ConfigForNodes& config_for_nodes;
   LaunchRefusals& refusals;
   SubmitHosts& submit_hosts;
-  std::function<uint64_t()> history_waiting;  // records for the accounting daemon
+  // records that wait for the accounting daemon
+  std::function<void(protocol::QueryStatisticsReply&)> report_history;
   // orders to nodes that are under way or to be repeated (sdiag)
   std::function<void(protocol::QueryStatisticsReply&)> report_orders;
 };

@@ -48,7 +48,7 @@ void hide_others(const ServiceParts& parts, const net::CallContext& context,
 protocol::QueryStatisticsReply statistics(ServiceParts& parts, bool reset) {
   protocol::QueryStatisticsReply reply;
   reply.now = reply.states_time = parts.clock();
-  reply.history_waiting = parts.history_waiting();
+  parts.report_history(reply);
   parts.calls.report(reply, reset, reply.now);
   engine::EventCounts& events = parts.engine.counts();
   reply.jobs_submitted = events.submitted;

@@ -9,6 +9,7 @@
 
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/accounting_admin.hpp"
+#include "common/protocol/accounting_archive.hpp"
 #include "common/protocol/accounting_daemon.hpp"
 #include "common/protocol/accounting_usage.hpp"
 #include "common/protocol/admin.hpp"
@@ -156,7 +157,8 @@ void add_dbd(To& to) {
           QueryAccountingReply, QueryReportRequest, ClusterUsageRow, JobUsageRow, JobSizeRow,
           ReservationUsageRow, EventRow, RunawayRow, QueryReportReply, EndRunawayJobsRequest,
           EndRunawayJobsReply, DaemonCalls, DaemonValue, QueryAccountingDaemonRequest,
-          QueryAccountingDaemonReply>(to);
+          QueryAccountingDaemonReply, ArchiveRule, DumpArchiveRequest, DumpArchiveReply,
+          LoadArchiveRequest, LoadArchiveReply, WaitingHistory>(to);
 }
 
 constexpr std::string_view kPackage = "sluice.v1";

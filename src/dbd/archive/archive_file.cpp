@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
@@ -69,8 +70,13 @@ Result<std::string> write_archive(const std::string& folder, const std::string& 
 }
 
 Result<ArchiveFile> read_archive(const std::string& path) {
+  struct stat file_status {};
+  if (::stat(path.c_str(), &file_status) == 0 && !S_ISREG(file_status.st_mode))
+    return failure(ErrorCode::kBadRequest, fmt::format("{} is no file", path));
   auto bytes = read_file(path);
-  if (!bytes) return failure(ErrorCode::kNotFound, fmt::format("{}: cannot be read", path));
+  if (!bytes)
+    return failure(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kError,
+                   fmt::format("{}: {}", path, errno_text(errno)));
   if (!bytes->starts_with(kMagic))
     return failure(ErrorCode::kBadRequest, fmt::format("{} is no archive of sluicedbd", path));
   auto file = wire::decode<ArchiveFile>(std::string_view(*bytes).substr(kMagic.size()));

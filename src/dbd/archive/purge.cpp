@@ -1,7 +1,6 @@
 #include "dbd/archive/purge.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -142,9 +141,7 @@ class Purge {
                                  long long cluster) const {
     const long long before = micros(purge_before(*rule.age, now_));
     if (table.kind != Purged::kJobs && table.kind != Purged::kEvents) return before;
-    long long rolled = 0;
-    sql << "SELECT coalesce(max(rolled), 0) FROM usage_state WHERE cluster = :c", use(cluster),
-        into(rolled);
+    const long long rolled = summed_until(sql, cluster);
     if (rolled == 0) return std::nullopt;
     return std::min(before, rolled);
   }
@@ -164,17 +161,6 @@ class Purge {
     if (statement.find(":n") != std::string::npos)
       sql << statement, use(row.a), use(row.b), use(row.text);
     else sql << statement, use(row.a), use(row.b);
-  }
-
-  static void raise_floor(Session& sql, long long cluster, long long before) {
-    constexpr long long kHour = 3'600'000'000;
-    const long long wanted = (before + kHour - 1) / kHour * kHour;
-    long long floor = 0;
-    sql << "SELECT coalesce(max(floor), 0) FROM purge_state WHERE cluster = :c", use(cluster),
-        into(floor);
-    if (floor >= wanted) return;
-    sql << "DELETE FROM purge_state WHERE cluster = :c", use(cluster);
-    sql << "INSERT INTO purge_state(cluster, floor) VALUES(:c, :f)", use(cluster), use(wanted);
   }
 
   // Hours go by whole days, and days by whole months: sums of what is left stay right.
@@ -254,23 +240,47 @@ class Purge {
 
 }  // namespace
 
-Result<PurgeResult> purge(Database& database, const PurgeRules& rules, Time now) {
-  PurgeResult result;
-  if (std::none_of(rules.rules.begin(), rules.rules.end(),
-                   [](const PurgeRule& rule) { return rule.age.has_value(); }))
-    return result;
-  if (Status rolled = roll_up(database, now); !rolled) return tl::unexpected<Error>(rolled.error());
-  std::map<long long, std::string> clusters;
+void raise_floor(Session& sql, long long cluster, long long before) {
+  constexpr long long kHour = 3'600'000'000;
+  const long long wanted = (before + kHour - 1) / kHour * kHour;
+  long long floor = 0;
+  sql << "SELECT coalesce(max(floor), 0) FROM purge_state WHERE cluster = :c", use(cluster),
+      into(floor);
+  if (floor >= wanted) return;
+  sql << "DELETE FROM purge_state WHERE cluster = :c", use(cluster);
+  sql << "INSERT INTO purge_state(cluster, floor) VALUES(:c, :f)", use(cluster), use(wanted);
+}
+
+long long summed_until(Session& sql, long long cluster) {
+  long long rolled = 0;
+  sql << "SELECT coalesce(max(rolled), 0) FROM usage_state WHERE cluster = :c", use(cluster),
+      into(rolled);
+  return rolled;
+}
+
+Result<std::map<long long, std::string>> cluster_names(const Database& database) {
+  std::map<long long, std::string> out;
   Status done = database.read([&](Session& sql) -> Status {
     long long id = 0;
     std::string name;
     soci::statement list = (sql.prepare << "SELECT id, name FROM cluster", into(id), into(name));
     list.execute();
-    while (list.fetch()) clusters[id] = name;
+    while (list.fetch()) out[id] = name;
     return {};
   });
+  if (!done) return tl::unexpected<Error>(done.error());
+  return out;
+}
+
+Result<PurgeResult> purge(Database& database, const PurgeRules& rules, Time now) {
+  PurgeResult result;
+  if (!purges_anything(rules)) return result;
+  if (Status rolled = roll_up(database, now); !rolled) return tl::unexpected<Error>(rolled.error());
+  const auto clusters = cluster_names(database);
+  if (!clusters) return tl::unexpected<Error>(clusters.error());
+  Status done;
   Purge work(database, rules, now, result);
-  for (const auto& [id, name] : clusters)
+  for (const auto& [id, name] : *clusters)
     if (done) done = work.cluster(id, name);
   if (done) done = work.transactions();
   if (!done) return tl::unexpected<Error>(done.error());

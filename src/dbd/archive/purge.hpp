@@ -3,6 +3,7 @@
 // file that the next purge writes again.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,15 @@ struct PurgeResult {
 [[nodiscard]] Result<PurgeResult> purge(Database& database, const PurgeRules& rules, Time now);
 
 // Puts an archive's rows back, in one transaction; those that are there stay as they are. Gives how
-// many were put.
-[[nodiscard]] Result<uint64_t> load_archive(Database& database, const std::string& path, Time now);
+// many were put, or, without `commit`, would be.
+[[nodiscard]] Result<uint64_t> load_archive(Database& database, const std::string& path, Time now,
+                                            bool commit = true);
+
+// What comes late sums up nothing again before that time, as jobs or events before it are gone.
+void raise_floor(Session& sql, long long cluster, long long before);
+// By their numbers in the database.
+[[nodiscard]] Result<std::map<long long, std::string>> cluster_names(const Database& database);
+// Until when a cluster's usage is summed up; 0: not at all.
+[[nodiscard]] long long summed_until(Session& sql, long long cluster);
 
 }  // namespace sluice::dbd

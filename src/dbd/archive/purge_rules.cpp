@@ -1,7 +1,12 @@
 #include "dbd/archive/purge_rules.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <cerrno>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "dbd/store/usage_store.hpp"
 
@@ -12,17 +17,27 @@ constexpr int kMost = 100'000;
 
 struct Key {
   const char* name;
+  const char* what;
   std::string DbdConfig::*age;
   bool DbdConfig::*archive;
 };
 constexpr std::array<Key, kPurgedKinds> kKeys = {{
-    {"PurgeJobAfter", &DbdConfig::purge_job, &DbdConfig::archive_job},
-    {"PurgeStepAfter", &DbdConfig::purge_step, &DbdConfig::archive_step},
-    {"PurgeEventAfter", &DbdConfig::purge_event, &DbdConfig::archive_event},
-    {"PurgeResvAfter", &DbdConfig::purge_resv, &DbdConfig::archive_resv},
-    {"PurgeTXNAfter", &DbdConfig::purge_txn, &DbdConfig::archive_txn},
-    {"PurgeUsageAfter", &DbdConfig::purge_usage, &DbdConfig::archive_usage},
+    {"PurgeJobAfter", "jobs", &DbdConfig::purge_job, &DbdConfig::archive_job},
+    {"PurgeStepAfter", "steps", &DbdConfig::purge_step, &DbdConfig::archive_step},
+    {"PurgeEventAfter", "events", &DbdConfig::purge_event, &DbdConfig::archive_event},
+    {"PurgeResvAfter", "reservations", &DbdConfig::purge_resv, &DbdConfig::archive_resv},
+    {"PurgeTXNAfter", "transactions", &DbdConfig::purge_txn, &DbdConfig::archive_txn},
+    {"PurgeUsageAfter", "usage", &DbdConfig::purge_usage, &DbdConfig::archive_usage},
+    {"PurgeSuspendAfter", "suspensions", &DbdConfig::purge_suspend, &DbdConfig::archive_suspend},
 }};
+
+Result<PurgeAge> age_of(const char* key, const std::string& text, ErrorCode code) {
+  const auto age = parse_purge_age(text);
+  if (age) return *age;
+  return failure(code, fmt::format("{}=\"{}\" is not valid; allowed: a number of hours, days or "
+                                   "months, such as 30days",
+                                   key, text));
+}
 
 }  // namespace
 
@@ -53,22 +68,52 @@ Time purge_before(const PurgeAge& age, Time now) {
 Result<PurgeRules> purge_rules(const DbdConfig& config) {
   PurgeRules out;
   out.folder = config.archive_folder;
+  out.script = config.archive_script;
+  if (!out.script.empty() && ::access(out.script.c_str(), X_OK) != 0)
+    return failure(ErrorCode::kInvalidConfig,
+                   fmt::format("ArchiveScript=\"{}\": {}", out.script, errno_text(errno)));
   for (size_t i = 0; i < kPurgedKinds; ++i) {
     const std::string& text = config.*kKeys[i].age;
     out.rules[i].archive = config.*kKeys[i].archive;
     if (text.empty()) continue;
-    out.rules[i].age = parse_purge_age(text);
-    if (!out.rules[i].age)
-      return failure(ErrorCode::kInvalidConfig,
-                     fmt::format("{}=\"{}\" is not valid; allowed: a number of hours, days or "
-                                 "months, such as 30days",
-                                 kKeys[i].name, text));
+    const auto age = age_of(kKeys[i].name, text, ErrorCode::kInvalidConfig);
+    if (!age) return tl::unexpected<Error>(age.error());
+    out.rules[i].age = *age;
   }
-  // suspensions have no table here
-  if (!config.purge_suspend.empty() && !parse_purge_age(config.purge_suspend))
-    return failure(ErrorCode::kInvalidConfig,
-                   fmt::format("PurgeSuspendAfter=\"{}\" is not valid", config.purge_suspend));
   return out;
+}
+
+Result<PurgeRules> asked_rules(PurgeRules rules, const protocol::DumpArchiveRequest& request) {
+  for (const std::string* path : {&request.folder, &request.script})
+    if (!path->empty() && !path->starts_with('/'))
+      return failure(ErrorCode::kBadRequest, fmt::format("{}: no path that begins with /", *path));
+  if (!request.folder.empty()) rules.folder = request.folder;
+  if (!request.script.empty()) rules.script = request.script;
+  for (const protocol::ArchiveRule& asked : request.rules) {
+    const auto place = static_cast<size_t>(asked.kind);
+    if (place >= kPurgedKinds)
+      return failure(ErrorCode::kBadRequest, "a kind of history that is not known");
+    PurgeRule& rule = rules.rules[place];
+    rule.archive |= asked.archive;
+    if (asked.purge.empty()) continue;
+    const auto age = age_of(kKeys[place].name, asked.purge, ErrorCode::kBadRequest);
+    if (!age) return tl::unexpected<Error>(age.error());
+    rule.age = *age;
+  }
+  for (const protocol::ArchiveRule& asked : request.rules) {
+    const auto place = static_cast<size_t>(asked.kind);
+    if (asked.archive && !rules.rules[place].age)
+      return failure(ErrorCode::kBadRequest,
+                     fmt::format("{} are archived as they are purged: {} is wanted, here or in "
+                                 "slurmdbd.conf",
+                                 kKeys[place].what, kKeys[place].name));
+  }
+  return rules;
+}
+
+bool purges_anything(const PurgeRules& rules) {
+  return std::any_of(rules.rules.begin(), rules.rules.end(),
+                     [](const PurgeRule& rule) { return rule.age.has_value(); });
 }
 
 }  // namespace sluice::dbd

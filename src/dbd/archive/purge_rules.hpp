@@ -8,6 +8,7 @@
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
+#include "common/protocol/accounting_archive.hpp"
 #include "dbd/config/dbd_config.hpp"
 
 namespace sluice::dbd {
@@ -22,9 +23,9 @@ struct PurgeAge {
 // What ended before this goes: whole hours, days or months of this host's time.
 [[nodiscard]] Time purge_before(const PurgeAge& age, Time now);
 
-// Suspensions are part of their job, and go with it.
-enum class Purged { kJobs, kSteps, kEvents, kReservations, kTransactions, kUsage };
-inline constexpr size_t kPurgedKinds = 6;
+// Suspensions are part of their job, and go with it: their rule is for scripts alone.
+using Purged = protocol::ArchivedKind;
+inline constexpr size_t kPurgedKinds = 7;
 
 struct PurgeRule {
   std::optional<PurgeAge> age;  // nothing: kept for ever
@@ -33,10 +34,15 @@ struct PurgeRule {
 struct PurgeRules {
   std::array<PurgeRule, kPurgedKinds> rules;
   std::string folder;  // ArchiveDir
+  std::string script;  // ArchiveScript: takes the place of purging and archiving
 
   [[nodiscard]] const PurgeRule& of(Purged kind) const { return rules[static_cast<size_t>(kind)]; }
 };
 // Errors name the key.
 [[nodiscard]] Result<PurgeRules> purge_rules(const DbdConfig& config);
+// With what an administrator asks for in place of them. Errors: kBadRequest.
+[[nodiscard]] Result<PurgeRules> asked_rules(PurgeRules rules,
+                                             const protocol::DumpArchiveRequest& request);
+[[nodiscard]] bool purges_anything(const PurgeRules& rules);
 
 }  // namespace sluice::dbd

@@ -45,7 +45,7 @@ struct DbdConfig {
   std::string purge_job, purge_step, purge_event, purge_resv, purge_suspend, purge_txn, purge_usage;
   bool archive_job = false, archive_step = false, archive_event = false, archive_resv = false,
        archive_suspend = false, archive_txn = false, archive_usage = false;
-  std::string archive_folder;
+  std::string archive_folder, archive_script;
   bool no_archive_commands = false;
   std::string default_qos;
   bool track_wckey = false;

@@ -23,7 +23,7 @@ constexpr tables::ConfKey<C> kKeys[] = {
     key("ArchiveJobs", K::kBool, "no").acts<&C::archive_job>(),
     key("ArchiveJobScript", K::kBool, "no"),
     key("ArchiveResvs", K::kBool, "no").acts<&C::archive_resv>(),
-    key("ArchiveScript", K::kText),
+    key("ArchiveScript", K::kAbsolutePath).acts<&C::archive_script>(),
     key("ArchiveSteps", K::kBool, "no").acts<&C::archive_step>(),
     key("ArchiveSuspend", K::kBool, "no").acts<&C::archive_suspend>(),
     key("ArchiveTXN", K::kBool, "no").acts<&C::archive_txn>(),

@@ -4,7 +4,7 @@
 
 #include "common/os/round_thread.hpp"
 #include "common/rpc/rpc_server.hpp"
-#include "dbd/archive/purge_rules.hpp"
+#include "dbd/archive/archiver.hpp"
 #include "dbd/config/dbd_config.hpp"
 #include "dbd/rpc/followers.hpp"
 #include "dbd/rpc/statistics.hpp"
@@ -19,23 +19,24 @@ struct AdminParts {
   EntityStore& store;
   Statistics& statistics;
   Followers& followers;
+  Archiver& archiver;
 };
 
 void add_admin_methods(net::RpcServer& server, AdminParts& parts);
 // sreport's.
 void add_usage_methods(net::RpcServer& server, AdminParts& parts);
+void add_archive_methods(net::RpcServer& server, AdminParts& parts);
 // About the daemon itself.
 void add_daemon_methods(net::RpcServer& server, AdminParts& parts);
 
-// Sums up usage when it is made, and again and again, and purges once an hour; both outlive it.
+// Sums up usage when it is made, and again and again, and purges once an hour; all outlive it.
 class UsageClock {
  public:
-  UsageClock(Database& database, Statistics& statistics, PurgeRules rules);
+  UsageClock(Database& database, Statistics& statistics, Archiver& archiver);
 
  private:
-  void purge_hourly(Database& database, Time now);
+  void purge_hourly(Archiver& archiver, Time now);
 
-  const PurgeRules rules_;
   Time purged_ = kNoTime;
   RoundThread thread_;
 };

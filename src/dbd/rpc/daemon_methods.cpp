@@ -64,11 +64,9 @@ void add_daemon_methods(net::RpcServer& server, AdminParts& parts) {
                                      auto responder) {
         const Actor actor = actor_of(context);
         const std::shared_ptr<const Entities> entities = parts.store.current();
-        const UserRecord* user = find_user(*entities, actor.name);
-        const bool administrator =
-            actor.super || (user != nullptr && user->admin_level == AdminLevel::kAdministrator);
         if ((request.statistics && !is_operator(*entities, actor)) ||
-            ((request.clear_statistics || request.shut_down) && !administrator))
+            ((request.clear_statistics || request.shut_down) &&
+             !is_administrator(*entities, actor)))
           return responder.fail(ErrorCode::kAccessDenied);
         Reply reply;
         reply.now = net::now();

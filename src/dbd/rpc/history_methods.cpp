@@ -74,6 +74,9 @@ void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
         if (auto admitted = admit_controller(parts.entities, request, now()); !admitted)
           return responder.fail(admitted.error());
         auto stored = store_history(parts.database, request, now());
+        parts.storing.count(request.cluster,
+                            stored ? Status() : Status(tl::unexpected<Error>(stored.error())),
+                            now());
         if (!stored) log::error("cluster {}: {}", request.cluster, stored.error().text);
         else register_controller(parts.database, parts.entities, request, now());
         responder.complete(stored);
@@ -81,11 +84,19 @@ void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
       net::kLongAndSlow);
   server.handle_stream<QueryHistoryRequest, HistoryChunk>(
       [&parts](const auto& context, auto request, auto writer) {
+        auto waiting =
+            std::make_shared<std::vector<WaitingHistory>>(parts.storing.waiting(request.clusters));
         auto allowed = allowed_query(parts, context, std::move(request));
         if (!allowed) return writer.finish(tl::unexpected<Error>(allowed.error()));
         const std::shared_ptr<HistoryQuery> query = std::move(*allowed);
         auto numbers = std::make_shared<HistoryNumbers>(parts.entities.current());
-        writer.pull([query, numbers]() -> Result<std::optional<HistoryChunk>> {
+        writer.pull([query, numbers, waiting]() -> Result<std::optional<HistoryChunk>> {
+          if (!waiting->empty()) {
+            HistoryChunk first;
+            first.now = now();
+            first.waiting = std::exchange(*waiting, {});
+            return std::optional(std::move(first));
+          }
           auto chunk = query->next(now());
           if (chunk && *chunk)
             for (HistoryJob& record : (*chunk)->jobs) numbers->add(record);

@@ -4,6 +4,7 @@
 
 #include "common/rpc/rpc_server.hpp"
 #include "dbd/config/dbd_config.hpp"
+#include "dbd/rpc/storing.hpp"
 #include "dbd/store/database.hpp"
 #include "dbd/store/entity_store.hpp"
 
@@ -14,6 +15,7 @@ struct ServiceParts {
   const DbdConfig& config;
   Database& database;
   EntityStore& entities;
+  Storing& storing;
 
   // Root, SlurmUser, administrators and operators.
   [[nodiscard]] bool is_operator(const net::CallContext& context) const;

@@ -1,7 +1,6 @@
 // What sreport asks. Usage is summed up each hour, and before a report, so that none lags behind.
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
-#include "dbd/archive/purge.hpp"
 #include "dbd/rpc/actor.hpp"
 #include "dbd/rpc/admin_methods.hpp"
 #include "dbd/store/usage_store.hpp"
@@ -59,22 +58,21 @@ void add_usage_methods(net::RpcServer& server, AdminParts& parts) {
       net::kSlow);
 }
 
-UsageClock::UsageClock(Database& database, Statistics& statistics, PurgeRules rules)
-    : rules_(std::move(rules)) {
-  thread_.start([this, &database, &statistics] {
+UsageClock::UsageClock(Database& database, Statistics& statistics, Archiver& archiver) {
+  thread_.start([this, &database, &statistics, &archiver] {
     do {
       const Time begin = net::now();
       const Status done = roll_up(database, begin);
       statistics.count_rollup(begin, net::now() - begin);
       if (!done) log::error("usage cannot be summed up: {}", done.error().text);
-      else purge_hourly(database, begin);
+      else purge_hourly(archiver, begin);
     } while (thread_.rest(std::chrono::minutes(5)));
   });
 }
 
-void UsageClock::purge_hourly(Database& database, Time now) {
+void UsageClock::purge_hourly(Archiver& archiver, Time now) {
   if (now - purged_ < std::chrono::hours(1)) return;
-  const auto done = purge(database, rules_, now);
+  const auto done = archiver.by_clock(now);
   if (!done) return log::error("history cannot be purged: {}", done.error().text);
   purged_ = now;
   if (done->rows > 0) log::info("purged {} row(s) of history", done->rows);

@@ -6,6 +6,7 @@
 #include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/accounting_admin.hpp"
+#include "common/protocol/accounting_archive.hpp"
 #include "common/protocol/accounting_daemon.hpp"
 #include "common/protocol/accounting_usage.hpp"
 #include "system/wire/cluster.hpp"
@@ -70,6 +71,7 @@ const std::vector<Row>& rows() {
       row<QueryReportRequest>(May::kUsers, report(UsageReport::kJobs)),
       row<QueryReportRequest>(May::kAdministrators, report(UsageReport::kRunawayJobs)),
       row<EndRunawayJobsRequest>(May::kAdministrators),
+      row<DumpArchiveRequest>(May::kAdministrators),
       row<QueryAccountingDaemonRequest>(May::kUsers),
       row<QueryAccountingDaemonRequest>(May::kAdministrators, {true, false, false}),
       row<QueryAccountingDaemonRequest>(May::kAdministrators, {false, true, false}),
@@ -112,6 +114,18 @@ TEST_F(Accounting, AStrangersChangeIsRefused) {
     const auto of_root = cluster.call_as<ChangeAccountingReply>(0, change(), Server::kAccounting);
     return of_root && of_root->committed;
   }));
+}
+
+// Who may not load an archive does not learn which files there are.
+TEST_F(Accounting, AStrangersArchiveIsRefused) {
+  const WireCluster cluster;
+  for (const char* file : {"/nowhere", "/etc/passwd"}) {
+    const LoadArchiveRequest request{file, true};
+    const auto of_bob = cluster.call_as<LoadArchiveReply>(kBob, request, Server::kAccounting);
+    ASSERT_FALSE(of_bob);
+    EXPECT_EQ(of_bob.error().code, ErrorCode::kAccessDenied);
+    EXPECT_FALSE(cluster.call_as<LoadArchiveReply>(0, request, Server::kAccounting));
+  }
 }
 
 // One that was made for the controller proves nothing to the daemon.

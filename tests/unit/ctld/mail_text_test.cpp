@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "ctld/agents/run_program.hpp"
+#include "common/daemon/run_program.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/state/rules/mail_types.hpp"
 #include "unit/anns_job.hpp"
@@ -102,12 +102,13 @@ TEST(MailText, ASubjectIsOneLineWithoutControlCharacters) {
 // A mailer that hangs is not waited for; nor are others while it does.
 TEST(Programs, ThatTakeTooLongAreKilled) {
   const auto begun = std::chrono::steady_clock::now();
-  const int status = run_program({"/bin/sh", "-c", "sleep 600 & sleep 600"}, {}, {},
-                                 std::chrono::milliseconds(100));
+  const int status = daemon::run_program({"/bin/sh", "-c", "sleep 600 & sleep 600"}, {}, {},
+                                         std::chrono::milliseconds(100));
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
-  EXPECT_EQ(run_program({"/bin/sh", "-c", "exit 3"}, {}, {}, std::chrono::minutes(1)), 3 << 8);
+  EXPECT_EQ(daemon::run_program({"/bin/sh", "-c", "exit 3"}, {}, {}, std::chrono::minutes(1)),
+            3 << 8);
 }
 
 TEST(MailText, Variables) {

@@ -108,6 +108,8 @@ TEST_P(Archive, OldJobsGoIntoAFileAndComeBack) {
   EXPECT_EQ(count("step"), 2);
   EXPECT_EQ(count("job_usage"), usage);
   EXPECT_EQ(purge(*database, rules, kNow)->rows, 0U);
+  EXPECT_EQ(*load_archive(*database, done->files[0], kNow, false), 8U);
+  EXPECT_EQ(count("job"), 2) << "it was tried";
   EXPECT_EQ(*load_archive(*database, done->files[0], kNow), 8U);
   EXPECT_EQ(*load_archive(*database, done->files[0], kNow), 0U);
   EXPECT_EQ(count("job"), 6);
@@ -206,7 +208,8 @@ TEST(ArchiveFiles, OneIsNeverReplacedAndADamagedOneIsTold) {
     { std::ofstream(*second, std::ios::trunc) << whole.substr(0, size); }
     EXPECT_FALSE(read_archive(*second)) << size;
   }
-  EXPECT_FALSE(read_archive(folder / "nothing"));
+  EXPECT_EQ(read_archive(folder / "nothing").error().code, ErrorCode::kNotFound);
+  EXPECT_NE(read_archive("/dev/zero").error().text.find("is no file"), std::string::npos);
 }
 
 TEST(PurgeAges, AreNumbersOfUnits) {

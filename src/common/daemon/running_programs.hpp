@@ -1,5 +1,5 @@
 // The site's programs that run now, each started and waited for by a thread of its own, so that
-// they can be ended with the controller. Any thread.
+// they can be ended with the daemon. Any thread.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-namespace sluice::ctld {
+namespace sluice::daemon {
 
 class RunningPrograms {
  public:
@@ -36,4 +36,4 @@ class RunningPrograms {
   std::map<pid_t, std::string> threads_;  // guarded by mutex_
 };
 
-}  // namespace sluice::ctld
+}  // namespace sluice::daemon

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::ctld {
+namespace sluice::daemon {
 
 // Who the program runs as; an empty name: as this process, and so does everybody where this is not
 // root. Another than root has bounds: 1 GiB of address space a process, 64 threads at once beside
@@ -23,4 +23,4 @@ struct ProgramUser {
                               const std::map<std::string, std::string>& environment,
                               const ProgramUser& user, std::chrono::milliseconds most = {});
 
-}  // namespace sluice::ctld
+}  // namespace sluice::daemon

@@ -1,4 +1,4 @@
-#include "ctld/agents/running_programs.hpp"
+#include "common/daemon/running_programs.hpp"
 
 #include <csignal>
 
@@ -9,7 +9,7 @@
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 
-namespace sluice::ctld {
+namespace sluice::daemon {
 namespace {
 
 // a child may be born just now, and have no group yet
@@ -40,10 +40,10 @@ void RunningPrograms::end(std::chrono::milliseconds patience) {
   const auto none = [this] { return threads_.empty(); };
   std::unique_lock lock(mutex_);
   if (changed_.wait_for(lock, patience, none)) return;
-  for (const auto& [thread, what] : threads_) log::error("{} is killed: the controller ends", what);
+  for (const auto& [thread, what] : threads_) log::error("{} is killed: the daemon ends", what);
   do {
     for (const auto& [thread, what] : threads_) kill_children(thread);
   } while (!changed_.wait_for(lock, kBetweenKills, none));
 }
 
-}  // namespace sluice::ctld
+}  // namespace sluice::daemon

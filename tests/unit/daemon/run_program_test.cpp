@@ -1,5 +1,5 @@
 // What a program of the site is given, and what is left of one that takes too long.
-#include "ctld/agents/run_program.hpp"
+#include "common/daemon/run_program.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -17,7 +17,7 @@
 #include "common/base/text.hpp"
 #include "unit/temp_folder.hpp"
 
-namespace sluice::ctld {
+namespace sluice::daemon {
 namespace {
 
 class RunProgram : public ::testing::Test {
@@ -79,4 +79,4 @@ TEST_F(RunProgram, OfAUserHasBounds) {
 }
 
 }  // namespace
-}  // namespace sluice::ctld
+}  // namespace sluice::daemon

@@ -1,4 +1,4 @@
-#include "ctld/agents/run_program.hpp"
+#include "common/daemon/run_program.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -26,7 +26,7 @@
 #include "common/os/wait_status.hpp"
 #include "common/log/log.hpp"
 
-namespace sluice::ctld {
+namespace sluice::daemon {
 namespace {
 
 // False when it runs still after that time; 0: it has all the time.
@@ -165,4 +165,4 @@ int run_program(const std::vector<std::string>& words,
   return -1;
 }
 
-}  // namespace sluice::ctld
+}  // namespace sluice::daemon
