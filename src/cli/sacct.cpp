@@ -265,20 +265,12 @@ int print_text(Client& client, const SacctOptions& o, bool variables) {
 
 int print_structured(Client& client, const SacctOptions& o, const SacctContext& context) {
   DocumentPrinter printer(o.form, "jobs");
-<<<<<<< HEAD
-  const bool complete = stream_history(client, o.request, [&](protocol::HistoryChunk&& chunk) {
-    for (const protocol::HistoryJob& record : chunk.jobs)
-      if (is_wanted(o, record) && has_flags(o, record, context))
-        printer.add(history_to_json(record, context));
-  });
-=======
->>>>>>> work-b
   StructuredDocument document;
   const bool complete = stream_history(
       client, o.request,
       [&](protocol::HistoryChunk&& chunk) {
         for (const protocol::HistoryJob& record : chunk.jobs)
-          if (is_wanted(o, record.job) && has_flags(o, record, context))
+          if (is_wanted(o, record) && has_flags(o, record, context))
             printer.add(history_to_json(record, context));
       },
       document.warnings);

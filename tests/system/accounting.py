@@ -32,6 +32,7 @@ class AccountedCluster(Cluster):
             self.stop_dbd()
             self.start_dbd()
             self.kill_controller()  # one that starts tells what its cluster has
+            self.run("sacctmgr", "-i", "add", "cluster", "trial")  # a database that lost a cluster takes no controller's records
             self.start_controller()
         if dbd:
             with open(self.dbd_conf, "a", encoding="utf-8") as f:

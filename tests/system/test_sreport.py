@@ -106,8 +106,8 @@ class Reports(ClusterCase):
                          [f"{self.name}|bob||chem|120|0", f"{self.name}|alice||physics|600|0"])
         self.assertEqual(self.report("user", "TopUsage", "topcount=1", *span), [f"{self.name}|alice||physics|600|0"])
         self.assertEqual(self.report("job", "SizesByAccount", "grouping=3,10", "flatview", *span),
-                         [f"{self.name}|chem|120|0|0|0.52%", f"{self.name}|physics|0|600|0|2.60%"])
-        self.assertEqual(self.report("job", "SizesByAccount", "printjobcount", *span), [f"{self.name}|root|2|0|0|0|0|3.12%"])
+                         [f"{self.name}|chem|120|0|0|16.67%", f"{self.name}|physics|0|600|0|83.33%"])
+        self.assertEqual(self.report("job", "SizesByAccount", "printjobcount", *span), [f"{self.name}|root|2|0|0|0|0|100.00%"])
         self.assertEqual(self.report("reservation", "Utilization", *span), [])
         # an hour of it, half an hour later as the nearest hours
         hour = (f"start={self.at(11, 10):%Y-%m-%dT%H:%M}", f"end={self.at(12, 20):%Y-%m-%dT%H:%M}")
