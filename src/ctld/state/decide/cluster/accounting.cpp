@@ -177,7 +177,7 @@ void tick_usage(Draft& draft, Time now) {
                         : before != kNoTime && before < last_reset(*state.config, now);
   if (due) event.factor = 0;
   else if (before != kNoTime) event.factor = decay_factor(*state.config, now - before);
-  draft.emit(std::move(event));
+  draft.emit(event);
   end_used_up(draft, now);
 }
 
