@@ -54,9 +54,8 @@ class Reporter {
 
   // With the accounts above it.
   AssociationChain chain_of(const AssociationInUse& mine) const {
-    constexpr size_t kDeepest = 64;
     AssociationChain chain{&mine};
-    while (chain.size() < kDeepest) {
+    while (chain.size() < static_cast<size_t>(kDeepestTree)) {
       const auto above = by_id_.find(chain.back()->record.parent);
       if (above == by_id_.end()) break;
       chain.push_back(above->second);

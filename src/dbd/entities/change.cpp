@@ -180,11 +180,19 @@ bool is_long(const protocol::ChangeAccountingRequest& request) {
   return values > kMostNames || is_long(request.where);
 }
 
+bool is_administrator(const Entities& entities, const Actor& actor) {
+  const UserRecord* user = actor.name.empty() ? nullptr : find_user(entities, actor.name);
+  return actor.super || (user != nullptr && user->admin_level == AdminLevel::kAdministrator);
+}
+
+bool is_operator(const Entities& entities, const Actor& actor) {
+  const UserRecord* user = actor.name.empty() ? nullptr : find_user(entities, actor.name);
+  return actor.super || (user != nullptr && user->admin_level != AdminLevel::kNone);
+}
+
 bool may_ask(const Entities& entities, const protocol::ChangeAccountingRequest& request,
              const Actor& actor) {
-  const UserRecord* user = actor.name.empty() ? nullptr : find_user(entities, actor.name);
-  return actor.super || (user != nullptr && user->admin_level != AdminLevel::kNone) ||
-         is_about_himself(request, actor.name) ||
+  return is_operator(entities, actor) || is_about_himself(request, actor.name) ||
          (!entities.rules.without_coordinators && !Coordinated(entities, actor.name).empty());
 }
 

@@ -16,6 +16,10 @@ struct Actor {
   std::string name;    // of the proved uid; empty: it has none
   bool super = false;  // root or SlurmUser
 };
+// Root, SlurmUser and administrators.
+[[nodiscard]] bool is_administrator(const Entities& entities, const Actor& actor);
+// These, and operators.
+[[nodiscard]] bool is_operator(const Entities& entities, const Actor& actor);
 
 // The records of `after` that are not those of before, and what happened.
 struct EntityDiff {

@@ -19,8 +19,7 @@ class View {
  public:
   View(const Entities& held, const Actor& actor, Privacy privacy)
       : entities(held), coordinators(coordinators_by_account(held, "")), privacy_(privacy) {
-    const UserRecord* user = find_user(held, actor.name);
-    all_ = actor.super || (user != nullptr && user->admin_level != AdminLevel::kNone);
+    all_ = is_operator(held, actor);
     if (all_ || actor.name.empty()) return;
     users_.insert(actor.name);
     const Coordinated coordinated(held, actor.name);
@@ -186,9 +185,7 @@ bool may_list(const Entities& entities, AccountingEntity what, const Actor& acto
   const bool is_private =
       what == AccountingEntity::kProblem ||
       (what == AccountingEntity::kTransaction && (privacy.users || privacy.accounts));
-  if (!is_private || actor.super) return true;
-  const UserRecord* user = find_user(entities, actor.name);
-  return user != nullptr && user->admin_level != AdminLevel::kNone;
+  return !is_private || is_operator(entities, actor);
 }
 
 QueryAccountingReply answer_query(const Entities& entities, const QueryAccountingRequest& request,

@@ -34,14 +34,4 @@ bool is_user_of_host(const std::string& name) {
          found != nullptr;
 }
 
-bool is_administrator(const Entities& entities, const Actor& actor) {
-  const UserRecord* user = actor.name.empty() ? nullptr : find_user(entities, actor.name);
-  return actor.super || (user != nullptr && user->admin_level == AdminLevel::kAdministrator);
-}
-
-bool is_operator(const Entities& entities, const Actor& actor) {
-  const UserRecord* user = actor.name.empty() ? nullptr : find_user(entities, actor.name);
-  return actor.super || (user != nullptr && user->admin_level != AdminLevel::kNone);
-}
-
 }  // namespace sluice::dbd

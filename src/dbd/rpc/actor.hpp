@@ -11,9 +11,5 @@ namespace sluice::dbd {
 // Asks name services: for handlers of slow work.
 [[nodiscard]] Actor actor_of(const net::CallContext& context);
 [[nodiscard]] bool is_user_of_host(const std::string& name);
-// Root, SlurmUser and administrators.
-[[nodiscard]] bool is_administrator(const Entities& entities, const Actor& actor);
-// These, and operators.
-[[nodiscard]] bool is_operator(const Entities& entities, const Actor& actor);
 
 }  // namespace sluice::dbd

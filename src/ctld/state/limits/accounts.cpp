@@ -4,6 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "common/names/job_states.hpp"
+#include "ctld/state/core/indexes.hpp"
 #include "ctld/state/limits/billing.hpp"
 #include "ctld/state/limits/relative.hpp"
 #include "ctld/state/rules/fits.hpp"
@@ -168,9 +169,8 @@ Status check_submit_limits(const ClusterState& state, const Submission& submissi
 }
 
 uint32_t tasks_that_may_age(const ClusterState& state, const Job& job) {
-  const bool array = job.array != nullptr && job.array->task == kNoTask;
   LimitedJob limited;
-  limited.count = array ? static_cast<uint32_t>(job.array->pending.size()) : 1;
+  limited.count = static_cast<uint32_t>(place_of(job).count);
   if (job.account == nullptr || !enforced(*state.config).limits ||
       has_option(state.config->priority_flags, "ACCRUE_ALWAYS"))
     return limited.count;

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "ctld/state/core/indexes.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/limits/accounts.hpp"
 
@@ -12,12 +13,6 @@ namespace sluice::state {
 namespace {
 
 constexpr uint32_t kMostAtOnce = 1000;
-
-bool is_array(const Job& job) { return job.array != nullptr && job.array->task == kNoTask; }
-
-uint32_t task_count(const Job& job) {
-  return is_array(job) ? static_cast<uint32_t>(job.array->pending.size()) : 1;
-}
 
 // What the limits of a job are those of.
 auto limits_of(const Job& job) {
@@ -41,7 +36,7 @@ IndexSet first_tasks(const IndexSet& tasks, uint32_t count) {
 
 void begin_to_wait(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
-  const bool limited = tasks_that_may_age(draft.state(), job) < task_count(job);
+  const bool limited = tasks_that_may_age(draft.state(), job) < place_of(job).count;
   draft.emit(JobBecameEligible{.job = id, .time = now, .age_limited = limited});
 }
 
@@ -55,7 +50,7 @@ void tick_age(Draft& draft, Time now) {
     const auto limits = limits_of(draft.job(id));
     if (!is_eligible(draft.job(id), now) || full.contains(limits)) continue;
     const uint32_t room = std::min(tasks_that_may_age(draft.state(), draft.job(id)), left);
-    const uint32_t all = task_count(draft.job(id));
+    const uint64_t all = place_of(draft.job(id)).count;
     std::vector<JobId> begin = {id};
     if (room < all) {
       full.insert(limits);
@@ -65,7 +60,7 @@ void tick_age(Draft& draft, Time now) {
       begin = std::move(*split);
     }
     for (const JobId one : begin) draft.emit(JobBecameEligible{.job = one, .time = now});
-    left -= std::min(room, all);
+    left -= static_cast<uint32_t>(std::min<uint64_t>(room, all));
   }
 }
 
