@@ -197,8 +197,8 @@ bool may_ask(const Entities& entities, const protocol::ChangeAccountingRequest& 
 }
 
 protocol::ChangeAccountingReply denial(const protocol::ChangeAccountingRequest& request) {
-  static const Entities kNothing;
-  Draft draft({}, kNothing, request, {}, {});
+  static const Entities nothing;
+  Draft draft({}, nothing, request, {}, {});
   draft.deny();
   draft.reply.refused = true;
   return std::move(draft.reply);
@@ -250,10 +250,10 @@ ChangeOutcome decide_change(const Entities& before,
 bool change_in_place(Entities& entities, const protocol::ChangeAccountingRequest& request,
                      const Actor& actor, Time now, protocol::ChangeAccountingReply& reply,
                      std::vector<TransactionRecord>& transactions) {
-  static const Entities kNothing;
+  static const Entities nothing;
   const protocol::ChangeAccountingRequest tidy_request = tidied(request);
   const std::string bad = bad_text(tidy_request);
-  Draft draft(std::move(entities), kNothing, tidy_request, actor, now);
+  Draft draft(std::move(entities), nothing, tidy_request, actor, now);
   draft.many = true;
   const bool ok = bad.empty() ? decide(draft) : draft.refuse(like_none(bad));
   if (ok) {
