@@ -1,6 +1,7 @@
 # sluice_library(NAME FOLDER [DEPS ...])   a static library of every .cpp right in src/FOLDER (and its
 #                                          sub-folders that are no library of their own)
-# sluice_unit_tests(FOLDER [DEPS ...] [LABELS ...])     one test program of every .cpp in tests/unit/FOLDER
+# sluice_unit_tests(FOLDER [DEPS ...] [LABELS ...] [APART ...])     one test program of every .cpp in tests/unit/FOLDER; APART: the
+#                                          files that sluice_unity() is to leave by themselves
 set(sluice_warnings -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers)
 
 function(sluice_library name folder)
@@ -23,7 +24,7 @@ function(sluice_library name folder)
 endfunction()
 
 function(sluice_unit_tests folder)
-  cmake_parse_arguments(arg "" "" "DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "DEPS;LABELS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/${folder}/*.cpp)
   if(NOT sources)
     return()
@@ -33,6 +34,7 @@ function(sluice_unit_tests folder)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
   target_compile_options(${name} PRIVATE ${sluice_warnings})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gtest_main)
+  sluice_unity(${name} APART ${arg_APART})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   list(JOIN arg_LABELS , labels)  # one word: discovery takes lists apart; ctest -L matches a part
   set(labels "unit,${labels}")
@@ -40,14 +42,15 @@ function(sluice_unit_tests folder)
                        WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTIES LABELS "${labels}")
 endfunction()
 
-# sluice_unity(NAME [EXCEPT REGEX ...])   with SLUICE_UNITY, eight sources of a folder are compiled as one: half of the time of a
-#     build from nothing. For libraries that their programs use as a whole: an archive's member is then eight files. Files that
-#     share a name in their anonymous namespaces cannot be together: EXCEPT names them, without .cpp.
+# sluice_unity(NAME [APART REGEX ...])   with SLUICE_UNITY, four sources of a folder are compiled as one, which takes a third of
+#     the time: most of it is spent on headers. For tests, and for libraries that their programs use as a whole: an archive's
+#     member is then four files. Files that share a name in their anonymous namespaces cannot be together ("redefinition of"):
+#     APART names one of them, without .cpp.
 function(sluice_unity name)
   if(NOT SLUICE_UNITY)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "EXCEPT" ${ARGN})
+  cmake_parse_arguments(arg "" "" "APART" ${ARGN})
   get_target_property(sources ${name} SOURCES)
   set_property(TARGET ${name} PROPERTY UNITY_BUILD ON)
   set_property(TARGET ${name} PROPERTY UNITY_BUILD_MODE GROUP)
@@ -59,9 +62,9 @@ function(sluice_unity name)
       set(last "${folder}")
       set(count 0)
     endif()
-    math(EXPR batch "${count} / 8")
+    math(EXPR batch "${count} / 4")
     set_property(SOURCE ${source} PROPERTY UNITY_GROUP "${group}_${batch}")
-    foreach(pattern IN LISTS arg_EXCEPT)
+    foreach(pattern IN LISTS arg_APART)
       if(source MATCHES "/${pattern}\\.cpp$")
         set_property(SOURCE ${source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
       endif()

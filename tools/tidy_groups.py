@@ -19,6 +19,14 @@ BUILD = os.path.join(ROOT, "build/dev")
 MOST_LINES = 2000
 
 
+def sources_of(file):
+    """What an entry of the database compiles: itself, or the sources that CMake has put into one (SLUICE_UNITY)."""
+    if "/Unity/unity_" not in file:
+        return [file]
+    with open(file, encoding="utf-8") as together:
+        return re.findall(r'^#include "(.*)"$', together.read(), re.M)
+
+
 def flags_of():
     """What each source is compiled with, but for its own name and its object's."""
     with open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8") as database:
@@ -27,7 +35,8 @@ def flags_of():
     for entry in entries:
         words = shlex.split(entry["command"])[1:]
         kept = [word for before, word in zip(["", *words], words) if before not in ("-o", "-c") and word not in ("-o", "-c")]
-        flags[os.path.relpath(entry["file"], ROOT)] = tuple(kept)
+        for file in sources_of(entry["file"]):
+            flags[os.path.relpath(file, ROOT)] = tuple(kept)
     return flags
 
 
@@ -75,7 +84,8 @@ def look(number, group):
         return re.sub(rf"^{re.escape(path)}:(\d+):", where, done.stdout, flags=re.M) if done.returncode else "", False
     found = ""
     for file in group["files"]:
-        one = subprocess.run(["clang-tidy", "--quiet", "-p", BUILD, file], cwd=ROOT, capture_output=True, text=True, check=False)
+        words = ["clang-tidy", "--quiet", os.path.join(ROOT, file), "--", *group["flags"]]
+        one = subprocess.run(words, cwd=BUILD, capture_output=True, text=True, check=False)
         found += one.stdout if one.returncode else ""
     return found, True
 

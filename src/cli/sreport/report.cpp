@@ -21,10 +21,6 @@ namespace {
 constexpr const char* kRule =
     "--------------------------------------------------------------------------------";
 
-bool is(std::string_view word, std::string_view name, size_t least) {
-  return word.size() >= std::min(least, name.size()) && starts_with_i(name, word);
-}
-
 Time midnight(Time at, int days_later) {
   const std::time_t seconds =
       std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count();
@@ -138,6 +134,10 @@ void print_lines(const Session& session, const std::vector<Column>& columns,
 }
 
 }  // namespace
+
+bool is(std::string_view word, std::string_view name, size_t least) {
+  return word.size() >= std::min(least, name.size()) && starts_with_i(name, word);
+}
 
 Client* Session::open() {
   if (!client) client = open_accounting("sreport", exit_code);

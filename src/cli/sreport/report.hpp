@@ -42,6 +42,9 @@ struct Asked {
   size_t top = 10;
 };
 using Words = std::vector<std::string>;
+
+/// Whether `word` is `name` or its beginning, of at least `least` letters, in either case.
+[[nodiscard]] bool is(std::string_view word, std::string_view name, size_t least);
 void read_words(Session& session, const Words& words, Asked& asked);
 // Start and end as Slurm takes them: to the nearest hour, an hour at least, not beyond now.
 void settle_times(Time start, Time end, Time now, protocol::QueryReportRequest& request);

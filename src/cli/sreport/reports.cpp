@@ -20,10 +20,6 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::minutes(5);  // usage may have to be summed up first
 
-bool is(std::string_view word, std::string_view name, size_t least) {
-  return word.size() >= least && starts_with_i(name, word);
-}
-
 std::optional<QueryReportReply> ask(Session& session, Asked& asked, UsageReport report) {
   Client* client = session.open();
   if (client == nullptr || asked.refused) return std::nullopt;

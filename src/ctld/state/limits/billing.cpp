@@ -10,7 +10,7 @@
 namespace sluice::state {
 namespace {
 
-constexpr std::string_view kGres = "gres/";
+constexpr std::string_view kGresPrefix = "gres/";
 
 uint64_t gres_count(const TresCounts& counts, std::string_view name) {
   const size_t colon = std::min(name.find(':'), name.size());
@@ -27,8 +27,8 @@ double amount(const TresWeight& weight, const TresCounts& counts, const LicenseC
   if (name == "cpu") return static_cast<double>(counts.cpus);
   if (name == "mem") return static_cast<double>(counts.memory_mib);
   if (name == "node") return static_cast<double>(counts.nodes);
-  if (name.starts_with(kGres)) {
-    name.remove_prefix(kGres.size());
+  if (name.starts_with(kGresPrefix)) {
+    name.remove_prefix(kGresPrefix.size());
     return static_cast<double>(gres_count(counts, name));
   }
   if (!name.starts_with(kLicenseKind)) return 0;
@@ -94,7 +94,7 @@ uint64_t billing_micro(const ClusterConfig& config, const PartitionConfig& parti
   double most = 0, sum = 0;
   for (const TresWeight& weight : weights) {
     const double billed = weight.weight * amount(weight, counts, of_licenses);
-    const bool of_gres = std::string_view(weight.tres).starts_with(kGres);
+    const bool of_gres = std::string_view(weight.tres).starts_with(kGresPrefix);
     const bool of_cluster = std::string_view(weight.tres).starts_with(kLicenseKind);
     if (largest && !of_cluster && (largest_gres || !of_gres)) most = std::max(most, billed);
     else sum += billed;
