@@ -46,6 +46,7 @@ inline constexpr AdminSet kAdminSetMemory = 1U << 2;
 inline constexpr AdminSet kAdminSetNodes = 1U << 3;
 inline constexpr AdminSet kAdminSetGres = 1U << 4;
 inline constexpr AdminSet kAdminSetLicenses = 1U << 5;
+inline constexpr AdminSet kAdminSetQos = 1U << 6;
 
 enum class HoldKind : uint8_t { kNone = 0, kUser = 1, kAdmin = 2 };
 

@@ -25,6 +25,15 @@ void set_billing(NamedTresList& list, uint64_t billing) {
 
 std::string text(const SharedText& shared) { return std::string(shared.view()); }
 
+// A command line of some megabytes is not written again with every record of its job.
+std::string kept_line(std::string_view line) {
+  constexpr size_t kMost = 32U << 10;
+  if (line.size() <= kMost) return std::string(line);
+  size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;  // UTF-8
+  return std::string(line.substr(0, end)) + "...";
+}
+
 void by_name(NamedTresList& list) { std::ranges::sort(list, {}, &NamedTres::name); }
 
 // ",gres/gpu=2,gres/gpu:a100=2"
@@ -75,7 +84,7 @@ void add_names(const Job& job, const ClusterConfig& config, JobHistory& out) {
   out.constraint = text(spec.constraint);
   out.container = text(spec.container);
   out.licenses = text(spec.licenses);
-  out.submit_line = text(spec.submit_line);
+  out.submit_line = kept_line(spec.submit_line.view());
   out.work_dir = text(spec.work_dir);
   if (!keeps("no_stdio")) {
     out.std_in = text(spec.std_in);
@@ -158,7 +167,7 @@ StepHistory step_history(const ClusterConfig& config, const Job& job, const Step
   out.ended_by = step.cancelled_by;
   if (step.spec != nullptr) {
     const StepSpec& spec = *step.spec;
-    out.submit_line = text(spec.submit_line);
+    out.submit_line = kept_line(spec.submit_line.view());
     out.work_dir = text(spec.work_dir);
     out.layout = text(spec.distribution);
     out.cpu_freq = text(spec.cpu_freq);

@@ -11,7 +11,9 @@
 namespace sluice::ctld {
 namespace {
 
+// Tasks of one command that have records of their own, and the bytes of these records.
 constexpr size_t kMostTasksAlone = 1000;
+constexpr size_t kMostBytesAlone = 4U << 20;
 
 bool stores(const ClusterConfig& config, std::string_view flag) {
   return has_option(config.accounting_store_flags, flag);
@@ -175,7 +177,8 @@ void HistoryRecorder::note_cancelled_tasks(const state::ClusterState& state, con
   history.state = JobState::kCancelled;
   history.ended_by = event.cancelled_by;
   history.end = event.time;
-  if (event.tasks.size() > kMostTasksAlone) {
+  const size_t bytes = event.tasks.size() * wire::encode(history).size();
+  if (event.tasks.size() > kMostTasksAlone || bytes > kMostBytesAlone) {
     history.array_tasks = event.tasks.to_text();
     history.part = event.tasks.front() + 1;
     return note_run(std::move(history));

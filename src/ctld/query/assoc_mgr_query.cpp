@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "common/base/contains.hpp"
@@ -52,15 +53,17 @@ class Query {
         request_(request),
         uid_(uid),
         second_(to_seconds(now)),
-        hides_((has_option(state.config->private_data, "usage") ||
-                has_option(state.config->private_data, "users")) &&
-               !state::is_operator(state, uid)) {
+        hides_usage_(has_option(state.config->private_data, "usage") &&
+                     !state::is_operator(state, uid)),
+        hides_(hides_usage_ || (has_option(state.config->private_data, "users") &&
+                                !state::is_operator(state, uid))) {
     reply_.followed = accounting_.version != 0;
     reply_.fair_tree = !has_option(state.config->priority_flags, "NO_FAIR_TREE");
     reply_.tres = *accounting_.tres;
   }
 
   AssocMgrReply run() {
+    if (hides_usage_) find_own_accounts();
     if (!request_.no_users) users();
     if (!request_.no_associations) associations();
     if (!request_.no_qos) all_qos();
@@ -73,8 +76,21 @@ class Query {
     return at == accounting_.users->end() ? UINT32_MAX : at->second.uid;
   }
   [[nodiscard]] bool may_see(std::string_view user, std::string_view account) const {
-    if (!hides_ || user.empty() || uid_of(user) == uid_) return true;
+    if (!hides_ || uid_of(user) == uid_) return true;
     return !account.empty() && state::is_coordinator(accounting_, uid_, account);
+  }
+  // An account's usage is its users': shown to them, and to those below.
+  [[nodiscard]] bool may_see(const AssociationRecord& record) const {
+    if (may_see(record.user, record.account)) return true;
+    return record.user.empty() && (!hides_usage_ || own_accounts_.contains(record.id));
+  }
+  void find_own_accounts() {
+    accounting_.associations.for_each([&](const AssociationRecord& one) {
+      if (one.user.empty() || uid_of(one.user) != uid_) return;
+      state::for_ancestors(
+          accounting_, one.id,
+          [&](AssociationId id, const AssociationRecord* /*at*/) { own_accounts_.insert(id); });
+    });
   }
 
   void users() {
@@ -113,7 +129,7 @@ class Query {
   void add(const AssociationRecord& record, uint32_t depth) {
     if (!lists(request_.accounts, record.account)) return;
     if (!record.user.empty() && !lists(request_.users, record.user)) return;
-    if (!may_see(record.user, record.account)) return;
+    if (!may_see(record)) return;
     const state::Share& share = accounting_.shares->of(record.id);
     protocol::AssociationInUse& out = reply_.associations.emplace_back();
     out.record = record;
@@ -164,7 +180,8 @@ class Query {
   const protocol::QueryAssocMgrRequest& request_;
   const uint32_t uid_;
   const int64_t second_;
-  const bool hides_;
+  const bool hides_usage_, hides_;
+  std::set<AssociationId> own_accounts_;
   AssocMgrReply reply_;
 };
 

@@ -140,7 +140,7 @@ Result<protocol::BatchScriptReply> batch_script(ServiceParts& parts, const CallC
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const state::FoundJob job = state::find_job(*state, id);
   if (!job) return failure(ErrorCode::kInvalidJobId);
-  if (!state::is_owner_or_admin(*state, *job, context.identity.uid))
+  if (context.identity.uid != job->spec->uid && !asked_by_operator(*state, context))
     return failure(ErrorCode::kAccessDenied);
   if (job->spec->script_blob.empty())
     return failure(ErrorCode::kNotFound, "job script not available");

@@ -114,6 +114,8 @@ void add_outside_methods(net::RpcServer& server, ServiceParts& parts);      // L
 
 // kInvalidJobId, kAccessDenied: neither the job's owner nor an administrator.
 [[nodiscard]] Status may_see(const state::ClusterState& state, JobId id, uint32_t uid);
+// The same of who may read and write what its steps print and read: see may_act_as_owner().
+[[nodiscard]] Status may_attach(const state::ClusterState& state, JobId id, uint32_t uid);
 
 // PrivateData and hidden partitions hide nothing from these.
 [[nodiscard]] inline bool asked_by_operator(const state::ClusterState& state,

@@ -43,7 +43,7 @@ bool is_loopback(std::string_view address) { return address.starts_with("127.");
 // way to them begins with. A node on this host too may have a name that leads here alone, so
 // another one's word is better.
 void complete_endpoint(const state::ClusterState& now, uint32_t uid, JobId id, IoEndpoint& io) {
-  if (io.port == 0 || !io.host.empty() || !may_see(now, id, uid)) return;
+  if (io.port == 0 || !io.host.empty() || !may_attach(now, id, uid)) return;
   io.host = "127.0.0.1";
   const Job* job = now.jobs.find(id);
   if (job == nullptr || job->allocation == nullptr || job->allocation->nodes.empty()) return;
@@ -165,7 +165,7 @@ void create_het_step(ServiceParts& parts, const CallContext& context,
 
 Result<protocol::DescribeStepReply> describe_step(const state::ClusterState& state,
                                                   const CallContext& context, StepId id) {
-  if (auto ok = may_see(state, id.job, context.identity.uid); !ok)
+  if (auto ok = may_attach(state, id.job, context.identity.uid); !ok)
     return tl::unexpected(ok.error());
   const state::FoundJob job = state::find_job(state, id.job);
   // whatever is left of the step

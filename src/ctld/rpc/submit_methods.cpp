@@ -36,10 +36,14 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext
   spec.user_name = user.name;
   spec.group_name = user.group_name;
   spec.submit_host = parts.submit_hosts.name_of(context, spec.submit_host.view());
+  spec.cron = {};  // scrontab's alone
+  spec.cron_line = 0;
   command.groups = user.groups;
   command.job = std::move(spec);
   for (JobSpec& component : components) {  // they are all of one user
     component.uid = command.job.uid;
+    component.cron = {};
+    component.cron_line = 0;
     component.gid = command.job.gid;
     component.user_name = command.job.user_name;
     component.submit_host = command.job.submit_host;
@@ -53,6 +57,13 @@ Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
   const state::FoundJob job = state::find_job(state, id);
   if (!job) return failure(ErrorCode::kInvalidJobId);
   if (!state::is_owner_or_admin(state, *job, uid)) return failure(ErrorCode::kAccessDenied);
+  return {};
+}
+
+Status may_attach(const state::ClusterState& state, JobId id, uint32_t uid) {
+  const state::FoundJob job = state::find_job(state, id);
+  if (!job) return failure(ErrorCode::kInvalidJobId);
+  if (!state::may_act_as_owner(state, *job, uid)) return failure(ErrorCode::kAccessDenied);
   return {};
 }
 

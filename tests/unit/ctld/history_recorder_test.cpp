@@ -94,5 +94,22 @@ TEST_F(Recorder, AScriptIsKeptWithItsJob) {
   EXPECT_EQ(told[1].job->script_blob, "key");
 }
 
+// A command line of megabytes is written neither in full nor once for each task.
+TEST_F(Recorder, LongCommandLinesAreCut) {
+  JobSpec spec = batch_spec();
+  spec.array = "0-999";
+  spec.submit_line = std::string(900U << 10, 'x');
+  const JobId id = submit(spec);
+  std::vector<HistoryRecord> records = record(SignalJob{
+      .who = kAnn, .target = std::to_string(id) + "_[0-989]", .flags = protocol::kSignalCancel});
+  size_t bytes = 0;
+  for (const HistoryRecord& one : records) bytes += wire::encode(one).size();
+  EXPECT_LT(bytes, 1U << 20);
+  const auto told = jobs(records);
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told[0].array_tasks, "0-989");
+  EXPECT_EQ(told[0].state, JobState::kCancelled);
+}
+
 }  // namespace
 }  // namespace sluice::state

@@ -171,7 +171,7 @@ TEST_F(UpdateJobTest, LicensesOfARunningJobAreThoseThatAreFree) {
   const JobId first = start("solver:2");
   const JobId second = start("solver:2");
   const auto ask = [&](JobId id, const char* licenses) {
-    return update(kAnn, id, [licenses](JobUpdate& u) { u.licenses = licenses; });
+    return update(kRoot, id, [licenses](JobUpdate& u) { u.licenses = licenses; });
   };
   EXPECT_EQ(ask(first, "solver:4"), ErrorCode::kInvalidLicense);
   EXPECT_EQ(ask(first, "solver:3"), ErrorCode::kOk);

@@ -138,6 +138,10 @@ bool is_operator(const ClusterState& state, uint32_t uid) {
   return is_admin(state, uid) || admin_level(state.accounting, uid) == AdminLevel::kOperator;
 }
 
+bool may_act_as_owner(const ClusterState& state, const Job& job, uint32_t uid) {
+  return uid == job.spec->uid || uid == 0 || uid == state.config->slurm_user_id;
+}
+
 bool is_owner_or_admin(const ClusterState& state, const Job& job, uint32_t uid) {
   return uid == job.spec->uid || is_operator(state, uid) ||
          is_coordinator(state.accounting, uid, job.spec->account.view());

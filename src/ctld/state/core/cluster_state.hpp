@@ -179,6 +179,9 @@ void for_components(const ClusterState& state, const HetInfo& het, Visit&& visit
 [[nodiscard]] bool is_admin(const ClusterState& state, uint32_t uid);
 // These, or an operator of accounting.
 [[nodiscard]] bool is_operator(const ClusterState& state, uint32_t uid);
+// Who may run programs as the job's user, give them input and read their output: that user, root
+// and SlurmUser. Levels of accounting and coordinators give no right to it.
+[[nodiscard]] bool may_act_as_owner(const ClusterState& state, const Job& job, uint32_t uid);
 // Who may look into a job and change it: its owner, coordinators of its account, operators.
 [[nodiscard]] bool is_owner_or_admin(const ClusterState& state, const Job& job, uint32_t uid);
 // The live step, or null.

@@ -31,6 +31,14 @@ QosId default_qos(const Accounting& accounting, const AssociationRecord* associa
   return association->qos.front();
 }
 
+// Whether the association may use that QOS, for a job with or without a reservation.
+bool may_use(const Accounting& accounting, const AssociationRecord& association, QosId id,
+             bool has_reservation) {
+  const QosRecord* qos = id == 0 ? nullptr : accounting.qos.find(id);
+  if (qos == nullptr || !std::ranges::binary_search(association.qos, id)) return false;
+  return has_reservation || (qos->flags & kQosRequiresReservation) == 0;
+}
+
 Status resolve_qos(const ClusterState& state, const AssociationRecord* association,
                    bool by_operator, JobSpec& spec, JobAccount& account) {
   const Accounting& accounting = state.accounting;
@@ -46,11 +54,8 @@ Status resolve_qos(const ClusterState& state, const AssociationRecord* associati
     spec.qos = qos->name;
   }
   if (!enforced_qos || association == nullptr || by_operator) return {};
-  const bool may = account.qos != 0 && std::ranges::binary_search(association->qos, account.qos);
-  if (!may) return failure(ErrorCode::kInvalidQos);
-  const bool wants_reservation =
-      (accounting.qos.at(account.qos).flags & kQosRequiresReservation) != 0;
-  return wants_reservation && spec.reservation.empty() ? failure(ErrorCode::kInvalidQos) : Status{};
+  const bool may = may_use(accounting, *association, account.qos, !spec.reservation.empty());
+  return may ? Status{} : failure(ErrorCode::kInvalidQos);
 }
 
 // A user's default wckey is shown with a `*`.
@@ -131,6 +136,12 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
     in.qos = qos == nullptr ? 0 : qos->id;
   }
   if (rules.qos && !accounting.qos.contains(in.qos)) out.reason = JobReason::kInvalidQOS;
+  // what it was admitted with may have been taken from its user since
+  const AssociationRecord* association = find_association(accounting, in.association);
+  const bool by_operator = (job.admin_set & kAdminSetQos) != 0;
+  if (rules.qos && association != nullptr && !by_operator &&
+      !may_use(accounting, *association, in.qos, !job.spec->reservation.empty()))
+    out.reason = JobReason::kInvalidQOS;
   out.account =
       job.account != nullptr && in == now ? job.account : std::make_shared<const JobAccount>(in);
   return out;

@@ -41,7 +41,7 @@ Status check_not_over(const Job& job, const StepSpec& spec) {
 Status may_create(const ClusterState& state, Identity who, JobId id) {
   const Job* job = state.jobs.find(id);
   if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
-  if (!is_owner_or_admin(state, *job, who.uid)) return failure(ErrorCode::kAccessDenied);
+  if (!may_act_as_owner(state, *job, who.uid)) return failure(ErrorCode::kAccessDenied);
   if (job->state == JobState::kPending) return failure(ErrorCode::kJobPending);
   if (!is_running(*job)) return failure(ErrorCode::kAlreadyDone);
   if (!is_ready(state, *job)) return failure(ErrorCode::kStepsBusy);  // for as long as that takes

@@ -140,10 +140,17 @@ bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u)
 
 Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& command) {
   if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
+  const JobUpdate& u = command.update;
+  // where its user's programs run, and what they read and write as that user
+  const bool of_owner = u.work_dir || u.std_in || u.std_out || u.std_err;
+  if (of_owner && !may_act_as_owner(state, job, command.who.uid))
+    return failure(ErrorCode::kAccessDenied);
   const bool share = command.update.core_spec || command.update.thread_spec;
   if (share && !state.config->allow_spec_resources_usage) return failure(ErrorCode::kAccessDenied);
   if (is_operator(state, command.who.uid)) return {};
-  const JobUpdate& u = command.update;
+  // a running job may give its licenses up, and takes none: no limit is asked then
+  if (is_running(job) && u.licenses && !u.licenses->empty())
+    return failure(ErrorCode::kJobNotPending);
   // what its user took from the job he may give back; only below 0 it goes before those of others
   const bool nice = u.nice && *u.nice < 0 && *u.nice != job.spec->nice;
   const bool raises =

@@ -20,6 +20,7 @@ AdminSet values_of(const JobUpdate& u) {
   if (u.min_nodes || u.max_nodes) set |= kAdminSetNodes;
   if (u.gres || u.tres_per_job || u.tres_per_socket || u.tres_per_task) set |= kAdminSetGres;
   if (u.licenses) set |= kAdminSetLicenses;
+  if (u.qos) set |= kAdminSetQos;
   return set;
 }
 
@@ -28,14 +29,18 @@ AdminSet values_of(const JobUpdate& u) {
 AdminSet admin_set_after(const ClusterState& state, const Job& job, const JobUpdate& update,
                          uint32_t by) {
   const AdminSet values = values_of(update);
-  const bool by_admin = enforced(*state.config).limits && is_operator(state, by);
+  const Enforced rules = enforced(*state.config);
+  const bool by_admin = (rules.limits || rules.qos) && is_operator(state, by);
   return by_admin ? job.admin_set | values : job.admin_set & ~values;
 }
 
 Result<std::shared_ptr<const JobAccount>> changed_account(const ClusterState& state, const Job& job,
                                                           const JobUpdate& update, uint32_t by,
                                                           JobSpec& spec) {
-  if (!update.account && !update.qos && !update.wckey && !update.partitions) return nullptr;
+  // a QOS may ask for a reservation (RequiresReservation)
+  const bool moves = update.reservation && job.state == JobState::kPending;
+  if (!update.account && !update.qos && !update.wckey && !update.partitions && !moves)
+    return nullptr;
   const auto partitions = find_partitions(state, spec);
   if (!partitions) return failure(partitions.error().code);
   auto account = resolve_account(state, spec, *partitions, is_operator(state, by));
