@@ -9,7 +9,10 @@
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
+#include "common/net/method_name.hpp"
 #include "common/protocol/accounting.hpp"
+#include "common/protocol/accounting_admin.hpp"
+#include "common/rpc/refusal_log.hpp"
 #include "common/rpc/token_server.hpp"
 #include "dbd/rpc/admin_methods.hpp"
 #include "dbd/rpc/entity_clock.hpp"
@@ -36,6 +39,14 @@ Result<std::unique_ptr<Database>> open_database(const Storage& storage) {
     log::error("{}; trying again", database.error().text);
     std::this_thread::sleep_for(kBetween);
   }
+}
+
+// Controllers ask these by themselves, and again while they are refused.
+std::shared_ptr<net::RefusalLog> refusal_log() {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  return std::make_shared<net::RefusalLog>(std::vector<std::string>{
+      std::string(net::short_method_name(StoreHistoryRequest::kMethod)),
+      std::string(net::short_method_name(QueryAccountingRecordsRequest::kMethod))});
 }
 
 }  // namespace
@@ -82,6 +93,7 @@ Status Daemon::Graph::start_server() {
   options.auth = auth;
   options.slurm_user = config.slurm_user_id;
   options.max_request = kMostRequestBytes;
+  options.refusals = refusal_log();
   options.on_answered = [this](std::string_view method, uint32_t uid, Duration took) {
     statistics.count_call(method, uid, took);
   };

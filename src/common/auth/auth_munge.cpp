@@ -11,6 +11,7 @@
 #include <munge.h>
 
 #include "common/auth/crypto.hpp"
+#include "common/auth/other_cluster.hpp"
 
 namespace sluice::net {
 namespace {
@@ -70,8 +71,7 @@ class MungeAuth final : public AuthProvider {
     const std::string_view rest = payload.substr(kDigestSize);
     const std::string_view cluster = rest.substr(0, rest.find(kBeforeKey));
     if (!cluster_.empty() && cluster != cluster_) {
-      return refuse(
-          fmt::format("the credential is for cluster '{}', not for '{}'", cluster, cluster_));
+      return refuse(other_cluster_text("credential", cluster, cluster_));
     }
     Identity identity{.authenticated = true,
                       .uid = uid,

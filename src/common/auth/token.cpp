@@ -8,6 +8,7 @@
 
 #include "common/os/back_off.hpp"
 #include "common/auth/crypto.hpp"
+#include "common/auth/other_cluster.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::net {
@@ -178,8 +179,7 @@ Result<Token> TokenVerifier::check(std::string_view token, Time now) {
   Result<Token> claims = wire::decode<Token>(body.substr(1));
   if (!claims) return refuse("the token is malformed");
   if (!cluster_.empty() && claims->cluster != cluster_) {
-    return refuse(
-        fmt::format("the token is for cluster '{}', not for '{}'", claims->cluster, cluster_));
+    return refuse(other_cluster_text("token", claims->cluster, cluster_));
   }
   const int64_t age = to_seconds(now - claims->issued);
   if (claims->issued > now + kClockTolerance) {

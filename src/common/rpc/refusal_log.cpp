@@ -14,6 +14,9 @@ namespace sluice::net {
 namespace {
 
 constexpr size_t kMostSubject = 80;  // bytes
+constexpr Duration kAgain = std::chrono::hours(1);
+constexpr Duration kOver = std::chrono::minutes(1);  // unseen for so long, it lasts no longer
+constexpr size_t kMostLasting = 1000;
 
 SteadyTime steady_now() {
   return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now());
@@ -27,6 +30,25 @@ bool is_denial(ErrorCode code) {
          code == ErrorCode::kWrongCluster;
 }
 
+bool RefusalLog::is_told(const Refusal& refusal, SteadyTime now, uint64_t& left_out) {
+  if (std::ranges::find(repeated_, refusal.method) == repeated_.end()) return false;
+  std::erase_if(lasting_, [&](const auto& one) { return now - one.second.seen > kOver; });
+  if (lasting_.size() >= kMostLasting) lasting_.clear();
+  // the port is another one with each connection
+  const std::string_view host = refusal.peer.substr(0, refusal.peer.rfind(':'));
+  Lasting& lasting = lasting_[fmt::format("{} {} {} {}", host, refusal.uid.value_or(UINT32_MAX),
+                                          static_cast<int>(refusal.why.code), refusal.why.text)];
+  const bool is_new = lasting.seen == SteadyTime{};
+  lasting.seen = now;
+  if (!is_new && now - lasting.logged < kAgain) {
+    ++lasting.left_out;
+    return true;
+  }
+  lasting.logged = now;
+  left_out += std::exchange(lasting.left_out, 0);
+  return false;
+}
+
 std::optional<std::string> RefusalLog::line(const Refusal& refusal, SteadyTime now) {
   // Nothing is forbidden to them: that a user they named does not exist is said with these words,
   // too.
@@ -34,6 +56,8 @@ std::optional<std::string> RefusalLog::line(const Refusal& refusal, SteadyTime n
       (refusal.why.code == ErrorCode::kInvalidUser || refusal.why.code == ErrorCode::kAccessDenied))
     return std::nullopt;
   const std::lock_guard lock(mutex_);
+  uint64_t left_out = 0;
+  if (is_told(refusal, now, left_out)) return std::nullopt;
   const double seconds = std::chrono::duration<double>(now - filled_).count();
   room_ = std::clamp(room_ + seconds * kMost, 0.0, kMost);
   filled_ = now;
@@ -49,8 +73,8 @@ std::optional<std::string> RefusalLog::line(const Refusal& refusal, SteadyTime n
   if (!refusal.subject.empty())
     text += fmt::format(": {}", escape_controls(refusal.subject.substr(0, kMostSubject)));
   if (!refusal.why.text.empty()) text += ": " + refusal.why.text;
-  if (left_out_ > 0)
-    text += fmt::format(" ({} more were refused and not logged)", std::exchange(left_out_, 0));
+  left_out += std::exchange(left_out_, 0);
+  if (left_out > 0) text += fmt::format(" ({} more were refused and not logged)", left_out);
   return text;
 }
 

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
@@ -28,6 +31,10 @@ struct Refusal {
 
 class RefusalLog {
  public:
+  // `repeated`: methods that daemons ask again every few seconds as long as they are refused. A
+  // daemon and a cause get a line when they are new, and each hour that they last.
+  explicit RefusalLog(std::vector<std::string> repeated = {}) : repeated_(std::move(repeated)) {}
+
   // The line to write, or nothing: when there have been too many, or an administrator made a
   // mistake.
   [[nodiscard]] std::optional<std::string> line(const Refusal& refusal, SteadyTime now);
@@ -35,8 +42,17 @@ class RefusalLog {
   void note(const Refusal& refusal);
 
  private:
+  struct Lasting {
+    SteadyTime logged{}, seen{};
+    uint64_t left_out = 0;
+  };
+  // The refusal has a line that still stands; `left_out`: how many had none since the last line.
+  bool is_told(const Refusal& refusal, SteadyTime now, uint64_t& left_out);
+
+  std::vector<std::string> repeated_;
   std::mutex mutex_;
-  double room_ = kMost;  // these are guarded by mutex_
+  std::map<std::string, Lasting> lasting_;  // by host, user and cause; guarded by mutex_
+  double room_ = kMost;                     // these are guarded by mutex_
   SteadyTime filled_{};
   uint64_t left_out_ = 0;
   static constexpr double kMost = 20;  // lines at once, and so many more each second

@@ -142,7 +142,8 @@ TEST_F(MungeTokens, ForAnotherReceiverMethodOrRequestItIsRefused) {
   }
   const auto cluster = net::make_munge_auth(munged_->socket(), "c2");
   EXPECT_EQ(refusal(*cluster, make(), digest_),
-            "auth/munge: the credential is for cluster 'c1', not for 'c2'");
+            "auth/munge: the credential is for cluster 'c1', not for 'c2': where ClusterName was "
+            "changed in slurm.conf, put the old name back, or restart slurmctld and every slurmd");
 }
 
 TEST_F(MungeTokens, TheKeyOfAnAnswerIsForSlurmUser) {

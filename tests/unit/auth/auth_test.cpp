@@ -95,7 +95,9 @@ TEST_F(Tokens, RefusalsSayWhichItWas) {
   const TokenMaker other_key(key('x'), "c1", "n7");
   EXPECT_TRUE(has(verify(other_key.make(0, 0, kDigest, kNow)), "another key"));
   const TokenMaker other_cluster(key('k'), "c2", "n7");
-  EXPECT_TRUE(has(verify(other_cluster.make(0, 0, kDigest, kNow)), "cluster 'c2'"));
+  EXPECT_TRUE(has(verify(other_cluster.make(0, 0, kDigest, kNow)),
+                  "cluster 'c2', not for 'c1': where ClusterName was "
+                  "changed in slurm.conf, put the old name back"));
   const std::string eternal = maker.sign({.uid = 0,
                                           .gid = 0,
                                           .issued = kNow,

@@ -68,5 +68,34 @@ TEST(RefusalLog, AFloodIsCounted) {
   EXPECT_FALSE(log.line(one, kStart + std::chrono::seconds(2))->ends_with("logged)"));
 }
 
+// The bug: a controller that the accounting daemon does not let in filled its log, a line or two
+// every two seconds.
+TEST(RefusalLog, WhatADaemonRepeatsIsLoggedOnceUntilItIsAnother) {
+  using std::chrono::seconds;
+  RefusalLog log({"StoreHistory", "QueryAccountingRecords"});
+  const Error other{ErrorCode::kWrongCluster, "cluster c is another controller's"};
+  const Refusal one{"StoreHistory", 0, "10.0.0.7:4242", other};
+  const Refusal same{"QueryAccountingRecords", 0, "10.0.0.7:4243", other};
+  EXPECT_TRUE(log.line(one, kStart));
+  for (int s = 2; s < 3600; s += 2) {
+    EXPECT_FALSE(log.line(one, kStart + seconds(s)));
+    EXPECT_FALSE(log.line(same, kStart + seconds(s)));
+  }
+  const auto hourly = log.line(same, kStart + seconds(3600));
+  ASSERT_TRUE(hourly);
+  EXPECT_TRUE(hourly->ends_with("(3598 more were refused and not logged)")) << *hourly;
+  EXPECT_FALSE(log.line(one, kStart + seconds(3602)));
+
+  const Error unknown{ErrorCode::kWrongCluster, "this database does not know cluster c"};
+  EXPECT_TRUE(log.line({"StoreHistory", 0, "10.0.0.7:4242", unknown}, kStart + seconds(3602)));
+  EXPECT_TRUE(log.line({"StoreHistory", 0, "10.0.0.8:4242", other}, kStart + seconds(3602)));
+  EXPECT_TRUE(log.line(one, kStart + seconds(3700))) << "it was let in meanwhile";
+
+  const Error denied{ErrorCode::kAccessDenied, {}};
+  for (int i = 0; i < 3; ++i)  // users' requests are each told
+    EXPECT_TRUE(
+        log.line({"ChangeAccounting", 1001, "10.0.0.7:4242", denied}, kStart + seconds(3700)));
+}
+
 }  // namespace
 }  // namespace sluice::net

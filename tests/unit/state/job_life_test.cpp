@@ -263,6 +263,32 @@ TEST_F(CoreTest, ARequeueIsCancelledWhileTheJobCompletes) {
   EXPECT_EQ(job(id).cancelled_by, 1001u);
 }
 
+// The bug: the release was taken and forgotten, so that the job was held once its nodes were clean.
+TEST_F(CoreTest, AJobToBeRequeuedIsReleasedAndHeldWhileItCompletes) {
+  const JobId id = submit(batch_spec());
+  const std::string text = std::to_string(id);
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeueHold, true}));
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRelease, false}));
+  EXPECT_EQ(error_of(ChangeJob{kBob, text, JobAction::kRelease, false}), ErrorCode::kAccessDenied);
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 15, true));
+  EXPECT_EQ(job(id).state, JobState::kPending);
+  EXPECT_EQ(job(id).hold, HoldKind::kNone);
+  EXPECT_EQ(job(id).reason, JobReason::kBeginTime);
+  EXPECT_EQ(job(id).state_description, "");
+  EXPECT_EQ(job(id).flags, 0u);
+
+  now_ += std::chrono::seconds(120);
+  ASSERT_TRUE(run(Tick{}));
+  ASSERT_TRUE(start_job(id, "n2"));
+  ASSERT_TRUE(run(ChangeJob{kAnn, text, JobAction::kRequeue, false}));
+  ASSERT_TRUE(run(ChangeJob{kRoot, text, JobAction::kHold, false}));
+  EXPECT_EQ(error_of(ChangeJob{kAnn, text, JobAction::kRelease, false}), ErrorCode::kAccessDenied);
+  ASSERT_TRUE(end_step(id, kBatchStep, "n2", 15, true));
+  EXPECT_EQ(job(id).hold, HoldKind::kAdmin);
+  EXPECT_EQ(job(id).reason, JobReason::kJobHeldAdmin);
+}
+
 TEST_F(CoreTest, RequeueDelayIsConfigured) {
   EXPECT_EQ(requeue_delay({}), std::chrono::seconds(120));
   ClusterConfig config;

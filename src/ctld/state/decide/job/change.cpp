@@ -10,9 +10,13 @@ namespace {
 
 using protocol::JobAction;
 
+// It will not run again. What is queued again while its last run is cleaned up can be held and
+// released as if it waited already.
+bool is_over(const Job& job) { return is_terminal(job.state) && !is_cleaning(job); }
+
 Status hold(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const Job& job = draft.job(id);
-  if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
+  if (is_over(job)) return failure(ErrorCode::kJobFinished);
   const bool admin = is_operator(draft.state(), command.who.uid);
   const bool as_admin = command.action == JobAction::kHold && admin;
   const HoldKind kind = as_admin ? HoldKind::kAdmin : HoldKind::kUser;
@@ -33,8 +37,9 @@ Status hold(Draft& draft, JobId id, const ChangeJob& command, Time now) {
 
 Status release(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const Job& job = draft.job(id);
-  if (is_terminal(job.state)) return failure(ErrorCode::kJobFinished);
-  if (job.hold == HoldKind::kNone) return {};
+  if (is_over(job)) return failure(ErrorCode::kJobFinished);
+  const bool to_be_held = is_cleaning(job) && (job.flags & kJobRequeueHold) != 0;
+  if (job.hold == HoldKind::kNone && !to_be_held) return {};
   if (job.hold == HoldKind::kAdmin && !is_operator(draft.state(), command.who.uid)) {
     return failure(ErrorCode::kAccessDenied);
   }
