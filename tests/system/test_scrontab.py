@@ -124,6 +124,7 @@ class Scrontab(ClusterCase):
         first, second = self.jobs()
         self.fails(1, f"Cannot modify scrontab jobs through scontrol for job {first}\n", "scontrol", "update", f"JobId={first}",
                    "TimeLimit=5")
+        self.assertIn('CrontabSpec="@daily"', self.out("scontrol", "show", "job", first))
         self.run_cmd("scancel", "--cron", first)
         self.assertEqual(self.state(first), "CANCELLED")
         self.assertEqual(self.out("scrontab", "-l"), "#DISABLED: @daily true\n#SCRON -J two\n@daily true\n")

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -223,7 +225,8 @@ void put_rest(const JobView& v, ShowLines& out) {
     out.line().word("KillOnInvalidDependent", yes ? "Yes" : "No");
   }
   if (spec.spread) out.line().word("SpreadJob", "Yes");
-  if (!spec.cron.empty()) out.line().word("CronJob", "Yes");
+  if (!spec.cron.empty())
+    out.line().word("CronJob", "Yes").word("CrontabSpec", fmt::format("\"{}\"", spec.cron.view()));
   const std::string cpus_per_gpu = per_gpu(spec.cpus_per_gpu.view());
   const std::string memory_per_gpu = spec.memory_kind == MemoryKind::kPerGpu
                                          ? per_gpu(std::to_string(spec.memory_mib))

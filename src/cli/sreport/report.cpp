@@ -221,6 +221,11 @@ void read_words(Session& session, const Words& words, Asked& asked) {
                            : take_value(key, unquote(std::string_view(word).substr(equals + 1)),
                                         asked, start, end);
     if (known || word.empty()) continue;
+    if (equals != std::string::npos && (is(key, "Start", 1) || is(key, "End", 1))) {
+      const std::string_view value = std::string_view(word).substr(equals + 1);
+      session.fail(parse_time(unquote(value), net::now(), TimeBias::kPast).error().text);
+      continue;
+    }
     session.fail(fmt::format(" Unknown condition: {}\nUse keyword set to modify value", word));
   }
   if (asked.request.clusters.empty()) asked.request.clusters = session.clusters;

@@ -1,6 +1,9 @@
 // scrontab: a user's lines become jobs, those of the lines before go.
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
+#include "common/base/text.hpp"
 #include "common/syntax/cron_times.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -35,6 +38,30 @@ Status submit_line(Draft& draft, const ReplaceCrontab& command, JobSpec spec, Ti
   return {};
 }
 
+// The text with a line disabled, and with it the #SCRON lines before it: they are that entry's, and
+// would be the next one's.
+std::string disabled_line(std::string_view before, uint32_t wanted) {
+  constexpr std::string_view kMark = "#DISABLED: ";
+  std::string text;
+  std::vector<size_t> options;  // where they begin
+  uint32_t number = 0;
+  for (size_t from = 0; from < before.size();) {
+    const size_t end = std::min(before.find('\n', from), before.size());
+    const std::string_view line = before.substr(from, end - from);
+    const std::string_view words = trim(line);
+    const bool of_options = words.starts_with("#SCRON");
+    if (++number == wanted) {
+      for (auto at = options.rbegin(); at != options.rend(); ++at) text.insert(*at, kMark);
+      text += kMark;
+    }
+    if (of_options) options.push_back(text.size());
+    else if (!words.empty() && words[0] != '#') options.clear();
+    text.append(line).push_back('\n');
+    from = end + 1;
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const ReplaceCrontab& command, Time now) {
@@ -65,16 +92,7 @@ void disable_cron_line(Draft& draft, const Job& job) {
   if (at == draft.state().crontabs->end()) return;
   Crontab crontab = at->second;
   if (std::erase(crontab.jobs, job.id) == 0) return;
-  const uint32_t wanted = job.spec->cron_line;
-  std::string text;
-  uint32_t line = 0;
-  for (size_t from = 0; from < crontab.text.size();) {
-    const size_t end = std::min(crontab.text.find('\n', from), crontab.text.size());
-    if (++line == wanted) text += "#DISABLED: ";
-    text.append(crontab.text, from, end - from).push_back('\n');
-    from = end + 1;
-  }
-  crontab.text = std::move(text);
+  crontab.text = disabled_line(crontab.text, job.spec->cron_line);
   draft.emit(CrontabReplaced{.crontab = std::move(crontab)});
 }
 
