@@ -48,6 +48,14 @@
 namespace sluice::ctld {
 namespace {
 
+void log_storage(ErrorCode trouble, const std::string& why, const std::string& folder) {
+  if (trouble == ErrorCode::kOk) log::info("the journal can be written again");
+  else if (trouble == ErrorCode::kStorageFull)
+    log::error("{}; new work is refused until {} MiB are free in {}", why,
+               journal::kRoomWanted >> 20, folder);
+  else log::error("{}; until then new work is refused", why);
+}
+
 Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
 // Of what gives job ids after a start, while nodes have not said which they know.
@@ -241,14 +249,11 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
         event_log->note(std::move(frames), after);
         if (sender) sender->wake();
       });
-  commit.emplace(*store, journal::GroupCommitOptions{
-                             .on_storage_change = [this](bool trouble, const std::string& why) {
-                               if (trouble)
-                                 log::error("{}; new work is refused until {} MiB are free in {}",
-                                            why, journal::kRoomWanted >> 20,
-                                            config->state_save_location);
-                               else log::info("the journal can be written again");
-                             }});
+  commit.emplace(*store,
+                 journal::GroupCommitOptions{
+                     .on_storage_change = [this](ErrorCode trouble, const std::string& why) {
+                       log_storage(trouble, why, config->state_save_location);
+                     }});
   engine.emplace(engine::EngineOptions{.clock = now,
                                        .job_ids_wait = kJobIdsWait,
                                        .on_events = log_events,

@@ -121,7 +121,7 @@ void Engine::note_refusal(const state::Command& command, ErrorCode code) {
   log::error("{} of uid {} was refused: {} ({} so far)",
              std::holds_alternative<state::SubmitJob>(command) ? "a submission" : "a command", uid,
              code == ErrorCode::kStorageFull ? "the journal's disk is full"
-                                             : "another process has the journal locked",
+                                             : "the journal cannot be written now",
              refused_);
 }
 

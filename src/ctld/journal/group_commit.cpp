@@ -61,12 +61,9 @@ std::deque<GroupCommit::Waiting> GroupCommit::take_batch() {
   std::unique_lock lock(mutex_);
   in_flight_ = 0;
   const auto ready = [&] { return stopping_ || !waiting_.empty(); };
-  if (trouble_ != ErrorCode::kOk) {
-    // nothing to write, but room may be back
-    changed_.wait_for(lock, options_.retry_interval, ready);
-  } else {
-    changed_.wait(lock, ready);
-  }
+  // nothing to write, but room may be back, or the store be gone
+  changed_.wait_for(
+      lock, trouble_ == ErrorCode::kOk ? options_.look_interval : options_.retry_interval, ready);
   std::deque<Waiting> batch;
   size_t bytes = 0;
   while (!waiting_.empty() && (batch.empty() || bytes < options_.max_transaction_bytes)) {
@@ -80,7 +77,7 @@ std::deque<GroupCommit::Waiting> GroupCommit::take_batch() {
 
 void GroupCommit::run() {
   if (trouble_ != ErrorCode::kOk && options_.on_storage_change)
-    options_.on_storage_change(true, "the disk of the journal has no room for its reserve");
+    options_.on_storage_change(trouble_, "the disk of the journal has no room for its reserve");
   std::optional<Error> given_up;  // why a group was not written: those behind it cannot follow it
   for (;;) {
     std::deque<Waiting> batch = take_batch();
@@ -88,10 +85,7 @@ void GroupCommit::run() {
       const std::unique_lock lock(mutex_);
       if (stopping_) return;
     }
-    if (trouble_ != ErrorCode::kOk) {
-      store_.regain_reserve();
-      if (!store_.low_on_room()) set_trouble(ErrorCode::kOk, {});
-    }
+    look();
     if (batch.empty()) continue;
     FrameGroup merged;
     for (Waiting& one : batch) {
@@ -104,6 +98,13 @@ void GroupCommit::run() {
     if (!written) given_up = written.error();
     for (const Waiting& one : batch) one.on_durable(written);
   }
+}
+
+void GroupCommit::look() {
+  if (trouble_ != ErrorCode::kOk) store_.regain_reserve();
+  if (const Status there = store_.still_there(); !there)
+    set_trouble(there.error().code, there.error().text);
+  else if (!store_.low_on_room()) set_trouble(ErrorCode::kOk, {});
 }
 
 Result<Sequence> GroupCommit::write(const FrameGroup& group) {
@@ -134,7 +135,7 @@ bool GroupCommit::pause(std::chrono::milliseconds interval) {
 void GroupCommit::set_trouble(ErrorCode trouble, const std::string& why) {
   const bool was = trouble_.exchange(trouble) != ErrorCode::kOk;
   const bool is = trouble != ErrorCode::kOk;
-  if (was != is && options_.on_storage_change) options_.on_storage_change(is, why);
+  if (was != is && options_.on_storage_change) options_.on_storage_change(trouble, why);
 }
 
 }  // namespace sluice::journal

@@ -17,11 +17,13 @@
 namespace sluice::journal {
 
 struct GroupCommitOptions {
-  std::chrono::milliseconds retry_interval{500};   // between tries while it cannot be written
+  std::chrono::milliseconds retry_interval{500};  // between tries while it cannot be written
+  // between looks at whether the store is still there, where nothing is written
+  std::chrono::milliseconds look_interval{30'000};
   size_t max_transaction_bytes = size_t{8} << 20;  // about; a larger group still goes in one piece
   // Told on the journal's thread when trouble() comes or goes; the text says why (empty: it is
   // gone).
-  std::function<void(bool trouble, const std::string& why)> on_storage_change;
+  std::function<void(ErrorCode trouble, const std::string& why)> on_storage_change;
 };
 
 class GroupCommit {
@@ -41,7 +43,8 @@ class GroupCommit {
   void submit(FrameGroup group, OnDurable on_durable);
 
   // Other than kOk new commands are to be refused with it: kStorageFull while the reserve of room
-  // is in use or there is none at all, kRetry while another process has the journal locked.
+  // is in use or there is none at all, kRetry while another process has the journal locked,
+  // or it is not where it was opened.
   ErrorCode trouble() const { return trouble_; }
 
   // Groups that are not durable yet.
@@ -59,6 +62,8 @@ class GroupCommit {
   void run();
   // Moves what is waiting, up to a transaction's size, into one group.
   std::deque<Waiting> take_batch();
+  // At what may have changed since the last transaction.
+  void look();
   // Returns only when the group is written or cannot be.
   Result<Sequence> write(const FrameGroup& group);
   // Waits for `interval` or stop(); true when stopping.

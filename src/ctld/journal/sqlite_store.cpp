@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ctld/journal/blob_key.hpp"
@@ -35,6 +36,11 @@ Status make_private_file(const std::filesystem::path& file) {
   }
   ::close(descriptor);
   return {};
+}
+
+uint64_t inode_of(const std::filesystem::path& file) {
+  struct stat about {};
+  return ::stat(file.c_str(), &about) == 0 ? about.st_ino : 0;
 }
 
 Time current_time() {
@@ -90,10 +96,11 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::pa
 }
 
 Status SqliteStore::open_database(const std::filesystem::path& folder) {
-  const std::filesystem::path file = database_file(folder);
-  Status made = make_private_file(file);
+  file_ = database_file(folder);
+  Status made = make_private_file(file_);
   if (!made) return made;
-  Result<Database> opened = Database::open(file, Database::Mode::kReadWrite);
+  inode_ = inode_of(file_);
+  Result<Database> opened = Database::open(file_, Database::Mode::kReadWrite);
   if (!opened) return tl::unexpected(opened.error());
   database_ = std::make_unique<Database>(std::move(*opened));
   // before anything is changed
@@ -118,7 +125,8 @@ Status SqliteStore::open_database(const std::filesystem::path& folder) {
 
 Result<Sequence> SqliteStore::append(const FrameGroup& group) {
   const Turn turn(*this, true);
-  Status done = write_group(group);
+  Status done = still_there();
+  if (done) done = write_group(group);
   if (!done && is_full(done.error()) && release_ballast()) done = write_group(group);
   if (!done) return tl::unexpected(done.error());
   return *last_;
@@ -330,6 +338,15 @@ bool SqliteStore::release_ballast() {
   }
   ballast_.release();
   return apply_disk_limit().has_value();
+}
+
+Status SqliteStore::still_there() {
+  if (inode_of(file_) == inode_) return {};
+  return failure(
+      ErrorCode::kRetry,
+      fmt::format("{} was removed or replaced while slurmctld runs: put it back as it was, or end "
+                  "slurmctld and start it with what a backup gives",
+                  file_.string()));
 }
 
 void SqliteStore::regain_reserve() {

@@ -59,6 +59,7 @@ class SqliteStore final : public JournalStore {
   Status remove_cursor(const std::string& reader) override;
   uint64_t appended_bytes() const override { return appended_bytes_; }
   bool low_on_room() const override { return low_on_room_; }
+  Status still_there() override;
   void regain_reserve() override;
 
   // Tests: behaves as if the disk had `pages` pages of 4096 bytes, ballast included. 0: no limit.
@@ -94,6 +95,8 @@ class SqliteStore final : public JournalStore {
   // All below belong to whoever has the turn.
   Ballast ballast_;
   std::unique_ptr<Database> database_;
+  std::filesystem::path file_;  // this one and the next belong to all, and do not change
+  uint64_t inode_ = 0;
   std::optional<Sequence> last_;  // not known after a failed commit
   uint32_t disk_limit_pages_ = 0;
 

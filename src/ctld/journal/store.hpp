@@ -111,9 +111,9 @@ class JournalReader {
 class JournalStore : public JournalReader {
  public:
   // Durable on return; gives the last sequence written. The frames must follow the last one without
-  // a gap. kStorageFull, and kRetry (another process has the store locked): nothing was written and
-  // the same group may be tried again. Any other error means that the store cannot be used any
-  // more.
+  // a gap. kStorageFull, and kRetry (another process has the store locked, or it is not where it
+  // was opened): nothing was written and the same group may be tried again. Any other error means
+  // that the store cannot be used any more.
   virtual Result<Sequence> append(const FrameGroup& group) = 0;
 
   // What of the outbox has been received, up to this number, goes.
@@ -139,6 +139,10 @@ class JournalStore : public JournalReader {
   // True from the moment the reserve of room (the ballast) had to be used until it is back: what
   // goes on may still be written, new work should be refused.
   virtual bool low_on_room() const = 0;
+
+  // kRetry, with a text for the administrator: what was opened was removed or replaced, so that
+  // what is written would be lost. Cheap.
+  virtual Status still_there() = 0;
 
   // Takes the reserve again when there is room for it. Cheap; called now and then while it is low.
   virtual void regain_reserve() = 0;

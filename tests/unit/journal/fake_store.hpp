@@ -35,6 +35,10 @@ class FakeStore final : public journal::JournalStore {
   std::string outgoing_stream() override { return {}; }
   uint64_t appended_bytes() const override { return 0; }
   bool low_on_room() const override { return low_; }
+  Status still_there() override {
+    return gone_ ? failure(ErrorCode::kRetry, "it was removed") : Status();
+  }
+  void set_gone(bool gone) { gone_ = gone; }
   void regain_reserve() override {
     const std::lock_guard lock(mutex_);
     ++regain_calls_;
@@ -93,6 +97,7 @@ class FakeStore final : public journal::JournalStore {
   int regain_calls_ = 0;
   int regain_after_ = 0;
   std::atomic<bool> low_ = false;
+  std::atomic<bool> gone_ = false;
   ErrorCode error_ = ErrorCode::kOk;
 };
 

@@ -73,7 +73,9 @@ TEST(GroupCommit, FullStorageIsRetriedUntilThereIsRoom) {
   store.fail_with(ErrorCode::kStorageFull, 5);
   std::vector<bool> changes;
   GroupCommitOptions options = quick();
-  options.on_storage_change = [&](bool full, const std::string&) { changes.push_back(full); };
+  options.on_storage_change = [&](ErrorCode trouble, const std::string&) {
+    changes.push_back(trouble != ErrorCode::kOk);
+  };
   GroupCommit journal(store, options);
   EXPECT_EQ(journal.trouble(), ErrorCode::kStorageFull);
   std::mutex mutex;
@@ -100,7 +102,9 @@ TEST(GroupCommit, ALockedJournalIsTriedAgain) {
   store.fail_with(ErrorCode::kRetry, 3);
   std::vector<bool> changes;
   GroupCommitOptions options = quick();
-  options.on_storage_change = [&](bool trouble, const std::string&) { changes.push_back(trouble); };
+  options.on_storage_change = [&](ErrorCode trouble, const std::string&) {
+    changes.push_back(trouble != ErrorCode::kOk);
+  };
   GroupCommit journal(store, options);
   EXPECT_EQ(journal.trouble(), ErrorCode::kOk);
   std::promise<bool> durable;
@@ -110,6 +114,34 @@ TEST(GroupCommit, ALockedJournalIsTriedAgain) {
   journal.stop();
   EXPECT_EQ(journal.trouble(), ErrorCode::kOk);
   EXPECT_EQ(changes, (std::vector<bool>{true, false}));
+}
+
+// A controller went on for days with a journal that was removed, and lost all of it at its end.
+TEST(GroupCommit, AStoreThatIsGoneIsNoticedThoughNothingIsWritten) {
+  FakeStore store;
+  std::vector<std::string> told;
+  std::mutex mutex;
+  std::condition_variable changed;
+  GroupCommitOptions options = quick();
+  options.look_interval = std::chrono::milliseconds(1);
+  options.on_storage_change = [&](ErrorCode, const std::string& why) {
+    const std::lock_guard lock(mutex);
+    told.push_back(why);
+    changed.notify_all();
+  };
+  const auto wait_for = [&](size_t count) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return told.size() >= count; });
+  };
+  GroupCommit journal(store, options);
+  store.set_gone(true);
+  wait_for(1);
+  EXPECT_EQ(journal.trouble(), ErrorCode::kRetry);
+  store.set_gone(false);
+  wait_for(2);
+  EXPECT_EQ(journal.trouble(), ErrorCode::kOk);
+  journal.stop();
+  EXPECT_EQ(told, (std::vector<std::string>{"it was removed", ""}));
 }
 
 // The bug: those behind the first one were tried without it, which is no error of a full disk, and

@@ -277,6 +277,28 @@ TEST(SqliteStore, FlippedBitInAFrameIsNoticed) {
   EXPECT_TRUE(contains(read.error().text, "sluice restore FOLDER")) << read.error().text;
 }
 
+// What was written into a file without a name was acknowledged, and lost at the end.
+TEST(SqliteStore, AStoreThatWasRemovedTakesNothingUntilItIsBack) {
+  const TempFolder folder, other;
+  const auto place = folder / "state";
+  const auto store = open_store(place);
+  ASSERT_TRUE(store->append(frames(1, 1)));
+  std::filesystem::rename(place, other / "away");
+  for (int replaced = 0; replaced < 2; ++replaced) {
+    const Result<Sequence> done = store->append(frames(2, 2));
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kRetry);
+    EXPECT_TRUE(contains(done.error().text, place.string())) << done.error().text;
+    EXPECT_FALSE(store->still_there());
+    if (replaced == 0) (void)open_store(place);
+  }
+  std::filesystem::remove_all(place);
+  std::filesystem::rename(other / "away", place);
+  EXPECT_TRUE(store->still_there());
+  EXPECT_TRUE(store->append(frames(2, 2)));
+  EXPECT_EQ(read_all(*store, 1).size(), 2U);
+}
+
 TEST(SqliteStore, FullDiskFirstUsesTheBallastAndGoesOnWhenRoomIsBack) {
   const TempFolder temp;
   const auto store = open_store(temp.path());

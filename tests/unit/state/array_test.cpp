@@ -322,6 +322,19 @@ TEST_F(ArrayTest, TasksWaitForTheTaskOfTheSameNumber) {
   EXPECT_EQ(job(single).reason, JobReason::kDependencyNeverSatisfied);
 }
 
+// The bug: each waiting one got a record, to be told that it waits.
+TEST_F(ArrayTest, ASignalToRunningAndWaitingTasksMakesNoRecords) {
+  const JobId array = submit_array("1-9");
+  start_tasks(array, 2);
+  const size_t records = state_.jobs.size();
+  names_.clear();
+  EXPECT_EQ(said(SignalJob{kAnn, id_of(array) + "_[1-5]", 10, 0}),
+            (std::vector<std::string>{id_of(array) + "_1-2: No error",
+                                      id_of(array) + "_3-5: Job is pending execution"}));
+  EXPECT_EQ(names_, (std::vector<std::string>{"JobSignaled", "JobSignaled"}));
+  EXPECT_EQ(state_.jobs.size(), records);
+}
+
 // The bug: tasks that were cancelled before they had records were forgotten, and what waits for all
 // of the array ran.
 TEST_F(ArrayTest, TasksCancelledWithoutRecordsAreKnownToThoseThatWait) {

@@ -186,10 +186,14 @@ Result<Decision> decide_on(const ClusterState& state, const SignalJob& command, 
       return failure(ErrorCode::kJobPending);
     }
   }
-  return for_each_target(
-      state, command.who, command.target,
-      [&](Draft& draft, JobId id) { return signal_job(draft, id, command, now); },
-      ends_the_job(command) ? HetReach::kLeader : HetReach::kEach);
+  const RecordAction action = [&](Draft& draft, JobId id) {
+    return signal_job(draft, id, command, now);
+  };
+  if (ends_the_job(command))
+    return for_each_target(state, command.who, command.target, action, HetReach::kLeader);
+  if (kills_the_script(command))
+    return for_each_target(state, command.who, command.target, action, HetReach::kEach);
+  return for_each_running_target(state, command.who, command.target, action, HetReach::kEach);
 }
 
 namespace {

@@ -112,8 +112,14 @@ std::vector<JobId> records_reached(const ClusterState& state, const TargetedJobs
   return records;
 }
 
+struct Extent {
+  HetReach reach = HetReach::kEach;
+  bool tells_missing = false;
+  bool splits_tasks = true;
+};
+
 Result<Decision> for_each_of(const ClusterState& state, Identity who, std::string_view text,
-                             const RecordAction& action, HetReach reach, bool tells_missing) {
+                             const RecordAction& action, const Extent& extent) {
   const auto target = parse_target(text);
   if (!target) return tl::unexpected(target.error());
   // what is meant for a step alone is not done to its job
@@ -121,14 +127,15 @@ Result<Decision> for_each_of(const ClusterState& state, Identity who, std::strin
   const auto found = find_targets(state, *target);
   if (!found) return tl::unexpected(found.error());
   Draft draft(state);
-  std::vector<JobId> records = records_reached(state, *found, reach);
+  std::vector<JobId> records = records_reached(state, *found, extent.reach);
   Outcomes outcomes;
-  if (!found->pending_tasks.empty() &&
-      !is_owner_or_admin(state, draft.job(found->array_record), who.uid)) {
+  const bool splits = extent.splits_tasks && !found->pending_tasks.empty() &&
+                      is_owner_or_admin(state, draft.job(found->array_record), who.uid);
+  if (!found->pending_tasks.empty() && !splits) {
     Draft refused(state);  // no task gets a record by who may do nothing to it
     outcomes.note(std::to_string(target->job), found->pending_tasks,
                   action(refused, found->array_record));
-  } else if (!found->pending_tasks.empty()) {
+  } else if (splits) {
     const auto split = split_pending_tasks(draft, found->array_record, found->pending_tasks);
     if (!split) return tl::unexpected(split.error());
     records.insert(records.end(), split->begin(), split->end());
@@ -149,7 +156,7 @@ Result<Decision> for_each_of(const ClusterState& state, Identity who, std::strin
     outcomes.note(std::to_string(task.model->array->array_job), IndexSet(task.task, task.task),
                   of_folded);
   });
-  if (tells_missing && !found->missing.empty()) {
+  if (extent.tells_missing && !found->missing.empty()) {
     outcomes.note(std::to_string(target->job), found->missing, failure(ErrorCode::kInvalidJobId));
   }
   auto reply = outcomes.reply();
@@ -161,12 +168,18 @@ Result<Decision> for_each_of(const ClusterState& state, Identity who, std::strin
 
 Result<Decision> for_each_target(const ClusterState& state, Identity who, std::string_view target,
                                  const RecordAction& action, HetReach reach) {
-  return for_each_of(state, who, target, action, reach, false);
+  return for_each_of(state, who, target, action, {.reach = reach});
+}
+
+Result<Decision> for_each_running_target(const ClusterState& state, Identity who,
+                                         std::string_view target, const RecordAction& action,
+                                         HetReach reach) {
+  return for_each_of(state, who, target, action, {.reach = reach, .splits_tasks = false});
 }
 
 Result<Decision> for_each_named(const ClusterState& state, Identity who, std::string_view target,
                                 const RecordAction& action, HetReach reach) {
-  return for_each_of(state, who, target, action, reach, true);
+  return for_each_of(state, who, target, action, {.reach = reach, .tells_missing = true});
 }
 
 }  // namespace sluice::state

@@ -30,6 +30,10 @@ using RecordAction = std::function<Status(Draft&, JobId)>;
 [[nodiscard]] Result<Decision> for_each_target(const ClusterState& state, Identity who,
                                                std::string_view target, const RecordAction& action,
                                                HetReach reach = HetReach::kEach);
+// The same for an action that refuses all that waits: no task gets a record by it.
+[[nodiscard]] Result<Decision> for_each_running_target(const ClusterState& state, Identity who,
+                                                       std::string_view target,
+                                                       const RecordAction& action, HetReach reach);
 // The same, and tasks that are not there are named among the errors.
 [[nodiscard]] Result<Decision> for_each_named(const ClusterState& state, Identity who,
                                               std::string_view target, const RecordAction& action,
