@@ -455,6 +455,11 @@ class Rights(Administered):
                              (1, "", "sacctmgr: error: Access/permission denied\n Error with request: Access/permission denied\n"))
         self.assertIn(f"{self.name}|theirs||Account has no users", self.rows("list", "problems", user=self.users["operator"]))
 
+    def test_wckeys_are_operators(self):
+        for name in ("plain", "coordinator"):
+            self.assertIn("Access/permission denied", self.refused("list", "wckey", user=self.users[name]))
+        self.assertEqual(self.rows("list", "wckey", user=self.users["operator"]), self.rows("list", "wckey"))
+
     def test_coordinators_change_what_is_theirs(self):
         user = self.users["coordinator"]
         self.mgr("add", "user", "newbie", "account=below", user=user)

@@ -183,7 +183,7 @@ void list_wckeys(const View& view, const QueryAccountingRequest& request,
 bool may_list(const Entities& entities, AccountingEntity what, const Actor& actor,
               Privacy privacy) {
   const bool is_private =
-      what == AccountingEntity::kProblem ||
+      what == AccountingEntity::kProblem || what == AccountingEntity::kWckey ||
       (what == AccountingEntity::kTransaction && (privacy.users || privacy.accounts));
   return !is_private || is_operator(entities, actor);
 }

@@ -12,7 +12,7 @@ struct Privacy {
   bool users = false, accounts = false;  // PrivateData of slurmdbd.conf
 };
 
-// Problems are operators' alone, transactions where users or accounts are private.
+// Problems and wckeys are operators' alone, transactions where users or accounts are private.
 [[nodiscard]] bool may_list(const Entities& entities, protocol::AccountingEntity what,
                             const Actor& actor, Privacy privacy);
 // All but transactions, which are not among the entities.

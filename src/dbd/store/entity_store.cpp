@@ -51,6 +51,13 @@ Result<std::string> active_jobs(Session& sql, const Entities& before, const Enti
   return out;
 }
 
+ChangeAccountingReply refusal_with(const std::string& jobs) {
+  ChangeAccountingReply out;
+  out.refused = true;
+  out.errors = {" Error with request: Job(s) active, cancel job(s) before remove" + jobs};
+  return out;
+}
+
 }  // namespace
 
 Status EntityStore::open() {
@@ -111,11 +118,8 @@ Status EntityStore::decide(Session& sql, const Entities& before,
   Result<std::string> jobs = active_jobs(sql, before, outcome.after);
   if (!jobs) return tl::unexpected<Error>(jobs.error());
   if (jobs->empty()) return {};
-  outcome.reply = {};
-  outcome.reply.refused = true;
+  outcome.reply = refusal_with(*jobs);
   outcome.reply.version = before.version;
-  outcome.reply.errors = {" Error with request: Job(s) active, cancel job(s) before remove" +
-                          *jobs};
   outcome.after = before;
   outcome.transactions.clear();
   return {};
@@ -160,7 +164,8 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
     const protocol::LoadAccountingRequest& request, const Actor& actor, Time now) {
   protocol::LoadAccountingReply reply;
   std::shared_ptr<const Entities> after;
-  const auto decide_all = [&](const Entities& before, EntityDiff& diff) {
+  const auto decide_all = [&](Session& sql, const Entities& before,
+                              EntityDiff& diff) -> Result<bool> {
     Entities state = before;
     std::vector<TransactionRecord> transactions;
     for (const protocol::ChangeAccountingRequest& change : request.changes) {
@@ -172,6 +177,13 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
       reply.replies.back().errors.push_back(std::move(problem));
       return false;
     }
+    // what is deleted and comes back in the same load was never gone
+    Result<std::string> jobs = active_jobs(sql, before, state);
+    if (!jobs) return tl::unexpected<Error>(jobs.error());
+    if (!jobs->empty()) {
+      reply.replies.push_back(refusal_with(*jobs));
+      return false;
+    }
     state.version = next_version(before, now);
     diff = difference(before, state);
     diff.transactions = std::move(transactions);
@@ -179,17 +191,16 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
     return !diff.empty();
   };
   EntityDiff diff;
-  if (!request.commit) {
-    static_cast<void>(decide_all(*current(), diff));
-    return reply;
-  }
   bool written = false;
-  Status done = database_.write([&](Session& sql) -> Status {
-    const std::shared_ptr<const Entities> before = newest(sql);
-    written = decide_all(*before, diff);
+  const auto work = [&](Session& sql) -> Status {
+    const auto before = request.commit ? newest(sql) : current();
+    const Result<bool> decided = decide_all(sql, *before, diff);
+    if (!decided) return tl::unexpected<Error>(decided.error());
+    written = *decided && request.commit;
     if (written) write_difference(sql, diff);
     return {};
-  });
+  };
+  Status done = request.commit ? database_.write(work) : database_.read(work);
   if (!done) return tl::unexpected<Error>(done.error());
   reply.committed = written;
   if (written) publish(std::move(after));

@@ -5,6 +5,7 @@
 
 #include "common/wire/codec.hpp"
 #include "common/wire/instances.hpp"
+#include "dbd/history/ingest.hpp"
 #include "unit/dbd/storages.hpp"
 
 namespace sluice::dbd {
@@ -130,6 +131,47 @@ TEST_P(Store, ManyChangesAreAllOrNothing) {
   EXPECT_TRUE(reply->committed);
   open();
   EXPECT_NE(find_account(*store->current(), "a"), nullptr);
+}
+
+// As sacctmgr load clean does: who comes back in the same file was never gone.
+TEST_P(Store, ALoadTakesNobodyAwayWhoseJobsRun) {
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
+  ASSERT_TRUE(run(add(AccountingEntity::kAccount, "physics")));
+  auto user = add(AccountingEntity::kUser, "ann");
+  user.where.accounts = {"physics"};
+  ASSERT_TRUE(run(user));
+  JobHistory job;
+  job.id = 7;
+  job.user = "ann";
+  job.account = "physics";
+  job.state = JobState::kRunning;
+  job.submit = job.eligible = job.start = at(1);
+  HistoryRecord record;
+  record.job = std::make_shared<const JobHistory>(job);
+  protocol::StoreHistoryRequest history;
+  history.cluster = "demo";
+  history.stream = "one";
+  history.records = {wire::encode(record)};
+  ASSERT_TRUE(store_history(*database, history, at(2)));
+  auto gone = user;
+  gone.verb = AccountingVerb::kDelete;
+  gone.where.accounts.clear();
+  protocol::LoadAccountingRequest load;
+  load.changes = {gone};
+  for (const bool commit : {false, true}) {
+    load.commit = commit;
+    const auto reply = store->load(load, kRoot, at(90));
+    ASSERT_TRUE(reply);
+    EXPECT_FALSE(reply->committed);
+    ASSERT_FALSE(reply->replies.back().errors.empty());
+    EXPECT_TRUE(reply->replies.back().errors[0].starts_with(
+        " Error with request: Job(s) active, cancel job(s) before remove\n  JobID = 7"));
+  }
+  load.changes = {gone, user};
+  const auto reply = store->load(load, kRoot, at(91));
+  ASSERT_TRUE(reply);
+  EXPECT_FALSE(reply->replies.back().refused);
+  EXPECT_NE(find_association(*store->current(), "demo", "physics", "ann", ""), nullptr);
 }
 
 TEST_P(Store, VersionsOfANewDatabaseAreNoneOfAnother) {

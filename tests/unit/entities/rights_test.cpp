@@ -153,12 +153,14 @@ TEST_F(Rights, ProblemsAndPrivateTransactionsAreOperators) {
   for (const Privacy privacy : {Privacy{}, {true, false}, {false, true}}) {
     for (const Actor& actor : {bob, kCara, Actor{}}) {
       EXPECT_FALSE(may_list(entities, AccountingEntity::kProblem, actor, privacy)) << actor.name;
+      EXPECT_FALSE(may_list(entities, AccountingEntity::kWckey, actor, privacy)) << actor.name;
       EXPECT_EQ(may_list(entities, AccountingEntity::kTransaction, actor, privacy),
                 !privacy.users && !privacy.accounts);
       EXPECT_TRUE(may_list(entities, AccountingEntity::kAssociation, actor, privacy));
     }
     for (const Actor& actor : {paul, kRoot, Actor{"", true}}) {
       EXPECT_TRUE(may_list(entities, AccountingEntity::kProblem, actor, privacy));
+      EXPECT_TRUE(may_list(entities, AccountingEntity::kWckey, actor, privacy));
       EXPECT_TRUE(may_list(entities, AccountingEntity::kTransaction, actor, privacy));
     }
   }
