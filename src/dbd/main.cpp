@@ -26,13 +26,22 @@ std::string path_of_config(const std::string& given) {
   return dbd::kUsualConfigPath;
 }
 
+// It may wait long for its database server, and cannot be asked to stop where a library does.
+Result<std::unique_ptr<dbd::Daemon>> start(dbd::DbdConfig config, daemon::PidFile& pid_file) {
+  const daemon::EndWhileStarting ending([&](int signal) {
+    log::info("signal {}: shutting down before it serves", signal);
+    pid_file.remove();
+  });
+  return dbd::Daemon::start(std::move(config));
+}
+
 int serve(const daemon::ProgramOptions& a, dbd::DbdConfig config, daemon::Background& background,
           daemon::Signals& signals) {
   auto pid_file = daemon::PidFile::create(config.pid_file);
   if (!pid_file) log::fatal("{}", pid_file.error().text);
   const std::string log_file = config.log_file;
   const std::string folder = dbd::folder_of(config);
-  auto running = dbd::Daemon::start(std::move(config));
+  Result<std::unique_ptr<dbd::Daemon>> running = start(std::move(config), *pid_file);
   if (!running) log::fatal("{}", running.error().text);
   log::info("slurmdbd version {} started", kSlurmVersion);
   background.ready();

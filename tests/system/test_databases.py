@@ -2,6 +2,7 @@
 import collections
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -61,20 +62,23 @@ on_both(test_sreport.Reports)
 class Refused(unittest.TestCase):
     """What a daemon says that cannot have its database."""
 
+    def begin(self, folder, server, change):
+        conf = os.path.join(folder, "slurmdbd.conf")
+        lines = dict(line.split("=", 1) for line in server.conf().splitlines())
+        lines.update(DbdHost="localhost", DbdPort=str(free_port()), AuthType="auth/slurm", PidFile=folder + "/pid", LogFile=folder + "/log", SlurmUser="root")
+        lines.update(change)
+        with open(conf, "w", encoding="utf-8") as f:
+            f.write("".join(f"{key}={value}\n" for key, value in lines.items()))
+        os.chmod(conf, 0o600)
+        with open(folder + "/slurm.key", "w", encoding="utf-8") as f:
+            f.write("k" * 64)
+        os.chmod(f.name, 0o600)
+        return subprocess.Popen([os.path.join(BUILD, "sbin", "sluicedbd"), "-D", "-f", conf], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
     def start(self, server, change):
         with tempfile.TemporaryDirectory() as folder:
-            conf, log = os.path.join(folder, "slurmdbd.conf"), os.path.join(folder, "log")
-            lines = dict(line.split("=", 1) for line in server.conf().splitlines())
-            lines.update(DbdHost="localhost", DbdPort=str(free_port()), AuthType="auth/slurm", PidFile=folder + "/pid", LogFile=log, SlurmUser="root")
-            lines.update(change)
-            with open(conf, "w", encoding="utf-8") as f:
-                f.write("".join(f"{key}={value}\n" for key, value in lines.items()))
-            os.chmod(conf, 0o600)
-            with open(folder + "/slurm.key", "w", encoding="utf-8") as f:
-                f.write("k" * 64)
-            os.chmod(f.name, 0o600)
-            daemon = subprocess.Popen([os.path.join(BUILD, "sbin", "sluicedbd"), "-D", "-f", conf], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                      text=True)
+            log = os.path.join(folder, "log")
+            daemon = self.begin(folder, server, change)
             try:
                 said = ""
                 def log_says():
@@ -107,6 +111,23 @@ class Refused(unittest.TestCase):
                     ended, said = self.start(server, change)
                     self.assertIn(says, said)
                     self.assertEqual(ended, ends, said)
+
+    def test_it_can_be_ended_while_it_waits(self):
+        """SIGTERM was looked at when the minute was over."""
+        for kind, server in SERVERS.items():
+            with self.subTest(kind=kind), tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as silent:
+                silent.settimeout(60)
+                daemon = self.begin(folder, server, {"StorageHost": "127.0.0.1", "StoragePort": str(silent.getsockname()[1])})
+                try:
+                    with silent.accept()[0]:
+                        daemon.send_signal(signal.SIGTERM)
+                        self.assertEqual(daemon.wait(timeout=8), 0)  # it waits ten seconds for an answer
+                finally:
+                    daemon.kill()
+                    daemon.communicate()
+                with open(folder + "/log", encoding="utf-8") as f:
+                    self.assertIn("signal 15: shutting down before it serves", f.read())
+                self.assertFalse(os.path.exists(folder + "/pid"))
 
     def test_tables_of_others_are_left_alone(self):
         for kind, server in SERVERS.items():

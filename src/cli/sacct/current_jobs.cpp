@@ -123,9 +123,9 @@ Status stream_current_jobs(Client& client, const protocol::QueryHistoryRequest& 
       protocol::HistoryJob out{client.config().cluster_name, 0, history_of(record), {}};
       if (!filter->matches(out.job)) continue;
       if (record.job.account != nullptr) out.association = record.job.account->association;
+      const history::WantedSteps wanted = filter->steps_of(out.job);
       for (const auto& step : record.job.steps) {
-        if (request.steps && filter->wants_step(out.job, step->id.step))
-          out.steps.push_back(history_of(*step));
+        if (request.steps && wanted.contains(step->id.step)) out.steps.push_back(history_of(*step));
       }
       std::ranges::stable_sort(out.steps, std::greater<>(), [](const StepHistory& step) {
         return step.id.step > kMaxNormalStep ? 1 : 0;

@@ -162,10 +162,12 @@ Result<PidFile> PidFile::create(const std::string& path, std::chrono::millisecon
 PidFile::PidFile(PidFile&& other) noexcept
     : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
 
-PidFile::~PidFile() {
+PidFile::~PidFile() { remove(); }
+
+void PidFile::remove() {
   if (fd_ < 0) return;
   unlink(path_.c_str());
-  close(fd_);
+  close(std::exchange(fd_, -1));
 }
 
 Signals::Signals() {
@@ -194,6 +196,26 @@ void Signals::restore_in_child() {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGPIPE, &standard, nullptr);
+}
+
+EndWhileStarting::EndWhileStarting(std::function<void(int)> last)
+    : thread_([this, last = std::move(last)] {
+        sigset_t set;
+        sigemptyset(&set);
+        for (const int signal : {SIGINT, SIGTERM, SIGQUIT}) sigaddset(&set, signal);
+        constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 50'000'000};
+        while (!started_) {
+          const int signal = sigtimedwait(&set, nullptr, &kLook);
+          if (signal < 0) continue;
+          tell_service_manager("STOPPING=1\n");
+          last(signal);
+          _exit(0);
+        }
+      }) {}
+
+EndWhileStarting::~EndWhileStarting() {
+  started_ = true;
+  thread_.join();
 }
 
 }  // namespace sluice::daemon

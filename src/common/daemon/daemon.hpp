@@ -1,6 +1,7 @@
 // What every daemon does with its process: background, PID file, signals, release of the terminal.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -56,6 +57,7 @@ class PidFile {
   PidFile& operator=(const PidFile&) = delete;
   PidFile& operator=(PidFile&&) = delete;
   ~PidFile();
+  void remove();  // before the process ends without this object's end
 
  private:
   PidFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
@@ -74,6 +76,21 @@ class Signals {
   static void stop();
   // For children: the mask that was in force before.
   static void restore_in_child();
+};
+
+// While it lives INT, TERM and QUIT end the process at once, with 0, after `last`: for a daemon
+// that waits, before it serves, for what may not come. After Signals; `last` runs on a thread of
+// its own.
+class EndWhileStarting {
+ public:
+  explicit EndWhileStarting(std::function<void(int)> last);
+  EndWhileStarting(const EndWhileStarting&) = delete;
+  EndWhileStarting& operator=(const EndWhileStarting&) = delete;
+  ~EndWhileStarting();
+
+ private:
+  std::atomic<bool> started_ = false;
+  std::thread thread_;
 };
 
 }  // namespace sluice::daemon

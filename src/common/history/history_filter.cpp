@@ -63,17 +63,61 @@ bool was_there(const JobHistory& job, const protocol::QueryHistoryRequest& reque
 }
 
 bool is_named(const JobHistory& job, const protocol::HistoryJobName& name) {
-  if (name.task != kNoTask) {
-    if (job.array_job != name.job) return false;
-    if (job.array_task != kNoTask) return job.array_task == name.task;
-    const size_t limit = job.array_tasks.find('%');
-    const auto tasks = IndexSet::parse(std::string_view(job.array_tasks).substr(0, limit));
-    return tasks && tasks->contains(name.task);
+  return JobNames({name}).contains(job);
+}
+
+JobNames::JobNames(const std::vector<protocol::HistoryJobName>& names) {
+  for (const protocol::HistoryJobName& name : names) {
+    const uint32_t offset = name.task == kNoTask ? name.offset : protocol::kNoOffset;
+    steps_[{name.job, name.task, offset}].insert(name.step);
   }
-  if (name.offset != protocol::kNoOffset)
-    return job.het_job == name.job && job.het_offset == name.offset;
-  return job.id == name.job || (job.array_job != kNoJob && job.array_job == name.job) ||
-         (job.het_job != kNoJob && job.het_job == name.job);
+}
+
+template <class Take>
+void JobNames::each_of(const JobHistory& job, Take take) const {
+  const auto goes_on = [&](const Key& key) {
+    const auto found = steps_.find(key);
+    return found == steps_.end() || take(found->second);
+  };
+  if (!goes_on({job.id})) return;
+  if (job.array_job != kNoJob && job.array_job != job.id && !goes_on({job.array_job})) return;
+  if (job.het_job != kNoJob) {
+    if (job.het_job != job.id && !goes_on({job.het_job})) return;
+    if (!goes_on({job.het_job, kNoTask, job.het_offset})) return;
+  }
+  if (job.array_job == kNoJob) return;
+  if (job.array_task != kNoTask) return (void)goes_on({job.array_job, job.array_task});
+  auto at = steps_.lower_bound({job.array_job, 0, 0});
+  const auto is_task = [&] {
+    return at != steps_.end() && at->first.job == job.array_job && at->first.task != kNoTask;
+  };
+  if (!is_task()) return;
+  const size_t limit = job.array_tasks.find('%');
+  const auto tasks = IndexSet::parse(std::string_view(job.array_tasks).substr(0, limit));
+  if (!tasks) return;
+  for (; is_task(); ++at)
+    if (tasks->contains(at->first.task) && !take(at->second)) return;
+}
+
+bool JobNames::contains(const JobHistory& job) const {
+  bool found = false;
+  each_of(job, [&](const Steps&) {
+    found = true;
+    return false;
+  });
+  return found;
+}
+
+WantedSteps JobNames::steps_of(const JobHistory& job) const {
+  WantedSteps out;
+  out.all_ = empty();
+  if (out.all_) return out;
+  each_of(job, [&](const Steps& steps) {
+    out.all_ = steps.contains(UINT32_MAX);
+    if (!out.all_) out.numbers_.insert(steps.begin(), steps.end());
+    return !out.all_;
+  });
+  return out;
 }
 
 Result<Filter> Filter::make(protocol::QueryHistoryRequest request) {
@@ -93,9 +137,7 @@ bool Filter::matches(const JobHistory& job) const {
 
 bool Filter::matches_names(const JobHistory& job) const {
   const protocol::QueryHistoryRequest& r = request_;
-  if (!r.jobs.empty() &&
-      std::ranges::none_of(r.jobs, [&](const auto& name) { return is_named(job, name); }))
-    return false;
+  if (!jobs_.empty() && !jobs_.contains(job)) return false;
   return any_in(r.accounts, job.account) && any_in(r.partitions, job.partition) &&
          any_in(r.qos, job.qos) && in(r.names, job.name) && any_in(r.wckeys, job.wckey) &&
          any_in(r.reasons, job.reason) && any_in(r.reservations, job.reservation) &&
@@ -115,13 +157,6 @@ bool Filter::matches_nodes(const JobHistory& job) const {
   const auto names = expand_hosts(job.nodes);
   return names && std::ranges::any_of(
                       *names, [&](const std::string& name) { return nodes_.contains(name); });
-}
-
-bool Filter::wants_step(const JobHistory& job, StepNumber step) const {
-  if (request_.jobs.empty()) return true;
-  return std::ranges::any_of(request_.jobs, [&](const protocol::HistoryJobName& name) {
-    return is_named(job, name) && (name.step == UINT32_MAX || name.step == step);
-  });
 }
 
 }  // namespace sluice::history

@@ -1,6 +1,7 @@
 #include "dbd/archive/archive_file.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -44,6 +45,49 @@ Status sync_folder(const std::string& folder) {
   return {};
 }
 
+// Who may replace files of others in the folder could put an archive of his own in place of ours.
+Status check_folder(const std::string& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return cannot(folder, errno);
+  if ((status.st_mode & S_IWOTH) == 0 || (status.st_mode & S_ISVTX) != 0) return {};
+  return failure(ErrorCode::kError,
+                 fmt::format("cannot write archives into {}: all users may write there, and it has "
+                             "no sticky bit",
+                             folder));
+}
+
+// What is in the database afterwards is believed: nobody else may have written it.
+Status check_file(int fd, const std::string& path) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return failure(fmt::format("{}: {}", path, errno_text(errno)));
+  if (!S_ISREG(status.st_mode))
+    return failure(ErrorCode::kBadRequest, fmt::format("{} is no file", path));
+  if (status.st_uid != 0 && status.st_uid != ::geteuid())
+    return failure(ErrorCode::kAccessDenied,
+                   fmt::format("{} is neither root's nor SlurmUser's file", path));
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return failure(ErrorCode::kAccessDenied,
+                   fmt::format("{} may be written by others than its owner", path));
+  return {};
+}
+
+Result<std::string> read_trusted(const std::string& path) {
+  // one that waits for a writer, or is a device, is not waited for
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return failure(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kError,
+                   fmt::format("{}: {}", path, errno_text(errno)));
+  if (Status trusted = check_file(fd, path); !trusted) {
+    ::close(fd);
+    return tl::unexpected<Error>(trusted.error());
+  }
+  auto bytes = read_descriptor(fd);
+  const int error = errno;
+  ::close(fd);
+  if (!bytes) return failure(fmt::format("{}: {}", path, errno_text(error)));
+  return std::move(*bytes);
+}
+
 }  // namespace
 
 Result<std::string> write_archive(const std::string& folder, const std::string& kind,
@@ -52,8 +96,9 @@ Result<std::string> write_archive(const std::string& folder, const std::string& 
   const std::string name =
       fmt::format("{}/{}_{}_archive_{}_{}", folder, file.cluster.empty() ? "site" : file.cluster,
                   kind, format_time(from), format_time(to));
-  const std::string draft = fmt::format("{}/.archive-{}", folder, ::getpid());
-  const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (Status safe = check_folder(folder); !safe) return tl::unexpected<Error>(safe.error());
+  std::string draft = folder + "/.archive-XXXXXX";
+  const int fd = ::mkostemp(draft.data(), O_CLOEXEC);  // a new file, of mode 0600
   if (fd < 0) return cannot(draft, errno);
   Status wrote = write_all(fd, std::string(kMagic) + wire::encode(file), draft);
   ::close(fd);
@@ -70,13 +115,8 @@ Result<std::string> write_archive(const std::string& folder, const std::string& 
 }
 
 Result<ArchiveFile> read_archive(const std::string& path) {
-  struct stat file_status {};
-  if (::stat(path.c_str(), &file_status) == 0 && !S_ISREG(file_status.st_mode))
-    return failure(ErrorCode::kBadRequest, fmt::format("{} is no file", path));
-  auto bytes = read_file(path);
-  if (!bytes)
-    return failure(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kError,
-                   fmt::format("{}: {}", path, errno_text(errno)));
+  const auto bytes = read_trusted(path);
+  if (!bytes) return tl::unexpected<Error>(bytes.error());
   if (!bytes->starts_with(kMagic))
     return failure(ErrorCode::kBadRequest, fmt::format("{} is no archive of sluicedbd", path));
   auto file = wire::decode<ArchiveFile>(std::string_view(*bytes).substr(kMagic.size()));

@@ -41,10 +41,12 @@ struct ArchiveFile {
 };
 
 // Writes it into the folder as CLUSTER_KIND_archive_FROM_TO, with a number behind it where there is
-// such a file already, and waits for the disk. Gives its path.
+// such a file already, and waits for the disk. Gives its path. Errors: a folder in which all may
+// replace the files of others.
 [[nodiscard]] Result<std::string> write_archive(const std::string& folder, const std::string& kind,
                                                 ArchiveFile file, Time from, Time to);
-// Errors: no such file, no archive, a damaged one.
+// Errors: no such file, no archive, a damaged one; kAccessDenied: one that others than root and
+// this process's user own or may write.
 [[nodiscard]] Result<ArchiveFile> read_archive(const std::string& path);
 
 }  // namespace sluice::dbd

@@ -49,6 +49,19 @@ void describe_new_account(Draft& draft, const std::string& name, const std::stri
   draft.now.accounts[name] = {std::move(record), false};
 }
 
+// Its jobs would become those of who coordinates the new one.
+bool again(Draft& draft, const std::string& name) {
+  return draft.refuse(fmt::format(
+      " Account '{}' was there before and was deleted: an operator may add it again.", name));
+}
+
+bool stood_there(const Entities& entities, const std::string& cluster, const std::string& account) {
+  AssociationRecord place;
+  place.cluster = cluster;
+  place.account = account;
+  return entities.places.contains(place_key(place));
+}
+
 }  // namespace
 
 bool add_accounts(Draft& draft) {
@@ -68,6 +81,7 @@ bool add_accounts(Draft& draft) {
   std::string associations;
   for (const std::string& name : names) {
     if (find_account(draft.now, name) == nullptr) {
+      if (!draft.is_operator() && draft.now.accounts.contains(name)) return again(draft, name);
       describe_new_account(draft, name, parent);
       accounts += "  " + name + "\n";
       draft.reply.changed.push_back(name);
@@ -76,6 +90,8 @@ bool add_accounts(Draft& draft) {
     }
     for (const Place& place : where) {
       if (find_association(draft.now, place.cluster, name, "", "") != nullptr) continue;
+      if (!draft.is_operator() && stood_there(draft.now, place.cluster, name))
+        return again(draft, name);
       const int depth = depth_of(draft.now, place.parent) + 1;
       if (std::string problem = depth_problem(name, place.cluster, depth); !problem.empty())
         return draft.refuse(std::move(problem));
@@ -176,7 +192,7 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
   Children children(draft.now);
   for (const AssociationId id : meant) {
     StoredAssociation& stored = draft.now.associations[id];
-    if (!draft.may_change(stored.record.account, stored.record.cluster)) return draft.deny();
+    if (!draft.may_limit(stored.record)) return draft.deny();
     if (settings.parent) {
       const StoredAssociation* above =
           find_association(draft.now, stored.record.cluster, *settings.parent, "", "");

@@ -26,6 +26,11 @@ const Coordinated& Draft::coordinated() const {
 bool Draft::may_change(const std::string& account, const std::string& cluster) const {
   return is_operator() || coordinated().on(cluster, account);
 }
+bool Draft::may_limit(const AssociationRecord& account) const {
+  const auto parent = now.associations.find(account.parent);
+  return is_operator() || (parent != now.associations.end() &&
+                           may_change(parent->second.record.account, account.cluster));
+}
 bool Draft::may_change_account(const std::string& account) const {
   return is_operator() || coordinated().everywhere(account);
 }

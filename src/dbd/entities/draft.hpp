@@ -44,7 +44,9 @@ class Draft {
   [[nodiscard]] bool is_administrator() const { return level_ == AdminLevel::kAdministrator; }
   // Coordinator of `account` on that cluster as it was before the change, or an operator.
   [[nodiscard]] bool may_change(const std::string& account, const std::string& cluster) const;
-  // The same on each cluster where it stands: for the account itself.
+  // The same of an account above it: for what it may use, and where it stands.
+  [[nodiscard]] bool may_limit(const AssociationRecord& account) const;
+  // Coordinator on each cluster where it stands: for the account itself.
   [[nodiscard]] bool may_change_account(const std::string& account) const;
   // An operator, or coordinator of anything at all.
   [[nodiscard]] bool may_change_something() const;

@@ -14,6 +14,8 @@ using soci::use;
 constexpr size_t kChunkBytes = size_t{1} << 20;  // about
 constexpr size_t kMostValues = 2000;             // of a list; longer ones are left to the filter
 constexpr size_t kChunkRows = 2000;              // that are looked at for one
+constexpr size_t kMostWords = 1000;              // of who is no operator, in all lists
+constexpr size_t kMostNumbers = 10'000;
 
 // A condition that is put together: its text holds marks alone, the values stand beside it.
 class Condition {
@@ -62,7 +64,27 @@ class Condition {
   std::vector<bool> order_;  // of which of them the next value is
 };
 
+tl::unexpected<Error> nobody_waits() {
+  return failure(ErrorCode::kConnectionLost, "nobody waits for the answer any more");
+}
+
 }  // namespace
+
+bool is_long(const protocol::QueryHistoryRequest& request) {
+  size_t words = request.states.size();
+  for (const auto* list :
+       {&request.clusters, &request.accounts, &request.partitions, &request.qos, &request.names,
+        &request.wckeys, &request.constraints, &request.reservations, &request.reasons})
+    words += list->size();
+  return words > kMostWords ||
+         request.jobs.size() + request.uids.size() + request.gids.size() > kMostNumbers;
+}
+
+bool is_too_wide(const protocol::QueryHistoryRequest& request, Duration most, Time now) {
+  if (!request.jobs.empty() && request.jobs.size() <= kMostValues) return false;
+  const Time until = std::min(request.until, now);
+  return until > Time::min() + most && request.from < until - most;
+}
 
 Result<std::optional<protocol::HistoryChunk>> HistoryQuery::next(Time now) {
   protocol::HistoryChunk chunk;
@@ -144,7 +166,10 @@ Status HistoryQuery::find_rows(Session& sql, int64_t cluster, uint32_t position)
   statement.prepare(where.text());
   statement.define_and_bind();
   statement.execute();
-  while (statement.fetch()) rows_.push_back(row);
+  while (statement.fetch()) {
+    if (is_over_()) return nobody_waits();
+    rows_.push_back(row);
+  }
   return {};
 }
 
@@ -165,6 +190,7 @@ Status HistoryQuery::read_rows(Session& sql, protocol::HistoryChunk& chunk) {
   size_t size = 0;
   for (size_t looked = 0; at_ < rows_.size() && looked < kChunkRows && size < kChunkBytes;
        ++at_, ++looked) {
+    if (is_over_()) return nobody_waits();
     const Row& row = rows_[at_];
     id = row.id;
     if (!read.execute(true)) continue;  // purged meanwhile
@@ -188,10 +214,11 @@ void HistoryQuery::read_steps(Session& sql, int64_t row, protocol::HistoryJob& o
   soci::statement read = (sql.prepare << "SELECT record FROM step WHERE job = :j ORDER BY number",
                           use(row), into(bytes));
   read.execute();
+  const history::WantedSteps wanted = filter_.steps_of(out.job);
   std::vector<StepHistory> named;
   while (read.fetch()) {
     auto step = wire::decode<StepHistory>(sql.read_bytes(bytes));
-    if (!step || !filter_.wants_step(out.job, step->id.step)) continue;
+    if (!step || !wanted.contains(step->id.step)) continue;
     if (step->id.step > kMaxNormalStep) named.push_back(std::move(*step));
     else out.steps.push_back(std::move(*step));
   }

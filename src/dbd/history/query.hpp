@@ -21,7 +21,10 @@ class HistoryQuery {
   HistoryQuery(const Database& database, history::Filter filter, MaySee may_see = {})
       : database_(database), filter_(std::move(filter)), may_see_(std::move(may_see)) {}
 
-  // The next jobs, at least one; nothing at the end.
+  // Asked between rows: true where nobody waits for the answer any more.
+  void end_when(std::function<bool()> is_over) { is_over_ = std::move(is_over); }
+
+  // The next jobs, at least one; nothing at the end. Errors: kConnectionLost: nobody waits.
   [[nodiscard]] Result<std::optional<protocol::HistoryChunk>> next(Time now);
 
  private:
@@ -38,6 +41,7 @@ class HistoryQuery {
   const Database& database_;
   const history::Filter filter_;
   const MaySee may_see_;
+  std::function<bool()> is_over_ = [] { return false; };
   std::vector<std::string> clusters_;
   std::vector<Row> rows_;  // by cluster, job, then the newest first
   size_t at_ = 0;
@@ -45,6 +49,13 @@ class HistoryQuery {
   Row shown_;                       // the job that was looked at last …
   std::set<uint32_t> shown_parts_;  // … and what of it was taken
 };
+
+// More than who is no operator may name at once: each word is compared with each job.
+[[nodiscard]] bool is_long(const protocol::QueryHistoryRequest& request);
+
+// Longer than MaxQueryTimeRange. Jobs that are looked up by number may be of any time.
+[[nodiscard]] bool is_too_wide(const protocol::QueryHistoryRequest& request, Duration most,
+                               Time now);
 
 // The script or environment: kInvalidJobId, kNotFound; `may_see` says who may.
 [[nodiscard]] Result<std::string> job_text(const Database& database,

@@ -1,5 +1,6 @@
 // What controllers and sacct ask.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -37,9 +38,9 @@ Result<std::shared_ptr<HistoryQuery>> allowed_query(const ServiceParts& parts,
                                                     protocol::QueryHistoryRequest request) {
   HistoryQuery::MaySee may_see;
   if (!parts.is_operator(context)) {
+    if (is_long(request)) return failure(ErrorCode::kBadRequest, "too much is named in one query");
     const Duration most = parts.config.max_query_time_range;
-    const Time until = std::min(request.until, now());
-    if (most < kNoLimit && request.jobs.empty() && until - request.from > most)
+    if (most < kNoLimit && is_too_wide(request, most, now()))
       return failure(ErrorCode::kAccessDenied, "Too wide of a date range in query");
     if (contains(parts.config.private_data, "jobs")) {
       const uint32_t own = context.identity.uid;
@@ -89,6 +90,10 @@ void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
         auto allowed = allowed_query(parts, context, std::move(request));
         if (!allowed) return writer.finish(tl::unexpected<Error>(allowed.error()));
         const std::shared_ptr<HistoryQuery> query = std::move(*allowed);
+        auto is_over = std::make_shared<std::atomic<bool>>(false);
+        writer.on_cancel([is_over] { *is_over = true; });
+        query->end_when(
+            [is_over, deadline = context.deadline] { return *is_over || now() > deadline; });
         auto numbers = std::make_shared<HistoryNumbers>(parts.entities.current());
         writer.pull([query, numbers, waiting]() -> Result<std::optional<HistoryChunk>> {
           if (!waiting->empty()) {

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <soci/sqlite3/soci-sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ namespace sluice::dbd {
 namespace {
 
 constexpr size_t kReaders = 6;
+constexpr int kLogPages = 4096;  // of the write-ahead log; beyond it they go into the file
 
 void run(Session& sql, std::string_view statement) { sql << std::string(statement); }
 
@@ -88,18 +90,38 @@ uint64_t inode_of(const std::string& path) {
   return ::stat(path.c_str(), &file) == 0 ? file.st_ino : 0;
 }
 
+// After each commit: what SQLite does by itself, with the mark of the file round it.
+int after_commit(void* mark, sqlite_api::sqlite3* connection, const char* name, int pages) {
+  if (pages < kLogPages) return SQLITE_OK;
+  auto* file = static_cast<FileMark*>(mark);
+  file->begin_change();
+  sqlite_api::sqlite3_wal_checkpoint_v2(connection, name, SQLITE_CHECKPOINT_PASSIVE, nullptr,
+                                        nullptr);
+  file->end_change();
+  return SQLITE_OK;
+}
+
+std::string log_of(const Storage& storage) { return storage.name + "-wal"; }
+
 // Of a file, which one connection writes.
-void set_up_writer(Session& sql) {
+void set_up_writer(Session& sql, FileMark& mark) {
   if (sql.dialect().engine != Engine::kSqlite) return;
-  for (const char* setting :
-       {"journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 4096",
-        "journal_size_limit = 67108864", "cache_size = -65536"})
+  for (const char* setting : {"journal_mode = WAL", "synchronous = FULL",
+                              "journal_size_limit = 67108864", "cache_size = -65536"})
     sql << std::string("PRAGMA ") + setting;
+  auto* backend = static_cast<soci::sqlite3_session_backend*>(sql.get_backend());
+  sqlite_api::sqlite3_wal_hook(backend->conn_, after_commit, &mark);
 }
 
 }  // namespace
 
-Database::~Database() = default;
+Database::Database(const Storage& storage)
+    : storage_(storage), where_(storage.text()), mark_(storage.name) {}
+
+Database::~Database() {
+  // the last connection brings the log into the file
+  if (storage_.engine == Engine::kSqlite) mark_.begin_change();
+}
 
 Result<std::unique_ptr<Database>> Database::open(const Storage& storage) {
   if (storage.engine == Engine::kSqlite) {
@@ -109,8 +131,16 @@ Result<std::unique_ptr<Database>> Database::open(const Storage& storage) {
     if (auto ok = make_private_file(storage.name); !ok) return tl::unexpected(ok.error());
   }
   std::unique_ptr<Database> database(new Database(storage));
-  if (storage.engine == Engine::kSqlite) database->inode_ = inode_of(storage.name);
+  if (storage.engine != Engine::kSqlite) {
+    if (auto ok = database->open_sessions(); !ok) return tl::unexpected(ok.error());
+    return database;
+  }
+  if (auto ok = database->mark_.check(); !ok) return tl::unexpected(ok.error());
+  database->inode_ = inode_of(storage.name);
+  database->mark_.begin_change();
   if (auto ok = database->open_sessions(); !ok) return tl::unexpected(ok.error());
+  database->mark_.end_change();
+  database->log_inode_ = inode_of(log_of(storage));
   return database;
 }
 
@@ -119,7 +149,7 @@ Status Database::connect_writer() {
   if (!made) return tl::unexpected<Error>(made.error());
   writer_ = std::move(*made);
   return guarded(where_, [&]() -> Status {
-    set_up_writer(*writer_);
+    set_up_writer(*writer_, mark_);
     return {};
   });
 }
@@ -153,11 +183,19 @@ Status Database::open_sessions() {
 }
 
 Status Database::still_there() const {
-  if (storage_.engine != Engine::kSqlite || inode_of(storage_.name) == inode_) return {};
-  std::string text = fmt::format(
-      "{} was removed or replaced while slurmdbd runs: end slurmdbd, put the database "
-      "back, and start it again",
-      storage_.name);
+  if (storage_.engine != Engine::kSqlite) return {};
+  std::string text;
+  if (inode_of(storage_.name) != inode_)
+    text = fmt::format(
+        "{} was removed or replaced while slurmdbd runs: end slurmdbd, put the database "
+        "back, and start it again",
+        storage_.name);
+  else if (inode_of(log_of(storage_)) != log_inode_)
+    text = fmt::format(
+        "{} was removed or replaced while slurmdbd runs: end slurmdbd by SIGTERM, which brings what "
+        "was in it into the database, and start it again",
+        log_of(storage_));
+  else return {};
   if (!lost_.exchange(true)) log::error("{}", text);
   return failure(ErrorCode::kDamaged, std::move(text));
 }
@@ -176,6 +214,7 @@ Status Database::write(const Work& work) {
     return worked;
   });
   if (!done && !roll_back(*writer_)) writer_ = nullptr;
+  if (done && storage_.engine == Engine::kSqlite) mark_.renew();
   return done;
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "common/base/result.hpp"
+#include "dbd/store/file_mark.hpp"
 #include "dbd/store/session.hpp"
 #include "dbd/store/storage.hpp"
 
@@ -34,7 +35,8 @@ class Database {
   using Work = std::function<Status(Session&)>;
 
   // Makes the file of SQLite, for its owner alone, where it is not there, and brings an older
-  // database up to date. Every commit waits for the disk.
+  // database up to date. Every commit waits for the disk. Errors: kDamaged: the file is empty, or
+  // is not the one that the log beside it belongs to.
   [[nodiscard]] static Result<std::unique_ptr<Database>> open(const Storage& storage);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -52,19 +54,20 @@ class Database {
   [[nodiscard]] const Storage& storage() const { return storage_; }
 
  private:
-  explicit Database(const Storage& storage) : storage_(storage), where_(storage.text()) {}
+  explicit Database(const Storage& storage);
   Status open_sessions();
   Status connect_writer();
-  // Errors: the file of SQLite is not that which was opened any more.
+  // Errors: the file of SQLite, or its write-ahead log, is not that which was opened any more.
   Status still_there() const;
   Result<std::unique_ptr<Session>> connect_reader() const;
   std::unique_ptr<Session> take_reader() const;
 
   const Storage storage_;
   const std::string where_;                 // for errors
-  uint64_t inode_ = 0;                      // of the file that was opened
+  uint64_t inode_ = 0, log_inode_ = 0;      // of the file that was opened, and its log
   mutable std::atomic<bool> lost_ = false;  // which was told
   std::mutex write_mutex_;
+  FileMark mark_;                    // guarded by write_mutex_
   std::unique_ptr<Session> writer_;  // null: to be made; guarded by write_mutex_
   mutable std::mutex read_mutex_;
   mutable std::condition_variable readable_;

@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/os/read_file.hpp"
 #include "common/protocol/accounting_admin.hpp"
@@ -210,6 +212,53 @@ TEST(ArchiveFiles, OneIsNeverReplacedAndADamagedOneIsTold) {
   }
   EXPECT_EQ(read_archive(folder / "nothing").error().code, ErrorCode::kNotFound);
   EXPECT_NE(read_archive("/dev/zero").error().text.find("is no file"), std::string::npos);
+}
+
+// A user made the file that was to become the archive in /tmp: it was his, and he read and changed
+// it.
+TEST(ArchiveFiles, OneThatSomebodyElseMadeIsNotTaken) {
+  sluice::test::TempFolder folder;
+  const std::string planted = folder / (".archive-" + std::to_string(::getpid()));
+  { std::ofstream(planted, std::ios::trunc) << "planted"; }
+  ASSERT_EQ(::chmod(planted.c_str(), 0666), 0);
+  ArchiveFile file;
+  file.rows = {{"job", "x", {}, {}}};
+  const auto path = write_archive(folder.path(), "job", file, kNow, kNow);
+  ASSERT_TRUE(path) << path.error().text;
+  EXPECT_EQ(*read_file(planted), "planted");
+  struct stat made {};
+  ASSERT_EQ(::stat(path->c_str(), &made), 0);
+  EXPECT_EQ(made.st_mode & 0777, 0600U);
+  EXPECT_EQ(made.st_nlink, 1U);
+}
+
+TEST(ArchiveFiles, AFolderInWhichAllReplaceFilesIsRefused) {
+  sluice::test::TempFolder folder;
+  ArchiveFile file;
+  file.rows = {{"job", "x", {}, {}}};
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+  const auto refused = write_archive(folder.path(), "job", file, kNow, kNow);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("no sticky bit"), std::string::npos) << refused.error().text;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
+  EXPECT_TRUE(write_archive(folder.path(), "job", file, kNow, kNow));
+}
+
+TEST(ArchiveFiles, OneThatOthersMayHaveWrittenIsNotRead) {
+  sluice::test::TempFolder folder;
+  ArchiveFile file;
+  file.rows = {{"job", "x", {}, {}}};
+  const auto path = write_archive(folder.path(), "job", file, kNow, kNow);
+  ASSERT_TRUE(path);
+  for (const mode_t mode : {0602, 0620}) {
+    ASSERT_EQ(::chmod(path->c_str(), mode), 0);
+    EXPECT_EQ(read_archive(*path).error().code, ErrorCode::kAccessDenied);
+  }
+  ASSERT_EQ(::chmod(path->c_str(), 0644), 0);
+  EXPECT_TRUE(read_archive(*path));
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chown(path->c_str(), 4242, 4242), 0);
+  EXPECT_EQ(read_archive(*path).error().code, ErrorCode::kAccessDenied);
 }
 
 TEST(PurgeAges, AreNumbersOfUnits) {

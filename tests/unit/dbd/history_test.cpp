@@ -1,4 +1,5 @@
 // Records come in once, whatever is repeated, and are found again.
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 namespace sluice::dbd {
 namespace {
 
+namespace fs = std::filesystem;
 using protocol::QueryHistoryRequest;
 using protocol::StoreHistoryRequest;
 
@@ -270,6 +272,161 @@ TEST_P(History, LongListsAreNoBurdenOfSql) {
   request.jobs.clear();
   for (uint32_t uid = 0; uid < 50'000; ++uid) request.uids.push_back(uid);
   EXPECT_EQ(ask(request).size(), 2U);
+}
+
+// The daemon went on with rows that matched nothing when the asker was gone, and could not end.
+TEST_P(History, NothingIsReadForNobody) {
+  ASSERT_TRUE(store(1, {record(job(1)), record(job(2)), record(job(3))}));
+  QueryHistoryRequest request;
+  request.accounts = {"nobody's"};
+  HistoryQuery query(*database_, *history::Filter::make(request));
+  int asked = 0;
+  query.end_when([&] { return ++asked == 5; });
+  const auto chunk = query.next(at(100));
+  ASSERT_FALSE(chunk);
+  EXPECT_EQ(chunk.error().code, ErrorCode::kConnectionLost);
+  EXPECT_EQ(asked, 5);
+}
+
+TEST(LongRequests, AreThoseThatNameTooMuch) {
+  QueryHistoryRequest request;
+  for (JobId id = 0; id < 10'000; ++id) request.jobs.push_back({.job = id});
+  request.accounts.assign(1000, "physics");
+  EXPECT_FALSE(is_long(request));
+  request.states = {JobState::kFailed};
+  EXPECT_TRUE(is_long(request));
+  request.states.clear();
+  request.uids = {7};
+  EXPECT_TRUE(is_long(request));
+}
+
+// A time before all others passed, since the difference did not fit; so did any name of a job.
+TEST(WideRequests, AreNotPassedByTimesThatDoNotFit) {
+  const Duration most = std::chrono::hours(48);
+  const Time now = at(0);
+  const auto is_wide = [&](Time from, Time until) {
+    QueryHistoryRequest request;
+    request.from = from;
+    request.until = until;
+    return is_too_wide(request, most, now);
+  };
+  EXPECT_FALSE(is_wide(now - most, kNever));
+  EXPECT_TRUE(is_wide(now - most - Duration(1), kNever));
+  EXPECT_TRUE(is_wide(Time::min(), Time::max()));
+  EXPECT_TRUE(is_wide(Time::min(), now));
+  EXPECT_FALSE(is_wide(Time::min(), Time::min()));
+  EXPECT_FALSE(is_wide(Time::max(), Time::min()));
+  QueryHistoryRequest named;
+  named.jobs.assign(2000, {.job = 1});
+  EXPECT_FALSE(is_too_wide(named, most, now + most + most));
+  named.jobs.assign(2001, {.job = 1});
+  EXPECT_TRUE(is_too_wide(named, most, now + most + most)) << "all jobs are read for it";
+}
+
+// A file of SQLite as a daemon leaves it that is killed: its log beside it.
+class KilledDaemon : public ::testing::Test {
+ protected:
+  KilledDaemon() {
+    write(1);
+    fs::copy_file(file(), folder / "copy.db");  // of a daemon that ended
+    auto running = open(file());
+    put(*running, 2);
+    for (const char* name : {"accounting.db", "accounting.db-wal", "accounting.db-mark"})
+      fs::copy_file(folder / name, left(name));
+    // cp keeps no times, and what a killed daemon leaves has the time of its last write
+    fs::last_write_time(left("accounting.db"), fs::last_write_time(file()));
+  }
+  [[nodiscard]] std::string file() const { return folder / "accounting.db"; }
+  [[nodiscard]] fs::path left(const std::string& name) {
+    fs::create_directories(folder / "left");
+    return folder.path() / "left" / name;
+  }
+  static std::unique_ptr<Database> open(const std::string& path) {
+    auto opened = Database::open(sqlite_file(path));
+    EXPECT_TRUE(opened) << opened.error().text;
+    return opened ? std::move(*opened) : nullptr;
+  }
+  static void put(Database& database, JobId id) {
+    StoreHistoryRequest request;
+    request.cluster = "c";
+    request.stream = "one";
+    request.first = id;
+    request.records = {record(job(id))};
+    EXPECT_TRUE(store_history(database, request, at(0)));
+  }
+  void write(JobId id) { put(*open(file()), id); }
+  static int jobs(const Database& database) {
+    int rows = 0;
+    EXPECT_TRUE(database.read([&](Session& sql) -> Status {
+      sql << "SELECT count(*) FROM job", soci::into(rows);
+      return {};
+    }));
+    return rows;
+  }
+  sluice::test::TempFolder folder;
+};
+
+TEST_F(KilledDaemon, WhatItLeftIsTakenUp) {
+  ASSERT_GT(fs::file_size(left("accounting.db-wal")), 0U);
+  EXPECT_EQ(jobs(*open(left("accounting.db"))), 2);
+  EXPECT_EQ(jobs(*open(left("accounting.db"))), 2);
+}
+
+// The log of the file that was there before became a part of the copy.
+TEST_F(KilledDaemon, ItsLogIsNotTakenIntoACopy) {
+  std::ofstream(left("accounting.db"), std::ios::trunc)
+      << std::ifstream(folder / "copy.db").rdbuf();  // as cp does
+  const auto refused = Database::open(sqlite_file(left("accounting.db")));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kDamaged);
+  EXPECT_NE(refused.error().text.find("remove " + left("accounting.db-wal").string()),
+            std::string::npos)
+      << refused.error().text;
+  fs::remove(left("accounting.db-wal"));
+  EXPECT_EQ(jobs(*open(left("accounting.db"))), 1);
+}
+
+TEST_F(KilledDaemon, AFileThatGrewIsKnownAgain) {
+  auto running = open(file());
+  const std::string large(20'000, 'x');
+  ASSERT_TRUE(running->write([&](Session& sql) -> Status {
+    sql << "CREATE TABLE large(text TEXT)";
+    for (int row = 0; row < 1000; ++row) sql << "INSERT INTO large VALUES(:t)", soci::use(large);
+    return {};
+  }));
+  ASSERT_GT(fs::file_size(file()), 10'000'000U) << "the log was brought into the file";
+  put(*running, 3);
+  for (const char* name : {"accounting.db", "accounting.db-wal", "accounting.db-mark"})
+    fs::copy_file(folder / name, left(name), fs::copy_options::overwrite_existing);
+  fs::last_write_time(left("accounting.db"), fs::last_write_time(file()));
+  EXPECT_EQ(jobs(*open(left("accounting.db"))), 3);
+}
+
+TEST(Opening, ALogThatIsRemovedIsNoticed) {
+  sluice::test::TempFolder folder;
+  const std::string file = folder / "accounting.db";
+  StoreHistoryRequest request;
+  request.cluster = "c";
+  request.stream = "one";
+  request.records = {record(job(1))};
+  {
+    auto opened = Database::open(sqlite_file(file));
+    ASSERT_TRUE(opened);
+    ASSERT_TRUE(store_history(**opened, request, at(0)));
+    fs::remove(file + "-wal");
+    request.first = 2;
+    const auto refused = store_history(**opened, request, at(0));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text.find("accounting.db-wal was removed"), std::string::npos);
+  }
+  auto again = Database::open(sqlite_file(file));
+  ASSERT_TRUE(again);
+  int rows = 0;
+  EXPECT_TRUE((*again)->read([&](Session& sql) -> Status {
+    sql << "SELECT count(*) FROM job", soci::into(rows);
+    return {};
+  }));
+  EXPECT_EQ(rows, 1) << "its end brought the log into the file";
 }
 
 TEST(Opening, AFileOfAnotherKindIsRefused) {

@@ -76,6 +76,45 @@ TEST_F(Rights, AnAccountOfOthersDoesNotBecomeACoordinatorsByAnotherCluster) {
   EXPECT_FALSE(run(add_account({"optics"}, "physics", {"c2"}), kCara).refused);
 }
 
+// With PrivateData=jobs he saw the jobs of the account that had the name before.
+TEST_F(Rights, WhatWasDeletedIsNoCoordinatorsToAddAgain) {
+  run(ask(AccountingVerb::kDelete, AccountingEntity::kUser, {"bob"}, {}));
+  run(ask(AccountingVerb::kDelete, AccountingEntity::kAccount, {}, {"chem"}));
+  const auto errors = run(add_account({"chem"}, "physics"), kCara).errors;
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_NE(errors[0].find("was deleted: an operator"), std::string::npos) << errors[0];
+  EXPECT_FALSE(run(add_account({"chem"}, "physics", {"c1"})).refused) << "root adds it";
+
+  // nor on a cluster where it stood somewhere else
+  run(add_account({"bio"}, "root", {"c1"}));
+  run(add_account({"bio"}, "physics", {"c2"}));
+  auto gone = ask(AccountingVerb::kDelete, AccountingEntity::kAccount, {}, {"bio"});
+  gone.where.clusters = {"c1"};
+  EXPECT_FALSE(run(gone).refused);
+  EXPECT_TRUE(refused(add_account({"bio"}, "physics", {"c1"})));
+}
+
+// A coordinator lifted the limits that an operator had set on his account.
+TEST_F(Rights, WhatAnAccountMayUseIsNotItsCoordinatorsToSay) {
+  run(add_account({"optics"}, "physics"));
+  const auto limit = [](AccountingEntity entity, std::vector<std::string> users,
+                        std::vector<std::string> accounts) {
+    auto out = ask(AccountingVerb::kModify, entity, std::move(users), std::move(accounts));
+    out.settings.limits = {{protocol::LimitField::kMaxJobs, 3, {}, {}}};
+    return out;
+  };
+  EXPECT_TRUE(refused(limit(AccountingEntity::kAccount, {}, {"physics"})));
+  EXPECT_TRUE(refused(limit(AccountingEntity::kAccount, {}, {"optics", "physics"})));
+  EXPECT_FALSE(refused(limit(AccountingEntity::kAccount, {}, {"optics"})));
+  EXPECT_FALSE(refused(limit(AccountingEntity::kUser, {"paul"}, {"physics"})));
+  auto moved = ask(AccountingVerb::kModify, AccountingEntity::kAccount, {}, {"physics"});
+  moved.settings.parent = "chem";
+  EXPECT_TRUE(refused(moved));
+  auto described = ask(AccountingVerb::kModify, AccountingEntity::kAccount, {}, {"physics"});
+  described.settings.description = "mine";
+  EXPECT_FALSE(refused(described));
+}
+
 TEST_F(Rights, WhatIsBelowOnOneClusterIsHisThereAlone) {
   run(add_account({"chem"}, "physics", {"c2"}));
   auto limits = ask(AccountingVerb::kModify, AccountingEntity::kAccount, {}, {"chem"});

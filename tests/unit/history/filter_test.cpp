@@ -70,6 +70,23 @@ TEST(WasThere, PendingIsWhatWaitedThen) {
   EXPECT_FALSE(was_there(waits, 500, 600, {JobState::kRunning}));
 }
 
+// The tasks of an array were parsed again for each name, and for each of its steps.
+TEST(Named, ManyTasksOfALongArrayCostLittle) {
+  JobHistory array = ended_job();
+  array.id = array.array_job = 5;
+  for (int task = 0; task < 20'000; task += 2) array.array_tasks += std::to_string(task) + ",";
+  array.array_tasks += "20000%4";
+  QueryHistoryRequest request;
+  request.jobs = {{.job = 5, .task = 6, .step = 3}};
+  for (uint32_t task = 1; task < 20'000; task += 2)
+    request.jobs.push_back({.job = 5, .task = task});
+  const auto filter = Filter::make(request);
+  ASSERT_TRUE(filter);
+  EXPECT_TRUE(filter->matches(array));
+  const WantedSteps steps = filter->steps_of(array);
+  for (StepNumber step = 0; step < 20'000; ++step) EXPECT_EQ(steps.contains(step), step == 3);
+}
+
 TEST(Named, JobsTasksAndComponents) {
   JobHistory task = ended_job();
   task.array_job = 5;
