@@ -14,25 +14,40 @@ bool is_private(const DbdConfig& config, std::string_view data) {
   return false;
 }
 
+// Who is no operator.
+bool may_ask(const DbdConfig& config, protocol::UsageReport report, const Actor& actor) {
+  const bool usage_is_private = is_private(config, "usage");
+  if (usage_is_private && actor.name.empty()) return false;
+  switch (report) {
+    case protocol::UsageReport::kRunawayJobs: return false;
+    case protocol::UsageReport::kEvents: return !is_private(config, "events");
+    case protocol::UsageReport::kCluster: return !usage_is_private;
+    case protocol::UsageReport::kReservations:
+      return !usage_is_private && !is_private(config, "reservations");
+    default: return true;
+  }
+}
+
 void report(AdminParts& parts, const net::CallContext& context,
             protocol::QueryReportRequest request,
             net::Responder<protocol::QueryReportReply> responder) {
   const Actor actor = actor_of(context);
-  if (is_private(parts.config, "usage") && !is_operator(*parts.store.current(), actor)) {
-    if (request.report == protocol::UsageReport::kCluster ||
-        request.report == protocol::UsageReport::kReservations || actor.name.empty())
+  const bool is_all_his = is_operator(*parts.store.current(), actor);
+  if (!is_all_his) {
+    if (is_long(request))
+      return responder.fail(ErrorCode::kBadRequest, "too much is named in one report");
+    if (!may_ask(parts.config, request.report, actor))
       return responder.fail(ErrorCode::kAccessDenied);
-    request.users = {actor.name};
   }
-  const bool of_operators =
-      request.report == protocol::UsageReport::kRunawayJobs ||
-      (request.report == protocol::UsageReport::kEvents && is_private(parts.config, "events"));
-  if (of_operators && !is_operator(*parts.store.current(), actor))
-    return responder.fail(ErrorCode::kAccessDenied);
+  const bool own_alone = !is_all_his && is_private(parts.config, "usage");
+  if (own_alone) request.users = {actor.name};
   const Time now = net::now();
   if (Status rolled = roll_up(parts.database, now); !rolled)
     return responder.fail(std::move(rolled.error()));
-  responder.complete(query_usage(parts.database, request, now));
+  auto reply = query_usage(parts.database, request, now, [&] { return responder.is_gone(); });
+  // sums of everybody's
+  if (reply && own_alone) reply->cluster.clear();
+  responder.complete(reply);
 }
 
 }  // namespace

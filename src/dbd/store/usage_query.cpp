@@ -21,6 +21,9 @@ using protocol::QueryReportRequest;
 using soci::into;
 using soci::use;
 
+constexpr size_t kMostSizes = 100;  // each group of jobs has a number for every one
+constexpr size_t kMostWords = 1000;
+
 long long micros(Time at) { return at.time_since_epoch().count(); }
 
 // Whole periods that together are a time: months in the middle, days and hours at its ends.
@@ -61,8 +64,14 @@ bool among(const std::vector<std::string>& list, std::string_view name) {
 // One cluster's part of the answer.
 class Asker {
  public:
-  Asker(Session& sql, const QueryReportRequest& request, Time now, long long id, std::string name)
-      : sql_(sql), request_(request), now_(now), cluster_(id), name_(std::move(name)) {}
+  Asker(Session& sql, const QueryReportRequest& request, Time now, long long id, std::string name,
+        const std::function<bool()>& is_over)
+      : sql_(sql),
+        request_(request),
+        now_(now),
+        cluster_(id),
+        name_(std::move(name)),
+        is_over_(is_over) {}
 
   void cluster_rows(QueryReportReply& reply) {
     std::map<std::string, ClusterUsageRow> sums;
@@ -174,6 +183,7 @@ class Asker {
          use(cluster_), use(begin), use(end), into(bytes));
     statement.execute();
     while (statement.fetch()) {
+      if (is_over_ && is_over_()) throw std::runtime_error("nobody waits for the answer any more");
       const Result<JobHistory> job = wire::decode<JobHistory>(sql_.read_bytes(bytes));
       if (!job) throw std::runtime_error("a record of history is damaged");
       if (!among(request_.accounts, job->account) || !among(request_.users, job->user) ||
@@ -231,6 +241,7 @@ class Asker {
   const Time now_;
   const long long cluster_;
   const std::string name_;
+  const std::function<bool()>& is_over_;
 };
 
 std::string named_text(const NamedTresList& list) {
@@ -347,9 +358,20 @@ Result<uint32_t> end_runaway_jobs(Database& database, const std::vector<uint64_t
   return count;
 }
 
+bool is_long(const QueryReportRequest& request) {
+  size_t words = 0;
+  for (const auto* list : {&request.clusters, &request.tres, &request.accounts, &request.users,
+                           &request.wckeys, &request.qos, &request.partitions, &request.names})
+    words += list->size();
+  return words > kMostWords;
+}
+
 Result<QueryReportReply> query_usage(const Database& database, const QueryReportRequest& request,
-                                     Time now) {
+                                     Time now, const std::function<bool()>& is_over) {
   QueryReportReply reply;
+  if (request.sizes.size() > kMostSizes)
+    return failure(ErrorCode::kBadRequest,
+                   fmt::format("a report has at most {} sizes of jobs", kMostSizes));
   if (request.from >= request.until || !std::is_sorted(request.sizes.begin(), request.sizes.end()))
     return failure(ErrorCode::kBadRequest, "the time or the sizes of a report make no sense");
   Status done = database.read([&](Session& sql) -> Status {
@@ -362,7 +384,7 @@ Result<QueryReportReply> query_usage(const Database& database, const QueryReport
     while (statement.fetch())
       if (among(request.clusters, name)) clusters.emplace_back(id, name);
     for (const auto& [number, title] : clusters) {
-      Asker asker(sql, request, now, number, title);
+      Asker asker(sql, request, now, number, title, is_over);
       switch (request.report) {
         case protocol::UsageReport::kCluster: asker.cluster_rows(reply); break;
         case protocol::UsageReport::kJobs:

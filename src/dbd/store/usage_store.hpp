@@ -1,6 +1,7 @@
 // Sums of usage in the database: rolling them up, and answering reports from them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,14 @@ namespace sluice::dbd {
 // transaction. No-op where there are none.
 [[nodiscard]] Status roll_up(Database& database, Time now);
 
-// Of what is summed up; job sizes and reservations are read of the jobs themselves.
+// Of what is summed up; job sizes and reservations are read of the jobs themselves. `is_over` is
+// asked between rows: true where nobody waits for the answer any more. Errors: kBadRequest,
+// kConnectionLost.
 [[nodiscard]] Result<protocol::QueryReportReply> query_usage(
-    const Database& database, const protocol::QueryReportRequest& request, Time now);
+    const Database& database, const protocol::QueryReportRequest& request, Time now,
+    const std::function<bool()>& is_over = {});
+// True where its lists are longer than what who is no operator may name at once.
+[[nodiscard]] bool is_long(const protocol::QueryReportRequest& request);
 
 // Jobs without an end get one; gives how many did.
 [[nodiscard]] Result<uint32_t> end_runaway_jobs(Database& database,
