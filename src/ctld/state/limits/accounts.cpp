@@ -73,6 +73,11 @@ Status resolve_wckey(const ClusterState& state, JobSpec& spec) {
 
 }  // namespace
 
+bool lacks_qos(const ClusterState& state, const PartitionConfig& partition) {
+  return !partition.qos.empty() && state.accounting.version != 0 &&
+         find_qos(state.accounting, partition.qos) == nullptr;
+}
+
 Enforced enforced(const ClusterConfig& config) {
   if (config.accounting_storage_type.empty()) return {};
   const auto says = [&](std::string_view word) {
@@ -131,6 +136,8 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
     in.qos = qos == nullptr ? 0 : qos->id;
   }
   if (rules.qos && !accounting.qos.contains(in.qos)) out.reason = JobReason::kInvalidQOS;
+  if ((rules.qos || rules.limits) && lacks_qos(state, *partition.config))
+    out.reason = JobReason::kInvalidQOS;
   out.account =
       job.account != nullptr && in == now ? job.account : std::make_shared<const JobAccount>(in);
   return out;
