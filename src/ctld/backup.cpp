@@ -105,6 +105,7 @@ Result<BackupContent> check_copy(const fs::path& folder) {
 Status copy_journal(const fs::path& from, const fs::path& to) {
   std::error_code code;
   if (!fs::exists(journal::database_file(from), code)) {
+    if (code == std::errc::permission_denied) return cannot("read", from, code);
     return failure(ErrorCode::kPathMissing,
                    fmt::format("there is no journal in {}", from.string()));
   }

@@ -91,16 +91,37 @@ class StartChecks {
   // It is read again by the process that has become SlurmUser.
   void files() { readable("SlurmUser", config_.config_path); }
 
+  // Not too short, and for nobody else to read.
+  void readable_key(std::string_view what, const std::string& path) {
+    const size_t before = out_.size();
+    readable(what, path);
+    if (out_.size() > before) return;
+    const auto key = net::ClusterKey::load(path, config_.slurm_user_id);
+    if (!key && key.error().code == ErrorCode::kInvalidConfig)
+      out_.push_back(fmt::format("{}: {}", what, key.error().text));
+  }
+
   void key(std::string_view what, const std::string& path) {
     struct stat file {};
-    if (::stat(path.c_str(), &file) == 0) return readable(what, path);
+    if (::stat(path.c_str(), &file) == 0) return readable_key(what, path);
     if (errno == ENOENT) out_.push_back(fmt::format("{}: the key {} is not there", what, path));
   }
   void keys() {
     if (config_.auth_type == "auth/slurm")
       key("AuthType=auth/slurm", net::key_file_for(config_.config_path));
+    socket();
     if (const net::JwtSettings jwt = net::jwt_settings(config_); !jwt.key_file.empty())
       key("AuthAltTypes=auth/jwt", jwt.key_file);
+  }
+
+  // Made by the process that has become SlurmUser.
+  void socket() {
+    const std::string path = net::auth_options(config_).token_socket;
+    if (config_.auth_type != "auth/slurm" || path.empty() || !who_) return;
+    const fs::path folder = fs::absolute(path, ignored_).parent_path();
+    if (!fs::exists(folder, ignored_)) return;  // the start makes it, where it may
+    if (const std::string why = obstacle(*who_, folder, kWrite); !why.empty())
+      out_.push_back(fmt::format("AuthInfo=socket={}: {}", path, why));
   }
 
   void certificates() {
@@ -149,7 +170,17 @@ class StartChecks {
         !why.empty())
       out_.push_back(fmt::format("{}={}: {}", key, file, why));
   }
+  void state() {
+    const std::string& folder = config_.state_save_location;
+    if (!who_ || folder.empty()) return;
+    fs::path there = fs::absolute(folder, ignored_);
+    while (!fs::exists(there, ignored_) && !ignored_ && there.has_relative_path())
+      there = there.parent_path();
+    if (const std::string why = obstacle(*who_, there, kWrite); !why.empty())
+      out_.push_back(fmt::format("StateSaveLocation={}: {}", folder, why));
+  }
   void folders() {
+    state();
     place("SlurmctldLogFile", config_.slurmctld_log_file);
     place("SlurmctldPidFile", config_.slurmctld_pid_file);
     place("SlurmSchedLogFile", config_.slurm_sched_log_file);

@@ -115,7 +115,7 @@ class Reboot(ClusterCase):
 
 class Clocks(ClusterCase):
     """srun said "Communication connection failure" where the clock of its node was wrong; the controller's log alone knew better."""
-    NODES, CPUS = 2, 2
+    NODES, CPUS, CONF = 2, 2, "SlurmdTimeout=20\n"  # the next ping finds a node that its clock kept away
 
     def test_srun_says_it(self):
         if not shutil.which("cc"):

@@ -179,7 +179,8 @@ class Admin(NodeCase):
         self.fails(0, "invalid dampening factor: 0\n", "scontrol", "fsdampeningfactor", "0")
         self.fails(1, "slurm_set_schedlog_level error: Requested operation is presently disabled\n", "scontrol", "schedloglevel", "1")
         self.fails(1, "invalid schedlog level: 2\n", "scontrol", "schedloglevel", "2")
-        self.fails(1, "slurm_takeover error: Unable to contact slurm controller (connect failure)\n", "scontrol", "takeover")
+        self.fails(1, "scontrol: error: there is no backup controller: slurm.conf has one SlurmctldHost\n"
+                   "slurm_takeover error: Unable to contact slurm controller (connect failure)\n", "scontrol", "takeover")
         self.fails(1, "takeover: invalid backup controller index (3)\n", "scontrol", "takeover", "3")
         self.run_cmd("scontrol", "cluster")
         done = self.run_cmd("scontrol", "cluster", "nowhere", check=False)

@@ -218,7 +218,9 @@ void set_debug_flags(Session& session, const Words& words) {
 void takeover(Session& session, const Words& words) {
   if (session.client() == nullptr) return;
   const size_t controllers = session.client()->config().controllers.size();
-  if (words.size() == 1 && controllers < 2) {  // no backup to ask
+  if (words.size() == 1 && controllers < 2) {
+    session.fail(
+        "scontrol: error: there is no backup controller: slurm.conf has one SlurmctldHost");
     return session.fail("slurm_takeover error: " +
                         std::string(error_sentence(ErrorCode::kUnreachable)));
   }

@@ -79,12 +79,36 @@ Status HistorySender::send_all() {
     auto batch = store_.outgoing(kBatchRecords, kBatchBytes);
     if (!batch) return tl::unexpected(batch.error());
     if (batch->records.empty()) return {};
+    if (!store_.outgoing_checked())
+      if (auto checked = check(batch->first); !checked) return checked;
     if (auto sent = send(std::move(*batch)); !sent) return sent;
   }
   return {};
 }
 
+// A request without records changes nothing there, and says what it has.
+Status HistorySender::check(uint64_t first) {
+  const auto known = store({.first = first, .records = {}});
+  if (!known) return tl::unexpected(known.error());
+  const auto older = store_.check_outgoing(known->last);
+  if (!older) return tl::unexpected(older.error());
+  if (*older)
+    log::error(
+        "the accounting daemon has records of this cluster up to number {}, which this state did not send: it is an "
+        "older one that was put back, or its journal was damaged. What it sends from now on is a new stream of records",
+        known->last);
+  return {};
+}
+
 Status HistorySender::send(journal::OutboxBatch batch) {
+  const uint64_t first = batch.first;
+  const auto reply = store(std::move(batch));
+  if (!reply) return tl::unexpected(reply.error());
+  if (reply->last < first) return failure("it keeps none of what it is sent");
+  return store_.remove_outgoing(reply->last);
+}
+
+Result<protocol::StoreHistoryReply> HistorySender::store(journal::OutboxBatch batch) {
   protocol::StoreHistoryRequest request;
   request.cluster = options_.own.name;
   request.cluster_id = options_.own.id;
@@ -100,10 +124,7 @@ Status HistorySender::send(journal::OutboxBatch batch) {
   client_.call<protocol::StoreHistoryReply>(
       request, kSendTimeout,
       [done](Result<protocol::StoreHistoryReply> reply) { done->set_value(std::move(reply)); });
-  const Result<protocol::StoreHistoryReply> reply = result.get();
-  if (!reply) return tl::unexpected(reply.error());
-  if (reply->last < batch.first) return failure("it keeps none of what it is sent");
-  return store_.remove_outgoing(reply->last);
+  return result.get();
 }
 
 void HistorySender::tell(const Status& sent) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "common/protocol/accounting.hpp"
 #include "ctld/accounting/dbd_client.hpp"
 #include "ctld/journal/store.hpp"
 
@@ -38,7 +39,9 @@ class HistorySender {
  private:
   void run();
   [[nodiscard]] Status send_all();
+  [[nodiscard]] Status check(uint64_t first);
   [[nodiscard]] Status send(journal::OutboxBatch batch);
+  [[nodiscard]] Result<protocol::StoreHistoryReply> store(journal::OutboxBatch batch);
   void tell(const Status& sent);
   void rest(Duration pause);
 

@@ -38,6 +38,7 @@ NodeSoft& Liveness::Heard::entry(NodeId node) {
   }
   times_[node] = net::steady_now();
   unresolved_.erase(node);
+  refused_.erase(node);
   return soft_[node];
 }
 
@@ -54,6 +55,16 @@ void Liveness::Heard::set(NodeId node, const NodeSoft& soft) {
 bool Liveness::Heard::is_newly_unresolved(NodeId node) {
   const std::lock_guard lock(mutex_);
   return unresolved_.insert(node).second;
+}
+
+bool Liveness::Heard::is_newly_refused(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  return refused_.insert(node).second;
+}
+
+std::set<NodeId> Liveness::Heard::refused() const {
+  const std::lock_guard lock(mutex_);
+  return refused_;
 }
 
 std::vector<NodeSoft> Liveness::Heard::all() const {
@@ -114,6 +125,11 @@ void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bo
                     const bool unresolved = result.text.find(net::kUnresolved) != std::string::npos;
                     if (unresolved && heard->is_newly_unresolved(node->id))
                       log::error("node {} cannot be reached: {}", node->name, result.text);
+                    const bool refused = result.code == ErrorCode::kAuthentication;
+                    if (refused && heard->is_newly_refused(node->id))
+                      log::error(
+                          "node {} does not respond, it takes nothing of this controller: {}",
+                          node->name, result.text);
                     continue;
                   }
                   auto reply = wire::decode<protocol::PingNodeReply>(result.reply);
@@ -124,8 +140,8 @@ void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bo
               });
 }
 
-// Two pings missed: shown as not responding. SlurmdTimeout over: down, also where no agent ever
-// registered. Only of nodes that were asked, by `asked`.
+// Two pings missed, or one refused: shown as not responding. SlurmdTimeout over: down, also where
+// no agent ever registered. Only of nodes that were asked, by `asked`.
 void Liveness::judge(const state::ClusterState& asked, const state::ClusterState& state) {
   const SteadyTime now = net::steady_now();
   const Duration limit = state.config->slurmd_timeout;
@@ -134,6 +150,7 @@ void Liveness::judge(const state::ClusterState& asked, const state::ClusterState
   state::NodesNotResponding quiet;
   state::NodesResponding back;
   const std::vector<SteadyTime> known = heard_->times();
+  const std::set<NodeId> refused = heard_->refused();
   state.nodes.for_each([&](const Node& node) {
     const Node* before = asked.nodes.find(node.id);
     const bool given_up = !node.hardware && node.base == NodeBaseState::kDown;
@@ -149,7 +166,7 @@ void Liveness::judge(const state::ClusterState& asked, const state::ClusterState
     const bool marked = (node.flags & kNodeNoRespond) != 0;
     if (limit > Duration(0) && now - spoke > limit) {
       if (node.base != NodeBaseState::kDown) silent.nodes.push_back(node.id);
-    } else if (now - spoke > late) {
+    } else if (now - spoke > late || refused.contains(node.id)) {
       if (!marked) quiet.nodes.push_back(node.id);
     } else if (marked && spoke > since_) {
       back.nodes.push_back(node.id);

@@ -44,6 +44,9 @@ class Liveness {
     [[nodiscard]] std::vector<NodeSoft> all() const;
     // The name of its host is not known. True the first time since it spoke last.
     [[nodiscard]] bool is_newly_unresolved(NodeId node);
+    // It does not believe that this is its controller. True the first time since it spoke last.
+    [[nodiscard]] bool is_newly_refused(NodeId node);
+    [[nodiscard]] std::set<NodeId> refused() const;
     // When each spoke last; SteadyTime() for one that did not.
     [[nodiscard]] std::vector<SteadyTime> times() const;
 
@@ -52,7 +55,7 @@ class Liveness {
     mutable std::mutex mutex_;
     std::vector<NodeSoft> soft_;
     std::vector<SteadyTime> times_;
-    std::set<NodeId> unresolved_;
+    std::set<NodeId> unresolved_, refused_;
   };
   void run();
   void ping(const state::ClusterSnapshot& state);

@@ -82,6 +82,15 @@ std::optional<NodeId> target_of(const state::ClusterState& state, const state::N
   return deleted;
 }
 
+// Who waits at an srun is told at once that a node knows another key or time. What was begun before
+// this controller may be running there, and a script can wait.
+bool tells_srun(const state::ClusterState& state, const state::NodeOrder& order) {
+  const auto* launch = std::get_if<state::LaunchStep>(&order);
+  const Job* job = launch == nullptr ? nullptr : state.jobs.find(launch->key.id.job);
+  const Step* step = job == nullptr ? nullptr : state::find_step(*job, launch->key.id.step);
+  return step != nullptr && step->id.step <= kMaxNormalStep && step->start > state.epoch_start;
+}
+
 }  // namespace
 
 Duration repeat_pause(const state::NodeOrder& order, uint32_t failed) {
@@ -252,21 +261,26 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
   const Snapshot newest = publisher_->newest()->state;
   std::vector<net::FanoutResult> refusals;
   std::vector<std::string> unreached;
-  std::string why;  // of a node that was reached, and does not take it yet
+  std::string why;                  // of a node that was reached, and does not take it yet
+  state::NodesNotResponding quiet;  // they take nothing more of this controller's
   Round again = round;
   again.nodes.clear();
   for (const net::FanoutResult& result : outcome.failed) {
     log::debug("{} on {}: {}", text_of(round.order), result.node, result.text);
     const auto node = target_of(*newest, round.order, result.node);
-    if (!node || !state::may_repeat(round.order, result.code)) {
+    const bool strange = result.code == ErrorCode::kAuthentication;
+    if (node && strange && round.failed == 0) quiet.nodes.push_back(*node);
+    const bool ends = strange && round.failed == 0 && tells_srun(*newest, round.order);
+    if (!node || ends || !state::may_repeat(round.order, result.code)) {
       refusals.push_back(result);
       continue;
     }
     unreached.push_back(result.node);
-    if (result.code == ErrorCode::kRetry) why = result.text;
+    if (strange || result.code == ErrorCode::kRetry) why = result.text;
     again.nodes.set(*node);
   }
   if (!refusals.empty()) refused(round, refusals);
+  if (!quiet.nodes.empty()) engine_->post({std::move(quiet), {}, {}});
   if (!unreached.empty()) {
     const std::string nodes = fold_hosts_sorted(unreached);
     const std::string what =

@@ -41,6 +41,21 @@ Result<std::string> outbox_stream(Database& database, const std::string& fresh) 
   return stream;
 }
 
+Status mark_unchecked(Database& database) {
+  return database.run(
+      "INSERT OR IGNORE INTO meta(name, value) SELECT 'outbox_unchecked', "
+      "CAST(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0) AS TEXT)");
+}
+
+Result<int64_t> unchecked_from(Database& database) {
+  return database.integer("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'outbox_unchecked'",
+                          0);
+}
+
+Status mark_checked(Database& database) {
+  return database.run("DELETE FROM meta WHERE name = 'outbox_unchecked'");
+}
+
 Status forget_outbox_stream(Database& database) {
   return database.run("DELETE FROM meta WHERE name = 'outbox_stream'");
 }

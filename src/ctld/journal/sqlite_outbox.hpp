@@ -19,4 +19,10 @@ Result<std::string> outbox_stream(Database& database, const std::string& fresh);
 // So that the numbers of a copy are not taken for those that follow in the original.
 Status forget_outbox_stream(Database& database);
 
+// The highest number that was given when the store was opened, kept until the accounting daemon has
+// said that it knows no higher one of the stream.
+Status mark_unchecked(Database& database);
+Result<int64_t> unchecked_from(Database& database);
+Status mark_checked(Database& database);
+
 }  // namespace sluice::journal

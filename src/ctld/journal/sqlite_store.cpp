@@ -114,6 +114,7 @@ Status SqliteStore::open_database(const std::filesystem::path& folder) {
   Result<std::string> stream = outbox_stream(*database_, new_uuid());
   if (!stream) return tl::unexpected(stream.error());
   outgoing_stream_ = std::move(*stream);
+  if (done = mark_unchecked(*database_); !done) return done;
   const Result<int64_t> waiting = database_->integer("SELECT count(*) FROM outbox", 0);
   if (!waiting) return tl::unexpected(waiting.error());
   outgoing_ = static_cast<uint64_t>(*waiting);
@@ -313,6 +314,32 @@ Status SqliteStore::remove_outgoing(Sequence last) {
     outgoing_ -= static_cast<uint64_t>(gone);
   }
   return {};
+}
+
+std::string SqliteStore::outgoing_stream() {
+  const std::lock_guard lock(stream_mutex_);
+  return outgoing_stream_;
+}
+
+Result<bool> SqliteStore::check_outgoing(uint64_t known) {
+  std::string fresh;
+  Status done = slice([&](Database& database) -> Status {
+    const Result<int64_t> had = unchecked_from(database);
+    if (!had) return tl::unexpected(had.error());
+    if (known > static_cast<uint64_t>(*had)) {
+      if (Status gone = forget_outbox_stream(database); !gone) return gone;
+      auto stream = outbox_stream(database, new_uuid());
+      if (!stream) return tl::unexpected(stream.error());
+      fresh = std::move(*stream);
+    }
+    return mark_checked(database);
+  });
+  if (!done) return tl::unexpected(done.error());
+  outgoing_checked_ = true;
+  if (fresh.empty()) return false;
+  const std::lock_guard lock(stream_mutex_);
+  outgoing_stream_ = std::move(fresh);
+  return true;
 }
 
 Status SqliteStore::set_cursor(const std::string& reader, Sequence sequence) {

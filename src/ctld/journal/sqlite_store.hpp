@@ -54,7 +54,9 @@ class SqliteStore final : public JournalStore {
   }
   Status remove_outgoing(Sequence last) override;
   uint64_t outgoing_count() const override { return outgoing_; }
-  std::string outgoing_stream() override { return outgoing_stream_; }
+  std::string outgoing_stream() override;
+  bool outgoing_checked() const override { return outgoing_checked_; }
+  Result<bool> check_outgoing(uint64_t known) override;
   Status set_cursor(const std::string& reader, Sequence sequence) override;
   Status remove_cursor(const std::string& reader) override;
   uint64_t appended_bytes() const override { return appended_bytes_; }
@@ -100,12 +102,14 @@ class SqliteStore final : public JournalStore {
   std::optional<Sequence> last_;  // not known after a failed commit
   uint32_t disk_limit_pages_ = 0;
 
-  std::string outgoing_stream_;
+  std::string outgoing_stream_;         // guarded by stream_mutex_
   std::atomic<uint64_t> outgoing_ = 0;  // how many wait in the outbox
 
   std::atomic<bool> low_on_room_ = false;
   std::atomic<uint64_t> appended_bytes_ = 0;
   std::unique_ptr<SqliteReader> reader_;
+  std::mutex stream_mutex_;
+  std::atomic<bool> outgoing_checked_ = false;
 };
 
 }  // namespace sluice::journal

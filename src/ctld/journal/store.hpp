@@ -146,6 +146,14 @@ class JournalStore : public JournalReader {
 
   // Takes the reserve again when there is room for it. Cheap; called now and then while it is low.
   virtual void regain_reserve() = 0;
+
+  // Whether it is known that the accounting daemon has nothing of the stream that this store has
+  // not: until it says up to which number it has it, after each open.
+  virtual bool outgoing_checked() const = 0;
+  // It has it up to `known`. More than there was here when the store was opened: this is an older
+  // copy of the store, and its numbers were given to other records. Another stream begins then, and
+  // true comes back.
+  virtual Result<bool> check_outgoing(uint64_t known) = 0;
 };
 
 }  // namespace sluice::journal

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/log/before_lines.hpp"
 #include "common/model/component_name.hpp"
@@ -20,6 +21,7 @@
 #include "ctld/sched/policy/priority.hpp"
 #include "ctld/state/core/exit_status.hpp"
 #include "ctld/state/core/fold.hpp"
+#include "ctld/state/limits/accounts.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -61,6 +63,10 @@ class EventLines {
   void operator()(const ConfigReplaced& e) {
     info("read_slurm_conf: {} nodes, {} partitions{}", e.config->nodes.size(),
          e.config->partitions.size(), by_uid(at_.by));
+    if (at_.before.accounting.version == 0) return;
+    for (const PartitionConfig& one : e.config->partitions) {
+      if (lacks_qos(at_.before, one)) missing_qos(one);
+    }
   }
   void operator()(const StateForgotten&) {
     error("all jobs and changed states are forgotten (slurmctld -c)");
@@ -251,6 +257,19 @@ class EventLines {
         Level::kVerbose,
         "accounting: version {}: {} associations, {} QOS, {} accounts, {} users are new or changed",
         e.version, e.associations.size(), e.qos.size(), e.accounts.size(), e.users.size());
+    // told once: of what goes now, and of what the first answer of the daemon lacks
+    const bool first = at_.before.accounting.version == 0;
+    if (!first && e.gone_qos.empty()) return;
+    for (const Partition& one : *at_.before.partitions) {
+      const std::string& name = one.config->qos;
+      if (name.empty()) continue;
+      const QosRecord* known = find_qos(at_.before.accounting, name);
+      const bool goes =
+          known != nullptr && std::ranges::find(e.gone_qos, known->id) != e.gone_qos.end();
+      const bool comes =
+          std::ranges::any_of(e.qos, [&](const QosRecord& qos) { return iequals(qos.name, name); });
+      if (!comes && (goes || first)) missing_qos(*one.config);
+    }
   }
   void operator()(const UsageDecayed& e) {
     if (e.factor == 0) info("accounting: usage is forgotten (PriorityUsageResetPeriod)");
@@ -287,6 +306,12 @@ class EventLines {
   template <class... Args>
   void error(fmt::format_string<Args...> format, Args&&... args) {
     line(Level::kError, format, std::forward<Args>(args)...);
+  }
+  void missing_qos(const PartitionConfig& partition) {
+    error("partition {}: its QOS {} does not exist{}", partition.name, partition.qos,
+          enforced(*at_.before.config).limits || enforced(*at_.before.config).qos
+              ? ": its jobs are held with the reason InvalidQOS"
+              : "");
   }
   // Of a job that is held Slurm says 0.
   [[nodiscard]] uint32_t first_priority(const Job& job) const {

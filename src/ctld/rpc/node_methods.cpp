@@ -1,4 +1,5 @@
 // What node agents say: registrations, ends of steps and jobs, prologs.
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,9 +61,15 @@ std::string address_of(const CallContext& context, const std::string& host_name,
 }
 
 void log_strange_job(const std::string& node, JobId strange, const state::ClusterState& after) {
-  log::info(
-      "{} knows JobId={}, which this state does not (is it an older one that was put back?): ids go on with {}",
-      node, strange, after.next_job_id);
+  static std::once_flag told;
+  std::call_once(told, [&] {
+    log::error(
+        "this state is older than what the nodes know: its journal was damaged, or an older copy was put back. Jobs that "
+        "it does not have are ended on their nodes. To keep those that still run stop the controller, put the newest "
+        "state back into StateSaveLocation, and start it again; else submit them again");
+  });
+  log::error("{} knows JobId={}, which this state does not: ids go on with {}", node, strange,
+             after.next_job_id);
   after.pending.for_each([&](JobId id) {
     const Job& job = after.jobs.at(id);
     if (job.state_description.view().starts_with("JobId used before"))
@@ -138,6 +145,7 @@ void register_node(ServiceParts& parts, const CallContext& context,
     out.clean = registered.clean;
     out.removed = registered.removed;
     if (out.removed && !out.forget.empty()) log::info("node {} is not configured any more", name);
+    if (registered.strange_job != kNoJob) log_strange_job(name, registered.strange_job, after);
     log_forgotten(name, out.forget, after);
     if (out.removed) return out;
     out.credential_key = parts.signer.public_key();
@@ -146,7 +154,6 @@ void register_node(ServiceParts& parts, const CallContext& context,
     out.sent = net::now();
     out.config = sent.of(after.config, name);
     out.config_digest = parts.sent_files.digest();
-    if (registered.strange_job != kNoJob) log_strange_job(name, registered.strange_job, after);
     for (const JobId job : registered.missing)
       log::error("Batch JobId={} missing from batch node {}", job, name);
     if (const Node* node = state::find_node(after, name)) parts.liveness.heard_of(node->id);

@@ -50,10 +50,11 @@ namespace {
 std::string reserved_text(const Resources& resources, const Request& request, Minutes limit) {
   const state::ClusterState& state = resources.state();
   const Time now = resources.now();
+  const Bitmap& wanted = request.required.any() ? request.required : request.partition->nodes;
   const bool maintenance = std::ranges::any_of(*state.reservations, [&](const Reservation& one) {
     return (one.flags & kReservationMaint) != 0 &&
            state::overlaps(one, now, resources.end_of(limit), now) &&
-           state::nodes_of(state, one).intersects(request.partition->nodes);
+           state::nodes_of(state, one).intersects(wanted);
   });
   return maintenance ? "ReqNodeNotAvail, Reserved for maintenance"
                      : "ReqNodeNotAvail, May be reserved for other job";

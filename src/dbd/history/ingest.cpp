@@ -43,6 +43,9 @@ class Writer {
         change_step_((sql.prepare << "UPDATE step SET record = :r WHERE job = :j AND number = :n",
                       use(record_), use(row_), use(number_))) {}
 
+  // A run or step ends once: who tells another end has an older state, which was put back.
+  void keep_ends() { keeps_ends_ = true; }
+
   // Whether there is such a run, or step.
   bool has(const JobHistory& job) {
     job_ = job.id;
@@ -75,6 +78,7 @@ class Writer {
               job.end == kNoTime ? kNotEnded : micros(job.end)};
     record_ = sql_.bytes(wire::encode(job));
     if (find_run_.execute(true)) {
+      if (keeps_ends_ && known_.ended != kNotEnded && times_.ended != known_.ended) return;
       mark_.changed(known_, times_);
       change_job_.execute(true);
     } else {
@@ -93,6 +97,7 @@ class Writer {
     const bool there = find_step_.execute(true);
     if (there) {
       if (const auto known = wire::decode<StepHistory>(sql_.read_bytes(record_))) {
+        if (keeps_ends_ && known->end != kNoTime && known->end != step.end) return;
         if (known->end == kNoTime) step.usage = sum_of(known->usage, step.usage);
         else if (step.usage.tasks == 0) step.usage = known->usage;
       }
@@ -227,6 +232,7 @@ class Writer {
           gid_ = 0, row_ = 0, number_ = 0;
   JobTimes known_, times_;
   UsageMark mark_;
+  bool keeps_ends_ = false;
   int state_ = 0;
   std::string account_, record_;
   soci::statement find_run_, add_job_, change_job_, find_step_, add_step_, change_step_;
@@ -284,13 +290,21 @@ Result<protocol::StoreHistoryReply> store_history(Database& database,
     sql << "SELECT stream, sequence FROM cluster WHERE id = :i", use(cluster), into(stream),
         into(last);
     // a new stream: what it begins with is what there is
-    if (stream != request.stream) last = static_cast<int64_t>(request.first) - 1;
+    if (stream != request.stream) {
+      if (!stream.empty())
+        log::warning(
+            "cluster {}: its controller begins a new stream of records behind number {}: it has a new state, or an older "
+            "one that was put back",
+            request.cluster, last);
+      last = static_cast<int64_t>(request.first) - 1;
+    }
     auto number = static_cast<int64_t>(request.first);
     // what a controller has removed was durable here: a copy of the database was put back
     if (number > last + 1)
       log::error("cluster {}: records {} to {} are not in the database any more", request.cluster,
                  last + 1, number - 1);
     Writer writer(sql, cluster);
+    writer.keep_ends();
     for (const std::string& bytes : request.records) {
       if (number++ <= last) continue;
       if (const auto record = wire::decode<HistoryRecord>(bytes)) writer.put(*record);

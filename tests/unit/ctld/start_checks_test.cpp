@@ -28,6 +28,7 @@ class StartChecks : public ::testing::Test {
     config_.config_path = put("slurm.conf");
     config_.auth_type = "auth/munge";
     config_.slurm_user_id = ::geteuid();
+    config_.state_save_location.clear();
     config_.slurmctld_pid_file = path("slurmctld.pid");
     config_.slurmctld_log_file = path("slurmctld.log");
   }
@@ -67,6 +68,40 @@ TEST_F(StartChecks, AKeyThatIsNotThere) {
   config_.auth_type = "auth/slurm";
   EXPECT_EQ(start_errors(config_),
             Texts{"AuthType=auth/slurm: the key " + path("slurm.key") + " is not there"});
+}
+
+TEST_F(StartChecks, AKeyThatIsNotTaken) {
+  config_.auth_type = "auth/slurm";
+  config_.auth_info = "socket=" + path("sack.socket");
+  const std::string key = put("slurm.key");
+  EXPECT_EQ(start_errors(config_),
+            Texts{"AuthType=auth/slurm: key file " + key +
+                  ": its mode is 0644; only its owner may have access (0600 or 0400)"});
+  fs::permissions(key, fs::perms(0600));
+  EXPECT_EQ(start_errors(config_), Texts{});
+  std::ofstream(key) << "short";
+  EXPECT_EQ(start_errors(config_),
+            Texts{"AuthType=auth/slurm: key file " + key + ": it must hold 32 to 4096 bytes"});
+}
+
+TEST_F(StartChecks, FoldersThatSlurmUserMayNotWriteIn) {
+  const passwd* nobody = ::getpwnam("nobody");  // NOLINT(concurrency-mt-unsafe): one thread
+  if (::geteuid() != 0 || nobody == nullptr) GTEST_SKIP() << "needs root, and a user who is not";
+  config_.slurm_user_id = nobody->pw_uid;
+  fs::permissions(path("."), fs::perms(0755));
+  config_.auth_type = "auth/slurm";
+  config_.auth_info = "socket=" + path("run/sack.socket");
+  const std::string key = put("slurm.key", fs::perms(0600));
+  ASSERT_EQ(::chown(key.c_str(), nobody->pw_uid, nobody->pw_gid), 0);
+  for (const char* name : {"run", "state"}) fs::create_directory(path(name));
+  config_.state_save_location = path("state");
+  EXPECT_EQ(start_errors(config_), (Texts{"AuthInfo=socket=" + path("run/sack.socket") +
+                                              ": user nobody may not write in " + path("run"),
+                                          "StateSaveLocation=" + path("state") +
+                                              ": user nobody may not write in " + path("state")}));
+  for (const char* name : {"run", "state"})
+    ASSERT_EQ(::chown(path(name).c_str(), nobody->pw_uid, nobody->pw_gid), 0);
+  EXPECT_EQ(start_errors(config_), Texts{});
 }
 
 TEST_F(StartChecks, FilesThatSlurmUserMayNotRead) {

@@ -118,6 +118,31 @@ TEST_P(History, ANewerRecordOfARunReplacesTheOneBefore) {
   EXPECT_EQ(jobs[0].job.state, JobState::kCompleted);
 }
 
+// The bug: a controller whose state was put back sent it as one that runs, and then as failed after
+// all the time since.
+TEST_P(History, ARunEndsOnce) {
+  StepHistory step;
+  step.id = {1, 0};
+  step.job_submit = at(0);
+  step.end = at(9);
+  ASSERT_TRUE(store(1, {record(job(1)), record(step)}));
+  JobHistory failed = job(1, JobState::kFailed);
+  failed.end = at(5000);
+  StepHistory running = step;
+  running.end = kNoTime;
+  ASSERT_TRUE(
+      store(1, {record(job(1, JobState::kRunning)), record(running), record(failed)}, "older"));
+  const auto jobs = ask();
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs[0].job, job(1));
+  ASSERT_EQ(jobs[0].steps.size(), 1U);
+  EXPECT_EQ(jobs[0].steps[0].end, at(9));
+  JobHistory changed = job(1);
+  changed.comment = "said later";
+  ASSERT_TRUE(store(4, {record(changed)}, "older"));
+  EXPECT_EQ(ask()[0].job, changed);
+}
+
 TEST_P(History, EarlierRunsAreThereWhenAskedFor) {
   JobHistory again = job(1);
   again.restarts = 1;

@@ -33,6 +33,8 @@ class FakeStore final : public journal::JournalStore {
   Status remove_outgoing(journal::Sequence) override { return {}; }
   uint64_t outgoing_count() const override { return 0; }
   std::string outgoing_stream() override { return {}; }
+  bool outgoing_checked() const override { return true; }
+  Result<bool> check_outgoing(uint64_t) override { return false; }
   uint64_t appended_bytes() const override { return 0; }
   bool low_on_room() const override { return low_; }
   Status still_there() override {

@@ -59,6 +59,39 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// The bug: numbers that an older copy gave again were taken for repeats.
+TEST(SqliteStore, AnOlderCopyBeginsAnotherStream) {
+  const TempFolder temp;
+  const auto tell = [](SqliteStore& store, Sequence frame) {
+    FrameGroup group = frames(frame, frame);
+    group.outgoing = {"record"};
+    ASSERT_TRUE(store.append(group));
+  };
+  std::string stream;
+  {
+    const auto store = open_store(temp / "state");
+    stream = store->outgoing_stream();
+    EXPECT_FALSE(store->outgoing_checked());
+    EXPECT_FALSE(store->check_outgoing(0).value());
+    EXPECT_TRUE(store->outgoing_checked());
+    for (const Sequence one : {1, 2, 3}) tell(*store, one);
+    ASSERT_TRUE(store->remove_outgoing(3));
+  }
+  {
+    const auto store = open_store(temp / "state");
+    EXPECT_FALSE(store->check_outgoing(3).value()) << "it has what was sent";
+    EXPECT_EQ(store->outgoing_stream(), stream);
+  }
+  {
+    const auto store = open_store(temp / "state");
+    for (const Sequence one : {4, 5, 6}) tell(*store, one);  // nobody was there to ask
+  }
+  const auto store = open_store(temp / "state");
+  EXPECT_TRUE(store->check_outgoing(5).value()) << "4 and 5 were given before";
+  EXPECT_NE(store->outgoing_stream(), stream);
+  EXPECT_EQ(store->outgoing_count(), 3U);
+}
+
 TEST(SqliteStore, FramesComeBackInOrderAfterReopening) {
   const TempFolder temp;
   std::string cluster_id;

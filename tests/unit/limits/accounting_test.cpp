@@ -499,6 +499,27 @@ TEST_F(AccountingTest, AJobWhoseAccountIsGoneWaits) {
   EXPECT_EQ(plan(id), "starts") << "by its name it has one again";
 }
 
+// The bug: it was accepted, and no limit acted.
+TEST_F(AccountingTest, AQosThatAPartitionLacks) {
+  const auto update = [&](const char* key, const char* value) {
+    return error_of(
+        UpdatePartition{kRoot, protocol::PartitionAction::kUpdate, "debug", {}, {{key, value}}});
+  };
+  EXPECT_EQ(update("QOS", "nosuch"), ErrorCode::kInvalidQos);
+  const JobId id = submit(batch_spec());
+  EXPECT_EQ(plan(id), "starts");
+  EXPECT_EQ(update("QOS", "part"), ErrorCode::kOk);
+  const QosRecord gone = site_.qos.back();
+  site_.qos.pop_back();  // sacctmgr delete qos part
+  follow();
+  EXPECT_EQ(plan(id), "InvalidQOS");
+  EXPECT_FALSE(start_job(id, "n1"));
+  EXPECT_EQ(update("MaxNodes", "2"), ErrorCode::kOk) << "what stays is not looked at";
+  site_.qos.push_back(gone);
+  follow();
+  EXPECT_NE(plan(id), "InvalidQOS");
+}
+
 TEST_F(AccountingTest, RolesOfAccounting) {
   const JobId id = submit(batch_spec());
   const auto may = [&](Identity who) {

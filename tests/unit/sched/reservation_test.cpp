@@ -125,6 +125,19 @@ TEST(ReservedPass, MaintenanceClosesOtherReservationsToo) {
   EXPECT_EQ(world.detail(longer), "ReqNodeNotAvail, Reserved for maintenance");
 }
 
+// The bug: maintenance of another node was named.
+TEST(ReservedPass, ANodeInAReservationThatIsNoMaintenance) {
+  ReservedWorld world(2, 8);
+  world.up();
+  world.reserve("a", "n1", minutes(0), minutes(60));
+  world.reserve("m", "n2", minutes(0), minutes(60), kReservationMaint);
+  JobSpec spec = World::spec(1, 10);
+  spec.required_nodes = "n1";
+  const JobId waits = world.submit(spec);
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.detail(waits), "ReqNodeNotAvail, May be reserved for other job");
+}
+
 TEST(ReservedPass, ArraysAndSeveralNames) {
   ReservedWorld world(2, 2);
   world.up();

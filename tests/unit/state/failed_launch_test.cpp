@@ -57,6 +57,16 @@ TEST_F(FailedLaunchTest, AJobThatMayRunOnlyOnceIsOver) {
   EXPECT_EQ(job(again).state_description, "launch failed requeued held");
 }
 
+// The bug: of a state that was put back it was charged for all the time since it had begun.
+TEST_F(FailedLaunchTest, AJobThatRanOnTheNodeBefore) {
+  const JobId id = running(Toggle::kNo);
+  const Time start = job(id).start;
+  now_ += std::chrono::hours(5);
+  fail(id, protocol::kUsedJobId);
+  expect_failed(id, JobReason::kJobLaunchFailure, protocol::kUsedJobId);
+  EXPECT_EQ(job(id).end, start);
+}
+
 // The bug: a job whose output file could not be opened was queued again and held, and its user was
 // not told why.
 TEST_F(FailedLaunchTest, WhatTheUserAskedForFailsTheJobWithItsReason) {

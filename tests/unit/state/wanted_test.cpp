@@ -257,6 +257,8 @@ TEST_F(WantedTest, WhatMayBeRepeated) {
     EXPECT_TRUE(may_repeat(LaunchStep{}, lost));
     EXPECT_TRUE(may_repeat(TerminateJob{}, lost));
   }
+  EXPECT_TRUE(may_repeat(LaunchStep{}, kAuthentication)) << "it says nothing of the job";
+  EXPECT_TRUE(may_repeat(SignalSteps{}, kAuthentication)) << "it was not delivered";
   EXPECT_FALSE(may_repeat(LaunchStep{}, ErrorCode::kInvalidCredential));
   EXPECT_FALSE(may_repeat(LaunchProlog{}, ErrorCode::kAccessDenied));
 }

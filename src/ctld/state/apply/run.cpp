@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "common/protocol/node_reports.hpp"
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/core/charging.hpp"
@@ -86,7 +87,10 @@ void apply_event(ClusterState& state, const JobPrepared& event) {
 }
 
 void apply_event(ClusterState& state, const JobCompleting& event) {
-  charge_run(state, state.jobs.at(event.job), event.time);
+  // where it ran before this state is an older one that was put back: its time was charged then
+  const bool ran_before = event.description.view() == protocol::kUsedJobId;
+  const Time end = ran_before ? state.jobs.at(event.job).start : event.time;
+  charge_run(state, state.jobs.at(event.job), end);
   change_job(state, event.job, [&](Job& job) {
     SLUICE_CHECK(!is_terminal(job.state) && is_terminal(event.state) && job.allocation != nullptr);
     job.state = event.state;
@@ -98,7 +102,8 @@ void apply_event(ClusterState& state, const JobCompleting& event) {
     job.flags = (job.flags & ~(kJobConfiguring | kJobStopped)) | event.flags | kJobCompleting;
     job.preparing.clear();
     job.ended_requests = {};
-    job.end = job.kill_sent = event.time;
+    job.end = end;
+    job.kill_sent = event.time;
     job.grace_end = kNoTime;
     if (event.state == JobState::kPreempted) job.preempted_at = event.time;
   });

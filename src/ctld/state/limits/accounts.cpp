@@ -78,6 +78,11 @@ Status resolve_wckey(const ClusterState& state, JobSpec& spec) {
 
 }  // namespace
 
+bool lacks_qos(const ClusterState& state, const PartitionConfig& partition) {
+  return !partition.qos.empty() && state.accounting.version != 0 &&
+         find_qos(state.accounting, partition.qos) == nullptr;
+}
+
 Enforced enforced(const ClusterConfig& config) {
   if (config.accounting_storage_type.empty()) return {};
   const auto says = [&](std::string_view word) {
@@ -141,6 +146,8 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
   const bool by_operator = (job.admin_set & kAdminSetQos) != 0;
   if (rules.qos && association != nullptr && !by_operator &&
       !may_use(accounting, *association, in.qos, !job.spec->reservation.empty()))
+    out.reason = JobReason::kInvalidQOS;
+  if ((rules.qos || rules.limits) && lacks_qos(state, *partition.config))
     out.reason = JobReason::kInvalidQOS;
   out.account =
       job.account != nullptr && in == now ? job.account : std::make_shared<const JobAccount>(in);

@@ -23,6 +23,9 @@ struct Enforced {
 };
 [[nodiscard]] Enforced enforced(const ClusterConfig& config);
 
+// The partition's QOS is not there: it was never made, or deleted.
+[[nodiscard]] bool lacks_qos(const ClusterState& state, const PartitionConfig& partition);
+
 // Fills in account, QOS and wckey that the job does not name; null: accounting knows nothing of it,
 // and need not. Errors: kInvalidAccount, kInvalidQos, a wckey that is not there. `partitions`:
 // those that it asks for, in order; one of them at least must be open to its account.

@@ -240,6 +240,8 @@ Result<Decision> decide_on(const ClusterState& state, const UpdatePartition& com
     if (Status ok = tables::update_partition(*state.config, command.values, *config); !ok)
       return tl::unexpected(ok.error());
   }
+  const bool other_qos = known == nullptr || known->config->qos != config->qos;
+  if (other_qos && lacks_qos(state, *config)) return failure(ErrorCode::kInvalidQos);
   for (const std::string& name : config->nodes) {
     if (find_node(state, name) == nullptr) return failure(ErrorCode::kInvalidNodeName);
   }
