@@ -169,6 +169,10 @@ void Referee::check_order(const ClusterState& state, const Job& job, const JobSp
   const auto submitted_as = [](const Job& one) {
     return one.array != nullptr ? one.array->array_job : one.id;
   };
+  const auto is_over = [this](JobId id) {
+    const auto known = histories_.find(id);
+    return known != histories_.end() && known->second.ended;
+  };
   if (text == "singleton") {
     state.active.for_each([&](JobId id) {
       const Job& other = state.jobs.at(id);
@@ -177,12 +181,11 @@ void Referee::check_order(const ClusterState& state, const Job& job, const JobSp
           job.het != nullptr && other.het != nullptr && job.het->leader == other.het->leader;
       const bool tasks = job.array != nullptr && other.array != nullptr &&
                          job.array->array_job == other.array->array_job;
-      const auto known = histories_.find(id);
-      // it was over, and is queued again
-      const bool was_over = known != histories_.end() && known->second.ended;
+      // it was over, or the record of the array that it was split from, and is queued again
+      const bool was_over = is_over(id) || is_over(submitted_as(other));
       if (same && !was_over && submitted_as(other) < submitted_as(job) && runs(other) && !parts &&
           !tasks)
-        wrong(job, "started beside another of its name");
+        wrong(job, "started beside job " + std::to_string(id) + " of its name");
     });
     return;
   }

@@ -1,5 +1,6 @@
 """Faults of a job's life: a stopped srun, killed step daemons, tasks that do not end, agents that restart, files without room.
 Nothing is lost, the job and its steps end with a state that says what was, no process is left, and the node is used again."""
+import contextlib
 import os
 import re
 import signal
@@ -165,7 +166,8 @@ class KilledDaemons(FaultCase):
                           f"srun --task-prolog={self.cluster.dir}/wait sleep 9105; echo srun $?")
         pids = wait_for(lambda: self.step_daemons(f"[{job}.0]", "n1"), "the daemon of the step")
         for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # a child between its fork and its end
+                os.kill(pid, signal.SIGKILL)
         self.wait_ended(job)
         self.assertRegex(self.file("early.out"), r"srun (137|1)\n")
         self.assertEqual(sleeping(9105) + sleeping(9106), [])
