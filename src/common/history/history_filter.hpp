@@ -42,7 +42,8 @@ class JobNames {
   struct Key {
     JobId job = kNoJob;
     uint32_t task = kNoTask, offset = protocol::kNoOffset;
-    auto operator<=>(const Key&) const = default;
+    // NOLINTNEXTLINE(modernize-use-nullptr): no pointer is there
+    friend auto operator<=>(const Key&, const Key&) = default;
   };
   using Steps = std::set<StepNumber>;
   // Tells `take` the steps of each name of the job, until it gives false.
