@@ -343,7 +343,8 @@ std::optional<int> read_request(OptionParser& parser, Submission& out) {
   parser.read_environment();
   out.job.name = "interactive";
   if (const auto status = parser.apply(out)) return status;
-  if (out.settings.no_shell && out.job.name == "interactive") out.job.name = "no-shell";
+  const bool is_usual = !out.settings.name_given && out.job.name == "interactive";
+  if (out.settings.no_shell && is_usual) out.job.name = "no-shell";
   if (out.settings.verbose > 0) parser.print_defined(out);
   if (const auto status = complete_request(out, kSalloc)) return status;
   const std::string folder = out.job.work_dir.str();

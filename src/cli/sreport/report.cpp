@@ -50,14 +50,15 @@ bool read_sizes(std::string_view text, Asked& asked) {
   return true;
 }
 
-// False: it is no condition of a report.
-bool take_value(std::string_view key, std::string_view value, Asked& asked, Time& start,
-                Time& end) {
+// False: it is no condition of a report. A time that is none is told.
+bool take_value(std::string_view key, std::string_view value, Session& session, Asked& asked,
+                Time& start, Time& end) {
   protocol::QueryReportRequest& request = asked.request;
   const auto time = [&](Time& into) {
     const auto at = parse_time(value, net::now(), TimeBias::kPast);
     if (at) into = *at;
-    return at.has_value();
+    else session.fail(at.error().text);
+    return true;
   };
   if (is(key, "Clusters", 1)) request.clusters = values(value);
   else if (is(key, "Accounts", 2)) request.accounts = values(value);
@@ -219,13 +220,8 @@ void read_words(Session& session, const Words& words, Asked& asked) {
     const bool known = equals == std::string::npos
                            ? take_flag(word, session, asked)
                            : take_value(key, unquote(std::string_view(word).substr(equals + 1)),
-                                        asked, start, end);
+                                        session, asked, start, end);
     if (known || word.empty()) continue;
-    if (equals != std::string::npos && (is(key, "Start", 1) || is(key, "End", 1))) {
-      const std::string_view value = std::string_view(word).substr(equals + 1);
-      session.fail(parse_time(unquote(value), net::now(), TimeBias::kPast).error().text);
-      continue;
-    }
     session.fail(fmt::format(" Unknown condition: {}\nUse keyword set to modify value", word));
   }
   if (asked.request.clusters.empty()) asked.request.clusters = session.clusters;

@@ -43,7 +43,7 @@ struct Asked {
 };
 using Words = std::vector<std::string>;
 
-/// Whether `word` is `name` or its beginning, of at least `least` letters, in either case.
+// Whether `word` is `name` or its beginning, of at least `least` letters, in either case.
 [[nodiscard]] bool is(std::string_view word, std::string_view name, size_t least);
 void read_words(Session& session, const Words& words, Asked& asked);
 // Start and end as Slurm takes them: to the nearest hour, an hour at least, not beyond now.

@@ -25,6 +25,8 @@ bool write_fresh(const std::string& path, std::string_view bytes, const FileWrit
   return good && closed;
 }
 
+}  // namespace
+
 void flush_folder_of(const std::string& path) {
   const std::string folder = path.substr(0, path.find_last_of('/') + 1);
   const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -32,8 +34,6 @@ void flush_folder_of(const std::string& path) {
   ::fsync(fd);
   ::close(fd);
 }
-
-}  // namespace
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {

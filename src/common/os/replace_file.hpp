@@ -24,6 +24,8 @@ struct FileWriting {
 // that was there is there still.
 [[nodiscard]] Status replace_file(const std::string& path, std::string_view bytes,
                                   const FileWriting& how = {});
+// The names in the file's folder are on the disk on return, where the folder can be read.
+void flush_folder_of(const std::string& path);
 // All of them, over short writes and signals. False with errno.
 [[nodiscard]] bool write_all(int fd, std::string_view bytes);
 

@@ -53,18 +53,24 @@ Result<state::SubmitJob> make_submit(ServiceParts& parts, const net::CallContext
   return command;
 }
 
-Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
+namespace {
+
+using Right = bool(const state::ClusterState&, const Job&, uint32_t uid);
+
+Status check_right(Right& has, const state::ClusterState& state, JobId id, uint32_t uid) {
   const state::FoundJob job = state::find_job(state, id);
   if (!job) return failure(ErrorCode::kInvalidJobId);
-  if (!state::is_owner_or_admin(state, *job, uid)) return failure(ErrorCode::kAccessDenied);
-  return {};
+  return has(state, *job, uid) ? Status() : failure(ErrorCode::kAccessDenied);
+}
+
+}  // namespace
+
+Status may_see(const state::ClusterState& state, JobId id, uint32_t uid) {
+  return check_right(state::is_owner_or_admin, state, id, uid);
 }
 
 Status may_attach(const state::ClusterState& state, JobId id, uint32_t uid) {
-  const state::FoundJob job = state::find_job(state, id);
-  if (!job) return failure(ErrorCode::kInvalidJobId);
-  if (!state::may_act_as_owner(state, *job, uid)) return failure(ErrorCode::kAccessDenied);
-  return {};
+  return check_right(state::may_act_as_owner, state, id, uid);
 }
 
 Status check_blobs(const ServiceParts& parts, std::string_view script,

@@ -11,6 +11,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/os/read_file.hpp"
+#include "common/os/replace_file.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::dbd {
@@ -24,15 +25,8 @@ tl::unexpected<Error> cannot(const std::string& path, int error) {
                  fmt::format("cannot write {}: {}", path, errno_text(error)));
 }
 
-Status write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return cannot(path, errno);
-    bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  if (::fsync(fd) != 0) return cannot(path, errno);
-  return {};
+Status write_flushed(int fd, std::string_view bytes, const std::string& path) {
+  return write_all(fd, bytes) && ::fsync(fd) == 0 ? Status() : cannot(path, errno);
 }
 
 Status sync_folder(const std::string& folder) {
@@ -100,7 +94,7 @@ Result<std::string> write_archive(const std::string& folder, const std::string& 
   std::string draft = folder + "/.archive-XXXXXX";
   const int fd = ::mkostemp(draft.data(), O_CLOEXEC);  // a new file, of mode 0600
   if (fd < 0) return cannot(draft, errno);
-  Status wrote = write_all(fd, std::string(kMagic) + wire::encode(file), draft);
+  Status wrote = write_flushed(fd, std::string(kMagic) + wire::encode(file), draft);
   ::close(fd);
   std::string path = name;
   // link() puts nothing in place of an archive that is there

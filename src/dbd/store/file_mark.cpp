@@ -1,9 +1,7 @@
 #include "dbd/store/file_mark.hpp"
 
 #include <cerrno>
-#include <filesystem>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,21 +9,12 @@
 #include "common/base/errno_text.hpp"
 #include "common/log/log.hpp"
 #include "common/os/read_file.hpp"
+#include "common/os/replace_file.hpp"
 
 namespace sluice::dbd {
 namespace {
 
 constexpr size_t kMostMarkBytes = 100;
-
-// On the disk before the database changes.
-void sync_folder_of(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
-}
 
 }  // namespace
 
@@ -54,13 +43,14 @@ void FileMark::begin_change() {
   marked_.clear();
   if (::unlink(path_.c_str()) != 0 && errno != ENOENT)
     log::error("cannot remove {}: {}", path_, errno_text(errno));
-  sync_folder_of(path_);
+  flush_folder_of(path_);  // before the database changes
 }
 
 void FileMark::end_change() {
   std::string text = seen();
   if (text.empty()) return;
-  if (Status wrote = write(text); !wrote) log::error("{}", wrote.error().text);
+  if (Status wrote = replace_file(path_, text, {.flush = true}); !wrote)
+    log::error("{}", wrote.error().text);
   else marked_ = std::move(text);
 }
 
@@ -68,20 +58,6 @@ void FileMark::renew() {
   if (marked_.empty() || marked_ == seen()) return;
   begin_change();
   end_change();
-}
-
-Status FileMark::write(const std::string& text) const {
-  const std::string draft = path_ + "-new";
-  const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-  const bool wrote = fd >= 0 &&
-                     ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                     ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (wrote && ::rename(draft.c_str(), path_.c_str()) == 0) return sync_folder_of(path_), Status();
-  const int why = wrote ? errno : error;
-  ::unlink(draft.c_str());
-  return failure(fmt::format("cannot write {}: {}", path_, errno_text(why)));
 }
 
 }  // namespace sluice::dbd

@@ -24,7 +24,6 @@ class FileMark {
 
  private:
   [[nodiscard]] std::string seen() const;  // as it stands in the mark; empty: no such file
-  Status write(const std::string& text) const;
 
   const std::string file_, path_;
   std::string marked_;  // what the mark says; empty: there is none

@@ -360,17 +360,18 @@ TEST_F(AdminTest, ACancelledLineKeepsItsOptions) {
   JobSpec spec = batch_spec();
   spec.uid = kAnn.uid;
   spec.cron = "0 1 * * *";
-  spec.cron_line = 6;
-  const std::string before = "#SCRON -n1\n0 0 * * * other\n# why\n#SCRON -t 5\n #SCRON -J x\n";
+  spec.cron_line = 7;
+  const std::string before = "#SCRON -n1\n0 0 * * * other\n# why\n#SCRON -t 5\nA=b\n #SCRON -J x\n";
   const auto reply = run(
       ReplaceCrontab{kAnn, before + "0 1 * * * echo\n#SCRON -t 9\n0 3 * * * plain\n", {spec}, {}});
   ASSERT_TRUE(reply);
   const std::string id = std::to_string(std::get<CrontabReply>(*reply).jobs.at(0));
   ASSERT_TRUE(run(SignalJob{
       .who = kAnn, .target = id, .flags = protocol::kSignalCancel | protocol::kSignalCron}));
-  EXPECT_EQ(state_.crontabs->at(kAnn.uid).text,
-            "#SCRON -n1\n0 0 * * * other\n# why\n#DISABLED: #SCRON -t 5\n#DISABLED:  #SCRON -J x\n"
-            "#DISABLED: 0 1 * * * echo\n#SCRON -t 9\n0 3 * * * plain\n");
+  EXPECT_EQ(
+      state_.crontabs->at(kAnn.uid).text,
+      "#SCRON -n1\n0 0 * * * other\n# why\n#DISABLED: #SCRON -t 5\nA=b\n#DISABLED:  #SCRON -J x\n"
+      "#DISABLED: 0 1 * * * echo\n#SCRON -t 9\n0 3 * * * plain\n");
 }
 
 TEST_F(AdminTest, CronJobsWaitForTheirNextTime) {

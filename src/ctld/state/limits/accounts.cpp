@@ -123,16 +123,16 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
   const JobAccount now = job.account == nullptr ? JobAccount() : *job.account;
   JobAccount in = now;
   in.partition_qos = partition_qos(state, *partition.config);
-  const AssociationRecord* known = find_association(accounting, now.association);
-  const bool of_here =
-      known != nullptr && !accounting.names->by_partition && known->account == job.spec->account;
+  const AssociationRecord* association = find_association(accounting, now.association);
+  const bool of_here = association != nullptr && !accounting.names->by_partition &&
+                       association->account == job.spec->account;
   if (!of_here) {
     const std::string account = job.spec->account.empty()
                                     ? default_account(accounting, job.spec->user_name.view())
                                     : job.spec->account.str();
-    const AssociationRecord* found =
+    association =
         find_association(accounting, job.spec->user_name.view(), account, partition.config->name);
-    in.association = found == nullptr ? 0 : found->id;
+    in.association = association == nullptr ? 0 : association->id;
   }
   AccountIn out;
   if (in.association == 0 && rules.associations) out.reason = JobReason::kInvalidAccount;
@@ -142,13 +142,13 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
   }
   if (rules.qos && !accounting.qos.contains(in.qos)) out.reason = JobReason::kInvalidQOS;
   // what it was admitted with may have been taken from its user since
-  const AssociationRecord* association = find_association(accounting, in.association);
   const bool by_operator = (job.admin_set & kAdminSetQos) != 0;
   if (rules.qos && association != nullptr && !by_operator &&
       !may_use(accounting, *association, in.qos, !job.spec->reservation.empty()))
     out.reason = JobReason::kInvalidQOS;
-  if ((rules.qos || rules.limits) && lacks_qos(state, *partition.config))
-    out.reason = JobReason::kInvalidQOS;
+  const bool lacks_qos =
+      in.partition_qos == 0 && !partition.config->qos.empty() && accounting.version != 0;
+  if ((rules.qos || rules.limits) && lacks_qos) out.reason = JobReason::kInvalidQOS;
   out.account =
       job.account != nullptr && in == now ? job.account : std::make_shared<const JobAccount>(in);
   return out;

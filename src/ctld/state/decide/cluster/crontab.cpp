@@ -1,5 +1,6 @@
 // scrontab: a user's lines become jobs, those of the lines before go.
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 #include <vector>
 
@@ -54,8 +55,11 @@ std::string disabled_line(std::string_view before, uint32_t wanted) {
       for (auto at = options.rbegin(); at != options.rend(); ++at) text.insert(*at, kMark);
       text += kMark;
     }
+    const bool of_variable =
+        !words.empty() &&
+        (words[0] == '_' || std::isalpha(static_cast<unsigned char>(words[0])) != 0);
     if (of_options) options.push_back(text.size());
-    else if (!words.empty() && words[0] != '#') options.clear();
+    else if (!words.empty() && words[0] != '#' && !of_variable) options.clear();
     text.append(line).push_back('\n');
     from = end + 1;
   }
