@@ -211,6 +211,27 @@ class History(AccountedCase):
         self.assertEqual(told["jobs"][0]["state"]["current"], ["COMPLETED"])
         self.assertEqual([s["step"]["name"] for s in told["jobs"][0]["steps"]], ["batch", "true"])
 
+    def test_what_a_job_asked_for(self):
+        self.run_cmd("scontrol", "create", "reservation", "reservationname=mine", "users=root", "nodes=n1", "starttime=now", "duration=60")
+        self.addCleanup(self.run_cmd, "scontrol", "delete", "reservation", "mine", check=False)
+        fields = "exclusive,oversubscribe,segmentsize,reservation,reqreservation"
+        for wanted, *options in (
+                (["NODE", "NO", "0", "mine", "mine"], "--exclusive", "--reservation=mine"),
+                (["NO", "YES", "0", "", ""], "--oversubscribe"), (["USER", "USER", "0", "", ""], "--exclusive=user"),
+                (["NO", "NO", "0", "", ""], "--mem-per-cpu=20", "-n", "2"), (["NO", "NO", "0", "", ""], "--mem=30")):
+            job = self.submit("-o", "/dev/null", *options, "--wrap", "true")
+            self.assertEqual(self.wait_line(job, "COMPLETED", fields=fields), wanted, options)
+            told = json.loads(self.out("sacct", "-j", job, "--json"))["jobs"][0]
+            reserved = wanted[3]
+            number = self.sacct("-X", "-j", str(job), "-o", "reservationid")[0][0]
+            self.assertEqual((told["reservation"]["name"], told["reservation"]["requested"]), (reserved, reserved))
+            self.assertEqual((number != "", told["reservation"]["id"]), (reserved != "", int(number or 0)), options)
+            if "--mem" in options[0]:
+                per_cpu = "cpu" in options[0]
+                key, other = ("memory_per_cpu", "memory_per_node") if per_cpu else ("memory_per_node", "memory_per_cpu")
+                self.assertEqual(told["required"][key], {"set": True, "infinite": False, "number": 20 if per_cpu else 30})
+                self.assertEqual(told["required"][other], {"set": False, "infinite": False, "number": 0})
+
     def test_layouts(self):
         job = self.submit("-n", "2", "--mem", "1500", "-t", "10", "-o", "%x-%j.out", "--wrap", "srun true")
         self.wait_line(job, "COMPLETED")

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/text.hpp"
+#include "common/format/job_values.hpp"
 #include "common/history/history_filter.hpp"
 #include "common/history/job_identity.hpp"
 #include "common/model/cluster_config.hpp"
@@ -52,6 +53,8 @@ JobHistory history_of(const protocol::JobRecord& record) {
   out.constraint = text(spec.constraint);
   out.licenses = text(spec.licenses);
   out.reservation = text(reservation_of(job));
+  out.requested_reservations = text(spec.reservation);
+  out.sharing = spec.sharing;
   out.submit_line = text(spec.submit_line);
   out.work_dir = text(spec.work_dir);
   out.std_in = text(spec.std_in);
@@ -75,6 +78,8 @@ JobHistory history_of(const protocol::JobRecord& record) {
   out.requested_cpus = count_of(out.requested_tres, "cpu");
   out.requested_nodes = count_of(out.requested_tres, "node");
   out.requested_memory_mib = count_of(out.requested_tres, "mem");
+  if (const JobMemory memory = job_memory({&record}); memory.per_cpu)
+    out.requested_memory_per_cpu_mib = memory.mib;
   out.cpus = count_of(out.allocated_tres, "cpu");
   out.node_count = count_of(out.allocated_tres, "node");
   if (job.allocation != nullptr) out.nodes = job.allocation->node_list;

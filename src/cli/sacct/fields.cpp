@@ -77,6 +77,20 @@ std::string show_requested_tres(const Row& row, const Context& context) {
 std::string show_requested_memory(const Row& row, const Context& context) {
   return row.step != nullptr ? "" : sacct_memory(row.record.job.requested_memory_mib, context);
 }
+std::string show_exclusive(const Row& row, const Context&) {
+  return row.step != nullptr ? "" : std::string(exclusive_text(row.record.job.sharing));
+}
+std::string show_oversubscribe(const Row& row, const Context&) {
+  return row.step != nullptr ? "" : std::string(oversubscribe_text(row.record.job.sharing));
+}
+std::string show_reservation_id(const Row& row, const Context&) {
+  const uint32_t id = row.record.job.reservation_id;
+  return row.step != nullptr || id == 0 ? "" : number(id);
+}
+// No job has segments here.
+std::string show_segment_size(const Row& row, const Context&) {
+  return row.step != nullptr ? "" : "0";
+}
 // What it has, else what it asks for.
 std::string show_node_count(const Row& row, const Context&) {
   if (row.step != nullptr) return number(row.step->node_count);
@@ -327,7 +341,7 @@ constexpr SacctField kFields[] = {
     {"ElapsedRaw", 10, kNone, show_raw_elapsed},
     {"Eligible", 19, kEnd, show_eligible},
     {"End", 19, kEnd, show_end},
-    {"Exclusive", 14, kMark, nothing},
+    {"Exclusive", 14, kMark, show_exclusive},
     {"ExitCode", 8, kMark, show_exit},
     {"Extra", 14, kMark, job_text<&J::extra>},
     {"FailedNode", 8, kMark, job_text<&J::failed_node>},
@@ -363,7 +377,7 @@ constexpr SacctField kFields[] = {
     {"NodeList", 15, kMark, show_nodes},
     {"NTasks", 8, kNone, show_tasks},
     {"OriginalSLUID", 14, kMark, nothing},
-    {"OverSubscribe", 14, kMark, nothing},
+    {"OverSubscribe", 14, kMark, show_oversubscribe},
     {"Partition", 10, kMark, job_text<&J::partition>},
     {"Planned", 10, kMark, show_planned},
     {"PlannedCPU", 10, kMark, show_planned_cpu},
@@ -382,10 +396,10 @@ constexpr SacctField kFields[] = {
     {"ReqNodes", 8, kMark, either_number<&J::requested_nodes, &S::node_count>},
     {"ReqTRES", 10, kMark, show_requested_tres},
     {"Reservation", 20, kMark, job_text<&J::reservation>},
-    {"ReservationId", 8, kNone, nothing},
-    {"ReqReservation", 20, kMark, job_text<&J::reservation>},
+    {"ReservationId", 8, kNone, show_reservation_id},
+    {"ReqReservation", 20, kMark, job_text<&J::requested_reservations>},
     {"Restarts", 8, kNone, job_number<&J::restarts>},
-    {"SegmentSize", 11, kNone, nothing},
+    {"SegmentSize", 11, kNone, show_segment_size},
     {"SLUID", 14, kMark, nothing},
     {"Start", 19, kEnd, show_start},
     {"State", 10, kMark, show_state},

@@ -198,15 +198,19 @@ Json history_to_json(const protocol::HistoryJob& record, const SacctContext& con
   out["priority"] = json_number(job.priority);
   out["qos"] = job.qos.empty() ? "normal" : job.qos;
   out["qosreq"] = job.qos_asked;
+  const uint64_t per_cpu = job.requested_memory_per_cpu_mib;
+  const uint64_t per_node =
+      per_cpu > 0 ? 0 : job.requested_memory_mib / std::max(1U, job.requested_nodes);
   out["required"] = {{"CPUs", job.requested_cpus},
-                     {"memory_per_cpu", json_unset()},
-                     {"memory_per_node",
-                      json_number(job.requested_memory_mib / std::max(1U, job.requested_nodes))}};
+                     {"memory_per_cpu", json_number(per_cpu, per_cpu > 0)},
+                     {"memory_per_node", json_number(per_node, per_cpu == 0)}};
   out["kill_request_user"] = job.ended_by == UINT32_MAX || context.user_name == nullptr
                                  ? std::string()
                                  : context.user_name(job.ended_by);
   out["restart_cnt"] = job.restarts;
-  out["reservation"] = {{"id", 0}, {"name", job.reservation}, {"requested", job.reservation}};
+  out["reservation"] = {{"id", job.reservation_id},
+                        {"name", job.reservation},
+                        {"requested", job.requested_reservations}};
   out["script"] = "";
   out["segment_size"] = 0;
   out["stdin_expanded"] = sacct_file(row, job.std_in, true);

@@ -9,6 +9,7 @@
 
 #include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
+#include "common/model/job_age.hpp"
 #include "common/syntax/file_pattern.hpp"
 #include "common/format/gathered_tasks.hpp"
 #include "common/names/job_states.hpp"
@@ -212,7 +213,7 @@ JobMemory job_memory(const JobView& view) {
 Time job_accrue(const JobView& view) {
   const Job& job = view.job();
   const bool again = job.state == JobState::kPending && job.restart_count > 0;
-  return again && job.accrue == kNoTime && !job.age_limited ? job.eligible : job.accrue;
+  return again && comes_later(job) ? job.eligible : job.accrue;
 }
 
 Time job_start(const JobView& view) {
@@ -220,8 +221,8 @@ Time job_start(const JobView& view) {
   if (job.state != JobState::kPending || job.start != kNoTime) return job.start;
   if (view.record->soft.expected_start != kNoTime) return view.record->soft.expected_start;
   // one that was queued again has a delay of its own
-  const bool comes_later = job.accrue == kNoTime && !job.age_limited;
-  const Time begin = comes_later ? std::max(view.spec().begin, job.eligible) : view.spec().begin;
+  const Time begin =
+      comes_later(job) ? std::max(view.spec().begin, job.eligible) : view.spec().begin;
   return begin > job.submit ? begin : kNoTime;
 }
 

@@ -13,6 +13,8 @@
 
 namespace sluice {
 
+enum class Sharing : uint8_t;  // of common/model/job_spec.hpp
+
 // An amount of a trackable resource by its name: "cpu", "mem" (MB), "node", "billing",
 // "gres/gpu:a100", "license/matlab".
 struct NamedTres {
@@ -66,6 +68,10 @@ struct JobHistory {
   std::string qos_asked, cpu_freq;
   // in the key, too: 0, or of array tasks that ended without a job id of their own the task + 1
   uint32_t part = 0;
+  uint64_t requested_memory_per_cpu_mib = 0;  // 0: none was asked for, nor is the partition's so
+  std::string requested_reservations;         // as given
+  uint32_t reservation_id = 0;                // of `reservation`; 0: of none, or of several
+  Sharing sharing{};                          // as given
   bool operator==(const JobHistory&) const = default;
   template <class V>
   static void describe(V&& field) {  // NOLINT(readability-function-size): a list
@@ -131,6 +137,10 @@ struct JobHistory {
     field(60, "qos_asked", &JobHistory::qos_asked);
     field(61, "cpu_freq", &JobHistory::cpu_freq);
     field(62, "part", &JobHistory::part);
+    field(63, "requested_memory_per_cpu_mib", &JobHistory::requested_memory_per_cpu_mib);
+    field(64, "requested_reservations", &JobHistory::requested_reservations);
+    field(65, "reservation_id", &JobHistory::reservation_id);
+    field(66, "sharing", &JobHistory::sharing);
   }
 };
 

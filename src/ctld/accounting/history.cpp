@@ -13,6 +13,7 @@
 #include "ctld/fit/needs.hpp"
 #include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/licenses.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -59,6 +60,7 @@ void add_requests(const state::ClusterState& state, const Job& job, JobHistory& 
   out.requested_cpus = static_cast<uint32_t>(tres->cpus);
   out.requested_nodes = static_cast<uint32_t>(tres->nodes);
   out.requested_memory_mib = tres->memory_mib;
+  out.requested_memory_per_cpu_mib = tres->memory_per_cpu_mib;
   out.requested_tres = named_tres(*tres, *state.config);
   set_billing(out.requested_tres, state::shown_billing(state, job, *tres));
 }
@@ -133,6 +135,10 @@ JobHistory job_history(const state::ClusterState& state, const Job& job) {
   add_requests(state, job, out);
   out.partition = text(job.partition.empty() ? job.spec->partitions : job.partition);
   out.reservation = text(reservation_of(job));
+  out.requested_reservations = text(job.spec->reservation);
+  if (const Reservation* one = state::find_reservation(state, out.reservation))
+    out.reservation_id = one->id;
+  out.sharing = job.spec->sharing;
   out.state = job.state;
   out.flags = job.flags & ~(kJobCompleting | kJobConfiguring);  // they pass without a record
   // what it waited for, never why it ended

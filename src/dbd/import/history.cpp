@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kJobsAtOnce = 2000;  // of one transaction
 constexpr uint32_t kNoValue = 0xfffffffe, kInfinite = 0xffffffff;
 constexpr uint32_t kStateBase = 0xff;
+constexpr uint64_t kMemoryPerCpu = uint64_t{1} << 63;  // of mem_req: for each CPU, not each node
 
 Time time_of(const SourceRow& row, std::string_view column) {
   const auto seconds = row.number<int64_t>(column);
@@ -142,6 +143,8 @@ class HistoryImport {
     job.requested_cpus = row.number("cpus_req");
     job.requested_nodes = static_cast<uint32_t>(count_of(asked, kTresNode));
     job.requested_memory_mib = count_of(asked, kTresMem);
+    if (const auto memory = row.number<uint64_t>("mem_req"); (memory & kMemoryPerCpu) != 0)
+      job.requested_memory_per_cpu_mib = memory & ~kMemoryPerCpu;
     job.cpus = static_cast<uint32_t>(count_of(held, kTresCpu));
     job.nodes = row.text("nodelist");
     if (job.nodes == "None assigned" || job.nodes == "(null)") job.nodes.clear();
@@ -187,8 +190,9 @@ class HistoryImport {
     job.container = row.text("container");
     job.submit_line = row.text("submit_line");
     job.work_dir = row.text("work_dir");
-    if (const auto resv = reservations_.find(row.number("id_resv")); resv != reservations_.end())
-      job.reservation = resv->second;
+    job.reservation_id = row.number("id_resv");
+    if (const auto resv = reservations_.find(job.reservation_id); resv != reservations_.end())
+      job.reservation = job.requested_reservations = resv->second;
     if (const auto script = row.number<uint64_t>("script_hash_inx"); script != 0)
       job.script_blob = blob_key("script", script);
     if (const auto variables = row.number<uint64_t>("env_hash_inx"); variables != 0)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/model/job_age.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/state/core/charging.hpp"
 
@@ -90,8 +91,7 @@ JobPlace place_of(const Job& job) {
     place.kind = JobPlace::Kind::kActive;
   } else if (job.state == JobState::kPending) {
     place.age_limited = job.age_limited;
-    const bool comes_later = job.accrue == kNoTime && !job.age_limited;
-    place.waiting = comes_later || job.spec->deadline != kNoTime;
+    place.waiting = comes_later(job) || job.spec->deadline != kNoTime;
     if (job.array != nullptr && job.array->task == kNoTask) {
       place.count = std::max<uint64_t>(1, job.array->pending.size());
     }

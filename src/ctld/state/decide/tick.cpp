@@ -1,6 +1,7 @@
 // Time passes: limits, begin times, dependencies, deadlines, repeated orders, purge.
 #include <map>
 
+#include "common/model/job_age.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/node/power.hpp"
 #include "ctld/state/decide/job/age.hpp"
@@ -129,8 +130,7 @@ void tick_waiting(Draft& draft, uint64_t tick, Time now) {
       }
     }
     const Job& job = draft.job(id);
-    if (job.accrue == kNoTime && !job.age_limited && is_eligible(job, now))
-      begin_to_wait(draft, id, now);
+    if (comes_later(job) && is_eligible(job, now)) begin_to_wait(draft, id, now);
   }
 }
 

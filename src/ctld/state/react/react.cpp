@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/contains.hpp"
+#include "common/model/job_age.hpp"
 #include "ctld/state/react/mail.hpp"
 #include "ctld/state/rules/orders.hpp"
 #include "ctld/state/rules/wanted.hpp"
@@ -30,8 +31,7 @@ void end_of_run(const ClusterState& state, std::shared_ptr<Job> record, JobFlags
 void react_to(const ClusterState& state, const JobSubmitted& event, Effects& effects) {
   const Job* job = state.jobs.find(event.job.id);
   if (job == nullptr) return;
-  if (job->accrue != kNoTime || job->age_limited)
-    effects.emplace_back(WakeScheduler{.submitted = true});
+  if (!comes_later(*job)) effects.emplace_back(WakeScheduler{.submitted = true});
   if (job->reason == JobReason::kDependencyNeverSatisfied) mail_invalid_dependency(*job, effects);
 }
 void react_to(const ClusterState& state, const JobUpdated& event, Effects& effects) {

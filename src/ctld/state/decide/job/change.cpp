@@ -1,4 +1,5 @@
 // scontrol hold, uhold, release, requeue, requeuehold.
+#include "common/model/job_age.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job/age.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
@@ -46,8 +47,7 @@ Status release(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   if (Status ok = check_release(draft.state(), *job.spec); !ok) return ok;
   draft.emit(JobReleased{.job = id, .time = now});
   const Job& after = draft.job(id);
-  if (after.accrue == kNoTime && !after.age_limited && is_eligible(after, now))
-    begin_to_wait(draft, id, now);
+  if (comes_later(after) && is_eligible(after, now)) begin_to_wait(draft, id, now);
   return {};
 }
 

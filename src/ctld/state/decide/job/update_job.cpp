@@ -3,6 +3,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/job_age.hpp"
 #include "common/model/job_update.hpp"
 #include "common/syntax/gpu_frequency.hpp"
 #include "ctld/state/decide/ending.hpp"
@@ -421,8 +422,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
     draft.emit(JobDependencyChanged{.job = id, .dependency = {}, .reason = JobReason::kNone});
   if (Status ok = set_hold(draft, id, command, now); !ok) return ok;
   const Job& after = draft.job(id);
-  if (after.state == JobState::kPending && after.accrue == kNoTime && !after.age_limited &&
-      is_eligible(after, now))
+  if (after.state == JobState::kPending && comes_later(after) && is_eligible(after, now))
     begin_to_wait(draft, id, now);
   return {};
 }
