@@ -1,7 +1,4 @@
 // sshare: shares, usage and fair-share factors of associations.
-#include <pwd.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -9,11 +6,15 @@
 
 #include "cli/commands.hpp"
 #include "cli/format/environment.hpp"
+#include "cli/format/structured_output.hpp"
 #include "cli/options/option_rows.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/user_names.hpp"
 #include "cli/shared/version.hpp"
+#include "cli/sshare_json.hpp"
 #include "cli/sshare_table.hpp"
 #include "common/base/text.hpp"
+#include "common/model/cluster_config.hpp"
 #include "common/names/errors.hpp"
 #include "common/protocol/assoc_mgr.hpp"
 
@@ -29,6 +30,7 @@ constexpr const char* kHelpText =
     "  -A, --accounts=           only these accounts, separated by commas\n"
     "  -a, --all                 all users\n"
     "  -e, --helpformat          list the fields that --format takes\n"
+    "      --json[=PARSER]       print JSON in place of a table\n"
     "  -l, --long                further fields\n"
     "  -M, --clusters=name       the cluster to ask\n"
     "  -m, --partition           show the partitions of associations\n"
@@ -40,6 +42,7 @@ constexpr const char* kHelpText =
     "  -u, --users=              only these users, separated by commas\n"
     "  -v, --verbose             say more\n"
     "  -V, --version             print the version and end\n"
+    "      --yaml[=PARSER]       print YAML in place of a table\n"
     "\n"
     "Help options:\n"
     "  --help                    show this help message\n"
@@ -51,12 +54,9 @@ struct Options {
   std::string cluster;
   bool all_users = false;
   uint32_t verbose = 0;
+  StructuredChoice form;
+  std::vector<std::string> command_line;
 };
-
-std::string own_name() {
-  const passwd* entry = getpwuid(getuid());
-  return entry == nullptr ? std::to_string(getuid()) : entry->pw_name;
-}
 
 using O = Options;
 using V = const char*;
@@ -71,6 +71,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"help", 0, Takes::kNothing, [](O&, V) { return print_and_end(kHelpText); }},
     {"helpformat", 'e', Takes::kNothing,
      [](O&, V) { return std::fputs(sshare_fields().c_str(), stdout), std::optional(0); }},
+    {"json", 0, Takes::kPerhaps,
+     [](O& o, V v) { return choose_structured("sshare", StructuredForm::kJson, v, o.form); }},
     {"long", 'l', Takes::kNothing, [](O& o, V) { return o.layout.long_form = true, kGoOn; }},
     {"noheader", 'n', Takes::kNothing, [](O& o, V) { return o.layout.no_header = true, kGoOn; }},
     {"", 'h', Takes::kNothing, [](O& o, V) { return o.layout.no_header = true, kGoOn; }},
@@ -85,6 +87,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"Users", 'U', Takes::kNothing, [](O& o, V) { return o.layout.users_only = true, kGoOn; }},
     {"verbose", 'v', Takes::kNothing, [](O& o, V) { return ++o.verbose, kGoOn; }},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
+    {"yaml", 0, Takes::kPerhaps,
+     [](O& o, V v) { return choose_structured("sshare", StructuredForm::kYaml, v, o.form); }},
 };
 
 void tell_filters(const Options& o) {
@@ -98,10 +102,23 @@ void tell_filters(const Options& o) {
   list("Users", o.request.users);
 }
 
+int print_structured(const Options& o, const Client& client, const AssocMgrReply& reply) {
+  StructuredDocument document;
+  document.key = "shares";
+  document.records = shares_to_json(reply, o.layout.users_only);
+  document.command_line = o.command_line;
+  document.cluster = client.config().cluster_name;
+  document.accounting_storage = client.config().accounting_storage_type;
+  print_document(o.form, std::move(document));
+  return 0;
+}
+
 }  // namespace
 
 int sshare_main(int argc, char** argv) {
   Options o;
+  o.command_line.assign(argv, argv + argc);
+  if (const auto status = choose_structured("sshare", o.form)) return *status;
   if (const auto v = environment("SLURM_CLUSTERS")) o.cluster = *v;
   if (const auto status = read_option_rows<O>("sshare", kOptions, argc, argv, o)) return *status;
   if (optind < argc) {
@@ -126,6 +143,7 @@ int sshare_main(int argc, char** argv) {
             : client->config().accounting_storage_type.c_str());
     return 1;
   }
+  if (o.form) return print_structured(o, *client, *reply);
   const auto table = sshare_table(o.layout, *reply);
   if (!table) {
     std::fprintf(stderr, "sshare: error: %s\n", table.error().text.c_str());

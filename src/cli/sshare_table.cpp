@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "common/accounting/limit_fields.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cli {
@@ -25,10 +26,6 @@ struct Row {
   [[nodiscard]] bool is_user() const { return !one.record.user.empty(); }
 };
 
-std::string tres_name(const TresRecord& tres) {
-  return tres.name.empty() ? tres.type : tres.type + "/" + tres.name;
-}
-
 // "cpu=200,mem=15680,…": of each TRES.
 template <class Amount>
 std::string each_tres(const Row& row, Amount&& amount) {
@@ -39,7 +36,7 @@ std::string each_tres(const Row& row, Amount&& amount) {
       if (one.id == tres.id) found = &one;
     }
     const uint64_t value = found == nullptr ? 0 : amount(*found);
-    out += fmt::format("{}{}={}", out.empty() ? "" : ",", tres_name(tres), value);
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", accounting::tres_name(tres), value);
   }
   return out;
 }
@@ -49,7 +46,7 @@ std::string limits(const Row& row, const TresAmounts& amounts) {
   for (const TresAmount& amount : amounts) {
     std::string name = std::to_string(amount.id);
     for (const TresRecord& tres : row.all.tres) {
-      if (tres.id == amount.id) name = tres_name(tres);
+      if (tres.id == amount.id) name = accounting::tres_name(tres);
     }
     out += fmt::format("{}{}={}", out.empty() ? "" : ",", name, amount.count);
   }

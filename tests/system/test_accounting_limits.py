@@ -1,5 +1,7 @@
 """Limits and fair share: what sacctmgr says reaches the controller, which enforces it."""
+import json
 import os
+import re
 import signal
 import unittest
 
@@ -175,6 +177,12 @@ class Limits(Limited):
         self.assertIn("|Partition|", self.out("sshare", "-amp").splitlines()[0])
         self.assertIn("LevelFS", self.out("sshare", "-al").splitlines()[0])
         self.assertIn("FairShare", self.out("sshare", "-e"))
+        document = json.loads(self.out("sshare", "-a", "--json"))
+        rows = self.out("sshare", "-anP", "-o", "Account,User,RawShares").splitlines()
+        self.assertEqual([f"{one['name'] if 'USER' not in one['type'] else one['parent']}|{one['name'] if 'USER' in one['type'] else ''}"
+                          for one in document["shares"]["shares"]], [row.strip().rsplit("|", 1)[0].strip() for row in rows])
+        self.assertEqual(document["meta"]["command"][0].rsplit("/", 1)[-1], "sshare")
+        self.assertIn("!!str total_shares: !!int ", self.out("sshare", "--yaml"))
         self.fails(1, 'sshare: error: Invalid field requested: "Nothing"\n', "sshare", "-o", "Nothing")
         self.assertEqual(self.out("sshare", "-V").split()[0], "slurm")
         self.assertEqual(self.out("sshare", "-M", self.show_config("ClusterName")), self.out("sshare"))

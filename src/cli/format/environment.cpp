@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cli/shared/user_names.hpp"
 #include "common/base/text.hpp"
 #include "common/format/node_values.hpp"
 
@@ -28,10 +29,7 @@ RenderContext render_context(const ClusterConfig& config, Time now, bool convert
   context.cluster = config.cluster_name;
   context.preempt_mode = preempt_mode_text(config.preempt_mode);
   context.accounting_tres = config.accounting_storage_tres;
-  context.user_name = [](uint32_t uid) {
-    const passwd* user = getpwuid(uid);
-    return user != nullptr ? std::string(user->pw_name) : std::to_string(uid);
-  };
+  context.user_name = user_name;
   return context;
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <pwd.h>
 
+#include "cli/shared/user_names.hpp"
 #include "common/format/json_parts.hpp"
 
 namespace sluice::cli {
@@ -67,7 +67,7 @@ constexpr MessageName kMessages[] = {
 };
 
 // "JobAction" is REQUEST_JOB_ACTION where Slurm has no such message.
-std::string own_name(std::string_view method) {
+std::string call_name(std::string_view method) {
   std::string out = "REQUEST";
   for (const char c : method) {
     if (c >= 'A' && c <= 'Z') out += '_';
@@ -82,7 +82,7 @@ struct NamedMessage {
 };
 NamedMessage message_of(std::string_view method) {
   const auto* known = std::ranges::find(kMessages, method, &MessageName::method);
-  if (known == std::end(kMessages)) return {own_name(method), 0};
+  if (known == std::end(kMessages)) return {call_name(method), 0};
   return {std::string(known->name), known->id};
 }
 
@@ -108,11 +108,6 @@ std::vector<Call> calls_of(const QueryStatisticsReply& counts, CallOrder order) 
     }
   });
   return out;
-}
-
-std::string user_name(uint32_t uid) {
-  const passwd* user = getpwuid(uid);  // NOLINT(concurrency-mt-unsafe): one thread
-  return user != nullptr ? user->pw_name : std::to_string(uid);
 }
 
 // "Sat Nov 21 02:49:29 2026 (1795229369)"

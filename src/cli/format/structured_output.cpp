@@ -4,11 +4,11 @@
 #include <cstdio>
 
 #include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include "cli/format/environment.hpp"
 #include "cli/format/table_printer.hpp"
+#include "cli/shared/user_names.hpp"
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/names/errors.hpp"
@@ -22,7 +22,6 @@ constexpr uint32_t kAnyError = static_cast<uint32_t>(-1);
 std::string parser_name(unsigned parser) { return "data_parser/v0.0." + std::to_string(parser); }
 
 Json make_meta(const StructuredDocument& document, unsigned parser) {
-  const passwd* user = getpwuid(getuid());
   const group* own_group = getgrgid(getgid());
   const std::vector<std::string> version = split(kSlurmVersion, '.');
   return {{"plugin",
@@ -32,7 +31,7 @@ Json make_meta(const StructuredDocument& document, unsigned parser) {
             {"accounting_storage", document.accounting_storage}}},
           {"client",
            {{"source", ""},
-            {"user", user != nullptr ? user->pw_name : ""},
+            {"user", own_name()},
             {"group", own_group != nullptr ? own_group->gr_name : ""}}},
           {"command", document.command_line},
           {"slurm",

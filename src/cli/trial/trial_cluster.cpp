@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/random.h>
@@ -22,6 +21,7 @@
 #include <fmt/format.h>
 
 #include "cli/shared/client.hpp"
+#include "cli/shared/user_names.hpp"
 #include "cli/trial/trial_conf.hpp"
 #include "cli/trial/trial_processes.hpp"
 #include "common/base/errno_text.hpp"
@@ -42,11 +42,6 @@ using std::chrono::steady_clock;
 
 constexpr auto kStartLimit = std::chrono::seconds(60);
 constexpr auto kStopLimit = std::chrono::seconds(15);
-
-std::string user_name() {
-  const passwd* entry = getpwuid(getuid());  // NOLINT(concurrency-mt-unsafe): one thread
-  return entry != nullptr ? entry->pw_name : std::to_string(getuid());
-}
 
 // Whether nothing listens on the port of loopback now.
 bool port_is_free(uint32_t port) {
@@ -159,7 +154,7 @@ Status write_conf(const TrialOptions& options) {
   }
   auto first_port = free_ports(options.nodes + 2);
   if (!first_port) return tl::unexpected(first_port.error());
-  const TrialPlace place{short_host_name(), user_name(), *first_port};
+  const TrialPlace place{short_host_name(), own_name(), *first_port};
   const std::string text = trial_conf(options, place);
   if (options.accounting) {
     const std::string dbd = trial_dbd_conf(options, place);

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include "cli/commands.hpp"
 #include "cli/format/environment.hpp"
 #include "cli/format/shown_text.hpp"
 #include "cli/format/structured_text.hpp"
 #include "cli/shared/client.hpp"
+#include "cli/shared/user_names.hpp"
 #include "cli/usage/output.hpp"
 #include "common/names/errors.hpp"
 
@@ -78,11 +77,6 @@ Status read_jobs(Client& client, std::vector<UsageJob>& out) {
 int fail(const std::string& text) {
   std::fprintf(stderr, "sluice: error: %s\n", text.c_str());
   return 1;
-}
-
-std::string own_name() {
-  const passwd* entry = getpwuid(getuid());
-  return entry == nullptr ? std::to_string(getuid()) : entry->pw_name;
 }
 
 int tell_usage(Client& client, bool json) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/scontrol/assoc_mgr.hpp"
+#include "cli/sshare_json.hpp"
 #include "cli/sshare_table.hpp"
 
 namespace sluice::cli {
@@ -115,6 +116,29 @@ TEST(Sshare, OtherLayouts) {
   EXPECT_EQ(*sshare_table(layout, site()), "root    root \nroot   phys+ \n");
   layout.format = "Nothing";
   EXPECT_EQ(sshare_table(layout, site()).error().text, "Invalid field requested: \"Nothing\"");
+}
+
+TEST(Sshare, Json) {
+  protocol::AssocMgrReply all = site();
+  all.associations[3].record.group.tres_mins = {{kTresCpu, 60}};
+  const Json json = shares_to_json(all, false);
+  EXPECT_EQ(json["total_shares"], 5);
+  ASSERT_EQ(json["shares"].size(), 5U);
+  const Json& physics = json["shares"][3];
+  EXPECT_EQ(physics["name"], "physics");
+  EXPECT_EQ(physics["parent"], "root");
+  EXPECT_EQ(physics["type"], Json::array({"ASSOCIATION"}));
+  EXPECT_EQ(physics["usage"], 7205);
+  EXPECT_DOUBLE_EQ(physics["shares_normalized"]["number"].get<double>(), 0.2);
+  EXPECT_EQ(physics["tres"]["group_minutes"][0]["name"], "cpu");
+  EXPECT_EQ(physics["tres"]["group_minutes"][0]["value"]["number"], 60);
+  EXPECT_EQ(physics["tres"]["group_minutes"][1]["value"]["infinite"], true);
+  EXPECT_EQ(physics["tres"]["run_seconds"][0]["value"]["number"], 200 * 60);
+  const Json& user = json["shares"][1];
+  EXPECT_EQ(user["type"], Json::array({"USER"}));
+  EXPECT_EQ(user["parent"], "root");
+  EXPECT_EQ(user["fairshare"]["level"]["infinite"], true) << "nothing was used";
+  EXPECT_EQ(shares_to_json(all, true)["shares"].size(), 2U);
 }
 
 TEST(Sshare, FieldsAsSlurmListsThem) {
