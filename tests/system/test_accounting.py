@@ -393,6 +393,14 @@ class PrivateHistory(AccountedCase):
         denied = self.run_cmd("sacct", "-B", "-j", str(job), check=False, user=65534)
         self.assertEqual((denied.returncode, denied.stdout), (1, ""))
 
+        def modify(number, words, **more):
+            return self.run_cmd("sacctmgr", "-i", "modify", "job", "where", f"jobid={number}", "set", words, check=False, **more)
+        hidden = modify(job, "comment=mine", user=65534)
+        self.assertEqual((hidden.returncode, hidden.stdout, hidden.stderr), (1, " Nothing modified\n", ""))
+        self.assertEqual(modify(own, "comment=mine", user=65534).returncode, 0)
+        self.assertEqual(modify(job, "comment=secret").returncode, 0)
+        self.assertEqual(self.out("sacctmgr", "-nP", "list", "txn", "action=Modify Job", "format=info", user=65534), "comment='mine'\n")
+
 
 class TwoClusters(AccountedCase):
     def test_one_daemon_for_both(self):

@@ -460,6 +460,57 @@ class Rights(Administered):
             self.assertIn("Access/permission denied", self.refused("list", "wckey", user=self.users[name]))
         self.assertEqual(self.rows("list", "wckey", user=self.users["operator"]), self.rows("list", "wckey"))
 
+    def job_of(self, user):
+        """A job of his that accounting has as completed."""
+        job = self.submit("-D", "/tmp", "-o", "/dev/null", "--wrap", "true", user=user)
+        wait_for(lambda: self.cluster.sacct("-X", "-j", str(job), "-o", "state") == [["COMPLETED"]], f"sacct has job {job} as completed")
+        return job
+
+    def test_jobs_are_changed_by_whom_they_are_of(self):
+        plain, operator = self.users["plain"], self.users["operator"]
+        job = self.job_of(plain)
+        where = ["modify", "job", "where", f"jobid={job}", "set"]
+        fields = lambda: self.cluster.sacct("-X", "-j", str(job), "-o", "comment,admincomment,systemcomment,derivedexitcode,extra")[0]  # noqa: E731
+        self.assertRegex(self.mgr(*where, "comment=mine", "DerivedExitCode=3", "extra=e", user=plain).stdout,
+                         rf"^ Modified jobs\.\.\.\n  {job} submitted at \d{{4}}-\d\d-\d\dT[\d:]+\n$")
+        self.assertEqual(fields(), ["mine", "", "", "0:3", "e"])
+        for words, user in ((["comment=x", "admincomment=x"], plain), (["systemcomment=x"], plain),
+                            (["comment=x"], self.users["coordinator"])):
+            self.assertIn("Access/permission denied", self.refused(*where, *words, user=user))
+        self.assertEqual(fields(), ["mine", "", "", "0:3", "e"])
+        self.mgr(*where, "admincomment=a b", "systemcomment=s", "comment=", user=operator)
+        self.assertEqual(fields(), ["", "a b", "s", "0:3", "e"])
+        self.assertIn(f"Modify Job|sluicetest{operator}|comment='', admin_comment='a b', system_comment='s'",
+                      self.rows("list", "txn", f"user=sluicetest{plain}", "format=action,actor,info"))
+        self.mgr("add", "user", f"sluicetest{plain}", "account=mine", "wckeys=paper")
+        self.mgr(*where, "newwckey=paper", user=plain)
+        self.assertEqual(self.cluster.sacct("-X", "-j", str(job), "-o", "wckey"), [["paper"]])
+        self.assertEqual(self.refused(*where, "newwckey=theirs", user=plain), " Nothing modified\n")
+
+    def test_jobs_are_changed_when_that_is_said(self):
+        job = self.job_of(0)
+        where = ["modify", "job", "where", f"jobid={job}"]
+        comment = lambda: self.cluster.sacct("-X", "-j", str(job), "-o", "comment")[0][0]  # noqa: E731
+        asked = self.cluster.run("sacctmgr", *where, "set", "comment=later", stdin="n\n").stdout
+        self.assertTrue(asked.endswith("(N/y): \n Changes Discarded\n"), asked)
+        self.assertEqual(comment(), "")
+        self.cluster.run("sacctmgr", *where, "set", "comment=later", stdin="y\n")
+        self.assertEqual(comment(), "later")
+        for words, text in (
+                (["set", "wckey=k"], " Unknown option: wckey=k\n Use keyword 'where' to modify condition\n"),
+                (["nosuch=1", "set", "comment=x"], " Unknown condition: nosuch=1\n Use keyword 'set' to modify value\n"),
+                (["set"], " You didn't give me anything to set\n"), (["set", "newwckey=none"], " Nothing modified\n"),
+                (["cluster=elsewhere", "set", "comment=x"], " Nothing modified\n"),
+                (["set", "derivedexitcode=x"], "sacctmgr: error: Invalid value for DerivedExitCode (x)\n You didn't give me anything to set\n")):
+            self.assertEqual(self.refused(*where, *words), text)
+        self.assertEqual(self.refused("modify", "job", "where", "jobid=99999", "set", "comment=x"), " Nothing modified\n")
+        for words, text in ((["jobid=x"], "sacctmgr: fatal: Bad job/step specified: x"), (["user=no-such-user"], "Invalid user id: no-such-user"),
+                            (["start=x"], "Invalid time specification: x")):
+            self.assertIn(text, self.refused("modify", "job", "where", *words, "set", "comment=x"))
+        self.mgr(*where, "user=root", "start=2020-01-01", "end=now+1hour", f"cluster={self.name}", "set", "comment=all")
+        self.assertEqual(comment(), "all")
+        self.assertEqual(self.cluster.run("sacctmgr", "modify", "job", "set", "comment=x", stdin="n\n").stdout.splitlines()[-1], "Aborted")
+
     def test_coordinators_change_what_is_theirs(self):
         user = self.users["coordinator"]
         self.mgr("add", "user", "newbie", "account=below", user=user)

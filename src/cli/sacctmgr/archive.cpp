@@ -137,10 +137,7 @@ void archive_dump(Session& session, const Words& words) {
   if (!session.immediate) {
     std::printf(
         "This may result in loss of accounting database records (if Purge* options enabled).\n");
-    if (!confirmed(session, "Are you sure you want to continue?")) {
-      std::printf(" Changes Discarded\n");
-      return;
-    }
+    if (!confirmed(session, "Are you sure you want to continue?")) return;
   }
   if (ask<DumpArchiveReply>(session, request, "dumping archive"))
     tell_success(session, "jobacct_storage_p_archive");
@@ -163,10 +160,7 @@ void archive_load(Session& session, const Words& words) {
   if (!ask<LoadArchiveReply>(session, request, "loading archive file")) return;
   tell_success(session, "jobacct_storage_p_archive_load");
   if (session.immediate) return;
-  if (!confirmed(session, "Would you like to commit changes?")) {
-    std::printf(" Changes Discarded\n");
-    return;
-  }
+  if (!confirmed(session, kCommit)) return;
   request.commit = true;
   (void)ask<LoadArchiveReply>(session, request, "loading archive file");
 }

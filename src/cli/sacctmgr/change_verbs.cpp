@@ -20,7 +20,6 @@ using protocol::ChangeAccountingRequest;
 
 namespace {
 
-constexpr const char* kCommit = "Would you like to commit changes?";
 constexpr int kSecondsToDecide = 30;
 
 void print_errors(const ChangeAccountingReply& reply) {
@@ -45,7 +44,6 @@ void ask_for_unknown_users(const Session& session, ChangeAccountingRequest& requ
     }
     std::printf("There is no uid for user '%s'\n", user.c_str());
     if (confirmed(session, "Are you sure you want to continue?")) users.push_back(user);
-    else std::printf(" Changes Discarded\n");
   }
   request.where.users = std::move(users);
 }
@@ -69,10 +67,7 @@ void change(Session& session, ChangeAccountingRequest request) {
   std::printf("%s", reply->shown.c_str());
   if (reply->refused) session.exit_code = 1;
   if (reply->refused || session.immediate) return;
-  if (!confirmed(session, kCommit)) {
-    std::printf(" Changes Discarded\n");
-    return;
-  }
+  if (!confirmed(session, kCommit)) return;
   // decided anew on what is there now
   request.commit = true;
   reply = session.ask<ChangeAccountingReply>(request);
@@ -156,7 +151,7 @@ std::optional<AccountingEntity> changeable(Session& session, const Words& words,
 
 }  // namespace
 
-bool confirmed(const Session& session, std::string_view question) {
+bool confirmed(const Session& session, std::string_view question, std::string_view discarded) {
   if (session.immediate) return true;
   std::printf("%.*s (You have %d seconds to decide)\n(N/y): ", static_cast<int>(question.size()),
               question.data(), kSecondsToDecide);
@@ -167,13 +162,15 @@ bool confirmed(const Session& session, std::string_view question) {
   char answer = '\0';
   if (ready <= 0) {
     std::printf("timeout\n");
-    return false;
+  } else {
+    // a line of its own, read unbuffered: what follows belongs to the next command
+    for (char c = '\0'; ::read(STDIN_FILENO, &c, 1) == 1 && c != '\n';)
+      if (answer == '\0') answer = c;
+    std::printf("\n");
   }
-  // a line of its own, read unbuffered: what follows belongs to the next command
-  for (char c = '\0'; ::read(STDIN_FILENO, &c, 1) == 1 && c != '\n';)
-    if (answer == '\0') answer = c;
-  std::printf("\n");
-  return answer == 'y' || answer == 'Y';
+  if (answer == 'y' || answer == 'Y') return true;
+  std::printf("%.*s\n", static_cast<int>(discarded.size()), discarded.data());
+  return false;
 }
 
 void add(Session& session, const Words& words) {
@@ -195,6 +192,7 @@ void add(Session& session, const Words& words) {
 }
 
 void modify(Session& session, const Words& words) {
+  if (!words.empty() && iequals(words[0], "job")) return modify_jobs(session, words);
   const auto entity = changeable(session, words, kNoEntityToModify, false);
   if (!entity) return;
   ChangeAccountingRequest request;
@@ -221,10 +219,7 @@ void modify(Session& session, const Words& words) {
   if (!any) return void(session.fail(" You didn't give me anything to set"));
   if (request.where == protocol::AccountingConditions{}) {
     std::printf(" You didn't set any conditions with 'WHERE'.\n");
-    if (!confirmed(session, "Are you sure you want to continue?")) {
-      std::printf("Aborted\n");
-      return;
-    }
+    if (!confirmed(session, "Are you sure you want to continue?", "Aborted")) return;
   }
   change(session, std::move(request));
 }

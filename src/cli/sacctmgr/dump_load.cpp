@@ -423,10 +423,7 @@ void load(Session& session, const Words& words) {
     return;
   }
   if (session.immediate) return;
-  if (!confirmed(session, "Would you like to commit changes?")) {
-    std::printf(" Changes Discarded\n");
-    return;
-  }
+  if (!confirmed(session, kCommit)) return;
   request.commit = true;
   reply = session.ask<protocol::LoadAccountingReply>(request);
   if (!reply || reply->committed) return;

@@ -398,10 +398,7 @@ void list_runaway_jobs(Session& session, const Words& words) {
       "the rollup to reroll usage from before the earliest submit time of all the runaway "
       "jobs.)\n\n");
   if (session.readonly) return;
-  if (!confirmed(session, "")) {
-    std::printf(" Changes Discarded\n");
-    return;
-  }
+  if (!confirmed(session, "")) return;
   (void)session.ask<protocol::EndRunawayJobsReply>(fix);
 }
 

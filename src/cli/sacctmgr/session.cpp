@@ -10,6 +10,8 @@ bool Session::fail(std::string_view line) {
   return false;
 }
 
+bool Session::error(std::string_view text) { return fail("sacctmgr: error: " + std::string(text)); }
+
 void Session::tell(const Error& error) {
   if (error.code == ErrorCode::kAccessDenied && error.text.empty()) {  // in Slurm's words
     fail("sacctmgr: error: Access/permission denied");

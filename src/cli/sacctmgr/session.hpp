@@ -42,8 +42,11 @@ struct Session {
     tell(reply.error());
     return std::nullopt;
   }
-  void tell(const Error& error);     // on stderr; sets the exit code
-  bool fail(std::string_view line);  // on stderr with a newline; gives false
+  void tell(const Error& error);      // on stderr; sets the exit code
+  bool fail(std::string_view line);   // on stderr with a newline; gives false
+  bool error(std::string_view text);  // the same, as an error of sacctmgr
+  // The same of a word, which is told of in full then.
+  bool complain(std::string_view text) { return told = true, error(text); }
 };
 
 using Words = std::vector<std::string>;
@@ -70,11 +73,21 @@ struct Option {
 [[nodiscard]] bool take_setting(Session& session, protocol::AccountingEntity entity,
                                 const Option& option, protocol::AccountingSettings& settings);
 
-// The question before a change; true where it need not be asked.
-[[nodiscard]] bool confirmed(const Session& session, std::string_view question);
+// The question before a change; true where it need not be asked. Who says no is told `discarded`.
+[[nodiscard]] bool confirmed(const Session& session, std::string_view question,
+                             std::string_view discarded = " Changes Discarded");
+
+inline constexpr std::string_view kCommit = "Would you like to commit changes?";
 
 void add(Session& session, const Words& words);
 void modify(Session& session, const Words& words);
+void modify_jobs(Session& session, const Words& words);
+// RawUsage=0. False where it is anything else (then that was told).
+[[nodiscard]] bool take_raw_usage(Session& session, const Option& option);
+// The controller forgets what the entities used so far, as soon as that is confirmed. False: it did
+// not (then it was told why).
+[[nodiscard]] bool reset_usage(Session& session, protocol::AccountingEntity entity,
+                               const protocol::AccountingConditions& where);
 void remove(Session& session, const Words& words);
 void list(Session& session, const Words& words);
 void archive(Session& session, const Words& words);

@@ -11,6 +11,7 @@
 #include "common/protocol/accounting_admin.hpp"
 #include "common/protocol/accounting_archive.hpp"
 #include "common/protocol/accounting_daemon.hpp"
+#include "common/protocol/accounting_jobs.hpp"
 #include "common/protocol/accounting_usage.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/protocol/assoc_mgr.hpp"
@@ -158,7 +159,8 @@ void add_dbd(To& to) {
           ReservationUsageRow, EventRow, RunawayRow, QueryReportReply, EndRunawayJobsRequest,
           EndRunawayJobsReply, DaemonCalls, DaemonValue, QueryAccountingDaemonRequest,
           QueryAccountingDaemonReply, ArchiveRule, DumpArchiveRequest, DumpArchiveReply,
-          LoadArchiveRequest, LoadArchiveReply, WaitingHistory>(to);
+          LoadArchiveRequest, LoadArchiveReply, WaitingHistory, JobSettings,
+          ChangeJobHistoryRequest, ChangedJob, ChangeJobHistoryReply>(to);
 }
 
 constexpr std::string_view kPackage = "sluice.v1";

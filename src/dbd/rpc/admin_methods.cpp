@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "dbd/entities/query.hpp"
+#include "dbd/history/amend.hpp"
 #include "dbd/rpc/actor.hpp"
 #include "dbd/rpc/cluster_registry.hpp"
 
@@ -68,6 +70,12 @@ void query(AdminParts& parts, const net::CallContext& context,
     auto found = parts.store.transactions(request.where, kMostTransactions);
     if (!found) return responder.fail(std::move(found.error()));
     reply.transactions = std::move(*found);
+    // what was said of a job is seen where the job is
+    if (contains(parts.config.private_data, "jobs") && !is_operator(*entities, actor)) {
+      std::erase_if(reply.transactions, [&](const TransactionRecord& t) {
+        return t.action == kModifyJob && t.actor != actor.name;
+      });
+    }
   }
   if (request.entity == AccountingEntity::kProblem)
     reply.problems = problems_of(*entities, request.where, is_user_of_host);

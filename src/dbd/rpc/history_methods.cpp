@@ -3,16 +3,20 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/contains.hpp"
 #include "common/base/version.hpp"
 #include "common/log/log.hpp"
 #include "common/os/host_name.hpp"
-#include "common/protocol/accounting.hpp"
+#include "common/protocol/accounting_jobs.hpp"
 #include "common/protocol/protocol_version.hpp"
 #include "dbd/entities/coordinators.hpp"
+#include "dbd/history/amend.hpp"
 #include "dbd/history/ingest.hpp"
 #include "dbd/history/numbers.hpp"
 #include "dbd/history/query.hpp"
@@ -31,6 +35,15 @@ protocol::PingAccountingReply ping() {
   return {short_host_name(), kSlurmVersion, protocol::kProtocolVersion};
 }
 
+// What who is no operator may look for at once.
+Status check_size(const ServiceParts& parts, const protocol::QueryHistoryRequest& request) {
+  if (is_long(request)) return failure(ErrorCode::kBadRequest, "too much is named in one query");
+  const Duration most = parts.config.max_query_time_range;
+  if (most < kNoLimit && is_too_wide(request, most, now()))
+    return failure(ErrorCode::kAccessDenied, "Too wide of a date range in query");
+  return {};
+}
+
 // What the caller may see of it: with PrivateData=jobs his own, and those of accounts that he
 // coordinates.
 Result<std::shared_ptr<HistoryQuery>> allowed_query(const ServiceParts& parts,
@@ -38,10 +51,7 @@ Result<std::shared_ptr<HistoryQuery>> allowed_query(const ServiceParts& parts,
                                                     protocol::QueryHistoryRequest request) {
   HistoryQuery::MaySee may_see;
   if (!parts.is_operator(context)) {
-    if (is_long(request)) return failure(ErrorCode::kBadRequest, "too much is named in one query");
-    const Duration most = parts.config.max_query_time_range;
-    if (most < kNoLimit && is_too_wide(request, most, now()))
-      return failure(ErrorCode::kAccessDenied, "Too wide of a date range in query");
+    if (Status ok = check_size(parts, request); !ok) return tl::unexpected<Error>(ok.error());
     if (contains(parts.config.private_data, "jobs")) {
       const uint32_t own = context.identity.uid;
       Coordinated accounts(*parts.entities.current(), actor_of(context).name);
@@ -57,6 +67,48 @@ Result<std::shared_ptr<HistoryQuery>> allowed_query(const ServiceParts& parts,
   auto filter = history::Filter::make(std::move(request));
   if (!filter) return tl::unexpected(filter.error());
   return std::make_shared<HistoryQuery>(parts.database, std::move(*filter), std::move(may_see));
+}
+
+// Jobs of `owner` only, where there is one. A job whose user has no such wckey stays as it is.
+MayAmend may_amend(std::shared_ptr<const Entities> entities, std::optional<uint32_t> owner,
+                   std::optional<std::string> wckey) {
+  std::set<std::pair<std::string, std::string>> have_it;  // users of clusters
+  for (const auto& [id, stored] : entities->wckeys) {
+    if (wckey && !stored.deleted && stored.record.name == *wckey)
+      have_it.emplace(stored.record.cluster, stored.record.user);
+  }
+  return [owner, any = !wckey, have_it = std::move(have_it)](const std::string& cluster,
+                                                             const JobHistory& job) -> Status {
+    if (owner && job.uid != *owner) return failure(ErrorCode::kAccessDenied);
+    if (!any && !have_it.contains({cluster, job.user})) return failure(ErrorCode::kNotFound);
+    return {};
+  };
+}
+
+// Of jobs that are his own, a user may say some things; of others', and all, operators may.
+Result<protocol::ChangeJobHistoryReply> change_jobs(ServiceParts& parts, const CallContext& context,
+                                                    protocol::ChangeJobHistoryRequest request) {
+  const protocol::JobSettings& settings = request.settings;
+  const uint32_t own = context.identity.uid;
+  std::optional<uint32_t> owner;
+  if (!parts.is_operator(context)) {
+    if (settings.admin_comment || settings.system_comment) return failure(ErrorCode::kAccessDenied);
+    if (Status ok = check_size(parts, request.where); !ok) return tl::unexpected<Error>(ok.error());
+    std::vector<uint32_t>& uids = request.where.uids;
+    // others' jobs are not there for him: no error tells of them
+    if (contains(parts.config.private_data, "jobs"))
+      uids = {uids.empty() || std::ranges::count(uids, own) > 0 ? own : UINT32_MAX};
+    owner = own;
+  }
+  Amendment amendment;
+  amendment.may = may_amend(parts.entities.current(), owner, settings.wckey);
+  amendment.request = std::move(request);
+  amendment.actor = actor_of(context).name;
+  amendment.is_over = [deadline = context.deadline] { return now() > deadline; };
+  auto done = amend_jobs(parts.database, amendment, now());
+  if (done && amendment.request.commit && !done->jobs.empty())
+    log::info("uid {} changed {} job(s) of accounting", own, done->jobs.size());
+  return done;
 }
 
 }  // namespace
@@ -107,6 +159,11 @@ void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
             for (HistoryJob& record : (*chunk)->jobs) numbers->add(record);
           return chunk;
         });
+      },
+      net::kSlow);
+  server.handle<ChangeJobHistoryRequest, ChangeJobHistoryReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        responder.complete(change_jobs(parts, context, std::move(request)));
       },
       net::kSlow);
   server.handle<QueryJobTextRequest, QueryJobTextReply>(

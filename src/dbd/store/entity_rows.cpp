@@ -108,8 +108,11 @@ void write_others(Session& sql, const EntityDiff& diff) {
   }
 }
 
-void write_transactions(Session& sql, const EntityDiff& diff) {
-  for (const protocol::TransactionRecord& record : diff.transactions) {
+}  // namespace
+
+void write_transactions(Session& sql,
+                        const std::vector<protocol::TransactionRecord>& transactions) {
+  for (const protocol::TransactionRecord& record : transactions) {
     const auto time = static_cast<long long>(record.time.time_since_epoch().count());
     const std::string bytes = sql.bytes(wire::encode(record));
     const std::string subject = sql.text(record.where);
@@ -120,8 +123,6 @@ void write_transactions(Session& sql, const EntityDiff& diff) {
         soci::use(info), soci::use(bytes);
   }
 }
-
-}  // namespace
 
 uint64_t stored_version(Session& sql) {
   long long version = 0;
@@ -155,7 +156,7 @@ void write_difference(Session& sql, const EntityDiff& diff) {
   write_users(sql, diff);
   write_associations(sql, diff);
   write_others(sql, diff);
-  write_transactions(sql, diff);
+  write_transactions(sql, diff.transactions);
   const auto version = static_cast<long long>(diff.version);
   sql << "DELETE FROM entity_version";
   sql << "INSERT INTO entity_version(version) VALUES(:v)", soci::use(version);

@@ -11,5 +11,6 @@ namespace sluice::dbd {
 // Throws std::runtime_error where a record cannot be read.
 [[nodiscard]] Entities read_entities(Session& sql);
 void write_difference(Session& sql, const EntityDiff& diff);
+void write_transactions(Session& sql, const std::vector<protocol::TransactionRecord>& transactions);
 
 }  // namespace sluice::dbd

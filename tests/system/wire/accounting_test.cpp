@@ -8,6 +8,7 @@
 #include "common/protocol/accounting_admin.hpp"
 #include "common/protocol/accounting_archive.hpp"
 #include "common/protocol/accounting_daemon.hpp"
+#include "common/protocol/accounting_jobs.hpp"
 #include "common/protocol/accounting_usage.hpp"
 #include "system/wire/cluster.hpp"
 
@@ -49,6 +50,13 @@ ChangeAccountingRequest change() {
   request.commit = true;
   return request;
 }
+ChangeJobHistoryRequest change_jobs(uint32_t uid) {
+  ChangeJobHistoryRequest request;
+  request.where.uids = {uid};
+  request.settings.comment = "changed";
+  request.commit = true;
+  return request;
+}
 QueryReportRequest report(UsageReport kind) {
   QueryReportRequest request;
   request.report = kind;
@@ -63,6 +71,8 @@ const std::vector<Row>& rows() {
       row<PingAccountingRequest>(May::kAnyone),
       row<StoreHistoryRequest>(May::kAdministrators, forged(1, kAlice)),
       row<QueryHistoryRequest>(May::kUsers),
+      // his own jobs; of others' see system:sacctmgr
+      row<ChangeJobHistoryRequest>(May::kUsers, change_jobs(kBob)),
       row<QueryAccountingRequest>(May::kUsers),
       // what is refused is answered as well (AStrangersChangeIsRefused)
       row<ChangeAccountingRequest>(May::kUsers, change()),
