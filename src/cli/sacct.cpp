@@ -21,6 +21,7 @@
 #include "common/history/history_filter.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/accounting_admin.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -209,12 +210,11 @@ bool cannot_store(ErrorCode code) {
 }
 
 // What the daemon answers, else what the controller does; whether all of it came is the result.
-// `warnings`: what is missing of it nevertheless.
-bool stream_history(Client& client, const protocol::QueryHistoryRequest& request,
-                    const std::function<void(protocol::HistoryChunk&&)>& take,
-                    std::vector<std::string>& warnings) {
+// `waiting`: which records the daemon has yet to get.
+bool read_history(Client& client, const protocol::QueryHistoryRequest& request,
+                  const std::function<void(protocol::HistoryChunk&&)>& take,
+                  std::vector<protocol::WaitingHistory>& waiting) {
   bool begun = false;
-  std::vector<protocol::WaitingHistory> waiting;
   const Status done = client.stream<protocol::HistoryChunk>(
       request,
       [&](protocol::HistoryChunk&& chunk) {
@@ -224,25 +224,51 @@ bool stream_history(Client& client, const protocol::QueryHistoryRequest& request
         return true;
       },
       kAnswerTimeout);
-  if (done) {
-    warnings = tell_waiting(client, waiting);
-    return true;
-  }
+  if (done) return true;
   const bool away = done.error().code == ErrorCode::kUnreachable;
   fail(fmt::format("Problem talking to the database: {}",
                    away ? "Connection refused" : error_text(done.error())));
   const std::string& own = client.config().cluster_name;
   if (waiting.empty() && cannot_store(done.error().code) && contains(request.clusters, own))
     waiting.push_back({own, kNoTime, {}});
-  if (!away || begun) {
-    warnings = tell_waiting(client, waiting);
+  if (!away || begun) return false;
+  if (const Status current = stream_current_jobs(client, request, take); !current) {
+    fail(error_text(current.error()));
+    waiting.clear();
     return false;
   }
-  const Status current = stream_current_jobs(client, request, take);
-  if (current) fail("History is missing: these are the jobs that the controller knows");
-  else fail(error_text(current.error()));
-  if (current) warnings = tell_waiting(client, waiting);
+  fail("History is missing: these are the jobs that the controller knows");
   return false;
+}
+
+// The same; then says what waits. `warnings`: what is missing nevertheless.
+bool stream_history(Client& client, const protocol::QueryHistoryRequest& request,
+                    const std::function<void(protocol::HistoryChunk&&)>& take,
+                    std::vector<std::string>& warnings) {
+  std::vector<protocol::WaitingHistory> waiting;
+  const bool complete = read_history(client, request, take, waiting);
+  warnings = tell_waiting(client, waiting);
+  return complete;
+}
+
+// Whether all QOS that are asked for are there (else that was told). A daemon that is away is told
+// of where the jobs are asked for.
+bool are_qos(Client& client, const std::vector<std::string>& asked) {
+  if (asked.empty()) return true;
+  protocol::QueryAccountingRequest request;
+  request.entity = protocol::AccountingEntity::kQos;
+  const auto reply = client.call<protocol::QueryAccountingReply>(request);
+  if (!reply) return true;
+  std::vector<std::string> names;
+  for (const QosRecord& qos : reply->all_qos) names.push_back(qos.name);
+  for (const std::string& name : asked) {
+    if (std::ranges::any_of(names, [&](const auto& known) { return iequals(known, name); }))
+      continue;
+    fail(fmt::format("You gave a bad qos '{}'. Valid QOS's are {}", name, join(names, ",")));
+    std::fputs("sacct: fatal: problem processing qos list\n", stderr);
+    return false;
+  }
+  return true;
 }
 
 int print_text(Client& client, const SacctOptions& o, bool variables) {
@@ -299,6 +325,7 @@ int sacct_main(int argc, char** argv) {
     o.request.clusters = split_list(o.clusters);
     if (o.request.clusters.empty()) o.request.clusters.push_back(client->config().cluster_name);
   }
+  if (!are_qos(*client, o.request.qos)) return 1;
   if (o.script || o.variables) return print_text(*client, o, o.variables);
   if (o.whole_het_job.value_or(false)) name_leaders(*client, o.request);
   const SacctContext context = context_of(o);

@@ -268,7 +268,7 @@ class History(AccountedCase):
         for options in (["-i", "2"], ["-i", "1-3"], ["-I", "2"], ["-k", "77"], ["-k", "60", "-K", "80"], ["-W", "mine"], ["-g", "root"],
                         ["-R", "None"], ["-L"], ["-x", association], [f"--associations=999,{association}"]):
             self.assertTrue(has(*options), options)
-        for options in (["-i", "1"], ["-I", "3-9"], ["-k", "76"], ["-k", "10", "-K", "60"], ["-W", "other"], ["-g", "daemon"], ["-q", "none"],
+        for options in (["-i", "1"], ["-I", "3-9"], ["-k", "76"], ["-k", "10", "-K", "60"], ["-W", "other"], ["-g", "daemon"],
                         ["-R", "Resources"], ["-C", "fast"], ["-M", "nowhere"], ["-x", "999"]):
             self.assertFalse(has(*options), options)
 
@@ -293,6 +293,7 @@ class History(AccountedCase):
                 ("error: Invalid unit type 'X'. Possible options are 'KMGTP'", "--units=X"),
                 ("fatal: When requesting job scripts you must also request specific jobs with the '-j' option.", "-B"),
                 ("fatal: When requesting job environment you must also request specific jobs with the '-j' option.", "--env-vars"),
+                ("error: You gave a bad qos 'none'. Valid QOS's are normal\nsacct: fatal: problem processing qos list", "-q", "NORMAL,none"),
                 ("error: Invalid association id: root", "-x", "root"), ("error: Invalid association id: 0", "-x", "0"),
                 ("error: Unknown arguments:\nsacct: error:  x", "x")):
             self.fails(1, f"sacct: {error}\n", "sacct", *options)
