@@ -226,7 +226,7 @@ constexpr Field kFields[] = {
      [](const Row& r, const Names&) { return r.account ? r.account->organization : ""; }},
     {"ParentID", 7, "ParentID", 8,
      [](const Row& r, const Names&) {
-       return r.association ? std::to_string(r.association->parent) : "";
+       return r.association ? std::to_string(r.parent) : "";
      }},
     {"ParentName", 7, "ParentName", 10, [](const Row& r, const Names&) { return r.parent_name; }},
     {"Partition", 4, "Partition", 10,

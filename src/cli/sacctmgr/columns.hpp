@@ -25,6 +25,7 @@ struct Row {
   std::string default_account;  // of the user
   std::string coordinators;     // of the account; of the user: his accounts
   std::string parent_name;      // of the association
+  AssociationId parent = 0;     // likewise
   std::string qos_names;        // of the association, also "+low" of its own values
   bool deleted = false;
 };

@@ -139,6 +139,7 @@ class RowMaker {
 
   void of_association(Row& row, const AssociationRecord& record, bool tree) const {
     row.association = &record;
+    row.parent = record.parent;
     row.deleted = deleted_.count(std::to_string(record.id)) != 0;
     std::vector<std::string> names;
     for (const QosId id : record.qos) names.push_back(qos_name(id));
@@ -243,7 +244,10 @@ std::vector<Row> rows_of(AccountingEntity entity, const QueryAccountingReply& re
     for (const AssociationRecord& record : reply.associations) {
       Row row;
       maker.of_association(row, record, asked.tree);
-      if (!asked.parents) row.parent_name.clear();
+      if (!asked.parents) {
+        row.parent_name.clear();
+        row.parent = 0;
+      }
       out.push_back(std::move(row));
     }
   }
