@@ -43,6 +43,18 @@ void World::want_gres(JobSpec& spec) {
   if (chance(5)) spec.cpus_per_gpu = "1";
 }
 
+// An administrator forgets what was used.
+void World::reset_usage() {
+  if (!has_accounting()) return;
+  ResetUsage command{kRoot, {}};
+  if (chance(3)) command.request.qos = {"normal"};
+  else command.request.accounts = {chance(2) ? "a" : "b"};
+  if (chance(2) && !command.request.accounts.empty())
+    command.request.users = {command.request.accounts[0] == "a" ? "u0" : "u2"};
+  controller_.handle(command, now_);
+  flush_later();
+}
+
 // What an accounting daemon says changes: limits come and go.
 void World::follow_accounting() {
   if (!has_accounting()) return;

@@ -512,6 +512,7 @@ Outcome World::run() {
     else if (dice < 902) crash_controller();
     else if (dice < 903 && controller_.up()) controller_.verify_and_checkpoint();
     else if (dice >= 990) follow_accounting();
+    else if (dice == 989) reset_usage();
     if (controller_.events > options_.events / 4) plant();
   }
   if (!has_problems()) {

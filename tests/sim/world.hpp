@@ -122,6 +122,7 @@ class World {
   // Some worlds have an accounting daemon.
   [[nodiscard]] bool has_accounting() const { return options_.seed % 4 == 2; }
   void follow_accounting();
+  void reset_usage();
   void submit();
   void act_on_job();
   void change_cluster();

@@ -163,6 +163,39 @@ class Limits(Limited):
                       "Invalid account or account/partition combination specified\n", "sbatch", "-A", "nope", "--wrap", "true")
         self.cluster.start_dbd()
 
+    def test_usage_is_reset(self):
+        for account in ("physics", "chem"):
+            self.wait_ended(self.submit("-A", account, "-n2", "-o", "/dev/null", "--wrap", "sleep 1"))
+
+        def used(account, user=USER):
+            lines = self.out("sshare", "-anP", "-A", account, "-o", "Account,User,RawUsage").splitlines()
+            return next(int(line.rsplit("|", 1)[1]) for line in lines if line.strip().startswith(f"{account}|{user}|"))
+
+        def of_qos():
+            return float(re.search(r"QOS=normal\(1\)\s+UsageRaw=([\d.]+)", self.out("scontrol", "show", "assoc_mgr", "flags=qos"))[1])
+        physics, chem, root, qos = used("physics"), used("chem"), used("root", ""), of_qos()
+        self.assertGreater(min(physics, chem, qos), 0)
+        reset = ["modify", "user", USER, "account=physics", "set", "rawusage=0"]
+        said = self.run_cmd("sacctmgr", *reset, stdin="n\n").stdout
+        self.assertTrue(said.endswith("(N/y): \n Changes Discarded\n"), said)
+        self.assertEqual(used("physics"), physics)
+        self.run_cmd("sacctmgr", "-i", *reset)
+        self.assertEqual((used("physics"), used("physics", ""), used("chem")), (0, 0, chem))
+        self.assertAlmostEqual(used("root", ""), root - physics, delta=1)
+        self.assertEqual(of_qos(), qos)
+        self.run_cmd("sacctmgr", "-i", "modify", "qos", "normal", "set", "rawusage=0")
+        self.run_cmd("sacctmgr", "-i", "modify", "account", "chem", "set", "rawusage=0", "fairshare=7")
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller is there")
+        self.assertEqual((used("physics"), used("chem"), used("chem", ""), of_qos()), (0, 0, 0, 0))
+        self.assertEqual(self.out("sacctmgr", "-nP", "list", "assoc", "account=chem", "user=", "format=share").splitlines()[0], "7")
+        self.run_cmd("sacctmgr", "-i", "modify", "account", "chem", "set", "fairshare=1")
+        self.fails(1, "sacctmgr: error: The usage of cluster other is kept by its own controller: reset it there\n",
+                   "sacctmgr", "-i", "modify", "account", "chem", "cluster=other", "set", "rawusage=0")
+        self.fails(1, "sacctmgr: error: Usage is reset by names of accounts, users, QOS and clusters alone\n",
+                   "sacctmgr", "-i", "modify", "user", USER, "account=chem", "partition=debug", "set", "rawusage=0")
+
     def test_sshare(self):
         usual = self.out("sshare").splitlines()
         self.assertEqual(usual[0], "Account                    User  RawShares  NormShares    RawUsage  EffectvUsage  FairShare ")

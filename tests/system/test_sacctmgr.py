@@ -528,6 +528,7 @@ class Rights(Administered):
         for words in (["modify", "user", f"sluicetest{user}", "set", "adminlevel=admin"],
                       ["modify", "user", "root", "set", "adminlevel=none"], ["add", "cluster", "other"]):
             self.assertIn("Access/permission denied", self.refused(*words, user=user))
+        self.assertIn("Access/permission denied", self.refused("modify", "account", "mine", "set", "rawusage=0", user=user))
         self.assertIn(f"Add QOS|sluicetest{user}|byoperator", self.rows("list", "txn", "format=action,actor,where"))
 
 

@@ -200,6 +200,7 @@ void modify(Session& session, const Words& words) {
   request.entity = *entity;
   bool setting = false;
   bool any = false;
+  bool resets = false;
   for (size_t i = 1; i < words.size(); ++i) {
     if (words[i].empty()) continue;
     if (iequals(words[i], "where") || iequals(words[i], "set")) {
@@ -208,7 +209,10 @@ void modify(Session& session, const Words& words) {
     }
     const Option option = split_option(words[i]);
     bool bad = false;
-    if (setting) {
+    if (setting && *entity != AccountingEntity::kCluster && option.is("RawUsage", 3)) {
+      if (!take_raw_usage(session, option)) return;
+      resets = true;
+    } else if (setting) {
       any = true;
       if (!take_setting(session, *entity, option, request.settings))
         return void(unknown_option(session, words[i]));
@@ -216,6 +220,7 @@ void modify(Session& session, const Words& words) {
       return void(unknown_condition(session, words[i]));
     }
   }
+  if (resets && (!reset_usage(session, *entity, request.where) || !any)) return;
   if (!any) return void(session.fail(" You didn't give me anything to set"));
   if (request.where == protocol::AccountingConditions{}) {
     std::printf(" You didn't set any conditions with 'WHERE'.\n");

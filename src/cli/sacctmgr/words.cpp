@@ -276,12 +276,6 @@ constexpr OldName kOldNames[] = {
     {"MaxNodes", LimitField::kMaxTresPerJob, kTresNode},
 };
 
-bool complain(Session& session, const std::string& text) {
-  std::fprintf(stderr, "sacctmgr: error: %s\n", text.c_str());
-  session.told = true;
-  return false;
-}
-
 bool take_old_name(Session& session, const Option& option, AccountingSettings& settings) {
   for (const OldName& row : kOldNames) {
     if (!iequals(option.key, row.name)) continue;
@@ -289,7 +283,7 @@ bool take_old_name(Session& session, const Option& option, AccountingSettings& s
     limit.field = row.field;
     const auto count = to_number<uint64_t>(option.value);
     if (!count && option.value != "-1")
-      return complain(session, fmt::format("Invalid value for {} ({})", row.name, option.value));
+      return session.complain(fmt::format("Invalid value for {} ({})", row.name, option.value));
     limit.tres = {{row.id, count.value_or(protocol::kClearTres)}};
     settings.limits.push_back(std::move(limit));
     return true;
@@ -304,14 +298,14 @@ bool take_limit(Session& session, LimitField field, const Option& option,
     auto setting = limit_value(field, option);
     const char* name = row.association != nullptr ? row.association : row.qos;
     if (!setting)
-      return complain(session, fmt::format("Invalid value for {} ({})", name, option.value));
+      return session.complain(fmt::format("Invalid value for {} ({})", name, option.value));
     settings.limits.push_back(std::move(*setting));
     return true;
   }
   const auto* known = session.known();
   if (known == nullptr) return !(session.told = true);
   Result<TresAmounts> amounts = accounting::parse_tres(option.value, known->all_tres);
-  if (!amounts) return complain(session, amounts.error().text);
+  if (!amounts) return session.complain(amounts.error().text);
   protocol::LimitSetting setting;
   setting.field = field;
   setting.tres = std::move(*amounts);
@@ -338,8 +332,8 @@ bool take_qos(Session& session, const Option& option, std::vector<protocol::Name
     if (!there) {
       std::vector<std::string> names;
       for (const QosRecord& qos : known->all_qos) names.push_back(qos.name);
-      return complain(session, fmt::format("You gave a bad qos '{}'. Valid QOS's are {}", name,
-                                           join(names, ",")));
+      return session.complain(
+          fmt::format("You gave a bad qos '{}'. Valid QOS's are {}", name, join(names, ",")));
     }
     if (change != set.change) {
       if (!set.names.empty()) sets.push_back(set);
@@ -382,7 +376,7 @@ bool take_account_flags(Session& session, const Option& option, AccountingSettin
   for (const std::string& word : option.list()) {
     const bool on = iequals(word, "UsersAreCoords");
     if (!on && !iequals(word, "NoUsersAreCoords"))
-      return complain(session, fmt::format("Unknown account flag '{}'", word));
+      return session.complain(fmt::format("Unknown account flag '{}'", word));
     settings.users_are_coordinators = on && option.change != SetChange::kRemove;
   }
   return true;
@@ -397,9 +391,9 @@ bool take_qos_setting(Session& session, const Option& option, AccountingSettings
     if (mode.find("within") != std::string::npos) mode = "within";
     if (mode == "off" || mode == "priority") mode = "cluster";
     settings.preempt_mode = accounting::preempt_mode(mode);
-    return settings.preempt_mode
-               ? true
-               : complain(session, fmt::format("Unknown preempt mode '{}'", option.value));
+    if (settings.preempt_mode) return true;
+    session.told = true;
+    return session.fail(fmt::format(" Bad Preempt Mode given: {}={}", option.key, option.value));
   }
   if (option.is("PreemptExemptTime", 9))
     return take_limit(session, LimitField::kPreemptExemptTime, option, settings);
@@ -430,7 +424,7 @@ bool take_setting(Session& session, AccountingEntity entity, const Option& optio
       settings.admin_level = accounting::admin_level(option.value);
       return settings.admin_level
                  ? true
-                 : complain(session, fmt::format("Unknown admin level '{}'", option.value));
+                 : session.complain(fmt::format("Unknown admin level '{}'", option.value));
     }
     if (option.is("DefaultAccount", 8)) return settings.default_account = option.value, true;
     if (option.is("DefaultWCKey", 8)) return settings.default_wckey = option.value, true;
@@ -438,8 +432,6 @@ bool take_setting(Session& session, AccountingEntity entity, const Option& optio
   }
   if (option.is("Comment", 3)) return settings.comment = option.value, true;
   if (option.is("QosLevel", 1)) return take_qos(session, option, settings.qos);
-  if (option.is("RawUsage", 3))
-    return complain(session, "RawUsage is kept by the controller; it cannot be reset here.");
   const auto field = limit_named(option);
   if (!field) return take_old_name(session, option, settings);
   return take_limit(session, *field, option, settings);

@@ -29,6 +29,22 @@ struct QueryAssocMgrRequest {
   }
 };
 
+// What was used is forgotten: by associations and all below them, which is taken from those above,
+// and by QOS. For administrators. kNotFound: one of them is not there, and nothing is changed.
+struct ResetUsageRequest {
+  static constexpr std::string_view kMethod = "Controller/ResetUsage";
+  using Reply = struct Empty;
+  std::vector<std::string> accounts;  // of each account: its own association, or …
+  std::vector<std::string> users;     // … those of these users in it
+  std::vector<std::string> qos;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "accounts", &ResetUsageRequest::accounts);
+    field(2, "users", &ResetUsageRequest::users);
+    field(3, "qos", &ResetUsageRequest::qos);
+  }
+};
+
 // Of one TRES.
 struct TresInUse {
   TresId id = 0;

@@ -13,11 +13,12 @@ struct List {
   static constexpr bool kHas = (std::is_same_v<Command, Commands> || ...);
 };
 
-using Refused = List<state::SubmitJob, state::UpdateJob, state::ChangeJob, state::TopJob,
-                     state::NotifyJob, state::CreateStep, state::CreateHetStep, state::UpdateNode,
-                     state::UpdatePartition, state::CreateNodes, state::DeleteNodes,
-                     state::RebootNodes, state::UpdateStep, state::SetTrigger, state::ClearTriggers,
-                     state::ReplaceCrontab, state::ChangeReservation, state::StartJobs>;
+using Refused =
+    List<state::SubmitJob, state::UpdateJob, state::ChangeJob, state::TopJob, state::NotifyJob,
+         state::CreateStep, state::CreateHetStep, state::UpdateNode, state::UpdatePartition,
+         state::CreateNodes, state::DeleteNodes, state::RebootNodes, state::UpdateStep,
+         state::SetTrigger, state::ClearTriggers, state::ReplaceCrontab, state::ChangeReservation,
+         state::ResetUsage, state::StartJobs>;
 
 // Cancelling frees what a full disk holds up, and a controller must be able to start.
 using Taken = List<state::SignalJob, state::CancelJobs, state::SignalJobs, state::EndAllocation,

@@ -92,26 +92,26 @@ void add_journal(To& to) {
 template <class To>
 void add_ctld(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
-  add_all<Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
-          CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply,
-          LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply, AttachStepRequest,
-          EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk, QueryNodesRequest,
-          NodeRecord, PartitionRecord, QueryNodesReply, QueryLicensesRequest, LicenseRecord,
-          QueryLicensesReply, QueryConfigRequest, QueryConfigReply, PingRequest, PingReply,
-          FetchConfigRequest, FetchConfigReply, BatchScriptRequest, BatchScriptReply,
-          ExplainRequest, ExplainReply, SignalRequest, CancelJobsRequest, CancelOutcome,
-          CancelJobsReply, JobActionRequest, UpdateJobRequest, UpdateNodeRequest,
-          UpdatePartitionRequest, CreateNodesRequest, DeleteNodesRequest, NotifyRequest,
-          ReconfigureRequest, ShutdownRequest, SetDebugRequest, CountReply, RebootNodesRequest,
-          UpdateStepRequest, SetRuntimeRequest, SetTriggerRequest, TriggerFilter,
-          ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
-          ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
-          ReservationValues, ChangeReservationRequest, ChangeReservationReply,
-          CreateUserTokenRequest, CreateUserTokenReply, QueryReservationsRequest, ReservationRecord,
-          QueryReservationsReply, QueryStatisticsRequest, CallCount, CycleCounts,
-          QueryStatisticsReply, TresWeight, PriorityWeights, PartitionPriority, PriorityFactors,
-          QueryPrioritiesRequest, PriorityRecord, PriorityChunk, QueryAssocMgrRequest, TresInUse,
-          InUse, AssociationInUse, MemberInUse, QosInUse, UserInUse, AssocMgrReply>(to);
+  add_all<
+      Empty, SubmitJobRequest, SubmitJobReply, WatchJobRequest, NodeAddress, JobWatchUpdate,
+      CreateStepRequest, CreateStepReply, CreateHetStepRequest, CreateHetStepReply,
+      LaunchOutsideRequest, DescribeStepRequest, DescribeStepReply, AttachStepRequest,
+      EndAllocationRequest, QueryJobsRequest, JobRecord, JobChunk, QueryNodesRequest, NodeRecord,
+      PartitionRecord, QueryNodesReply, QueryLicensesRequest, LicenseRecord, QueryLicensesReply,
+      QueryConfigRequest, QueryConfigReply, PingRequest, PingReply, FetchConfigRequest,
+      FetchConfigReply, BatchScriptRequest, BatchScriptReply, ExplainRequest, ExplainReply,
+      SignalRequest, CancelJobsRequest, CancelOutcome, CancelJobsReply, JobActionRequest,
+      UpdateJobRequest, UpdateNodeRequest, UpdatePartitionRequest, CreateNodesRequest,
+      DeleteNodesRequest, NotifyRequest, ReconfigureRequest, ShutdownRequest, SetDebugRequest,
+      CountReply, RebootNodesRequest, UpdateStepRequest, SetRuntimeRequest, SetTriggerRequest,
+      TriggerFilter, ClearTriggersRequest, QueryTriggersRequest, QueryTriggersReply, CronEntry,
+      ReplaceCrontabRequest, ReplaceCrontabReply, QueryCrontabRequest, QueryCrontabReply,
+      ReservationValues, ChangeReservationRequest, ChangeReservationReply, CreateUserTokenRequest,
+      CreateUserTokenReply, QueryReservationsRequest, ReservationRecord, QueryReservationsReply,
+      QueryStatisticsRequest, CallCount, CycleCounts, QueryStatisticsReply, TresWeight,
+      PriorityWeights, PartitionPriority, PriorityFactors, QueryPrioritiesRequest, PriorityRecord,
+      PriorityChunk, QueryAssocMgrRequest, ResetUsageRequest, TresInUse, InUse, AssociationInUse,
+      MemberInUse, QosInUse, UserInUse, AssocMgrReply>(to);
 }
 
 template <class To>

@@ -167,6 +167,7 @@ void add_root_rows(std::vector<Row>& rows) {
     request.trigger.program = "/bin/true";
     return request;
   });
+  add([](JobId) { return ResetUsageRequest{{"root"}, {}, {}}; });
   add([](JobId) {
     ChangeReservationRequest request;
     request.action = ReservationAction::kCreate;

@@ -395,6 +395,7 @@ TEST_F(FullDisk, RefusalsDoNotWaitForRoomAsWhatWasTakenDoes) {
 TEST(NewWork, IsWhatUsersAskForAndNotWhatEnds) {
   EXPECT_TRUE(is_new_work(state::CreateHetStep{}));
   EXPECT_TRUE(is_new_work(state::ChangeReservation{}));
+  EXPECT_TRUE(is_new_work(state::ResetUsage{}));
   EXPECT_TRUE(is_new_work(state::ReplaceConfig{.ordered = true}));
   EXPECT_FALSE(is_new_work(state::ReplaceConfig{}));
   EXPECT_FALSE(is_new_work(state::SignalJob{}));

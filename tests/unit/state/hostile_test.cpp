@@ -343,6 +343,8 @@ class HostileTest : public CoreTest {
         RebootNodes{who, {}}, [](auto& c) -> auto& { return c.request; });
     attack(
         ChangeReservation{who, {}, {}}, [](auto& c) -> auto& { return c.request; });
+    attack(
+        ResetUsage{who, {}}, [](auto& c) -> auto& { return c.request; });
   }
 
   JobId waiting_ = kNoJob, array_ = kNoJob, running_ = kNoJob;
@@ -401,7 +403,7 @@ TEST_F(HostileTest, NoCommandOfAUserHoldsTheEngine) {
   for (const Identity admin : {kAnn, kRoot}) attack_as_admin(admin);
   // what comes from agents and from the controller itself has no text of a user
   std::set<size_t> of_users;
-  for (size_t i = 0; i <= Command(ChangeReservation{}).index(); ++i) of_users.insert(i);
+  for (size_t i = 0; i <= Command(ResetUsage{}).index(); ++i) of_users.insert(i);
   of_users.erase(Command(ClientGone{}).index());
   EXPECT_EQ(seen_, of_users) << "a new command is attacked here, too";
 }

@@ -1,5 +1,6 @@
 // Records of accounting change; usage decays.
 #include <algorithm>
+#include <unordered_set>
 
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/core/charging.hpp"
@@ -71,6 +72,31 @@ void apply_event(ClusterState& state, const AccountingChanged& event) {
 void apply_event(ClusterState& state, const UsageDecayed& event) {
   charge_all(state, event.time, event.factor);
   if (event.factor == 0) state.accounting.reset = event.time;
+  refresh_shares(state);
+}
+
+void apply_event(ClusterState& state, const UsageReset& event) {
+  Accounting& accounting = state.accounting;
+  const std::unordered_set<AssociationId> asked(event.associations.begin(),
+                                                event.associations.end());
+  std::vector<AssociationId> forgotten;  // what is asked for, and all below
+  accounting.associations.for_each([&](const AssociationRecord& record) {
+    size_t asked_above = 0;  // itself among them
+    for_ancestors(accounting, record.id, [&](AssociationId id, const AssociationRecord*) {
+      asked_above += asked.count(id);
+    });
+    if (asked_above > 0) forgotten.push_back(record.id);
+    const Usage* found = accounting.association_usage.find(record.id);
+    // what is below another one is in that one's
+    if (found == nullptr || asked_above != 1 || !asked.contains(record.id)) return;
+    const Usage used = *found;
+    for_ancestors(accounting, record.id, [&](AssociationId above, const AssociationRecord*) {
+      if (above != record.id && accounting.association_usage.contains(above))
+        take_from(accounting.association_usage.edit(above), used);
+    });
+  });
+  for (const AssociationId id : forgotten) accounting.association_usage.erase(id);
+  for (const QosId id : event.qos) accounting.qos_usage.erase(id);
   refresh_shares(state);
 }
 

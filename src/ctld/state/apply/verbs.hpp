@@ -54,6 +54,7 @@ void apply_event(ClusterState& state, const ReservationChanged& event);
 void apply_event(ClusterState& state, const ReservationDeleted& event);
 void apply_event(ClusterState& state, const AccountingChanged& event);
 void apply_event(ClusterState& state, const UsageDecayed& event);
+void apply_event(ClusterState& state, const UsageReset& event);
 
 // Notes that `id` is taken: the next id to try is the one after it.
 void note_job_id(ClusterState& state, JobId id);

@@ -46,6 +46,15 @@ void add_running(Usage& usage, Held& held, int64_t until) {
   move(held.wall, until, kUnit, usage.wall);
 }
 
+void take_from(Usage& usage, const Usage& part) {
+  usage.raw = std::max(0.0, usage.raw - part.raw);
+  usage.wall = std::max(0.0, usage.wall - part.wall);
+  for (const TresSeconds& tres : part.tres) {
+    double& seconds = seconds_of(usage, tres.id);
+    seconds = std::max(0.0, seconds - tres.seconds);
+  }
+}
+
 void fade(Usage& usage, double factor) {
   usage.raw *= factor;
   usage.wall *= factor;

@@ -39,6 +39,8 @@ struct Usage {
 void add_run(Usage& usage, const JobCharge& charge, int64_t seconds);
 // All that running jobs used and were not charged for; they are, then.
 void add_running(Usage& usage, Held& held, int64_t until);
+// What a part of it used.
+void take_from(Usage& usage, const Usage& part);
 // 0: it is forgotten.
 void fade(Usage& usage, double factor);
 

@@ -30,6 +30,7 @@ Result<Decision> decide_on(const ClusterState& state, const SetTrigger& command,
 Result<Decision> decide_on(const ClusterState& state, const ClearTriggers& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ReplaceCrontab& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const ResetUsage& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const EndSteps& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const JobsCleaned& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const PrologDone& command, Time now);

@@ -68,4 +68,17 @@ struct UsageDecayed {
   }
 };
 
+// What was used is forgotten: by these associations and all below, which those above lose, too.
+struct UsageReset {
+  static constexpr uint32_t kTag = 262;
+  static constexpr const char* kName = "UsageReset";
+  std::vector<AssociationId> associations;
+  std::vector<QosId> qos;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "associations", &UsageReset::associations);
+    field(2, "qos", &UsageReset::qos);
+  }
+};
+
 }  // namespace sluice::state

@@ -20,6 +20,7 @@
 #include "common/model/step.hpp"
 #include "common/model/trigger.hpp"
 #include "common/protocol/admin.hpp"
+#include "common/protocol/assoc_mgr.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/reservation.hpp"
@@ -171,6 +172,10 @@ struct ChangeReservation {
   // uids by the name of a user, members by that of a group; unknown: not there
   std::map<std::string, std::vector<uint32_t>> users;
 };
+struct ResetUsage {
+  Identity who;
+  protocol::ResetUsageRequest request;
+};
 
 // --- from node agents ----------------------------------------------------------------------------
 
@@ -285,10 +290,10 @@ using AnyCommand =
     std::variant<SubmitJob, UpdateJob, SignalJob, CancelJobs, SignalJobs, ChangeJob, TopJob,
                  NotifyJob, EndAllocation, ClientGone, CreateStep, CreateHetStep, UpdateNode,
                  UpdatePartition, CreateNodes, DeleteNodes, RebootNodes, UpdateStep, SetTrigger,
-                 ClearTriggers, ReplaceCrontab, ChangeReservation, EndSteps, JobsCleaned,
-                 PrologDone, PrologsDone, RegisterNode, StartEpoch, ReplaceConfig, NodesTimedOut,
-                 NodesNotResponding, NodesResponding, StartJobs, LaunchFailed, UsersGroups,
-                 FollowAccounting, Tick>;
+                 ClearTriggers, ReplaceCrontab, ChangeReservation, ResetUsage, EndSteps,
+                 JobsCleaned, PrologDone, PrologsDone, RegisterNode, StartEpoch, ReplaceConfig,
+                 NodesTimedOut, NodesNotResponding, NodesResponding, StartJobs, LaunchFailed,
+                 UsersGroups, FollowAccounting, Tick>;
 
 // One command; its special members are in commands.cpp, as those of Event are in events.cpp.
 class Command : public AnyCommand {

@@ -246,6 +246,9 @@ void react_to(const ClusterState&, const AccountingChanged&, Effects& effects) {
 void react_to(const ClusterState&, const UsageDecayed&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
+void react_to(const ClusterState&, const UsageReset&, Effects& effects) {
+  effects.emplace_back(WakeScheduler{});
+}
 void react_to(const ClusterState&, const EpochStarted&, Effects&) {}
 void react_to(const ClusterState&, const StateForgotten&, Effects&) {}
 void react_to(const ClusterState&, const ArrayTasksSplit&, Effects&) {}

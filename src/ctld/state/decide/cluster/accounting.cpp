@@ -169,7 +169,15 @@ void tick_usage(Draft& draft, Time now) {
   const Duration period = state.config->priority_calc_period;
   if (before != kNoTime && now < before + std::max(period, Duration(std::chrono::seconds(1))))
     return;
-  if (begins_later(state, now)) return;
+  charge_now(draft, now);
+  end_used_up(draft, now);
+}
+
+void charge_now(Draft& draft, Time now) {
+  const ClusterState& state = draft.state();
+  const Accounting& accounting = state.accounting;
+  const Time before = accounting.charged;
+  if (begins_later(state, now) || (before != kNoTime && now < before)) return;
   UsageDecayed event;
   event.time = now;
   const bool once = iequals(state.config->priority_usage_reset_period, "NOW");
@@ -178,7 +186,6 @@ void tick_usage(Draft& draft, Time now) {
   if (due) event.factor = 0;
   else if (before != kNoTime) event.factor = decay_factor(*state.config, now - before);
   draft.emit(event);
-  end_used_up(draft, now);
 }
 
 }  // namespace sluice::state

@@ -7,6 +7,8 @@
 namespace sluice::state {
 
 void tick_usage(Draft& draft, Time now);
+// Running jobs are charged now, and usage decays as far as it would have.
+void charge_now(Draft& draft, Time now);
 
 // What is left of usage after so long; 1: it does not decay. By Slurm's approximation of ln 2.
 [[nodiscard]] double decay_factor(const ClusterConfig& config, Duration passed);
