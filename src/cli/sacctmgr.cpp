@@ -49,8 +49,8 @@ constexpr const char* kHelp =
     "  associations, oneliner, parsable, parsable2, nonparsable, quiet, readonly, verbose\n"
     "  ping, version, help, exit, quit, !! (the last command again)\n"
     "\nEntities: account, association, cluster, configuration, coordinator, problem, qos,\n"
-    "  transaction, tres, user, wckey. Options, fields and commands may be shortened, and are\n"
-    "  the same in upper and lower case; docs/sacctmgr.md lists them.\n";
+    "  transaction, tres, user, wckey; job to be modified alone. Options, fields and commands\n"
+    "  may be shortened, and are the same in upper and lower case; docs/sacctmgr.md lists them.\n";
 
 using V = const char*;
 constexpr OptionRow<Session> kOptions[] = {

@@ -182,6 +182,17 @@ class Changes(Administered):
         self.assertEqual(self.rows("list", "assoc", "where", "account=root", "format=grptres")[0], "gres/gpu=3")
         self.mgr("modify", "account", "root", "set", "grptres=gres/gpu=-1")
 
+    def test_columns_of_the_moment(self):
+        self.mgr("add", "account", "noted", "description=of now")
+        self.addCleanup(self.mgr, "delete", "account", "noted")
+        self.assertRegex(self.rows("list", "txn", "action=Add Accounts", "format=timestamp,where,info")[-1],
+                         r"^\d{4}-\d\d-\d\dT[\d:]{8}\|noted\|description='of now', ")
+        wait_for(lambda: self.rows("list", "cluster", "format=tres") not in ([], [""]), "the controller's records are there")
+        host, port = self.rows("list", "cluster", "format=controlhost,controlport")[0].split("|")
+        config = dict(re.findall(r"^(\w+) += (.*)$", self.out("scontrol", "show", "config"), re.M))
+        self.assertEqual(port, config["SlurmctldPort"])
+        self.assertNotEqual(host, "")
+
     def test_documents(self):
         document = json.loads(self.cluster.run("sacctmgr", "--json", "list", "assoc").stdout)
         root = document["associations"][0]
@@ -215,6 +226,21 @@ class Golden(Transcripts):
 
     def test_commands(self):
         self.replay("commands.txt")  # of sacctmgr
+
+
+class Settings(Transcripts):
+    """The same of settings, conditions and columns that few use."""
+
+    def test_settings(self):
+        wait_for(lambda: self.rows("list", "cluster", "format=tres") not in ([], [""]), "the controller's records are there")
+        self.replay("settings.txt")
+
+
+class Later(Transcripts):
+    """What Slurm 22.05 has not, and what was deleted, which it forgets where it is new."""
+
+    def test_commands(self):
+        self.replay("later.txt")
 
 
 class Newest(Transcripts):

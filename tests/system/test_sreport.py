@@ -74,11 +74,11 @@ class Reports(ClusterCase):
         return cls.day + datetime.timedelta(days=days, hours=hour, minutes=minute)
 
     @classmethod
-    def put_job(cls, user, account, cpus, start, end, reservation=""):
+    def put_job(cls, user, account, cpus, start, end, partition="debug", qos="", wckey=""):
         cls.next_job += 1
         begin, ended = micros(start), micros(end) if end else NOT_ENDED
         state = COMPLETED if end else RUNNING
-        fields = [(1, cls.next_job), (3, signed(begin)), (12, user), (14, "job"), (15, account), (16, "debug"), (35, state), (42, signed(begin)), (43, signed(begin))]
+        fields = [(1, cls.next_job), (3, signed(begin)), (12, user), (14, "job"), (15, account), (16, partition), (17, qos), (18, wckey), (35, state), (42, signed(begin)), (43, signed(begin))]
         fields += [(44, signed(ended))] if end else []
         fields += [(50, cpus)] + [(54, one) for one in tres(cpu=cpus, node=1)] + [(57, cpus)]
         cls.cluster.sql(
@@ -142,13 +142,53 @@ class Reports(ClusterCase):
         done = self.cluster.run("sreport", "cluster", "nope", check=False)
         self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (1, "Not valid report nope"))
 
+    def test_conditions(self):
+        self.put_job("alice", "physics", 4, self.at(3, 0, -10), self.at(4, 0, -10), "debug", "normal", "paper")
+        self.put_job("alice", "physics", 8, self.at(3, 0, -10), self.at(5, 0, -10), "night", "high", "thesis")
+        self.put_job("bob", "chem", 2, self.at(6, 0, -10), self.at(7, 0, -10), "debug", "normal", "paper")
+        span = (f"start={self.at(0, 0, -10):%Y-%m-%d}", f"end={self.at(0, 0, -9):%Y-%m-%d}")
+        idle = CPUS * 24 * 60 - 1320
+        used = f"{self.name}|1320|0|0|{idle}|0|{CPUS * 24 * 60}"
+        for words, rows in (
+                ("cluster AccountUtilizationByUser accounts=chem", ["root|||120|0", "physics|||120|0", "chem|||120|0", "chem|bob||120|0"]),
+                ("cluster AccountUtilizationByUser users=alice", ["root|||1200|0", "physics|||1200|0", "physics|alice||1200|0"]),
+                ("cluster AccountUtilizationByUser tree users=bob", ["root|||120|0", " physics|||120|0", "  chem|||120|0", "   chem|bob||120|0"]),
+                ("cluster AccountUtilizationByQOS", ["chem|normal|120|0", "physics|high|960|0", "physics|normal|240|0"]),
+                ("cluster UserUtilizationByAccount accounts=physics", ["alice||physics|1200|0"]),
+                ("cluster UserUtilizationByWckey", ["alice||paper|240", "alice||thesis|960", "bob||paper|120"]),
+                ("cluster UserUtilizationByWckey wckeys=thesis", ["alice||thesis|960"]),
+                ("cluster WCKeyUtilizationByUser users=bob", ["paper|bob||120"]),
+                ("cluster WCKeyUtilizationByUser", ["paper|alice||240", "thesis|alice||960", "paper|bob||120"]),
+                ("user TopUsage group", ["alice||physics|1200|0", "bob||chem|120|0"]),
+                ("user TopUsage topcount=1", ["alice||physics|1200|0"]),
+                ("job SizesByAccount accounts=chem,physics", ["chem|120|0|0|0|0|8.33%", "physics|1320|0|0|0|0|91.67%"]),
+                ("job SizesByAccount AcctAsParent", ["physics|1320|0|0|0|0|100.00%"]),
+                ("job SizesByAccount FlatView", ["chem|120|0|0|0|0|9.09%", "physics|1200|0|0|0|0|90.91%"]),
+                ("job SizesByAccount FlatView accounts=chem", ["chem|120|0|0|0|0|100.00%"]),
+                ("job SizesByAccount FlatView partitions=night", ["physics|960|0|0|0|0|100.00%"]),
+                ("job SizesByAccount FlatView grouping=5", ["chem|120|0|9.09%", "physics|240|960|90.91%"]),
+                ("job SizesByAccount FlatView PrintJobCount", ["chem|1|0|0|0|0|9.09%", "physics|2|0|0|0|0|90.91%"]),
+                ("job SizesByAccountAndWckey", ["root:paper|360|0|0|0|0|27.27%", "root:thesis|960|0|0|0|0|72.73%"]),
+                ("job SizesByWckey", ["paper|360|0|0|0|0|27.27%", "thesis|960|0|0|0|0|72.73%"]),
+                ("job SizesByWckey wckeys=paper", ["paper|360|0|0|0|0|100.00%"])):
+            self.assertEqual(self.report(*words.split(), *span), [f"{self.name}|{row}" for row in rows], words)
+        for words in (["cluster", "Utilization", f"clusters={self.name}"], ["-a", "cluster", "Utilization"],
+                      ["-M", self.name, "cluster", "Utilization"]):
+            self.assertEqual(self.report(*words, *span), [used], words)
+        self.assertEqual(self.report("cluster", "Utilization", "format=cluster,allocated", *span), [f"{self.name}|1320"])
+        for words in (["-M", "nowhere", "cluster", "Utilization"], ["cluster", "Utilization", "clusters=nowhere"]):
+            self.fails(1, "sreport: error: No cluster 'nowhere' known by database.\n", "sreport", *words)
+        self.assertEqual(self.out("sreport", "-V"), self.out("sacctmgr", "-V"))
+        self.assertTrue(self.out("sreport", "--help").startswith("sreport [OPTION...] [TYPE REPORT [CONDITION...]]\n"))
+
     def test_runaway_jobs_get_an_end(self):
         self.put_job("dora", "physics", 1, self.at(3), None)
         runaway = self.next_job
         running = self.submit("-o", "/dev/null", "--wrap", "sleep 60")
         wait_for(lambda: self.cluster.sacct("-j", running, "-o", "state", "-X") == [["RUNNING"]], "the running job is in the database")
-        done = self.cluster.run("sacctmgr", "-nP", "show", "runawayjobs", "format=id,state", stdin="n\n")
-        self.assertIn(f"\n{runaway}|RUNNING\n", done.stdout)
+        done = self.cluster.run("sacctmgr", "-nP", "show", "runawayjobs", "format=id,state,timesubmit,timestart,timeend", stdin="n\n")
+        start = f"{self.at(3):%Y-%m-%dT%H:%M:%S}"
+        self.assertIn(f"\n{runaway}|RUNNING|{start}|{start}|Unknown\n", done.stdout)
         self.assertNotIn(f"\n{running}|", done.stdout)
         self.cluster.run("sacctmgr", "-i", "show", "runawayjobs")
         self.assertEqual(self.cluster.run("sacctmgr", "show", "runaway").stdout,
@@ -158,6 +198,35 @@ class Reports(ClusterCase):
     def test_events(self):
         self.assertIn(f"{self.name}||Cluster Registered TRES", self.cluster.run(
             "sacctmgr", "-nP", "list", "event", "all_time", "format=cluster,nodename,reason").stdout.splitlines())
+
+        def events(*words):
+            return [row.split("|")[1] for row in self.out("sacctmgr", "-nP", "list", "event", *words, "format=event,nodename").splitlines()]
+        self.run_cmd("scontrol", "update", "nodename=n1", "state=down", "reason=broken fan")
+        wait_for(lambda: "n1" in events("reason=broken"), "the event is in the database")
+        told = self.out("sacctmgr", "-nP", "list", "event", "nodes=n1", "format=cluster,clusternodes,nodename,event,state,reason,end,duration")
+        self.assertRegex(told, rf"^({self.name})?\|\|n1\|Node\|DOWN\|broken fan\|Unknown\|00:00:\d\d\n$")
+        for words, found in (
+                (["all_time"], ["", "n1"]), (["all_time", "all_clusters"], ["", "n1"]), (["all_time", "clusters=nowhere"], []),
+                (["nodes=n2"], []), (["event=node"], ["n1"]), (["event=cluster"], [""]), (["event=cluster,node"], ["", "n1"]),
+                (["reason=other"], []), (["states=down"], ["n1"]), (["states=drain"], []), (["condflags=open"], ["", "n1"]),
+                (["end=2020-01-01"], []), (["start=now-1hour", "end=now+1hour"], ["", "n1"]),
+                (["mincpus=5"], [""]), (["maxcpus=5"], ["n1"]), (["mincpus=5", "maxcpus=6"], [])):
+            self.assertEqual(events(*words), found, words)
+        self.fails(1, " Unknown event type: 'foo'  Valid events are Cluster and Node.\n", "sacctmgr", "list", "event", "event=foo")
+        self.run_cmd("scontrol", "update", "nodename=n1", "state=resume")
+        wait_for(lambda: events("nodes=n1", "condflags=open") == [], "the node is back")
+
+    def test_reservations(self):
+        def names(*words):
+            return self.out("sacctmgr", "-nP", "list", "reservation", *words, "format=name").splitlines()
+        self.run_cmd("scontrol", "create", "reservation", "reservationname=mine", "users=root", "nodes=n1", "starttime=now", "duration=60")
+        wait_for(lambda: "mine" in names(), "the reservation is in the database")
+        self.addCleanup(self.run_cmd, "scontrol", "delete", "reservation", "mine")
+        told = self.out("sacctmgr", "-nP", "list", "reservation", "names=mine", "format=cluster,name,nodenames,end,unusedwall")
+        self.assertRegex(told, rf"^{self.name}\|mine\|n1\|\d{{4}}-\d\d-\d\dT[\d:]{{8}}\|\d+\.\d{{6}}\n$")
+        for words, found in (([f"clusters={self.name}"], ["mine"]), (["clusters=nowhere"], []), (["nodes=n1"], ["mine"]), (["nodes=n2"], []),
+                             (["end=2020-01-01"], []), (["end=now+1day"], ["mine"]), (["names=other"], [])):
+            self.assertEqual(names(*words), found, words)
 
 
 if __name__ == "__main__":

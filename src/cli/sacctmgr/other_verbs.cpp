@@ -7,10 +7,13 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 
 #include "cli/format/shown_text.hpp"
 #include "cli/sacctmgr/session.hpp"
+#include "common/base/contains.hpp"
+#include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/base/version.hpp"
@@ -205,12 +208,33 @@ std::string user_of(const std::string& uid) {
 // What list event, reservation and runawayjobs have in common. False where a word is none.
 struct HistoryWords {
   QueryReportRequest request;
-  std::vector<std::string> fields, states, reasons, users;
+  std::vector<std::string> fields, nodes, states, reasons, users;
   bool open_only = false;
+  // of events
+  bool of_clusters = true, of_nodes = true;
+  uint64_t least_cpus = 0, most_cpus = UINT64_MAX;
 };
+bool take_event(Session& session, const Option& option, HistoryWords& out) {
+  out.of_clusters = out.of_nodes = false;
+  for (const std::string& word : option.list()) {
+    if (iequals(word, "Cluster")) out.of_clusters = true;
+    else if (iequals(word, "Node")) out.of_nodes = true;
+    else
+      return session.fail(
+          fmt::format(" Unknown event type: '{}'  Valid events are Cluster and Node.", word));
+  }
+  return true;
+}
+bool take_number(const Option& option, uint64_t& to) {
+  const auto number = to_number<uint64_t>(option.value);
+  to = number.value_or(to);
+  return number.has_value();
+}
 bool read_history_words(Session& session, const Words& words, HistoryWords& out) {
+  constexpr Duration usual_span = std::chrono::hours(24);
   out.request.until = net::now();
-  out.request.from = out.request.until - std::chrono::hours(24);
+  out.request.from = out.request.until - usual_span;
+  bool begins = false;  // it was said when
   for (size_t i = 1; i < words.size(); ++i) {
     const Option option = split_option(words[i]);
     const auto time = [&](Time& into) {
@@ -220,21 +244,29 @@ bool read_history_words(Session& session, const Words& words, HistoryWords& out)
     };
     bool good = true;
     if (iequals(words[i], "where")) continue;
+    if (option.has_value && option.is("Event", 2)) {
+      if (!take_event(session, option, out)) return false;
+      continue;
+    }
     if (!option.has_value && option.is("All_Clusters", 5)) out.request.clusters.clear();
     else if (!option.has_value && option.is("All_Time", 5)) out.request.from = kNoTime;
     else if (!option.has_value) good = false;
     else if (option.is("Clusters", 1)) out.request.clusters = option.list();
     else if (option.is("Format", 1)) out.fields = split_list(option.value);
-    else if (option.is("Start", 2)) good = time(out.request.from);
+    else if (option.is("Start", 2)) good = begins = time(out.request.from);
     else if (option.is("End", 2)) good = time(out.request.until);
-    else if (option.is("Nodes", 2) || option.is("Names", 2)) out.request.names = option.list();
+    else if (option.is("Nodes", 2)) out.nodes = option.list();
+    else if (option.is("Names", 2)) out.request.names = option.list();
     else if (option.is("States", 2)) out.states = option.list();
     else if (option.is("Reason", 1)) out.reasons = option.list();
     else if (option.is("User", 1)) out.users = option.list();
     else if (option.is("CondFlags", 2)) out.open_only = iequals(option.value, "Open");
+    else if (option.is("MinCPUs", 2)) good = take_number(option, out.least_cpus);
+    else if (option.is("MaxCPUs", 2)) good = take_number(option, out.most_cpus);
     else good = false;
     if (!good) return session.fail(" Unknown condition: " + words[i]);
   }
+  if (!begins) out.request.from = std::min(out.request.from, out.request.until - usual_span);
   return true;
 }
 
@@ -242,6 +274,22 @@ bool has_part(const std::vector<std::string>& list, const std::string& text) {
   return list.empty() || std::any_of(list.begin(), list.end(), [&](const std::string& one) {
            return to_lower(text).find(to_lower(one)) != std::string::npos;
          });
+}
+
+// Of "cpu=4,mem=4000M".
+uint64_t cpus_of(const std::string& tres) {
+  for (const std::string& one : split(tres, ',')) {
+    if (one.starts_with("cpu=")) return to_number<uint64_t>(one.substr(4)).value_or(0);
+  }
+  return 0;
+}
+
+bool is_meant(const HistoryWords& asked, const protocol::EventRow& row, const std::string& user) {
+  const uint64_t cpus = cpus_of(row.tres);
+  return (row.node.empty() ? asked.of_clusters : asked.of_nodes) && cpus >= asked.least_cpus &&
+         cpus <= asked.most_cpus && has_part(asked.states, row.state) &&
+         has_part(asked.reasons, row.reason) && has_part(asked.users, user) &&
+         (!asked.open_only || row.end == kNoTime);
 }
 
 std::string end_text(Time end) { return end == kNoTime ? "Unknown" : format_time(end); }
@@ -268,14 +316,13 @@ void list_events(Session& session, const Words& words) {
   const size_t usual = asked.fields.empty() ? 7 : asked.fields.size();
   if (!choose_columns(session, asked.fields, columns)) return;
   asked.request.report = UsageReport::kEvents;
+  if (!asked.nodes.empty()) asked.request.names = asked.nodes;
   const auto reply = session.ask<QueryReportReply>(asked.request);
   if (!reply) return;
   std::vector<TextLine> lines;
   for (const protocol::EventRow& row : reply->events) {
     const std::string user = row.node.empty() ? "" : user_of(row.user);
-    if (!has_part(asked.states, row.state) || !has_part(asked.reasons, row.reason) ||
-        !has_part(asked.users, user) || (asked.open_only && row.end != kNoTime))
-      continue;
+    if (!is_meant(asked, row, user)) continue;
     const Time until = row.end == kNoTime ? net::now() : row.end;
     lines.push_back({{"Cluster", row.cluster},
                      {"NodeName", row.node},
@@ -292,6 +339,15 @@ void list_events(Session& session, const Words& words) {
                      {"TRES", row.tres}});
   }
   print_table(session, columns, usual, lines);
+}
+
+// Whether one of the nodes that are asked for is among those of a host list.
+bool has_node(const std::vector<std::string>& asked, const std::string& nodes) {
+  const auto wanted = expand_hosts(fmt::format("{}", fmt::join(asked, ",")));
+  const auto there = expand_hosts(nodes);
+  return asked.empty() || (wanted && there && std::ranges::any_of(*there, [&](const auto& node) {
+                             return contains(*wanted, node);
+                           }));
 }
 
 void list_reservations(Session& session, const Words& words) {
@@ -312,6 +368,7 @@ void list_reservations(Session& session, const Words& words) {
   if (!reply) return;
   std::vector<TextLine> lines;
   for (const protocol::ReservationUsageRow& row : reply->reservations) {
+    if (!has_node(asked.nodes, row.nodes)) continue;
     const std::string tres = fmt::format("{}={}", row.tres, row.count);
     const std::string start = format_time(row.start);
     if (lines.empty() || lines.back()["Name"] != row.name || lines.back()["TimeStart"] != start)

@@ -242,9 +242,9 @@ std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option
     return out.real ? std::optional(out) : std::nullopt;
   }
   if (row.kind == accounting::LimitKind::kWall || row.kind == accounting::LimitKind::kSeconds) {
-    const Duration unit = row.kind == accounting::LimitKind::kWall
-                              ? Duration(std::chrono::minutes(1))
-                              : Duration(std::chrono::seconds(1));
+    const bool in_seconds = field == LimitField::kGraceTime;  // a number alone
+    const Duration unit =
+        in_seconds ? Duration(std::chrono::seconds(1)) : Duration(std::chrono::minutes(1));
     const auto span = parse_span(text, unit);
     if (!span || *span < Duration(0)) return std::nullopt;
     out.number = *span / std::chrono::seconds(1);

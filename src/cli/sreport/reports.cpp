@@ -396,6 +396,10 @@ std::vector<std::string> size_headings(const std::vector<uint32_t>& sizes) {
 std::vector<std::string> lines_for(const Asked& asked, const Tree& tree,
                                    const protocol::JobSizeRow& row,
                                    const std::vector<std::string>& accounts) {
+  const auto is_named = [&](const std::string& account) {
+    return std::ranges::any_of(accounts, [&](const auto& one) { return iequals(one, account); });
+  };
+  if (asked.flat && !accounts.empty() && !is_named(row.account)) return {};
   if (asked.flat) return {row.account};
   std::vector<std::string> path;  // from the account upwards
   for (const AssociationRecord& record : tree.records) {
@@ -407,12 +411,7 @@ std::vector<std::string> lines_for(const Asked& asked, const Tree& tree,
   if (path.empty()) path = {row.account, "root"};
   std::vector<std::string> out;
   for (size_t i = 0; i < path.size(); ++i) {
-    const bool meant =
-        accounts.empty()
-            ? path[i] == "root"
-            : std::any_of(accounts.begin(), accounts.end(),
-                          [&](const std::string& one) { return iequals(one, path[i]); });
-    if (!meant) continue;
+    if (accounts.empty() ? path[i] != "root" : !is_named(path[i])) continue;
     if (!asked.as_parent) out.push_back(path[i]);
     else if (i > 0) out.push_back(path[i - 1]);
   }

@@ -128,8 +128,9 @@ std::string qos_settings(const Entities& entities, const AccountingSettings& set
   for (const LimitRow& row : accounting::limit_rows()) {
     if (row.field == LimitField::kPreemptExemptTime) preempt();
     const LimitSetting* setting = given(settings, row.field);
-    if (row.qos != nullptr && setting != nullptr)
-      line(row.qos, limit_words(entities, *setting, row));
+    if (row.qos == nullptr || setting == nullptr) continue;
+    const bool plain = row.field == LimitField::kGraceTime && setting->number;
+    line(row.qos, plain ? std::to_string(*setting->number) : limit_words(entities, *setting, row));
   }
   preempt();
   return out;
