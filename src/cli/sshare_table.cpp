@@ -154,6 +154,7 @@ Result<std::string> sshare_table(const SshareLayout& o, const AssocMgrReply& all
     const Row row{one, all, above == indents.end() ? 0 : above->second};
     indents.emplace(one.record.id, row.indent + 1);
     std::vector<std::string> values;
+    values.reserve(fields.size());
     for (const Field* field : fields) values.push_back(field->value(row));
     append_values(printed, o.separators, values, out);
   }

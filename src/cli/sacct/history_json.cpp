@@ -156,6 +156,15 @@ Json array_json(const JobHistory& job) {
           {"task", job.array_tasks}};
 }
 
+Json required_json(const JobHistory& job) {
+  const uint64_t per_cpu = job.requested_memory_per_cpu_mib;
+  const uint64_t per_node =
+      per_cpu > 0 ? 0 : job.requested_memory_mib / std::max(1U, job.requested_nodes);
+  return {{"CPUs", job.requested_cpus},
+          {"memory_per_cpu", json_number(per_cpu, per_cpu > 0)},
+          {"memory_per_node", json_number(per_node, per_cpu == 0)}};
+}
+
 }  // namespace
 
 Json history_to_json(const protocol::HistoryJob& record, const SacctContext& context) {
@@ -198,12 +207,7 @@ Json history_to_json(const protocol::HistoryJob& record, const SacctContext& con
   out["priority"] = json_number(job.priority);
   out["qos"] = job.qos.empty() ? "normal" : job.qos;
   out["qosreq"] = job.qos_asked;
-  const uint64_t per_cpu = job.requested_memory_per_cpu_mib;
-  const uint64_t per_node =
-      per_cpu > 0 ? 0 : job.requested_memory_mib / std::max(1U, job.requested_nodes);
-  out["required"] = {{"CPUs", job.requested_cpus},
-                     {"memory_per_cpu", json_number(per_cpu, per_cpu > 0)},
-                     {"memory_per_node", json_number(per_node, per_cpu == 0)}};
+  out["required"] = required_json(job);
   out["kill_request_user"] = job.ended_by == UINT32_MAX || context.user_name == nullptr
                                  ? std::string()
                                  : context.user_name(job.ended_by);

@@ -231,9 +231,9 @@ bool take_number(const Option& option, uint64_t& to) {
   return number.has_value();
 }
 bool read_history_words(Session& session, const Words& words, HistoryWords& out) {
-  constexpr Duration usual_span = std::chrono::hours(24);
+  constexpr Duration kUsualSpan = std::chrono::hours(24);
   out.request.until = net::now();
-  out.request.from = out.request.until - usual_span;
+  out.request.from = out.request.until - kUsualSpan;
   bool begins = false;  // it was said when
   for (size_t i = 1; i < words.size(); ++i) {
     const Option option = split_option(words[i]);
@@ -266,7 +266,7 @@ bool read_history_words(Session& session, const Words& words, HistoryWords& out)
     else good = false;
     if (!good) return session.fail(" Unknown condition: " + words[i]);
   }
-  if (!begins) out.request.from = std::min(out.request.from, out.request.until - usual_span);
+  if (!begins) out.request.from = std::min(out.request.from, out.request.until - kUsualSpan);
   return true;
 }
 
