@@ -70,10 +70,10 @@ Result<std::shared_ptr<HistoryQuery>> allowed_query(const ServiceParts& parts,
 }
 
 // Jobs of `owner` only, where there is one. A job whose user has no such wckey stays as it is.
-MayAmend may_amend(std::shared_ptr<const Entities> entities, std::optional<uint32_t> owner,
-                   std::optional<std::string> wckey) {
+MayAmend may_amend(const Entities& entities, std::optional<uint32_t> owner,
+                   const std::optional<std::string>& wckey) {
   std::set<std::pair<std::string, std::string>> have_it;  // users of clusters
-  for (const auto& [id, stored] : entities->wckeys) {
+  for (const auto& [id, stored] : entities.wckeys) {
     if (wckey && !stored.deleted && stored.record.name == *wckey)
       have_it.emplace(stored.record.cluster, stored.record.user);
   }
@@ -101,7 +101,7 @@ Result<protocol::ChangeJobHistoryReply> change_jobs(ServiceParts& parts, const C
     owner = own;
   }
   Amendment amendment;
-  amendment.may = may_amend(parts.entities.current(), owner, settings.wckey);
+  amendment.may = may_amend(*parts.entities.current(), owner, settings.wckey);
   amendment.request = std::move(request);
   amendment.actor = actor_of(context).name;
   amendment.is_over = [deadline = context.deadline] { return now() > deadline; };
