@@ -158,7 +158,8 @@ void StartFinder::list_nodes() {
     const auto closings = closings_.by_node->find(id);
     nodes_.push_back({id, std::min(most.tasks, std::max(1U, needs.tasks)),
                       closings == closings_.by_node->end() ? nullptr : &closings->second,
-                      request_.required.test(id)});
+                      request_.required.test(id),
+                      closings_.view == nullptr ? nullptr : closings_.view->node(id)});
     set_least(*resources_.idle(id), nodes_.back());
     required += nodes_.back().required ? 1 : 0;
   }
@@ -269,8 +270,8 @@ Placed StartFinder::place_on_one(StartIndex& index, Tick at, const fit::Needs& n
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].most < needs.tasks || !index.serves(i, at) || index.units(i) < needs.tasks)
       continue;
-    resources_.window(nodes_[i].id, at, at + index.duration(), *request_.partition, rooms_[0],
-                      uses_.data());
+    resources_.window({nodes_[i].id, at, at + index.duration(), closings_.view},
+                      *request_.partition, rooms_[0], uses_.data());
     if (auto placed = fit::place_on(needs, rooms_[0], resources_.rules().unit))
       return std::vector{std::move(*placed)};
   }
@@ -288,7 +289,8 @@ Placed StartFinder::place_among(StartIndex& index, Tick at, const fit::Needs& ne
     const NodeId id = nodes_[serving[i]].id;
     if (preferred && !fit::satisfies_any(request_.prefer, resources_.idle(id)->features()))
       continue;
-    resources_.window(id, at, at + index.duration(), *request_.partition, rooms_[i], &uses_[i]);
+    resources_.window({id, at, at + index.duration(), closings_.view}, *request_.partition,
+                      rooms_[i], &uses_[i]);
     list.push_back(&rooms_[i]);
   }
   if (rules.least_loaded || request_.partition->config->lln) {
@@ -322,10 +324,10 @@ Placed StartFinder::place_shared(StartIndex& index) {
     const timeline::IndexedNode& node = nodes_[i];
     if (node.closings != nullptr && !node.closings->empty() && node.closings->front().from < to)
       continue;
-    resources_.window(node.id, 0, to, *request_.partition, rooms_[i], &uses_[i]);
-    fit::set_free_cores(
-        rooms_[i], resources_.shareable_cores(node.id, to, *request_.partition, request_.sharers),
-        unit);
+    resources_.window({node.id, 0, to, closings_.view}, *request_.partition, rooms_[i], &uses_[i]);
+    Bitmap cores = resources_.shareable_cores(node.id, to, *request_.partition, request_.sharers);
+    if (node.seen != nullptr) cores.and_not(closings_.view->reserved(node.id, to));
+    fit::set_free_cores(rooms_[i], std::move(cores), unit);
     list.push_back(&rooms_[i]);
   }
   return fit::place(request_.needs, list, &request_.required, unit);

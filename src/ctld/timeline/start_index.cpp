@@ -63,7 +63,8 @@ void StartIndex::look_at(uint32_t position, Tick from) {
                               .least_memory_mib = node.least_memory_mib,
                               .closings = node.closings};
   if (every_change_) wanted.most = UINT32_MAX;
-  const Starts starts = timeline_.node(node.id).next_start(node.id, wanted, demand_, scratch_);
+  const NodeTimeline& seen = node.seen != nullptr ? *node.seen : timeline_.node(node.id);
+  const Starts starts = seen.next_start(node.id, wanted, demand_, scratch_);
   first_[position] = starts.first;
   last_[position] = starts.first == kNoTick ? kNoTick : starts.last;
   units_[position] = std::min(starts.units, node.most);

@@ -20,6 +20,7 @@ struct IndexedNode {
   uint32_t most = 0;                               // units that it gives at best
   const std::vector<Closing>* closings = nullptr;  // not owned; null: none
   bool required = false;
+  const NodeTimeline* seen = nullptr;  // what jobs of this demand see of it; null: as it is
   // what it must have free to give a unit
   uint32_t least_cores = 1;
   uint64_t least_memory_mib = 0;

@@ -4,6 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "common/format/reservation_keys.hpp"
+#include "ctld/state/decide/cluster/reserved_nodes.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/rules/reservations.hpp"
 
@@ -97,7 +98,9 @@ void purge_when_idle(Draft& draft, Reservation r, Time now) {
 // that is so of every such reservation, afterwards with REPLACE_DOWN or REPLACE; that one replaces
 // nodes that its jobs use, too.
 void replace_nodes(Draft& draft, Reservation r, Time now) {
-  if (r.node_count == 0 || (r.flags & (kReservationStatic | kReservationSpecNodes)) != 0) return;
+  if (r.node_count == 0 || !r.cores.empty() ||
+      (r.flags & (kReservationStatic | kReservationSpecNodes)) != 0)
+    return;
   const bool replaces = (r.flags & (kReservationReplace | kReservationReplaceDown)) != 0;
   const bool active = is_active(r, now);
   if (active && !replaces) return;
