@@ -158,8 +158,7 @@ void StartFinder::list_nodes() {
     const auto closings = closings_.by_node->find(id);
     nodes_.push_back({id, std::min(most.tasks, std::max(1U, needs.tasks)),
                       closings == closings_.by_node->end() ? nullptr : &closings->second,
-                      request_.required.test(id),
-                      closings_.view == nullptr ? nullptr : closings_.view->node(id)});
+                      request_.required.test(id)});
     set_least(*resources_.idle(id), nodes_.back());
     required += nodes_.back().required ? 1 : 0;
   }
@@ -179,8 +178,8 @@ uint32_t StartFinder::exact_units(NodeId node, const Free& free) const {
 StartIndex& StartFinder::index_for(Tick duration) {
   const auto found = indexes_.find(duration);
   if (found != indexes_.end()) return found->second;
-  const auto made =
-      indexes_.try_emplace(duration, resources_.timeline(), nodes_, *this, duration, every_change_);
+  const auto made = indexes_.try_emplace(duration, resources_.timeline(), nodes_, *this, duration,
+                                         every_change_, closings_.view);
   if (finders_ != nullptr) learn(made.first->second);
   return made.first->second;
 }
@@ -326,7 +325,7 @@ Placed StartFinder::place_shared(StartIndex& index) {
       continue;
     resources_.window({node.id, 0, to, closings_.view}, *request_.partition, rooms_[i], &uses_[i]);
     Bitmap cores = resources_.shareable_cores(node.id, to, *request_.partition, request_.sharers);
-    if (node.seen != nullptr) cores.and_not(closings_.view->reserved(node.id, to));
+    if (closings_.view != nullptr) cores.and_not(closings_.view->reserved(node.id, to));
     fit::set_free_cores(rooms_[i], std::move(cores), unit);
     list.push_back(&rooms_[i]);
   }
