@@ -9,6 +9,8 @@ ALICE, BOB = 61531, 61532
 
 class Reservation(ClusterCase):
     NODES, CPUS = 3, 2
+    CONF = "ResvProlog={dir}/begins\nResvEpilog={dir}/ends\n"
+    FILES = {name: '#!/bin/sh\necho "$(id -un) ${0##*/} $*" >> {dir}/work/turned\n' for name in ("begins", "ends")}
 
     @classmethod
     def setUpClass(cls):
@@ -275,6 +277,24 @@ ReservationName=a StartTime=2038-01-18T10:00:00 EndTime=2038-01-18T11:00:00 Dura
         self.assertEqual(self.names(), [])
         self.run_cmd("scontrol", "release", str(waits))  # it goes on without it
         self.assertEqual(self.wait_ended(waits), "COMPLETED")
+
+    def test_programs(self):  # ResvProlog, ResvEpilog
+        turned = lambda name: [line for line in self.file("turned").splitlines() if line.endswith(" " + name)]
+        self.reserve("early", "starttime=now+1hour", "duration=60", "users=root", "nodes=n2")
+        self.reserve("brief", "starttime=now", "endtime=now+3seconds", "users=root", "nodes=n1")
+        self.reserve("gone", "starttime=now", "duration=60", "users=root", "nodes=n3")
+        wait_for(lambda: turned("gone"), "it has begun")
+        self.run_cmd("scontrol", "delete", "reservation=gone")
+        wait_for(lambda: turned("brief") == ["root begins brief", "root ends brief"], "it was over")
+        self.assertEqual((turned("gone"), turned("early")), (["root begins gone"], []))
+        self.reserve("daily", "starttime=now", "duration=60", "users=root", "nodes=n3", "flags=daily")
+        wait_for(lambda: turned("daily"), "it has begun")
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller is back")
+        self.out("scontrol", "update", "reservation=daily", "skip")
+        wait_for(lambda: len(turned("daily")) > 1, "it was skipped")
+        self.assertEqual(turned("daily"), ["root begins daily", "root ends daily"])
 
     def test_names_are_looked_up_within_bounds(self):
         """Each name costs the name services something, a group a walk through all users, and anybody could send any number of them."""

@@ -81,6 +81,7 @@ struct Reservation {
   Time idle_since = kNoTime;
   std::string licenses;              // as they are shown
   std::vector<ReservedCores> cores;  // of each of its nodes; empty: it has whole nodes
+  bool begun = false;  // ResvProlog has been run for this occurrence, and ResvEpilog has not
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Reservation::id);
@@ -102,6 +103,7 @@ struct Reservation {
     field(17, "idle_since", &Reservation::idle_since);
     field(18, "licenses", &Reservation::licenses);
     field(19, "cores", &Reservation::cores);
+    field(20, "begun", &Reservation::begun);
   }
 };
 using Reservations = std::vector<Reservation>;  // in the order in which they were made

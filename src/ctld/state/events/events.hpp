@@ -500,15 +500,17 @@ struct ArrayTasksCancelled {
   }
 };
 
-using AnyEvent = std::variant<
-    EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased, JobBecameEligible,
-    JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared, JobCompleting, JobNodesReleased,
-    JobEnded, JobRequeued, JobRequeueCancelled, JobSuspended, JobResumed, JobPreempted, JobsPurged,
-    ArrayTasksFolded, JobShrunk, JobSignaled, JobTerminateResent, ArrayTasksCancelled, StepCreated,
-    StepNodesEnded, StepEnded, StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated,
-    PartitionChanged, PartitionDeleted, JobLimitNear, StepUpdated, TriggerSet, TriggersCleared,
-    TriggerFired, CrontabReplaced, NodesCreated, NodesDeleted, ReservationChanged,
-    ReservationDeleted, StateForgotten, UserGroupsFound, AccountingChanged, UsageDecayed>;
+using AnyEvent =
+    std::variant<EpochStarted, ConfigReplaced, JobSubmitted, JobUpdated, JobHeld, JobReleased,
+                 JobBecameEligible, JobDependencyChanged, ArrayTasksSplit, JobStarted, JobPrepared,
+                 JobCompleting, JobNodesReleased, JobEnded, JobRequeued, JobRequeueCancelled,
+                 JobSuspended, JobResumed, JobPreempted, JobsPurged, ArrayTasksFolded, JobShrunk,
+                 JobSignaled, JobTerminateResent, ArrayTasksCancelled, StepCreated, StepNodesEnded,
+                 StepEnded, StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated,
+                 PartitionChanged, PartitionDeleted, JobLimitNear, StepUpdated, TriggerSet,
+                 TriggersCleared, TriggerFired, CrontabReplaced, NodesCreated, NodesDeleted,
+                 ReservationChanged, ReservationDeleted, ReservationTurned, StateForgotten,
+                 UserGroupsFound, AccountingChanged, UsageDecayed>;
 
 // One event. Its special members are in events.cpp: as a plain variant they made up a quarter of
 // each unit's compile time.

@@ -108,6 +108,7 @@ void move_on(Reservation& reservation) {
   const Period next = next_period({reservation.start, reservation.end}, reservation.flags);
   reservation.start = next.start;
   reservation.end = next.end;
+  reservation.begun = false;
 }
 
 bool ever_meet(const Reservation& a, const Reservation& b, Time now) {

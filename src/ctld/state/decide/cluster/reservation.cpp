@@ -374,6 +374,11 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& c
   }
   if (create) changed.name = request.name.empty() ? new_name(state, changed) : request.name;
   Draft draft(state);
+  if (known != nullptr && known->begun) {
+    if (request.values.skip)
+      draft.emit(ReservationTurned{.id = known->id, .begins = false, .name = known->name});
+    changed.begun = is_active(changed, now);
+  }
   ReservationReply reply{changed.name};
   draft.emit(ReservationChanged{.reservation = std::move(changed)});
   return draft.take(std::move(reply));

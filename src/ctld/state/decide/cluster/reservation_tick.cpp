@@ -73,6 +73,12 @@ void remove(Draft& draft, const Reservation& r, Time now) {
   draft.emit(ReservationDeleted{.id = r.id});
 }
 
+// ResvProlog or ResvEpilog is due.
+void turn(Draft& draft, Reservation& r, bool begins) {
+  r.begun = begins;
+  draft.emit(ReservationTurned{.id = r.id, .begins = begins, .name = r.name});
+}
+
 void advance(Draft& draft, Reservation r, Time now) {
   while (r.end <= now) move_on(r);
   r.idle_since = kNoTime;
@@ -85,6 +91,7 @@ void purge_when_idle(Draft& draft, Reservation r, Time now) {
   const bool used = !jobs_in(draft.state(), r).empty() || !jobs_waiting(draft.state(), r).empty();
   if (used == (r.idle_since == kNoTime)) {  // as it is noted
     if (used || now - r.idle_since < r.purge_after) return;
+    if (r.begun) turn(draft, r, false);
     if ((r.flags & kReservationRecurs) == 0) return remove(draft, r, now);
     move_on(r);
     r.idle_since = kNoTime;
@@ -127,9 +134,14 @@ void replace_nodes(Draft& draft, Reservation r, Time now) {
 
 void tick_reservations(Draft& draft, Time now) {
   const std::shared_ptr<const Reservations> all = draft.state().reservations;
-  for (const Reservation& r : *all) {
+  const auto& values = draft.state().config->values;
+  const bool has_programs = values.contains("ResvProlog") || values.contains("ResvEpilog");
+  for (const Reservation& one : *all) {
+    Reservation r = one;
+    if (has_programs && !r.begun && is_active(r, now)) turn(draft, r, true);
     const bool floats = (r.flags & kReservationTimeFloat) != 0;
     if (!floats && r.end <= now) {
+      if (r.begun) turn(draft, r, false);
       if (!end_jobs(draft, r, now)) continue;
       if ((r.flags & kReservationRecurs) != 0) advance(draft, r, now);
       else remove(draft, r, now);
