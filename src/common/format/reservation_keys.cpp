@@ -127,8 +127,8 @@ Status set_tres(std::string_view text, ReservationValues& values) {
     } else if (iequals(name, "cpu")) {
       values.core_counts = {*count};
     } else if (starts_with_i(name, kLicense)) {
-      licenses += (licenses.empty() ? "" : ",") + name.substr(kLicense.size()) + ":" +
-                  std::to_string(*count);
+      if (!licenses.empty()) licenses += ',';
+      licenses.append(name, kLicense.size()).append(":").append(std::to_string(*count));
     } else {
       return refuse("TRES type '" + name + "' not supported with reservations");
     }

@@ -81,9 +81,9 @@ LicensePool::Share& LicensePool::share_of(Moment& moment, const std::string& nam
 }
 
 const LicensePool::Shares& LicensePool::shares_of(const Moment& moment, const std::string& name) {
-  static const Shares kNone;
+  static const Shares no_shares;
   const auto at = moment.names.find(name);
-  return at == moment.names.end() ? kNone : at->second;
+  return at == moment.names.end() ? no_shares : at->second;
 }
 
 std::vector<LicensePool::Lack> LicensePool::lacking(const JobSpec& spec,
