@@ -77,10 +77,10 @@ void append_reservation_keys(std::string& out) {
   const std::vector<std::string_view> names = reservation_flag_names();
   out.append("\n## scontrol create and update reservation\n");
   append_list("Taken", taken, out);
-  append_list("Refused, since only whole nodes can be reserved", refused, out);
-  out.append("\nOf `TRES` only `node=…` is taken.\n");
+  append_list("Refused", refused, out);
+  out.append("\nOf `TRES` only `node=…`, `cpu=…` and `license/NAME=…` are taken.\n");
   append_list("Flags", {names.begin(), names.end()}, out);
-  append_list("Flags that are refused", {"FIRST_CORES", "LICENSE_ONLY"}, out);
+  append_list("Flags that are refused", {"FIRST_CORES"}, out);
 }
 
 void append_row(const CompatibilityRow& row, std::string& out) {

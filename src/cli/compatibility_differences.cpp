@@ -32,6 +32,8 @@ constexpr CompatibilityDifference kDifferences[] = {
      "a step that is not there is told in other words, by `sattach 1.2.3` as well", ""},
     {"scontrol create reservation", "`NodeCnt=` on named nodes keeps the flag SPEC_NODES",
      "removes it"},
+    {"scontrol create reservation",
+     "named nodes of which another one has cores at that time are refused", "takes them"},
     {"sbatch", "words after an empty one in a `#SBATCH` line are refused", "passes them over"},
     {"sbatch, srun, salloc", "numbers with blanks or a plus sign (`-n ' 2'`) are refused",
      "takes them"},

@@ -235,7 +235,8 @@ int print_reservations(const SinfoOptions& o, Client& client) {
   for (const auto& record : reply->reservations) {
     const Reservation& r = record.reservation;
     print(r.name, width, record.active ? "ACTIVE" : "INACTIVE", format_time(r.start),
-          format_time(r.end), format_span(r.end - r.start), record.node_list);
+          format_time(r.end), format_span(r.end - r.start),
+          record.node_list.empty() ? "(null)" : record.node_list);
   }
   return 0;
 }

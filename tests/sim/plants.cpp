@@ -20,6 +20,9 @@ const char* complaint_about(Plant plant) {
       "more tasks of its array",
       "more licenses in use",
       "which is not its own",
+      "whose cores are not its own",
+      "what is not of its reservation",
+      "licenses that are kept for",
       "ran twice",
       "run on the same cores"};
   return kTexts[static_cast<size_t>(plant)];
@@ -42,7 +45,11 @@ bool World::is_prey(const Job& job) const {
     case Plant::kTooManyTasks: return array && job.array->max_running > 0;
     case Plant::kTooManyLicenses: return !array && !spec.licenses.empty();
     case Plant::kTooFewCpus: return !array && spec.cpus_per_task > 1 && spec.cpus_per_gpu.empty();
-    case Plant::kReservedNode: return !array && spec.reservation.empty();
+    case Plant::kReservedNode:
+    case Plant::kReservedCores: return !array && spec.reservation.empty();
+    case Plant::kOutsideOfReservation: return !array && !spec.reservation.empty();
+    case Plant::kReservedLicenses:
+      return !array && spec.reservation.empty() && !spec.licenses.empty();
     default: return !array;
   }
 }
@@ -53,9 +60,13 @@ std::shared_ptr<Allocation> World::wrong_allocation() const {
   NodeAllocation part;
   state.nodes.for_each([&](const Node& node) {
     const bool reserved = std::ranges::any_of(*state.reservations, [&](const Reservation& one) {
-      return one.nodes.test(node.id) && one.start <= now_ && now_ < one.end;
+      const bool in_part = options_.plant == Plant::kReservedCores;
+      return one.nodes.test(node.id) && one.start <= now_ && now_ < one.end &&
+             one.cores.empty() != in_part;
     });
-    const bool wanted = options_.plant == Plant::kReservedNode ? reserved : !reserved;
+    const bool in_reservation =
+        options_.plant == Plant::kReservedNode || options_.plant == Plant::kReservedCores;
+    const bool wanted = in_reservation ? reserved : !reserved;
     const bool busy = options_.plant == Plant::kTwoJobsOnCores ? !node.used_cores.none() : true;
     if (part.node == kNoNode && !node.removed && wanted && busy) part.node = node.id;
   });
@@ -98,6 +109,12 @@ void World::plant() {
   event.time = now_;
   event.time_limit = prey->time_limit;
   event.end = now_ + std::chrono::minutes(std::max<Minutes>(1, prey->time_limit));
+  if (options_.plant == Plant::kOutsideOfReservation) {
+    for (const Reservation& one : *state.reservations) {
+      if (prey->spec->reservation.view().starts_with(one.name)) event.reservation = one.name;
+    }
+    if (event.reservation.empty()) return;
+  }
   if (options_.plant == Plant::kTooLong) event.end += std::chrono::hours(1);
   auto allocation = wrong_allocation();
   if (allocation == nullptr) return;

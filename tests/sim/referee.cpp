@@ -63,6 +63,32 @@ bool is_on(const Job& job, NodeId node, const NodeAllocation*& part) {
   return false;
 }
 
+const Reservation* named(const ClusterState& state, std::string_view name) {
+  for (const Reservation& one : *state.reservations) {
+    if (one.name == name) return &one;
+  }
+  return nullptr;
+}
+
+// When it will be over at the latest: with its reservation, unless that is FLEX.
+Time end_of(const ClusterState& state, const Job& job) {
+  const Reservation* own = named(state, job.reservation.view());
+  const bool with_it = own != nullptr && (own->flags & kReservationFlex) == 0;
+  return with_it ? std::min(own->end, job.end) : job.end;
+}
+
+// Whether something of the job's part of a node, or all of it, is of the reservation.
+bool has_some(const Reservation& one, const NodeAllocation& part) {
+  if (one.cores.empty() || !one.nodes.test(part.node)) return one.nodes.test(part.node);
+  const auto at = std::ranges::find(one.cores, part.node, &ReservedCores::node);
+  return at != one.cores.end() && at->cores.intersects(part.cores);
+}
+bool has_all(const Reservation& one, const NodeAllocation& part) {
+  if (one.cores.empty() || !one.nodes.test(part.node)) return one.nodes.test(part.node);
+  const auto at = std::ranges::find(one.cores, part.node, &ReservedCores::node);
+  return at != one.cores.end() && at->cores.contains(part.cores);
+}
+
 }  // namespace
 
 void Referee::found(const std::string& problem) {
@@ -127,6 +153,7 @@ void Referee::job_started(const ClusterState& state, const Job& job, Time now) {
   }
   check_reservations(state, job, now);
   check_licenses(state);
+  check_kept_licenses(state, job, now);
   for (const NodeAllocation& part : job.allocation->nodes) check_node(state, part.node);
 }
 
@@ -222,20 +249,47 @@ void Referee::check_throttle(const ClusterState& state, const Job& job, const Jo
 }
 
 void Referee::check_reservations(const ClusterState& state, const Job& job, Time now) {
-  const auto own =
-      std::ranges::find(*state.reservations, job.reservation.view(), &Reservation::name);
+  const Reservation* own = named(state, job.reservation.view());
+  const bool open = own == nullptr || (own->flags & (kReservationFlex | kReservationAnyNodes)) != 0;
+  for (const NodeAllocation& part : job.allocation->nodes) {
+    if (!open && !has_all(*own, part)) wrong(job, "got what is not of its reservation");
+  }
   for (const Reservation& other : *state.reservations) {
     // --signal=R promises that the job leaves in time
     const bool leaves = job.spec->signal_reservation && other.max_start_delay > Duration(0);
-    if (leaves || other.name == job.reservation.view() || other.end <= now ||
-        other.start >= job.end)
-      continue;
+    if (leaves || &other == own || other.end <= now || other.start >= job.end) continue;
     for (const NodeAllocation& part : job.allocation->nodes) {
       // reservations may overlap: then the nodes are its own, too
-      const bool is_own = own != state.reservations->end() && own->nodes.test(part.node);
-      if (other.nodes.test(part.node) && !is_own)
-        wrong(job, "started on a node of reservation " + other.name + ", which is not its own");
+      if (!has_some(other, part) || (own != nullptr && has_all(*own, part))) continue;
+      wrong(job,
+            "started on a node of reservation " + other.name +
+                (other.cores.empty() ? ", which is not its own" : ", whose cores are not its own"));
     }
+  }
+}
+
+// Each reservation has those that are kept for it, at each moment that the job meets.
+void Referee::check_kept_licenses(const ClusterState& state, const Job& job, Time now) {
+  if (number_behind(job.spec->licenses.view(), ':', 0) == 0) return;
+  const Reservation* own = named(state, job.reservation.view());
+  std::vector<Time> moments{now};
+  for (const Reservation& one : *state.reservations) {
+    if (one.start > now && one.start < end_of(state, job)) moments.push_back(one.start);
+  }
+  for (const Time at : moments) {
+    std::map<const Reservation*, uint64_t> used;
+    state.active.for_each([&](JobId id) {
+      const Job& other = state.jobs.at(id);
+      if (runs(other) && (at == now || end_of(state, other) > at))
+        used[named(state, other.reservation.view())] +=
+            number_behind(other.spec->licenses.view(), ':', 0);
+    });
+    uint64_t taken = used[nullptr];
+    for (const Reservation& one : *state.reservations) {
+      const bool keeps = &one != own && one.start <= at && at < one.end;
+      taken += std::max(used[&one], keeps ? number_behind(one.licenses, ':', 0) : 0);
+    }
+    if (taken > limits_.licenses) wrong(job, "has licenses that are kept for a reservation");
   }
 }
 

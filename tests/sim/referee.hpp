@@ -61,6 +61,7 @@ class Referee {
   void check_throttle(const state::ClusterState& state, const Job& job, const JobSpec& spec);
   void check_reservations(const state::ClusterState& state, const Job& job, Time now);
   void check_licenses(const state::ClusterState& state);
+  void check_kept_licenses(const state::ClusterState& state, const Job& job, Time now);
   void check_node(const state::ClusterState& state, NodeId node);
   [[nodiscard]] const JobSpec* spec_of(const Job& job) const;
   void wrong(const Job& job, const std::string& what);

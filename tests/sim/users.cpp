@@ -328,13 +328,35 @@ void World::change_reservations() {
   values.add_flags = kFlags[below(kFlags.size())] | kReservationIgnoreJobs;
   if ((values.add_flags & kReservationPurge) != 0) values.purge_after = std::chrono::seconds(20);
   if (chance(3)) values.max_start_delay = std::chrono::minutes(1);
-  if (chance(2)) {
-    values.node_count = 1 + below(2);
-    if (chance(2)) values.add_flags |= chance(2) ? kReservationReplace : kReservationReplaceDown;
-  } else {
-    values.nodes = nodes_[below(static_cast<uint32_t>(nodes_.size()))]->name();
-  }
+  if (chance(3)) values.licenses = "matlab:" + std::to_string(below(4));
+  choose_reserved(values);
   ask(std::move(command));
+}
+
+// Nodes, cores of nodes, or licenses alone.
+void World::choose_reserved(protocol::ReservationValues& values) {
+  const std::string named = nodes_[below(static_cast<uint32_t>(nodes_.size()))]->name();
+  switch (below(8)) {
+    case 0: values.core_counts = {1 + below(6)}; break;
+    case 1:
+      values.core_counts = {1 + below(3)};
+      values.nodes = named;
+      break;
+    case 2:
+      values.core_counts = {2 + below(4)};
+      values.node_count = 1 + below(2);
+      break;
+    case 3:
+      values.licenses = "matlab:" + std::to_string(1 + below(3));
+      values.add_flags |= kReservationAnyNodes;
+      break;
+    case 4:
+    case 5:
+      values.node_count = 1 + below(2);
+      if (chance(2)) values.add_flags |= chance(2) ? kReservationReplace : kReservationReplaceDown;
+      break;
+    default: values.nodes = named;
+  }
 }
 
 void World::change_cluster() {

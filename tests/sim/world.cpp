@@ -102,6 +102,7 @@ std::shared_ptr<const ClusterConfig> World::make_config(uint32_t variant) const 
   config->helpers.boot_time = std::chrono::seconds(60);
   config->gres_types = {"gpu", "fan", "shard"};
   config->select_type_parameters = {"CR_CORE_MEMORY"};
+  if (options_.seed % 2 == 0) config->values["ResvProlog"] = "/resv_prolog";
   config->licenses = "matlab:" + std::to_string(kLicenses);
   if (options_.seed % 4 == 1) {
     config->prolog = {"/prolog"};

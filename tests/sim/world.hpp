@@ -30,6 +30,9 @@ enum class Plant : uint8_t {
   kTooManyTasks,
   kTooManyLicenses,
   kReservedNode,
+  kReservedCores,
+  kOutsideOfReservation,
+  kReservedLicenses,
   kStepTwice,
   kStepStays,
   kCount
@@ -127,6 +130,7 @@ class World {
   void act_on_job();
   void change_cluster();
   void change_reservations();
+  void choose_reserved(protocol::ReservationValues& values);
   void change_triggers();
   void change_crontab();
   [[nodiscard]] FakeNode& dynamic_node() { return *nodes_.back(); }

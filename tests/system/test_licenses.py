@@ -72,6 +72,42 @@ class Licenses(ClusterCase):
         self.assertEqual(self.out("salloc", "-Q", "-n2", "--tres-per-task=cpu=1,license/matlab=1", "srun", "printenv", "SLURM_TRES_PER_TASK"),
                          2 * "cpu=1,license/matlab=1\n")
 
+    def test_reserved_licenses(self):
+        """A reservation of licenses alone: its jobs use any nodes, other jobs get what it leaves."""
+        ask = ("scontrol", "create", "reservation=r", "starttime=now", "duration=60", "users=root")
+        for words in (("licenses=nope:1", "flags=any_nodes"), ("licenses=matlab:5", "flags=any_nodes"), ("licenses=matlab:x", "nodes=n1")):
+            self.fails(1, "Error creating the reservation: Invalid license specification\n", *ask, *words)
+        self.fails(1, "Error creating the reservation: Invalid node name specified\n", *ask, "licenses=matlab:1")
+        self.out(*ask, "licenses=matlab:3", "flags=license_only")
+        self.addCleanup(self.run_cmd, "scontrol", "delete", "reservation=r", check=False)
+        self.fails(1, "Error creating the reservation: Invalid license specification\n", *ask[:2], "reservation=s", *ask[3:],
+                   "tres=license/matlab=2", "flags=any_nodes")
+        self.fails(1, "scontrol: error: The +=/-= notation is not supported when updating licenses.  No reservation update.\n",
+                   "scontrol", "update", "reservation=r", "licenses+=ansys")
+        for licenses in ("matlab:5", ""):
+            self.fails(1, "Error updating the reservation: Invalid license specification\n"
+                          "slurm_update error: Invalid license specification\n", "scontrol", "update", "reservation=r", f"licenses={licenses}")
+        self.assertEqual(self.out("scontrol", "update", "reservation=r", "licenses=matlab:3"), "Reservation updated.\n")
+        shown = self.out("scontrol", "show", "reservation")
+        self.assertIn("   Nodes=(null) NodeCnt=0 CoreCnt=0 Features=(null) PartitionName=(null) Flags=ANY_NODES\n   TRES=(null)\n", shown)
+        self.assertIn(" Licenses=matlab:3 State=ACTIVE ", shown)
+        self.assertTrue(self.out("sinfo", "-h", "-T").endswith("  (null)\n"))
+        self.assertEqual(json.loads(self.out("scontrol", "--json", "show", "reservation"))["reservations"][0]["licenses"], "matlab:3")
+        self.assertEqual(self.out("scontrol", "-o", "show", "lic", "matlab"),
+                         "LicenseName=matlab Total=4 Used=0 Free=4 Reserved=3 Remote=no\n")
+        waits = self.submit("-t5", "-L", "matlab:2", "-o", "/dev/null", "--wrap", "sleep 1000")
+        wait_for(lambda: self.out("squeue", "-h", "-j", waits, "-o", "%r") == "Licenses\n", "the reservation keeps three")
+        self.assertIn("reservations keep 3", self.out("sluice", "explain", waits))
+        outside = self.long_job("matlab:1")
+        inside = self.submit("--reservation=r", "-L", "matlab:3", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(inside, "RUNNING")
+        self.assertEqual(self.used("matlab"), 4)
+        self.cancel(inside, outside)
+        self.assertEqual(self.state(waits), "PENDING")
+        self.run_cmd("scontrol", "delete", "reservation=r")
+        self.wait_state(waits, "RUNNING")
+        self.cancel(waits)
+
     def test_show_all(self):
         self.assertEqual(self.out("scontrol", "show", "lic"),
                          "LicenseName=ansys\n    Total=1 Used=0 Free=1 Reserved=0 Remote=no\n"

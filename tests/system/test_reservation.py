@@ -9,6 +9,8 @@ ALICE, BOB = 61531, 61532
 
 class Reservation(ClusterCase):
     NODES, CPUS = 3, 2
+    CONF = "ResvProlog={dir}/begins\nResvEpilog={dir}/ends\n"
+    FILES = {name: '#!/bin/sh\necho "$(id -un) ${0##*/} $*" >> {dir}/work/turned\n' for name in ("begins", "ends")}
 
     @classmethod
     def setUpClass(cls):
@@ -66,8 +68,10 @@ class Reservation(ClusterCase):
         self.refused("Invalid duration maxstartdelay=x.", *whole, "maxstartdelay=x")
         self.refused("Either Users/Groups and/or Accounts must be specified.", *whole[:2], "nodes=n1", "users=")
         self.refused("CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.", *whole[:3], "nodes=")
-        self.refused("corecnt=2 is not supported: whole nodes can be reserved only.", "starttime=now", "users=root", "corecnt=2",
-                     "duration=10")
+        self.refused("burstbuffer=2 is not supported.", "starttime=now", "users=root", "burstbuffer=2", "duration=10")
+        for key, text in (("corecnt=x", "Invalid core count x"), ("tres=cpu", "invalid TRES 'cpu'"), ("tres=cpu=x", "invalid TRES cpu value 'x'"),
+                          ("tres=mem=1", "TRES type 'mem' not supported with reservations")):
+            self.fails(1, f"scontrol: error: {text}\n", "scontrol", "create", "reservation", *whole[:3], key)
         self.fails(1, "Invalid time specification (pos=0): xx\n"
                       "scontrol: error: Invalid start time starttime=xx.  No reservation created.\n",
                    "scontrol", "create", "reservation", "starttime=xx", "users=root", "nodes=n1", "duration=5")
@@ -202,6 +206,51 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.run_cmd("scontrol", "delete", "reservation=a")
         self.assertEqual(self.wait_ended(kept_out), "COMPLETED")
 
+    def test_cores(self):  # CoreCnt, TRES=cpu=; CoreIDs; jobs inside and beside
+        self.fails(1, "Error creating the reservation: Core count for reservation node list is not consistent!\n", "scontrol", "create",
+                   "reservation=a", "starttime=now", "duration=60", "users=root", "nodes=n[1-2]", "corecnt=2")
+        for words in (("corecnt=7",), ("corecnt=0",), ("tres=cpu=40",), ("nodes=n1", "corecnt=3"), ("nodecnt=2", "corecnt=5")):
+            done = self.run_cmd("scontrol", "create", "reservation=a", "starttime=now", "duration=60", "users=root", *words, check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, "Error creating the reservation: Requested nodes are busy\n"), words)
+            self.assertIn("Note, unless nodes are directly requested", done.stdout)
+        self.fails(1, "Error creating the reservation: Invalid node name specified\n", "scontrol", "create", "reservation=a",
+                   "starttime=now", "duration=60", "users=root", "nodes=nix", "corecnt=1")
+        self.reserve("a", "starttime=2038-01-18T10:00:00", "duration=60", "users=root", "corecnt=3")
+        self.assertEqual(self.out("scontrol", "show", "reservation"), """\
+ReservationName=a StartTime=2038-01-18T10:00:00 EndTime=2038-01-18T11:00:00 Duration=01:00:00
+   Nodes=n[1-2] NodeCnt=2 CoreCnt=3 Features=(null) PartitionName=debug Flags=
+     NodeName=n1 CoreIDs=0-1
+     NodeName=n2 CoreIDs=0
+   TRES=cpu=3
+   AllowedPartitions=(null) QOS=(null)
+   Users=root Groups=(null) Accounts=(null) Licenses=(null) State=INACTIVE BurstBuffer=(null)
+   MaxStartDelay=(null)
+
+""")
+        for change in ("corecnt=1", "nodecnt=2", "nodes=n1", "tres=cpu=1"):
+            self.fails(1, "Error updating the reservation: Core-based reservation can not be updated\n"
+                          "slurm_update error: Core-based reservation can not be updated\n", "scontrol", "update", "reservation=a", change)
+        self.assertEqual(self.out("scontrol", "update", "reservation=a", "duration=30"), "Reservation updated.\n")
+        self.assertEqual((self.facts("a")["Duration"], self.facts("a")["CoreCnt"]), ("00:30:00", "3"))
+        self.reserve("b", "starttime=now", "duration=60", "users=root", "nodes=n1", "tres=cpu=1")
+        record = next(one for one in json.loads(self.out("scontrol", "--json", "show", "reservation"))["reservations"] if one["name"] == "b")
+        self.assertEqual(record["core_specializations"], [{"node": "n1", "core": "0"}])
+        inside = self.submit("--reservation=b", "-n1", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(inside, "RUNNING")
+        alone = self.submit("-w", "n1", "--exclusive", "-t5", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: "May be reserved" in self.out("squeue", "-h", "-j", str(alone), "-o", "%R"), "the node is not its own")
+        self.assertIn("kept from it by reservations", self.out("sluice", "explain", str(alone)))
+        self.run_cmd("scancel", str(alone))
+        second = self.submit("--reservation=b", "-n1", "-o", "/dev/null", "--wrap", "true")
+        beside = self.submit("-w", "n1", "-n1", "-t5", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(beside, "RUNNING")
+        self.assertEqual(self.out("sinfo", "-h", "-N", "-n", "n2,n3", "-o", "%N %t"), "n2 idle\nn3 idle\n")
+        self.assertIn("CPU_IDs=0 ", self.out("scontrol", "-d", "show", "job", str(inside)))
+        self.assertIn("CPU_IDs=1 ", self.out("scontrol", "-d", "show", "job", str(beside)))
+        self.assertEqual(self.out("squeue", "-h", "-j", str(second), "-o", "%T"), "PENDING\n")
+        self.run_cmd("scancel", str(inside))
+        self.assertEqual(self.wait_ended(second), "COMPLETED")
+
     def test_explained(self):
         self.reserve("a", "starttime=now+1hour", "duration=60", "users=root", "nodes=n[1-3]")
         job = self.submit("--reservation=a", "-o", "/dev/null", "--wrap", "true")
@@ -229,6 +278,24 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
         self.run_cmd("scontrol", "release", str(waits))  # it goes on without it
         self.assertEqual(self.wait_ended(waits), "COMPLETED")
 
+    def test_programs(self):  # ResvProlog, ResvEpilog
+        turned = lambda name: [line for line in self.file("turned").splitlines() if line.endswith(" " + name)]
+        self.reserve("early", "starttime=now+1hour", "duration=60", "users=root", "nodes=n2")
+        self.reserve("brief", "starttime=now", "endtime=now+3seconds", "users=root", "nodes=n1")
+        self.reserve("gone", "starttime=now", "duration=60", "users=root", "nodes=n3")
+        wait_for(lambda: turned("gone"), "it has begun")
+        self.run_cmd("scontrol", "delete", "reservation=gone")
+        wait_for(lambda: turned("brief") == ["root begins brief", "root ends brief"], "it was over")
+        self.assertEqual((turned("gone"), turned("early")), (["root begins gone"], []))
+        self.reserve("daily", "starttime=now", "duration=60", "users=root", "nodes=n3", "flags=daily")
+        wait_for(lambda: turned("daily"), "it has begun")
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller is back")
+        self.out("scontrol", "update", "reservation=daily", "skip")
+        wait_for(lambda: len(turned("daily")) > 1, "it was skipped")
+        self.assertEqual(turned("daily"), ["root begins daily", "root ends daily"])
+
     def test_names_are_looked_up_within_bounds(self):
         """Each name costs the name services something, a group a walk through all users, and anybody could send any number of them."""
         make = ("scontrol", "create", "reservation=a", "starttime=now", "duration=5", "nodecnt=1")
@@ -246,11 +313,14 @@ maint      INACTIVE  2038-01-18T10:00:00  2038-01-18T12:00:00     02:00:00  n2
 
     def test_survives_the_controller(self):
         self.reserve("a", "starttime=now", "duration=60", "users=root", "nodes=n1", "flags=daily")
-        before = self.facts("a")
+        self.reserve("b", "starttime=now", "duration=60", "users=root", "corecnt=3")
+        before = self.facts("a"), self.facts("b")
+        self.assertEqual((before[1]["Nodes"], before[1]["CoreCnt"]), ("n[2-3]", "3"))
         self.cluster.kill_controller()
         self.cluster.start_controller()
         wait_for(lambda: self.run_cmd("scontrol", "ping", check=False).returncode == 0, "the controller is back")
-        self.assertEqual(self.facts("a"), before)
+        self.assertEqual((self.facts("a"), self.facts("b")), before)
+        self.wait_ended(self.submit("--reservation=b", "-n3", "-o", "/dev/null", "--wrap", "true"))
 
 
 if __name__ == "__main__":

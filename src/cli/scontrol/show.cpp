@@ -306,14 +306,14 @@ void show_licenses(Session& session, const std::string& name) {
   if (!reply) return session.fail("slurm_load_licenses error: " + error_text(reply.error()));
   if (session.form) {
     Json records = Json::array();
-    for (const auto& [license, total, used] : reply->licenses) {
+    for (const auto& [license, total, used, reserved] : reply->licenses) {
       if (!name.empty() && name != license) continue;
       records.push_back({{"LicenseName", license},
                          {"Total", total},
                          {"Used", used},
                          {"Free", total - std::min(total, used)},
                          {"Remote", false},
-                         {"Reserved", 0},
+                         {"Reserved", reserved},
                          {"LastConsumed", 0},
                          {"LastDeficit", 0},
                          {"LastUpdate", 0}});
@@ -324,11 +324,11 @@ void show_licenses(Session& session, const std::string& name) {
     if (!session.quiet) std::puts("No licenses configured in Slurm.");
     return;
   }
-  for (const auto& [license, total, used] : reply->licenses) {
+  for (const auto& [license, total, used, reserved] : reply->licenses) {
     if (!name.empty() && name != license) continue;
-    print_text(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n",
+    print_text(fmt::format("LicenseName={}{}Total={} Used={} Free={} Reserved={} Remote=no\n",
                            license, session.one_line ? " " : "\n    ", total, used,
-                           total - std::min(total, used)));
+                           total - std::min(total, used), reserved));
   }
 }
 

@@ -55,6 +55,7 @@ constexpr ReservationFlagName kFlags[] = {
 constexpr ReservationFlagName kOtherNames[] = {
     {kReservationIgnoreJobs, "IGNORE_RUNNING", 8},
     {kReservationStatic, "STATIC_ALLOC", 7},
+    {kReservationAnyNodes, "LICENSE_ONLY", 1},
 };
 
 ReservationFlags flag_named(std::string_view name) {
@@ -111,19 +112,28 @@ Status set_duration(std::string_view text, ListChange change, std::string_view t
   return {};
 }
 
-// Only nodes can be counted; cores, CPUs and the like cannot be reserved.
+// "node=2,cpu=8,license/foo=3".
 Status set_tres(std::string_view text, ReservationValues& values) {
+  constexpr std::string_view kLicense = "license/";
+  std::string licenses;
   for (const std::string& word : split_list(text)) {
     const size_t equals = word.find('=');
-    const auto count = equals == std::string::npos
-                           ? std::nullopt
-                           : parse_count(std::string_view(word).substr(equals + 1));
-    if (!count || !iequals(std::string_view(word).substr(0, equals), "node")) {
-      return refuse("TRES=" + std::string(text) +
-                    " is not supported: whole nodes can be reserved only.");
+    if (equals == std::string::npos) return refuse("invalid TRES '" + word + "'");
+    const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+    const auto count = parse_count(value);
+    if (!count) return refuse("invalid TRES " + name + " value '" + value + "'");
+    if (iequals(name, "node")) {
+      values.node_count = *count;
+    } else if (iequals(name, "cpu")) {
+      values.core_counts = {*count};
+    } else if (starts_with_i(name, kLicense)) {
+      if (!licenses.empty()) licenses += ',';
+      licenses.append(name, kLicense.size()).append(":").append(std::to_string(*count));
+    } else {
+      return refuse("TRES type '" + name + "' not supported with reservations");
     }
-    values.node_count = *count;
   }
+  if (!licenses.empty()) values.licenses = std::move(licenses);
   return {};
 }
 
@@ -173,8 +183,19 @@ Status set_start_delay(const Given& given, ReservationValues& values) {
   values.max_start_delay = *span;
   return {};
 }
+// "4", or of one node after the other "4,2".
+Status set_core_counts(const Given& given, ReservationValues& values) {
+  values.core_counts.clear();
+  for (const std::string& word : split_list(given.value)) {
+    const auto count = parse_count(word);
+    if (!count) return refuse("Invalid core count " + std::string(given.value));
+    values.core_counts.push_back(*count);
+  }
+  if (values.core_counts.empty()) return refuse("Invalid core count " + std::string(given.value));
+  return {};
+}
 Status set_none(const Given& given, ReservationValues&) {
-  return refuse(std::string(given.typed) + " is not supported: whole nodes can be reserved only.");
+  return refuse(std::string(given.typed) + " is not supported.");
 }
 
 struct Key {
@@ -204,11 +225,11 @@ constexpr Key kKeys[] = {
     {"Comment", 3, set_word<&ReservationValues::comment>},
     {"MaxStartDelay", 1, set_start_delay},
     {"TRES", 1, [](const Given& g, ReservationValues& v) { return set_tres(g.value, v); }},
-    {"CoreCnt", 4, set_none},
-    {"CoreCount", 4, set_none},
-    {"CPUCnt", 3, set_none},
-    {"CPUCount", 3, set_none},
-    {"Licenses", 1, set_none},
+    {"CoreCnt", 4, set_core_counts},
+    {"CoreCount", 4, set_core_counts},
+    {"CPUCnt", 3, set_core_counts},
+    {"CPUCount", 3, set_core_counts},
+    {"Licenses", 1, set_word<&ReservationValues::licenses>},
     {"BurstBuffer", 1, set_none},
     {"AllowedPartitions", 2, set_none},
     {"QOS", 1, set_none},
@@ -223,6 +244,10 @@ bool is_among(int weekday, ReservationFlags flags) {
 }
 
 std::string or_null(std::string_view text) { return text.empty() ? "(null)" : std::string(text); }
+
+std::string tres_of(const protocol::ReservationRecord& record) {
+  return record.cpus == 0 ? "(null)" : fmt::format("cpu={}", record.cpus);
+}
 
 }  // namespace
 
@@ -281,7 +306,10 @@ std::string lacking_of_reservation(const ReservationValues& values) {
     return "PART_NODES flag requires specifying a Partition and ALL nodes.";
   }
   // a partition: its nodes
-  const bool some = values.nodes ? !values.nodes->empty() : values.node_count || values.partition;
+  const bool some = values.nodes
+                        ? !values.nodes->empty()
+                        : values.node_count || values.partition || !values.core_counts.empty() ||
+                              (values.licenses && !values.licenses->empty());
   if (!some) return "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.";
   const auto names = [](const std::optional<NameList>& list) {
     return list && !list->names.empty();
@@ -322,13 +350,15 @@ std::string show_reservation(const protocol::ReservationRecord& record, bool one
       .word("CoreCnt", record.cores);
   out.word("Features", or_null(r.features)).word("PartitionName", or_null(r.partition));
   out.word("Flags", reservation_flags_text(r));
-  out.line().word("TRES", fmt::format("cpu={}", record.cpus));
+  for (const protocol::CoresOfNode& part : record.core_ids)
+    out.line().word("  NodeName", part.node).word("CoreIDs", part.cores.to_text());
+  out.line().word("TRES", tres_of(record));
   out.line().word("AllowedPartitions", "(null)").word("QOS", "(null)");
   out.line()
       .word("Users", or_null(r.users))
       .word("Groups", or_null(r.groups))
       .word("Accounts", or_null(r.accounts));
-  out.word("Licenses", "(null)")
+  out.word("Licenses", or_null(r.licenses))
       .word("State", record.active ? "ACTIVE" : "INACTIVE")
       .word("BurstBuffer", "(null)");
   const bool delays = r.max_start_delay > Duration(0);
@@ -343,17 +373,20 @@ Json reservation_to_json(const protocol::ReservationRecord& record) {
   for (const ReservationFlagName& row : kFlags) {
     if ((r.flags & row.flag) != 0) flags.push_back(row.name);
   }
+  Json cores = Json::array();
+  for (const protocol::CoresOfNode& part : record.core_ids)
+    cores.push_back({{"node", part.node}, {"core", part.cores.to_text()}});
   const Duration purge = r.purge_after > Duration(0) ? r.purge_after : Duration(kPurgeDefault);
   Json out = Json::object();
   out["accounts"] = r.accounts;
   out["burst_buffer"] = "";
   out["core_count"] = record.cores;
-  out["core_specializations"] = Json::array();
+  out["core_specializations"] = std::move(cores);
   out["end_time"] = json_time(r.end);
   out["features"] = r.features;
   out["flags"] = std::move(flags);
   out["groups"] = r.groups;
-  out["licenses"] = "";
+  out["licenses"] = r.licenses;
   out["max_start_delay"] = to_seconds(r.max_start_delay);
   out["name"] = r.name;
   out["node_count"] = r.nodes.count();
@@ -362,7 +395,7 @@ Json reservation_to_json(const protocol::ReservationRecord& record) {
   out["purge_completed"] = {{"time", json_number(static_cast<uint64_t>(to_seconds(purge)))}};
   out["start_time"] = json_time(r.start);
   out["watts"] = Json::object();
-  out["tres"] = fmt::format("cpu={}", record.cpus);
+  out["tres"] = record.cpus == 0 ? "" : tres_of(record);
   out["users"] = r.users;
   return out;
 }

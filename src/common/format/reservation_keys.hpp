@@ -24,7 +24,7 @@ namespace sluice {
 // For the page on compatibility: the keys, and the names of flags, other spellings last.
 struct ReservationKeyName {
   std::string_view name;
-  bool taken = false;  // else it is refused: whole nodes can be reserved only
+  bool taken = false;  // else it is refused
 };
 [[nodiscard]] std::vector<ReservationKeyName> reservation_key_names();
 [[nodiscard]] std::vector<std::string_view> reservation_flag_names();

@@ -1,4 +1,4 @@
-// A reservation: nodes that are kept for some users, or for nobody, for some time.
+// A reservation: nodes and licenses that are kept for some users, or for nobody, for some time.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,9 @@ inline constexpr ReservationFlags kReservationWeekend = 1U << 7;
 inline constexpr ReservationFlags kReservationWeekly = 1U << 8;
 inline constexpr ReservationFlags kReservationSpecNodes = 1U << 9;  // its nodes were named
 inline constexpr ReservationFlags kReservationAllNodes = 1U << 10;  // Nodes=ALL
-inline constexpr ReservationFlags kReservationAnyNodes = 1U << 11;  // of any partition
-inline constexpr ReservationFlags kReservationStatic = 1U << 12;    // no node is ever replaced
+// its nodes are of any partition, and its jobs may use others, too; needs none when it has licenses
+inline constexpr ReservationFlags kReservationAnyNodes = 1U << 11;
+inline constexpr ReservationFlags kReservationStatic = 1U << 12;  // no node is ever replaced
 // all nodes that its partition has at any time
 inline constexpr ReservationFlags kReservationPartNodes = 1U << 13;
 // start and end are so far from now
@@ -47,6 +48,17 @@ inline constexpr ReservationFlags kReservationUserDelete = 1U << 20;  // its use
 inline constexpr ReservationFlags kReservationRecurs = kReservationHourly | kReservationDaily |
                                                        kReservationWeekday | kReservationWeekend |
                                                        kReservationWeekly;
+
+// Cores of one node.
+struct ReservedCores {
+  uint32_t node = 0;  // NodeId
+  Bitmap cores;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &ReservedCores::node);
+    field(2, "cores", &ReservedCores::cores);
+  }
+};
 
 struct Reservation {
   uint32_t id = 0;
@@ -67,6 +79,9 @@ struct Reservation {
   Duration purge_after{0};
   // no job has used it since it started or since then (kReservationPurge)
   Time idle_since = kNoTime;
+  std::string licenses;              // as they are shown
+  std::vector<ReservedCores> cores;  // of each of its nodes; empty: it has whole nodes
+  bool begun = false;  // ResvProlog has been run for this occurrence, and ResvEpilog has not
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Reservation::id);
@@ -86,6 +101,9 @@ struct Reservation {
     field(15, "max_start_delay", &Reservation::max_start_delay);
     field(16, "purge_after", &Reservation::purge_after);
     field(17, "idle_since", &Reservation::idle_since);
+    field(18, "licenses", &Reservation::licenses);
+    field(19, "cores", &Reservation::cores);
+    field(20, "begun", &Reservation::begun);
   }
 };
 using Reservations = std::vector<Reservation>;  // in the order in which they were made

@@ -163,12 +163,14 @@ struct QueryLicensesRequest {
 struct LicenseRecord {
   std::string name;
   uint64_t total = 0;
-  uint64_t used = 0;  // by all jobs, whoever asks
+  uint64_t used = 0;      // by all jobs, whoever asks
+  uint64_t reserved = 0;  // by reservations that hold now
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &LicenseRecord::name);
     field(2, "total", &LicenseRecord::total);
     field(3, "used", &LicenseRecord::used);
+    field(4, "reserved", &LicenseRecord::reserved);
   }
 };
 struct QueryLicensesReply {

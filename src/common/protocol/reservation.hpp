@@ -36,6 +36,9 @@ struct ReservationValues {
   std::optional<std::string> partition, features, comment;
   std::optional<NameList> users, groups, accounts;
   std::optional<Duration> max_start_delay, purge_after;
+  std::optional<std::string> licenses;
+  // cores in all, or of one node after the other; empty: whole nodes
+  std::vector<uint32_t> core_counts;
   bool skip = false;  // the next occurrence, or the rest of this one
   template <class V>
   static void describe(V&& field) {
@@ -56,6 +59,8 @@ struct ReservationValues {
     field(15, "purge_after", &ReservationValues::purge_after);
     field(16, "skip", &ReservationValues::skip);
     field(17, "duration_change", &ReservationValues::duration_change);
+    field(18, "licenses", &ReservationValues::licenses);
+    field(19, "core_counts", &ReservationValues::core_counts);
   }
 };
 struct ChangeReservationRequest {
@@ -84,6 +89,15 @@ struct QueryReservationsRequest {
   template <class V>
   static void describe(V&&) {}
 };
+struct CoresOfNode {
+  std::string node;
+  Bitmap cores;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &CoresOfNode::node);
+    field(2, "cores", &CoresOfNode::cores);
+  }
+};
 // As it is shown: what it says of time is worked out.
 struct ReservationRecord {
   Reservation reservation;
@@ -91,6 +105,7 @@ struct ReservationRecord {
   uint32_t cores = 0;
   uint32_t cpus = 0;
   bool active = false;
+  std::vector<CoresOfNode> core_ids;  // where it has not whole nodes
   template <class V>
   static void describe(V&& field) {
     field(1, "reservation", &ReservationRecord::reservation);
@@ -98,6 +113,7 @@ struct ReservationRecord {
     field(3, "cores", &ReservationRecord::cores);
     field(4, "cpus", &ReservationRecord::cpus);
     field(5, "active", &ReservationRecord::active);
+    field(6, "core_ids", &ReservationRecord::core_ids);
   }
 };
 struct QueryReservationsReply {

@@ -109,6 +109,10 @@ void EffectRunner::handle(const state::RunControllerEpilog& effect, const Snapsh
   parts_.programs.run_epilog(*effect.job, state);
 }
 
+void EffectRunner::handle(const state::RunReservationProgram& effect, const Snapshot& state) {
+  parts_.programs.run_reservation(effect, state);
+}
+
 void EffectRunner::handle(const state::WakeScheduler& effect, const Snapshot&) {
   scheduler_->wake(effect.submitted ? engine::SchedulerLoop::Wake::kSubmitted
                                     : engine::SchedulerLoop::Wake::kNews);

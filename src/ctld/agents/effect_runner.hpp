@@ -62,6 +62,7 @@ class EffectRunner {
   void handle(const state::SendMail& effect, const Snapshot& state);
   void handle(const state::RunControllerProlog& effect, const Snapshot& state);
   void handle(const state::RunControllerEpilog& effect, const Snapshot& state);
+  void handle(const state::RunReservationProgram& effect, const Snapshot& state);
   void handle(const state::WakeScheduler& effect, const Snapshot& state);
   void handle(const state::RunTick& effect, const Snapshot& state);
 

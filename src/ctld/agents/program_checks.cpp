@@ -35,6 +35,10 @@ std::vector<std::string> unusable_programs(const ClusterConfig& config) {
     look_at("PrologSlurmctld", path, "program", out);
   for (const std::string& path : config.epilog_slurmctld)
     look_at("EpilogSlurmctld", path, "program", out);
+  for (const char* key : {"ResvProlog", "ResvEpilog"}) {
+    if (const auto set = config.values.find(key); set != config.values.end())
+      look_at(key, set->second, "program", out);
+  }
   const bool suspends = !config.suspend_program.empty(), resumes = !config.resume_program.empty();
   if (suspends != resumes) {
     out.push_back(fmt::format("{} is set and {} is not: nodes that are powered {} by Slurm stay so",

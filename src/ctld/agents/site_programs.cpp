@@ -405,6 +405,23 @@ void SitePrograms::run_epilog(const Job& job, const state::ClusterSnapshot& stat
       {.name = "EpilogSlurmctld", .most = time_limit(config.epilog_timeout, config)});
 }
 
+void SitePrograms::run_reservation(const state::RunReservationProgram& order,
+                                   const state::ClusterSnapshot& state) {
+  const ClusterConfig& config = *state->config;
+  const char* key = order.begins ? "ResvProlog" : "ResvEpilog";
+  const auto program = config.values.find(key);
+  if (program == config.values.end() || program->second.empty()) return;
+  const std::vector<std::string> words{program->second, order.reservation};
+  const std::map<std::string, std::string> environment{{"PATH", kPath},
+                                                       {"SLURM_CONF", config.config_path},
+                                                       {"SLURM_CLUSTER_NAME", config.cluster_name}};
+  log::info("reservation {}: {} {} is run", order.reservation, key, words[0]);
+  boost::asio::post(triggers_, [words, environment] {
+    const int status = daemon::run_program(words, environment, {}, kTriggerTime);
+    if (status != 0) log::error("{} {}", words[0], ending_text(status));
+  });
+}
+
 void SitePrograms::run(std::vector<std::vector<std::string>> programs,
                        std::map<std::string, std::string> environment,
                        std::function<void(int)> done, const Terms& terms) {

@@ -44,6 +44,9 @@ class SitePrograms {
   void run_prolog(const Job& job, const state::ClusterSnapshot& state,
                   std::function<void(int)> done);
   void run_epilog(const Job& job, const state::ClusterSnapshot& state);
+  // ResvProlog or ResvEpilog, beside administrators' triggers: "PROGRAM RESERVATION".
+  void run_reservation(const state::RunReservationProgram& order,
+                       const state::ClusterSnapshot& state);
   // The controller ends: prologs and epilogs have a second left. No `done` is called later.
   // Idempotent.
   void stop();

@@ -493,10 +493,8 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
     return {};
   }
   if (!needs.features.any_of.empty() && !has_features(needs, room)) return {};
-  if (room.jobs > 0) {
-    if (needs.whole_nodes || (needs.uses_memory && needs.all_memory)) return {};
-    if (room.user != needs.uid && (room.one_user || needs.one_user)) return {};
-  }
+  const bool alone = needs.whole_nodes || (needs.uses_memory && needs.all_memory);
+  if ((alone && room.jobs > 0) || room.is_others(needs)) return {};
   const uint32_t threads = used_threads(needs, c);
   const uint32_t each = cpus_of_core(c);
   const uint32_t held = room.held == nullptr ? 0 : room.held->cpus;
@@ -542,8 +540,7 @@ Lack lack_of(const Needs& needs, const Room& room) {
   if (c.tmp_disk_mib < needs.tmp_disk_mib) return Lack::kTmpDisk;
   if ((needs.whole_nodes || (needs.uses_memory && needs.all_memory)) && room.jobs > 0)
     return Lack::kBusy;
-  if (room.jobs > 0 && room.user != needs.uid && (room.one_user || needs.one_user))
-    return Lack::kUser;
+  if (room.is_others(needs)) return Lack::kUser;
   if (capacity(needs, room).tasks > 0) return Lack::kNothing;
   Needs without = needs;
   if (!needs.gres.empty()) {

@@ -24,6 +24,12 @@ namespace sluice::fit {
 inline constexpr uint32_t kNoUser = UINT32_MAX;
 inline constexpr uint32_t kSeveralUsers = UINT32_MAX - 1;
 
+// Whether a job of this user may not be where `jobs` of `user` are: one of them is to have the node
+// for its user alone.
+inline bool bars(uint32_t jobs, uint32_t user, uint32_t uid, bool one_user) {
+  return one_user && jobs > 0 && user != kNoUser && user != uid;
+}
+
 // What the jobs of one partition hold of a node, where MaxCPUsPerNode or MaxCPUsPerSocket bounds
 // them.
 struct PartitionUse {
@@ -55,6 +61,10 @@ struct Room {
 
   [[nodiscard]] const std::vector<std::string>& features() const {
     return own_features ? *own_features : config->features;
+  }
+  // Whether the job may not be here because of others' jobs, where a user has the node alone.
+  [[nodiscard]] bool is_others(const Needs& needs) const {
+    return bars(jobs, user, needs.uid, one_user || needs.one_user);
   }
   // Those that the job may have made active; null: none.
   [[nodiscard]] const std::vector<std::string>* changeable_for(const Needs& needs) const {

@@ -105,6 +105,11 @@ class EventLines {
     add(DebugFlag::kReservation,
         fmt::format("{} number {}", state::ReservationDeleted::kName, event.id));
   }
+  void operator()(const state::ReservationTurned& event) {
+    add(DebugFlag::kReservation,
+        fmt::format("{} Reservation={} {}", state::ReservationTurned::kName, event.name,
+                    event.begins ? "begins" : "is over"));
+  }
 
  private:
   void add(DebugFlag flag, std::string text) { out_.push_back({flag, std::move(text)}); }

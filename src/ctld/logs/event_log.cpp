@@ -296,6 +296,9 @@ class EventLines {
   void operator()(const ReservationDeleted& e) {
     info("sched: Deleted reservation {}{}", reservation_name(e.id), by_uid(at_.by));
   }
+  void operator()(const ReservationTurned& e) {
+    info("sched: reservation {} {}", e.name, e.begins ? "begins" : "is over");
+  }
 
  private:
   template <class... Args>

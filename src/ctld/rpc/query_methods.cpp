@@ -106,11 +106,11 @@ Result<protocol::QueryNodesReply> query_nodes(ServiceParts& parts, const CallCon
   return reply;
 }
 
-protocol::QueryLicensesReply query_licenses(const state::ClusterState& state) {
+protocol::QueryLicensesReply query_licenses(const state::ClusterState& state, Time now) {
   protocol::QueryLicensesReply reply;
-  const state::LicensePool pool(state);
+  const state::LicensePool pool(state, now);
   for (const auto& [name, total] : pool.totals())
-    reply.licenses.push_back({name, total, pool.used(name)});
+    reply.licenses.push_back({name, total, pool.used(name), pool.reserved(name)});
   return reply;
 }
 
@@ -182,7 +182,7 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
       net::kSlow);
   server.handle<QueryLicensesRequest, QueryLicensesReply>(
       [&parts](const auto&, auto, auto responder) {
-        responder.reply(query_licenses(*parts.publisher.newest()->state));
+        responder.reply(query_licenses(*parts.publisher.newest()->state, parts.clock()));
       });
   server.handle<QueryConfigRequest, QueryConfigReply>(
       [&parts](const auto&, auto, auto responder) { responder.reply(query_config(parts)); });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/text.hpp"
+#include "common/model/system_cores.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -113,11 +114,19 @@ QueryReservationsReply query_reservations(const ServiceParts& parts, const CallC
     record.reservation.nodes = state::nodes_of(*state, one);
     record.node_list = state::node_list(*state, record.reservation.nodes);
     record.active = state::is_active(one, reply.now);
-    record.reservation.nodes.for_each([&](size_t id) {
+    const state::NodeHold hold = state::hold_of(*state, one);
+    hold.whole.for_each([&](size_t id) {
       const NodeConfig& config = *state->nodes.at(static_cast<NodeId>(id)).config;
       record.cores += config.cores();
       record.cpus += config.cpus;
     });
+    for (const auto& [id, cores] : hold.cores) {
+      const Node& node = state->nodes.at(id);
+      const auto count = static_cast<uint32_t>(cores.count());
+      record.cores += count;
+      record.cpus += count * cpus_of_core(*node.config);
+      record.core_ids.push_back({node.name, cores});
+    }
   }
   return reply;
 }

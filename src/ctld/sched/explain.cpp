@@ -9,6 +9,7 @@
 #include "ctld/sched/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/core/fold.hpp"
+#include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/licenses.hpp"
 #include "ctld/state/rules/reservations.hpp"
 
@@ -117,11 +118,20 @@ bool explain_partition(const ClusterState& state, const Job& job, const state::P
   return false;
 }
 
-void explain_licenses(const ClusterState& state, const Job& job, std::vector<std::string>& lines) {
-  for (const auto& lack : state::LicensePool(state).lacking(*job.spec)) {
+void explain_licenses(const ClusterState& state, const Job& job, Time now,
+                      std::vector<std::string>& lines) {
+  if (job.spec->licenses.empty()) return;
+  const state::LicensePool pool(state, now);
+  const state::Partition* partition = state::find_partition(state, job.partition.view());
+  const Minutes limit = partition == nullptr ? kInfiniteMinutes : limit_of(job, *partition);
+  const state::LicenseUse use{state::named_reservation(state, *job.spec),
+                              state::planned_end(now, limit)};
+  for (const auto& lack : pool.lacking(*job.spec, use)) {
+    const std::string kept =
+        lack.kept == 0 ? "" : fmt::format("; reservations keep {} before it would end", lack.kept);
     lines.push_back(
-        fmt::format("It waits for licenses: it asks for {} of {}, of which {} of {} are free.",
-                    lack.wanted, lack.name, lack.free, lack.total));
+        fmt::format("It waits for licenses: it asks for {} of {}, of which {} of {} are free{}.",
+                    lack.wanted, lack.name, lack.free, lack.total, kept));
   }
 }
 
@@ -204,7 +214,7 @@ Result<protocol::ExplainReply> explain(const ClusterState& state, const Schedule
                                       count_of(job->array->max_running, "task"),
                                       tasks == nullptr ? 0 : tasks->running));
   }
-  explain_licenses(state, *job, reply.lines);
+  explain_licenses(state, *job, now, reply.lines);
   explain_reservation(state, *job, now, reply.lines);
   explain_placement(state, *job, now, viewer, budget, reply.lines);
   if (known != nullptr && known->expected_start != kNoTime) {

@@ -128,7 +128,8 @@ class Funnel {
         request_(request),
         limit_(limit),
         viewer_(viewer),
-        closed_(resources.closed_to(request, resources.now(), resources.end_of(limit))) {
+        closed_(resources.closed_to(request, resources.now(), resources.end_of(limit))),
+        view_(resources.closings_for(request).view) {
     request.partition->nodes.for_each(
         [&](size_t id) { nodes_[static_cast<size_t>(cause_of(static_cast<NodeId>(id)))].set(id); });
   }
@@ -159,13 +160,15 @@ class Funnel {
     if (request_.excluded.test(id)) return Cause::kExcluded;
     const fit::Room* idle = resources_.idle(id);
     if (idle == nullptr) return cause_of_state(node);
-    if (closed_.test(id)) return Cause::kReserved;
+    fit::Room open = *idle;
+    if (closed_.whole.test(id) || !resources_.leave_open(closed_, open)) return Cause::kReserved;
     if (const auto lack = fit::lack_of(request_.needs, *idle); lack != fit::Lack::kNothing) {
       return cause_of_lack(lack, true);
     }
+    if (fit::lack_of(request_.needs, open) != fit::Lack::kNothing) return Cause::kReserved;
     fit::PartitionUse held_now, held;
     fit::Room now;
-    resources_.window(id, 0, 1, *request_.partition, now, &held_now);
+    resources_.window({id, 0, 1, view_}, *request_.partition, now, &held_now);
     const fit::Room free = free_for(id, &held);
     if (const auto lack = fit::lack_of(request_.needs, now); lack != fit::Lack::kNothing) {
       return cause_of_lack(lack, false);
@@ -176,7 +179,8 @@ class Funnel {
   // What of the node the job could use as long as it runs.
   fit::Room free_for(NodeId id, fit::PartitionUse* held) const {
     fit::Room room;
-    resources_.window(id, 0, resources_.duration_of(limit_), *request_.partition, room, held);
+    resources_.window({id, 0, resources_.duration_of(limit_), view_}, *request_.partition, room,
+                      held);
     return room;
   }
 
@@ -274,7 +278,8 @@ class Funnel {
   const Request& request_;
   const Minutes limit_;
   const Viewer& viewer_;
-  const Bitmap closed_;  // by reservations (excluded ones have been seen before)
+  const state::NodeHold closed_;  // by reservations (excluded ones have been seen before)
+  const timeline::Timeline::View* const view_;
   std::array<Bitmap, kCauses> nodes_;
   std::vector<std::string> lines_;
 };

@@ -5,22 +5,29 @@
 namespace sluice::sched {
 
 Placed place_idle_but(const Resources& resources, const Request& request, bool any_state,
-                      const Bitmap& closed) {
+                      const state::NodeHold& closed) {
   if (request.unknown_node) return std::nullopt;
   const state::ClusterState& state = resources.state();
   const fit::Unit unit = resources.rules().unit;
-  std::vector<fit::Room> made;  // of nodes that are not schedulable
-  made.reserve(any_state ? request.partition->nodes.count() : 0);
+  std::vector<fit::Room> made;  // of nodes that are not schedulable, or not all of which is open
+  made.reserve(any_state ? request.partition->nodes.count() : closed.cores.size());
   std::vector<const fit::Room*> list;
   request.partition->nodes.for_each([&](size_t at) {
     const auto id = static_cast<NodeId>(at);
-    if (closed.test(id)) return;
+    if (closed.whole.test(id)) return;
     const fit::Room* room = resources.idle(id);
-    if (room == nullptr && any_state) {
+    const bool is_made = room == nullptr && any_state;
+    if (is_made) {
       made.push_back(fit::room_empty(state.nodes.at(id), unit));
       room = &made.back();
     }
-    if (room != nullptr) list.push_back(room);
+    if (room == nullptr) return;
+    if (closed.cores.contains(id)) {
+      if (!is_made) made.push_back(*room);
+      if (!resources.leave_open(closed, made.back())) return;
+      room = &made.back();
+    }
+    list.push_back(room);
   });
   return fit::place(request.needs, list, &request.required, unit);
 }
@@ -42,13 +49,21 @@ bool fit_together(const Resources& resources, const std::vector<const Request*>&
   std::unordered_map<NodeId, fit::Room> taken;  // nodes of which something is given away
   for (const Request* request : requests) {
     if (request->unknown_node) return false;
-    const Bitmap closed = resources.closed_to(*request, now, now);
+    const state::NodeHold closed = resources.closed_to(*request, now, now);
+    std::vector<fit::Room> open;  // of nodes not all of which is
+    open.reserve(closed.cores.size());
     std::vector<const fit::Room*> list;
     request->partition->nodes.for_each([&](size_t at) {
       const auto id = static_cast<NodeId>(at);
-      if (closed.test(id) || resources.idle(id) == nullptr) return;
+      if (closed.whole.test(id) || resources.idle(id) == nullptr) return;
       const auto found = taken.find(id);
-      list.push_back(found != taken.end() ? &found->second : resources.idle(id));
+      const fit::Room* room = found != taken.end() ? &found->second : resources.idle(id);
+      if (closed.cores.contains(id)) {
+        open.push_back(*room);
+        if (!resources.leave_open(closed, open.back())) return;
+        room = &open.back();
+      }
+      list.push_back(room);
     });
     const auto placed =
         fit::place(request->needs, list, &request->required, resources.rules().unit);

@@ -8,7 +8,7 @@ namespace sluice::sched {
 
 // On schedulable nodes, or (`any_state`) on all, but for `closed` ones.
 [[nodiscard]] Placed place_idle_but(const Resources& resources, const Request& request,
-                                    bool any_state, const Bitmap& closed);
+                                    bool any_state, const state::NodeHold& closed);
 // The same for nodes that are open to the job now.
 [[nodiscard]] Placed place_idle(const Resources& resources, const Request& request, bool any_state);
 // Beside the reservations that hold before the job would end.

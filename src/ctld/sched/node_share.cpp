@@ -9,10 +9,9 @@ namespace sluice::sched {
 uint32_t NodeShare::units(NodeId node, const timeline::Free& free) const {
   const fit::Needs& needs = request_.needs;
   if (free.core_count == 0) return 0;
-  if (free.jobs > 0) {
-    if (needs.whole_nodes || (needs.uses_memory && needs.all_memory)) return 0;
-    if (free.user != needs.uid && (free.one_user || needs.one_user)) return 0;
-  }
+  const bool alone = needs.whole_nodes || (needs.uses_memory && needs.all_memory);
+  if (alone && free.jobs > 0) return 0;
+  if (fit::bars(free.jobs, free.user, needs.uid, free.one_user || needs.one_user)) return 0;
   const NodeConfig& config = *resources_.idle(node)->config;
   const uint32_t each = cpus_of_core(config);
   const uint32_t threads =

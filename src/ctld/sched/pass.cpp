@@ -45,7 +45,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
       timer_(budget.stage_clock, Stage::kPrepare),
       resources_(state, now),
       license_plan_(resources_),
-      licenses_(state),
+      licenses_(state, now),
       limits_(state, now),
       preemption_(resources_),
       repair_(resources_, budget.kept) {
@@ -382,17 +382,27 @@ StartFinder::Wanted PassRun::wanted_by(const Job& job, Demand& demand, Minutes l
   return wanted;
 }
 
+bool PassRun::lacks_licenses(const Job& job, const Reservation* own,
+                             const Partition& partition) const {
+  if (job.spec->licenses.empty()) return false;
+  const Minutes whole = state::limit_before_deadline(job, limit_of(job, partition), now_);
+  const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, whole) : whole;
+  return !licenses_.lacking(*job.spec, {own, resources_.end_of(least)}).empty();
+}
+
 std::optional<FoundStart> PassRun::find_start(Demand& demand, const Job& job,
                                               StartFinder::Wanted wanted) {
   StartFinder& finder = finder_of(demand);
   if (job.spec->licenses.empty()) return finder.first(wanted);
+  const Reservation* own = demand.request->reservation;
   while (true) {
-    const Tick licensed = license_plan_.next_start(*job.spec, wanted.from, wanted.duration);
+    const Tick licensed = license_plan_.next_start(*job.spec, own, wanted.from, wanted.duration);
     if (licensed > wanted.latest) return std::nullopt;
     wanted.from = licensed;
     auto found = finder.first(wanted);
     if (!found) return std::nullopt;
-    if (license_plan_.next_start(*job.spec, found->at, wanted.duration) == found->at) return found;
+    if (license_plan_.next_start(*job.spec, own, found->at, wanted.duration) == found->at)
+      return found;
     wanted.from = found->at;
   }
 }
@@ -404,7 +414,8 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Minutes longest = state::limit_before_deadline(job, whole, now_);
   const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, longest) : longest;
   limited_ = limit_on(job, partition, demand, least);
-  if (limited_ || !licenses_.lacking(*job.spec).empty()) return false;
+  const Reservation* own = demand.request->reservation;
+  if (limited_ || lacks_licenses(job, own, partition)) return false;
   Minutes limit = longest;
   StartFinder::Wanted wanted = wanted_by(job, demand, longest);
   if (wanted.patience.until != kNever) look_again(wanted.patience.until);
@@ -415,7 +426,9 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
     wanted.duration = resources_.duration_of(least);
     found = find_start(demand, job, wanted);
     if (found) {
-      const Time until = resources_.time_of(resources_.free_until(*demand.request, found->nodes));
+      const Tick free = std::min(resources_.free_until(*demand.request, found->nodes),
+                                 license_plan_.free_until(*job.spec, own));
+      const Time until = resources_.time_of(free);
       const auto minutes = std::chrono::floor<std::chrono::minutes>(until - now_).count();
       limit = static_cast<Minutes>(std::clamp<int64_t>(minutes, least, longest));
     }
@@ -425,8 +438,8 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   if (limited_) return false;
   const Tick ends = resources_.duration_of(limit);
   resources_.claim(job, *demand.request, found->nodes, 0, ends);
-  license_plan_.claim(*job.spec, 0, ends);
-  licenses_.take(*job.spec);
+  license_plan_.claim(*job.spec, own, 0, ends);
+  licenses_.take(*job.spec, {own, resources_.end_of(limit)});
   plan_start(job, *demand.request, std::move(found->nodes), task, limit < whole ? limit : 0);
   if (blocked_[c.partition] > 0) ++plan_.counts.backfilled;
   if (task == kNoTask) gone_[c.entry] = true;

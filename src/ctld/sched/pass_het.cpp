@@ -80,7 +80,8 @@ std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
     wanted.latest = 0;
     ++plan_.counts.tested;
     std::optional<FoundStart> found;
-    const bool licensed = licenses_.lacking(*part.job->spec).empty();
+    const Reservation* own = part.demand->request->reservation;
+    const bool licensed = !lacks_licenses(*part.job, own, *part.partition);
     const Minutes limit = limit_of(*part.job, *part.partition);
     auto limited = limit_on(*part.job, *part.partition, *part.demand, limit);
     if (licensed && !limited) found = finder_of(*part.demand).first(wanted);
@@ -95,14 +96,14 @@ std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
       return licensed ? JobReason::kResources : JobReason::kLicenses;
     }
     resources_.claim(*part.job, *part.demand->request, found->nodes, 0, wanted.duration);
-    licenses_.take(*part.job->spec);
+    licenses_.take(*part.job->spec, {own, resources_.end_of(limit)});
     plan_start(*part.job, *part.demand->request, std::move(found->nodes), kNoTask);
   }
   resources_.end_trial(true);
   if (blocked_[static_cast<size_t>(parts.front().partition - state_.partitions->data())] > 0)
     plan_.counts.backfilled_components += static_cast<uint32_t>(parts.size());
   for (const HetPart& part : parts) {
-    license_plan_.claim(*part.job->spec, 0,
+    license_plan_.claim(*part.job->spec, part.demand->request->reservation, 0,
                         resources_.duration_of(limit_of(*part.job, *part.partition)));
     gone_[part.entry] = true;
   }

@@ -120,6 +120,9 @@ class PassRun {
                                                      const state::Partition& partition,
                                                      std::vector<NodeAllocation>& nodes,
                                                      Minutes limit);
+  // Licenses that it cannot have from now on, for as long as it lasts at least.
+  [[nodiscard]] bool lacks_licenses(const Job& job, const Reservation* own,
+                                    const state::Partition& partition) const;
   // When and where it could start, with its licenses.
   [[nodiscard]] std::optional<FoundStart> find_start(Demand& demand, const Job& job,
                                                      StartFinder::Wanted wanted);

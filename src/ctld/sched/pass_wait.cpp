@@ -56,8 +56,8 @@ void PassRun::resolve() {
 bool PassRun::may_preempt(const Blocked& blocked) const {
   const auto& [c, demand] = blocked;
   if (demand->nobody_makes_room || preemptors_ >= budget_.most_preemptors) return false;
-  if (!licenses_.lacking(*jobs_[c.entry]->spec).empty()) return false;
   const Reservation* reservation = demand->request->reservation;
+  if (lacks_licenses(*jobs_[c.entry], reservation, (*state_.partitions)[c.partition])) return false;
   const bool has_guests = reservation != nullptr && reservation->max_start_delay > Duration(0) &&
                           least_tier_ != UINT32_MAX;
   return has_guests ||
@@ -159,7 +159,7 @@ void PassRun::explain(const Job& job, Demand& demand, const Partition& partition
 void PassRun::tell_why(const Blocked& blocked, bool found) {
   const auto& [c, demand] = blocked;
   const Job& job = *jobs_[c.entry];
-  if (!licenses_.lacking(*job.spec).empty()) {
+  if (lacks_licenses(job, demand->request->reservation, (*state_.partitions)[c.partition])) {
     ++plan_.counts.unlicensed;
     return wait(c, JobReason::kLicenses);
   }
@@ -194,7 +194,10 @@ void PassRun::plan_later(const std::vector<Blocked>& blocked) {
   }
   for (const Blocked& one : blocked) {
     const bool for_nodes = !one.demand->waiting || one.demand->waiting->for_nodes;
-    if (for_nodes && licenses_.lacking(*job.spec).empty()) ++blocked_[one.candidate.partition];
+    const uint32_t partition = one.candidate.partition;
+    const Reservation* own = one.demand->request->reservation;
+    if (for_nodes && !lacks_licenses(job, own, (*state_.partitions)[partition]))
+      ++blocked_[partition];
   }
   if (!best) return;
   Bitmap nodes;
@@ -208,7 +211,7 @@ void PassRun::plan_later(const std::vector<Blocked>& blocked) {
     may_stay_.emplace(resources_.claims().size(), where->demand->waiting.value_or(Waiting{}));
   }
   resources_.claim(job, *where->demand->request, best->nodes, best->at, ends);
-  license_plan_.claim(*job.spec, best->at, ends);
+  license_plan_.claim(*job.spec, where->demand->request->reservation, best->at, ends);
   if (job.array && job.array->task == kNoTask) plan_more_tasks(*where, job, best->at);
 }
 
@@ -271,7 +274,7 @@ void PassRun::plan_limited(const Candidate& c, Demand& demand) {
   ++plan_.counts.planned;
   const Tick ends = found->at + wanted.duration;
   resources_.claim(job, *demand.request, found->nodes, found->at, ends);
-  license_plan_.claim(*job.spec, found->at, ends);
+  license_plan_.claim(*job.spec, demand.request->reservation, found->at, ends);
   limits_.plan(job, partition, *demand.asked, resources_.time_of(found->at), limit);
 }
 
@@ -289,7 +292,7 @@ void PassRun::plan_more_tasks(const Blocked& blocked, const Job& job, Tick at) {
     if (!found) return;
     const Tick ends = found->at + wanted.duration;
     resources_.claim(job, *blocked.demand->request, found->nodes, found->at, ends);
-    license_plan_.claim(*job.spec, found->at, ends);
+    license_plan_.claim(*job.spec, blocked.demand->request->reservation, found->at, ends);
   }
 }
 

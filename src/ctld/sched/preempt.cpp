@@ -76,7 +76,7 @@ std::vector<Preemption::Victim> Preemption::find_victims(const GraceOf& grace_of
 Placed Preemption::place_without(const Request& request, Tick duration, const Gone& gone,
                                  const Bitmap* only) const {
   const Time ends = resources_.time_of(duration);
-  const Bitmap closed = resources_.closed_to(request, resources_.now(), ends);
+  const state::NodeHold closed = resources_.closed_to(request, resources_.now(), ends);
   std::vector<fit::Room> rooms;
   std::vector<fit::PartitionUse> uses;
   const std::vector<NodeId>& order = resources_.order_of(*request.partition);
@@ -87,12 +87,16 @@ Placed Preemption::place_without(const Request& request, Tick duration, const Go
   for (const auto& [job, leaving] : gone) touched |= nodes_of(resources_.state().jobs.at(job));
   timeline::Free free;
   for (const NodeId id : order) {
-    if (closed.test(id) || (only != nullptr && !only->test(id))) continue;
+    if (closed.whole.test(id) || (only != nullptr && !only->test(id))) continue;
     if (touched.test(id)) resources_.without(id, gone).window(0, duration, free);
     else resources_.timeline().node(id).window(0, duration, free);
     if (free.core_count == 0) continue;
     rooms.emplace_back();
     resources_.room_with(id, free, rooms.back());
+    if (!resources_.leave_open(closed, rooms.back())) {
+      rooms.pop_back();
+      continue;
+    }
     if (state::bounds_cpus(*request.partition->config)) {
       uses.push_back(resources_.held_in(id, 0, duration, *request.partition, &gone));
       rooms.back().held = &uses.back();

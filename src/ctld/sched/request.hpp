@@ -7,6 +7,7 @@
 #include "ctld/fit/needs.hpp"
 #include "ctld/sched/switches.hpp"
 #include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::sched {
 
@@ -19,7 +20,7 @@ struct Request {
   fit::FeatureExpression prefer;  // nodes with these are tried first
   SwitchRequest switches;
   const Reservation* reservation = nullptr;  // in which it would run; null: in none
-  std::optional<Bitmap> confined;            // to nodes of the reservation
+  std::optional<state::NodeHold> confined;   // to what the reservation has
   // when another reservation wants its nodes (--signal=R:)
   std::optional<Duration> leaves_within;
 };

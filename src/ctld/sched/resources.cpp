@@ -144,12 +144,12 @@ void Resources::room_with(NodeId node, const Free& free, fit::Room& room) const 
   if (free.jobs > 0) room.changeable = nullptr;
 }
 
-void Resources::window(NodeId node, Tick from, Tick to, const Partition& partition, fit::Room& room,
+void Resources::window(const Window& what, const Partition& partition, fit::Room& room,
                        fit::PartitionUse* held) const {
-  timeline_.node(node).window(from, to, scratch_);
-  room_with(node, scratch_, room);
+  timeline_.node(what.node, what.view).window(what.from, what.to, scratch_);
+  room_with(what.node, scratch_, room);
   if (held == nullptr || !state::bounds_cpus(*partition.config)) return;
-  *held = held_in(node, from, to, partition);
+  *held = held_in(what.node, what.from, what.to, partition);
   room.held = held;
 }
 
@@ -212,34 +212,65 @@ const std::vector<NodeId>& Resources::order_of(const Partition& partition) {
   return ids;
 }
 
-Bitmap Resources::closed_to(const Request& request, Time from, Time to) const {
-  Bitmap closed = request.excluded;
+state::NodeHold Resources::closed_to(const Request& request, Time from, Time to) const {
+  state::NodeHold closed;
+  closed.whole = request.excluded;
   if (request.confined) {
     Bitmap outside = request.partition->nodes;
-    closed |= outside.and_not(*request.confined);
+    closed.whole |= outside.and_not(request.confined->nodes());
+    for (const auto& [node, cores] : request.confined->cores) {
+      Bitmap others = cores_beside(node, cores);
+      if (!closed.whole.test(node) && others.any()) closed.cores[node] = std::move(others);
+    }
   }
   if (from < to && !state_.reservations->empty()) {
-    closed |=
-        state::closed_nodes(state_, {request.reservation, from, to, request.leaves_within}, now_);
+    state::NodeHold others =
+        state::closed_to(state_, {request.reservation, from, to, request.leaves_within}, now_);
+    // nobody else is to come there
+    if (request.needs.one_user || request.needs.whole_nodes) others = {others.nodes(), {}};
+    closed.add(others);
   }
   return closed;
 }
 
+Bitmap Resources::cores_beside(NodeId node, const Bitmap& cores) const {
+  Bitmap others = Bitmap::first(state_.nodes.at(node).config->cores());
+  return others.and_not(cores);
+}
+
+bool Resources::leave_open(const state::NodeHold& closed, fit::Room& room) const {
+  const auto at = closed.cores.find(room.node);
+  if (at == closed.cores.end()) return true;
+  Bitmap open = room.free_cores;
+  fit::set_free_cores(room, open.and_not(at->second), rules_.unit);
+  room.jobs = std::max(room.jobs, 1U);  // nobody has the node alone
+  room.changeable = nullptr;
+  return room.free_cores.any();
+}
+
 Resources::Closings Resources::closings_for(const Request& request) const {
   Closings closings;
-  closings.closed = closed_to(request, now_, now_);
+  closings.closed = closed_to(request, now_, now_).whole;
   const auto [at, fresh] = closings_.try_emplace({request.reservation, request.leaves_within});
-  if (fresh) at->second = std::make_shared<const NodeClosings>(make_closings(request));
-  closings.by_node = at->second;
+  if (fresh) at->second = make_closings(request);
+  closings.by_node = at->second.by_node;
+  closings.view = at->second.view;
   return closings;
 }
 
-Resources::NodeClosings Resources::make_closings(const Request& request) const {
+Resources::MadeClosings Resources::make_closings(const Request& request) const {
   NodeClosings by_node;
+  timeline::ReservedByNode reserved;
+  if (request.confined) {
+    for (const auto& [node, cores] : request.confined->cores) {
+      Bitmap others = cores_beside(node, cores);
+      if (others.any()) reserved[node].push_back({0, kNoTick, std::move(others), fit::kNoUser});
+    }
+  }
   for (const Reservation& other : *state_.reservations) {
-    const Bitmap nodes =
-        state::nodes_closed_by(state_, other, request.reservation, request.leaves_within);
-    if (nodes.none()) continue;
+    const state::NodeHold hold =
+        state::closed_by(state_, other, request.reservation, request.leaves_within);
+    if (hold.none()) continue;
     const bool floats = (other.flags & kReservationTimeFloat) != 0;
     const bool recurs = !floats && (other.flags & kReservationRecurs) != 0;
     state::Period period = state::period_of(other, now_);
@@ -249,13 +280,19 @@ Resources::NodeClosings Resources::make_closings(const Request& request) const {
       if (closing.to > closing.from) list.push_back(closing);
       if (recurs) period = state::next_period(period, other.flags);
     }
-    nodes.for_each([&](size_t id) {
+    for (const auto& [node, cores] : hold.cores) {
+      for (const Closing& one : list) reserved[node].push_back({one.from, one.to, cores});
+    }
+    hold.whole.for_each([&](size_t id) {
       std::vector<Closing>& all = by_node[static_cast<NodeId>(id)];
       all.insert(all.end(), list.begin(), list.end());
     });
   }
   for (auto& [node, list] : by_node) std::ranges::sort(list, {}, &Closing::from);
-  return by_node;
+  std::erase_if(reserved, [&](const auto& one) { return idle(one.first) == nullptr; });
+  const timeline::Timeline::View* view =
+      reserved.empty() ? nullptr : &timeline_.add_view(std::move(reserved));
+  return {std::make_shared<const NodeClosings>(std::move(by_node)), view};
 }
 
 void Resources::claim(const Job& job, const Request& request,
@@ -299,7 +336,12 @@ void Resources::claim(const Job& job, const Request& request, Claimed claim) {
 bool Resources::is_free(const Request& request, const std::vector<NodeAllocation>& nodes, Tick from,
                         Tick to) const {
   std::shared_ptr<const NodeClosings> closings;
-  if (!state_.reservations->empty()) closings = closings_for(request).by_node;
+  const timeline::Timeline::View* view = nullptr;
+  if (!state_.reservations->empty()) {
+    const Closings all = closings_for(request);
+    closings = all.by_node;
+    view = all.view;
+  }
   return std::ranges::all_of(nodes, [&](const NodeAllocation& part) {
     if (part.node >= idle_.size() || idle(part.node) == nullptr) return false;
     const auto closed =
@@ -308,7 +350,7 @@ bool Resources::is_free(const Request& request, const std::vector<NodeAllocation
                       std::ranges::none_of(closed->second, [&](const Closing& one) {
                         return one.from < to && from < one.to;
                       });
-    return open && timeline_.node(part.node).is_free(from, to, claim_of(request, part));
+    return open && timeline_.node(part.node, view).is_free(from, to, claim_of(request, part));
   });
 }
 
@@ -426,7 +468,8 @@ Tick Resources::free_until(const Request& request, const std::vector<NodeAllocat
   Tick until = kNoTick;
   const Closings closings = closings_for(request);
   for (const NodeAllocation& part : nodes) {
-    until = std::min(until, timeline_.node(part.node).free_until(claim_of(request, part)));
+    until = std::min(until,
+                     timeline_.node(part.node, closings.view).free_until(claim_of(request, part)));
     const auto closed = closings.by_node->find(part.node);
     if (closed != closings.by_node->end() && !closed->second.empty())
       until = std::min(until, closed->second.front().from);

@@ -92,9 +92,15 @@ class Resources {
   [[nodiscard]] const fit::Room* idle(NodeId node) const {
     return idle_[node].config == nullptr ? nullptr : &idle_[node];
   }
-  // What is free of a schedulable node during all of [from, to). `held` (may be null) is filled
-  // with what jobs of the partition hold then, where it has bounds.
-  void window(NodeId node, Tick from, Tick to, const state::Partition& partition, fit::Room& room,
+  // A moment up to and without another one, of a node as some jobs see it (null: as it is).
+  struct Window {
+    NodeId node = kNoNode;
+    Tick from = 0, to = 0;
+    const timeline::Timeline::View* view = nullptr;
+  };
+  // What is free of a schedulable node all of that time. `held` (may be null) is filled with what
+  // jobs of the partition hold then, where it has bounds.
+  void window(const Window& what, const state::Partition& partition, fit::Room& room,
               fit::PartitionUse* held) const;
   // The same with what is free given.
   void room_with(NodeId node, const timeline::Free& free, fit::Room& room) const;
@@ -114,10 +120,14 @@ class Resources {
   struct Closings {
     std::shared_ptr<const NodeClosings> by_node;
     Bitmap closed;
+    // without cores that are reserved for others; null: there are none
+    const timeline::Timeline::View* view = nullptr;
   };
   [[nodiscard]] Closings closings_for(const Request& request) const;
-  // Nodes that such a job may not use in this time: excluded ones, and those of reservations.
-  [[nodiscard]] Bitmap closed_to(const Request& request, Time from, Time to) const;
+  // What such a job may not use in this time: excluded nodes, and what reservations keep.
+  [[nodiscard]] state::NodeHold closed_to(const Request& request, Time from, Time to) const;
+  // The room without cores that are closed; false: all of it is.
+  [[nodiscard]] bool leave_open(const state::NodeHold& closed, fit::Room& room) const;
 
   // The job holds this from `from` to `to`. The allocation is copied.
   void claim(const Job& job, const Request& request, const std::vector<NodeAllocation>& allocation,
@@ -148,7 +158,12 @@ class Resources {
  private:
   void hold(const Job& job);
   void claim(const Job& job, const Request& request, Claimed claim);
-  [[nodiscard]] NodeClosings make_closings(const Request& request) const;
+  struct MadeClosings {
+    std::shared_ptr<const NodeClosings> by_node;
+    const timeline::Timeline::View* view = nullptr;
+  };
+  [[nodiscard]] Bitmap cores_beside(NodeId node, const Bitmap& cores) const;
+  [[nodiscard]] MadeClosings make_closings(const Request& request) const;
   [[nodiscard]] bool may_share_again(const Job& job, Tick to) const;
   void rebuild(NodeId node);
   [[nodiscard]] timeline::Free base_of(NodeId node) const;
@@ -158,8 +173,8 @@ class Resources {
   const Time now_;
   const fit::Rules rules_;
   const SwitchTree tree_;
-  std::vector<fit::Room> idle_;  // by NodeId; without configuration: not schedulable
-  timeline::Timeline timeline_;
+  std::vector<fit::Room> idle_;               // by NodeId; without configuration: not schedulable
+  mutable timeline::Timeline timeline_;       // views are added as they are asked for
   std::vector<std::vector<NodeSpan>> spans_;  // by NodeId
   std::vector<Claimed> claims_;
   std::unordered_map<const state::Partition*, std::vector<NodeId>> orders_;
@@ -172,9 +187,7 @@ class Resources {
   std::optional<Trial> trial_;
   mutable timeline::Free scratch_;
   // by the reservation in which a job would run, and how soon it leaves
-  mutable std::map<std::pair<const Reservation*, std::optional<Duration>>,
-                   std::shared_ptr<const NodeClosings>>
-      closings_;
+  mutable std::map<std::pair<const Reservation*, std::optional<Duration>>, MadeClosings> closings_;
 };
 
 }  // namespace sluice::sched

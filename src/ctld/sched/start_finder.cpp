@@ -178,8 +178,8 @@ uint32_t StartFinder::exact_units(NodeId node, const Free& free) const {
 StartIndex& StartFinder::index_for(Tick duration) {
   const auto found = indexes_.find(duration);
   if (found != indexes_.end()) return found->second;
-  const auto made =
-      indexes_.try_emplace(duration, resources_.timeline(), nodes_, *this, duration, every_change_);
+  const auto made = indexes_.try_emplace(duration, resources_.timeline(), nodes_, *this, duration,
+                                         every_change_, closings_.view);
   if (finders_ != nullptr) learn(made.first->second);
   return made.first->second;
 }
@@ -269,8 +269,8 @@ Placed StartFinder::place_on_one(StartIndex& index, Tick at, const fit::Needs& n
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].most < needs.tasks || !index.serves(i, at) || index.units(i) < needs.tasks)
       continue;
-    resources_.window(nodes_[i].id, at, at + index.duration(), *request_.partition, rooms_[0],
-                      uses_.data());
+    resources_.window({nodes_[i].id, at, at + index.duration(), closings_.view},
+                      *request_.partition, rooms_[0], uses_.data());
     if (auto placed = fit::place_on(needs, rooms_[0], resources_.rules().unit))
       return std::vector{std::move(*placed)};
   }
@@ -288,7 +288,8 @@ Placed StartFinder::place_among(StartIndex& index, Tick at, const fit::Needs& ne
     const NodeId id = nodes_[serving[i]].id;
     if (preferred && !fit::satisfies_any(request_.prefer, resources_.idle(id)->features()))
       continue;
-    resources_.window(id, at, at + index.duration(), *request_.partition, rooms_[i], &uses_[i]);
+    resources_.window({id, at, at + index.duration(), closings_.view}, *request_.partition,
+                      rooms_[i], &uses_[i]);
     list.push_back(&rooms_[i]);
   }
   if (rules.least_loaded || request_.partition->config->lln) {
@@ -322,10 +323,10 @@ Placed StartFinder::place_shared(StartIndex& index) {
     const timeline::IndexedNode& node = nodes_[i];
     if (node.closings != nullptr && !node.closings->empty() && node.closings->front().from < to)
       continue;
-    resources_.window(node.id, 0, to, *request_.partition, rooms_[i], &uses_[i]);
-    fit::set_free_cores(
-        rooms_[i], resources_.shareable_cores(node.id, to, *request_.partition, request_.sharers),
-        unit);
+    resources_.window({node.id, 0, to, closings_.view}, *request_.partition, rooms_[i], &uses_[i]);
+    Bitmap cores = resources_.shareable_cores(node.id, to, *request_.partition, request_.sharers);
+    if (closings_.view != nullptr) cores.and_not(closings_.view->reserved(node.id, to));
+    fit::set_free_cores(rooms_[i], std::move(cores), unit);
     list.push_back(&rooms_[i]);
   }
   return fit::place(request_.needs, list, &request_.required, unit);

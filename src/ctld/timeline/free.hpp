@@ -15,7 +15,7 @@ struct Claim {
   const Bitmap* cores = nullptr;  // not owned; not looked at of whole nodes
   uint64_t memory_mib = 0;
   const GresShares* gres = nullptr;  // not owned; null: none
-  uint32_t uid = 0;
+  uint32_t uid = fit::kNoUser;
   bool whole = false;     // the job has the node alone
   bool one_user = false;  // no job of another user beside it
   // suspended: it holds memory and generic resources alone, and any job may be beside it

@@ -32,10 +32,8 @@ bool uses_any(const GresShares& held, const GresShares& wanted) {
 }
 
 bool has_room_for(const Free& free, const Claim& claim) {
-  if (free.jobs > 0) {
-    if (claim.whole) return false;
-    if (free.user != claim.uid && (free.one_user || claim.one_user)) return false;
-  }
+  if (claim.whole && free.jobs > 0) return false;
+  if (fit::bars(free.jobs, free.user, claim.uid, free.one_user || claim.one_user)) return false;
   const bool cores = claim.whole || free.cores.contains(*claim.cores);
   return cores && free.memory_mib >= claim.memory_mib &&
          (claim.gres == nullptr || free.used_gres == nullptr ||

@@ -6,12 +6,14 @@
 namespace sluice::timeline {
 
 StartIndex::StartIndex(const Timeline& timeline, const std::vector<IndexedNode>& nodes,
-                       const NodeDemand& demand, Tick duration, bool every_change)
+                       const NodeDemand& demand, Tick duration, bool every_change,
+                       const Timeline::View* view)
     : timeline_(timeline),
       nodes_(nodes),
       demand_(demand),
       duration_(std::max<Tick>(duration, 1)),
-      every_change_(every_change) {
+      every_change_(every_change),
+      view_(view) {
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].required) required_.push_back(i);
   }
@@ -63,7 +65,8 @@ void StartIndex::look_at(uint32_t position, Tick from) {
                               .least_memory_mib = node.least_memory_mib,
                               .closings = node.closings};
   if (every_change_) wanted.most = UINT32_MAX;
-  const Starts starts = timeline_.node(node.id).next_start(node.id, wanted, demand_, scratch_);
+  const Starts starts =
+      timeline_.node(node.id, view_).next_start(node.id, wanted, demand_, scratch_);
   first_[position] = starts.first;
   last_[position] = starts.first == kNoTick ? kNoTick : starts.last;
   units_[position] = std::min(starts.units, node.most);

@@ -28,9 +28,11 @@ struct IndexedNode {
 class StartIndex {
  public:
   // Nodes in the order in which they are preferred. `every_change`: more than the units that a node
-  // gives matters, so that each change of what is free is a moment to be looked at.
+  // gives matters, so that each change of what is free is a moment to be looked at. `view`: how
+  // jobs of this demand see the nodes; null: as they are.
   StartIndex(const Timeline& timeline, const std::vector<IndexedNode>& nodes,
-             const NodeDemand& demand, Tick duration, bool every_change);
+             const NodeDemand& demand, Tick duration, bool every_change,
+             const Timeline::View* view = nullptr);
 
   struct Enough {
     uint32_t nodes = 1;
@@ -80,6 +82,7 @@ class StartIndex {
   const NodeDemand& demand_;
   const Tick duration_;
   const bool every_change_;
+  const Timeline::View* const view_;
   uint32_t epoch_ = 0;
   Tick bound_ = 0;
   Tick floor_ = 0;  // the latest moment that a node was looked at for

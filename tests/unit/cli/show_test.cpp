@@ -235,6 +235,21 @@ TEST(ShowReservation, AsCaptured) {
   EXPECT_EQ(show_reservation(test::maintenance(), false), golden("reservation-maint"));
 }
 
+TEST(ShowReservation, OfCoresAndLicenses) {
+  protocol::ReservationRecord record = test::maintenance();
+  record.reservation.name = "part";
+  record.reservation.flags = kReservationSpecNodes;
+  record.reservation.licenses = "foo:4,bar";
+  record.reservation.nodes.set(4);
+  record.node_list = "node[4-5]";
+  record.cores = record.cpus = 4;
+  Bitmap three = Bitmap::first(2);
+  three.set(7);
+  record.core_ids = {{"node4", three}, {"node5", Bitmap::first(1)}};
+  EXPECT_EQ(show_reservation(record, false) + "\n" + show_reservation(record, true),
+            golden("reservation-parts"));
+}
+
 TEST(Sdiag, AsCaptured) {
   // seconds since the epoch depend on where the test runs
   const std::regex seconds("\\([0-9]{10}\\)");

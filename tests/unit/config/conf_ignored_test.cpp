@@ -113,10 +113,10 @@ TEST(ConfIgnored, TheSummaryIsOneLineByClass) {
   EXPECT_EQ(ignored_summary(config_of("")), "");
   EXPECT_EQ(
       ignored_summary(config_of(
-          "AccountingStorageExternalHost=h\nSchedulerParameters=bf_busy_nodes,bf_hetjob_immediate\nResvProlog=/x\n"
+          "AccountingStorageExternalHost=h\nSchedulerParameters=bf_busy_nodes,bf_hetjob_immediate\nCliFilterParameters=x\n"
           "NodeName=n TRESWeights=x\n")),
       "keys without effect: accounting: AccountingStorageExternalHost, NodeName.TRESWeights; scheduling: SchedulerParameters=bf_busy_nodes, "
-      "SchedulerParameters=bf_hetjob_immediate; plugins: ResvProlog");
+      "SchedulerParameters=bf_hetjob_immediate; plugins: CliFilterParameters");
 }
 
 TEST(ConfIgnored, EveryKeyWithoutEffectHasAClass) {

@@ -161,6 +161,7 @@ TEST_F(EventLogTest, OfEveryKind) {
            "sched: Created reservation=repair users=(null) nodes= start=Unknown end=Unknown by uid 0")},
        0},
       {ReservationDeleted{7}, {info("sched: Deleted reservation number 7 by uid 0")}, 0},
+      {ReservationTurned{7, true, "repair"}, {info("sched: reservation repair begins")}, 0},
   };
   std::set<size_t> kinds;
   for (const Row& row : rows) {

@@ -488,7 +488,10 @@ void EventMaker::change_trigger(Events& events) {
   reservation.users = "ann,bob";
   reservation.uids = {1000, 1001};
   reservation.partition = "debug";
+  reservation.licenses = "foo:2";
+  if (pick(2) == 0) reservation.cores = {{0, Bitmap::first(2)}};
   make(events, ReservationChanged{reservation});
+  make(events, ReservationTurned{reservation.id, pick(2) == 0, reservation.name});
 }
 
 void EventMaker::change_dynamic_node(Events& events) {

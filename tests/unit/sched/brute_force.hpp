@@ -30,7 +30,8 @@ class BruteForce {
       const Job& job = state.jobs.at(id);
       const auto seconds = std::chrono::ceil<std::chrono::seconds>(job.end - now).count();
       const auto end = static_cast<uint32_t>(std::max<int64_t>(1, (seconds + 59) / 60));
-      hold(job, job.allocation->nodes, job.allocation->whole_nodes, 0, end);
+      hold(job, state::find_reservation(state, job.reservation.view()), job.allocation->nodes,
+           job.allocation->whole_nodes, {0, end});
     });
   }
 
@@ -40,16 +41,19 @@ class BruteForce {
     state_.pending.for_each([&](JobId id) {
       const Job& job = state_.jobs.at(id);
       const state::Partition& partition = *state::find_partition(state_, job.partition.view());
-      const auto request = request_in(state_, rules_, job, partition, nullptr);
+      const state::ReservationChoice choice = state::choose_reservations(state_, job, now_);
+      if (choice.named && choice.usable.empty()) return;
+      const Reservation* own = choice.named ? choice.usable.front() : nullptr;
+      const auto request = request_in(state_, rules_, job, partition, own);
       if (!request) return;
       const uint32_t limit = limit_of(job, partition);
-      for (uint32_t minute = 0; minute < horizon_; ++minute) {
-        auto placed = place(job, *request, minute, minute + limit);
+      for (uint32_t minute = 0; minute < std::min(horizon_, end_of(own)); ++minute) {
+        auto placed = place(job, *request, {minute, minute + limit});
         if (!placed) continue;
         Bitmap nodes;
         for (const NodeAllocation& part : *placed) nodes.set(part.node);
         starts[id] = {minute, state::node_list(state_, nodes)};
-        hold(job, *placed, request->needs.whole_nodes, minute, minute + limit);
+        hold(job, own, *placed, request->needs.whole_nodes, {minute, minute + limit});
         return;
       }
     });
@@ -64,33 +68,66 @@ class BruteForce {
     bool one_user = false;
     NodeAllocation part;
   };
-  struct License {
+  struct Minutes {
     uint32_t from = 0, to = 0;
+    [[nodiscard]] bool holds(uint32_t minute) const { return from <= minute && minute < to; }
+  };
+  struct License {
+    Minutes minutes;
+    const Reservation* own = nullptr;
     LicenseCounts counts;
   };
 
-  void hold(const Job& job, const std::vector<NodeAllocation>& nodes, bool whole, uint32_t from,
-            uint32_t to) {
-    const bool one_user = job.spec->sharing == Sharing::kUser;
-    for (const NodeAllocation& part : nodes)
-      held_.push_back({from, to, job.spec->uid, whole, one_user, part});
-    if (!job.spec->licenses.empty())
-      licenses_.push_back({from, to, *parse_licenses(job.spec->licenses.view())});
+  // The minutes of a reservation, which comes once.
+  Minutes minutes_of(const Reservation& reservation) const {
+    const auto minute = [&](Time time) {
+      const auto minutes = std::chrono::ceil<std::chrono::minutes>(time - now_).count();
+      return static_cast<uint32_t>(std::max<int64_t>(0, minutes));
+    };
+    return {minute(reservation.start), minute(reservation.end)};
+  }
+  uint32_t end_of(const Reservation* own) const {
+    return own == nullptr ? UINT32_MAX : minutes_of(*own).to;
   }
 
-  bool has_licenses(const Job& job, uint32_t from, uint32_t to) const {
+  void hold(const Job& job, const Reservation* own, const std::vector<NodeAllocation>& nodes,
+            bool whole, Minutes minutes) {
+    const bool one_user = job.spec->sharing == Sharing::kUser;
+    for (const NodeAllocation& part : nodes)
+      held_.push_back({minutes.from, minutes.to, job.spec->uid, whole, one_user, part});
+    // its jobs are over with a reservation
+    minutes.to = std::max(minutes.from + 1, std::min(minutes.to, end_of(own)));
+    if (!job.spec->licenses.empty())
+      licenses_.push_back({minutes, own, *parse_licenses(job.spec->licenses.view())});
+  }
+
+  uint64_t used_at(uint32_t minute, const Reservation* own, const std::string& name) const {
+    uint64_t used = 0;
+    for (const License& one : licenses_) {
+      const auto found = one.counts.find(name);
+      if (one.own == own && one.minutes.holds(minute) && found != one.counts.end())
+        used += found->second;
+    }
+    return used;
+  }
+  uint64_t kept_at(uint32_t minute, const Reservation& one, const std::string& name) const {
+    const LicenseCounts counts = *parse_licenses(one.licenses);
+    const auto found = counts.find(name);
+    return found == counts.end() || !minutes_of(one).holds(minute) ? 0 : found->second;
+  }
+
+  bool has_licenses(const Job& job, const Reservation* own, Minutes minutes) const {
     if (job.spec->licenses.empty()) return true;
     const LicenseCounts all = *parse_licenses(state_.config->licenses);
     const LicenseCounts asked = *parse_licenses(job.spec->licenses.view());
     for (const auto& [name, wanted] : asked) {
-      for (uint32_t minute = from; minute < to; ++minute) {
-        uint64_t used = 0;
-        for (const License& one : licenses_) {
-          const auto found = one.counts.find(name);
-          const bool now = one.from <= minute && minute < one.to;
-          if (now && found != one.counts.end()) used += found->second;
+      for (uint32_t minute = minutes.from; minute < std::min(minutes.to, end_of(own)); ++minute) {
+        uint64_t taken = used_at(minute, nullptr, name);
+        for (const Reservation& one : *state_.reservations) {
+          const uint64_t used = used_at(minute, &one, name);
+          taken += &one == own ? used : std::max(used, kept_at(minute, one, name));
         }
-        if (used + wanted > all.at(name)) return false;
+        if (taken + wanted > all.at(name)) return false;
       }
     }
     return true;
@@ -122,16 +159,45 @@ class BruteForce {
     return room;
   }
 
+  // Core by core: those that another reservation has in one of these minutes, and for jobs of one
+  // that has cores all others.
+  void leave_reserved(NodeId id, const Reservation* own, Minutes minutes, fit::Room& room) const {
+    Bitmap open = room.free_cores;
+    bool in_part = false;
+    for (const Reservation& one : *state_.reservations) {
+      const Minutes its = minutes_of(one);
+      const bool meets = its.from < minutes.to && minutes.from < its.to;
+      for (const ReservedCores& part : one.cores) {
+        const bool is_others = &one != own;
+        if (part.node != id || (is_others && !meets)) continue;
+        if (is_others && own != nullptr && own->nodes.test(id)) continue;  // they give way
+        const size_t all = state_.nodes.at(id).config->cores();
+        in_part = in_part || is_others || part.cores.count() < all;
+        if (is_others) room.user = fit::kSeveralUsers;
+        if (is_others) open.and_not(part.cores);
+        else open &= part.cores;
+      }
+    }
+    if (!in_part) return;
+    fit::set_free_cores(room, open, rules_.unit);
+    room.jobs = std::max(room.jobs, 1U);
+  }
+
   std::optional<std::vector<NodeAllocation>> place(const Job& job, const Request& request,
-                                                   uint32_t from, uint32_t to) const {
-    if (!has_licenses(job, from, to)) return std::nullopt;
+                                                   Minutes minutes) const {
+    const auto [from, to] = minutes;
+    const Reservation* own = request.reservation;
+    if (!has_licenses(job, own, minutes)) return std::nullopt;
     const auto time = [&](uint32_t minute) { return now_ + std::chrono::minutes(minute); };
-    const Bitmap closed =
-        request.excluded | state::closed_nodes(state_, {nullptr, time(from), time(to)}, now_);
+    const auto is_open = [&](NodeId id) {
+      const bool inside = !request.confined || request.confined->nodes().test(id);
+      return inside && !request.excluded.test(id) && state::may_serve(state_, state_.nodes.at(id));
+    };
+    const state::NodeHold closed = state::closed_to(state_, {own, time(from), time(to)}, now_);
     std::vector<NodeId> order;
     request.partition->nodes.for_each([&](size_t id) {
-      const bool serves = state::may_serve(state_, state_.nodes.at(static_cast<NodeId>(id)));
-      if (serves && !closed.test(id)) order.push_back(static_cast<NodeId>(id));
+      const auto node = static_cast<NodeId>(id);
+      if (is_open(node) && !closed.whole.test(id)) order.push_back(node);
     });
     std::ranges::stable_sort(order, {}, [&](NodeId id) { return state_.nodes.at(id).weight; });
     std::vector<fit::Room> rooms;
@@ -139,6 +205,7 @@ class BruteForce {
     rooms.reserve(order.size());
     for (const NodeId id : order) {
       rooms.push_back(room(id, from, to));
+      leave_reserved(id, own, minutes, rooms.back());
       list.push_back(&rooms.back());
     }
     return fit::place(request.needs, list, &request.required, rules_.unit);

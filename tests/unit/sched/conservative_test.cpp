@@ -205,19 +205,25 @@ class RandomCase {
     if (pick(0, 9) == 0) spec.excluded_nodes = "n2";
     if (pick(0, 4) == 0) spec.licenses = "matlab:" + std::to_string(pick(1, 2));
     if (world_.config.partitions.size() > 1 && pick(0, 2) == 0) spec.partitions = "other";
+    if (reservations_ > 0 && pick(0, 4) == 0)
+      spec.reservation = "r" + std::to_string(pick(1, reservations_));
     world_.run(state::SubmitJob{{spec.uid, spec.uid}, spec, {}});  // some are refused: too large
   }
 
   void reserve() {
     protocol::ReservationValues values;
-    values.start = world_.now + std::chrono::minutes(pick(3, 20));
+    values.start = world_.now + std::chrono::minutes(pick(0, 2) == 0 ? 0 : pick(3, 20));
     values.duration = std::chrono::minutes(pick(2, 10));
-    values.nodes = "n1";
     values.add_flags = kReservationIgnoreJobs;
+    const uint32_t what = pick(0, 3);
+    if (what > 0 && what < 3) values.licenses = "matlab:" + std::to_string(pick(1, 2));
+    if (what < 2) values.nodes = "n1";
+    else if (what == 2) values.add_flags |= kReservationAnyNodes;
+    else values.core_counts = {pick(1, 4)};
     values.users = protocol::NameList{"user"};
     const std::string name = "r" + std::to_string(++reservations_);
     world_.run(state::ChangeReservation{
-        {0, 0}, {protocol::ReservationAction::kCreate, name, values}, {{"user", {5000}}}});
+        {0, 0}, {protocol::ReservationAction::kCreate, name, values}, {{"user", {1001}}}});
   }
 
   void compare() {
@@ -255,12 +261,12 @@ class RandomCase {
     return out;
   }
   static std::string words(const JobSpec& spec) {
-    return fmt::format("-n{} -c{} -N{} -t{} mem {}/{} sharing {} {}{}{}{}{}{}", spec.num_tasks,
-                       spec.cpus_per_task, spec.min_nodes, spec.time_limit,
-                       static_cast<int>(spec.memory_kind), spec.memory_mib,
-                       static_cast<int>(spec.sharing), spec.contiguous ? "contiguous " : "",
-                       spec.constraint.view(), spec.required_nodes.view(),
-                       spec.excluded_nodes.view(), spec.licenses.view(), spec.partitions.view());
+    return fmt::format(
+        "-n{} -c{} -N{} -t{} mem {}/{} sharing {} {}{}{}{}{}{} in {}", spec.num_tasks,
+        spec.cpus_per_task, spec.min_nodes, spec.time_limit, static_cast<int>(spec.memory_kind),
+        spec.memory_mib, static_cast<int>(spec.sharing), spec.contiguous ? "contiguous " : "",
+        spec.constraint.view(), spec.required_nodes.view(), spec.excluded_nodes.view(),
+        spec.licenses.view(), spec.partitions.view(), spec.reservation.view());
   }
 
   void end_jobs() {
@@ -274,7 +280,7 @@ class RandomCase {
 
   std::mt19937 random_;
   World world_;
-  int reservations_ = 0;
+  uint32_t reservations_ = 0;
 };
 
 TEST(Conservative, StartsAreThoseOfBruteForce) {

@@ -12,10 +12,28 @@ struct ReservedWorld : World {
   void reserve(const std::string& name, const std::string& nodes, Duration from, Duration length,
                ReservationFlags flags = 0, uint32_t uid = 1001) {
     protocol::ReservationValues values;
-    values.start = now + from;
-    values.duration = length;
     values.nodes = nodes;
     values.add_flags = flags;
+    reserve(name, std::move(values), from, length, uid);
+  }
+  // So many cores in all, or of one node after the other.
+  void reserve_cores(const std::string& name, std::vector<uint32_t> counts, Duration from,
+                     Duration length) {
+    protocol::ReservationValues values;
+    values.core_counts = std::move(counts);
+    reserve(name, std::move(values), from, length);
+  }
+  void reserve_licenses(const std::string& name, const std::string& licenses, Duration from,
+                        Duration length) {
+    protocol::ReservationValues values;
+    values.licenses = licenses;
+    values.add_flags = kReservationAnyNodes;
+    reserve(name, std::move(values), from, length);
+  }
+  void reserve(const std::string& name, protocol::ReservationValues values, Duration from,
+               Duration length, uint32_t uid = 1001) {
+    values.start = now + from;
+    values.duration = length;
     values.users = protocol::NameList{"user"};
     const auto reply = run(state::ChangeReservation{
         {0, 0}, {protocol::ReservationAction::kCreate, name, values}, {{"user", {uid}}}});
@@ -147,6 +165,127 @@ TEST(ReservedPass, ArraysAndSeveralNames) {
   array.array = "0-3";
   world.submit(array);
   EXPECT_EQ(world.pass(), "1_0:n2 1_1:n2");
+}
+
+JobSpec licensed(JobSpec spec, const std::string& licenses) {
+  spec.licenses = licenses;
+  return spec;
+}
+
+TEST(ReservedPass, LicensesAreKeptForItsJobs) {
+  ReservedWorld world(2, 8);
+  world.config.licenses = "foo:10";
+  world.up();
+  world.reserve_licenses("a", "foo:8", minutes(0), minutes(60));
+  const JobId waits = world.submit(licensed(World::spec(1, 10), "foo:3"));
+  world.submit(licensed(World::spec(1, 10), "foo:2"));
+  world.submit(licensed(ReservedWorld::in("a", 1, 10), "foo:5"));
+  EXPECT_EQ(world.pass(), "2:n1 3:n1") << "its jobs use any nodes";
+  EXPECT_EQ(world.reason(waits), JobReason::kLicenses);
+  EXPECT_EQ(world.soft->find(waits)->expected_start, world.now + minutes(60));
+  const JobId more = world.submit(licensed(ReservedWorld::in("a", 1, 10), "foo:4"));
+  world.submit(licensed(ReservedWorld::in("a", 1, 10), "foo:3"));
+  EXPECT_EQ(world.pass(), "5:n1");
+  EXPECT_EQ(world.soft->find(more)->expected_start, world.now + minutes(10));
+}
+
+TEST(ReservedPass, LicensesAreGivenBackBeforeItBegins) {
+  ReservedWorld world(1, 8);
+  world.config.licenses = "foo:4";
+  world.up();
+  world.reserve_licenses("a", "foo:4", minutes(30), minutes(60));
+  const JobId longer = world.submit(licensed(World::spec(1, 31), "foo:1"));
+  world.submit(licensed(World::spec(1, 30), "foo:1"));
+  JobSpec shrinks = licensed(World::spec(1, 600), "foo:1");
+  shrinks.time_min = 20;
+  world.submit(shrinks);
+  EXPECT_EQ(world.pass(), "2:n1 3:n1");
+  EXPECT_EQ(world.job(3).time_limit, 30U) << "it is shortened";
+  EXPECT_EQ(world.reason(longer), JobReason::kLicenses);
+  EXPECT_EQ(world.soft->find(longer)->expected_start, world.now + minutes(90));
+  world.submit(licensed(ReservedWorld::in("a", 1, 600), "foo:4"));
+  world.pass_time(minutes(29));
+  EXPECT_EQ(world.pass(), "") << "it has not begun";
+  world.pass_time(minutes(2));
+  EXPECT_EQ(world.pass(), "4:n1") << "it is over with the reservation";
+}
+
+TEST(ReservedPass, CoresOfANodeAreKeptForItsJobs) {
+  ReservedWorld world(2, 4);
+  world.up();
+  world.reserve_cores("a", {3}, minutes(0), minutes(60));
+  world.submit(World::spec(1, 10));
+  const JobId wide = world.submit(ReservedWorld::in("a", 4, 10));
+  world.submit(ReservedWorld::in("a", 2, 10));
+  world.submit(World::spec(4, 10));
+  JobSpec alone = World::spec(1, 10);
+  alone.required_nodes = "n1";
+  alone.sharing = Sharing::kExclusive;
+  const JobId exclusive = world.submit(alone);
+  EXPECT_EQ(world.pass(), "1:n1 3:n1 4:n2");
+  EXPECT_EQ(world.job(1).allocation->nodes.front().cores.to_text(), "3");
+  EXPECT_EQ(world.job(3).allocation->nodes.front().cores.to_text(), "0-1");
+  EXPECT_EQ(world.soft->find(wide)->expected_start, kNoTime);
+  EXPECT_EQ(world.soft->find(exclusive)->expected_start, world.now + minutes(60));
+}
+
+TEST(ReservedPass, CoresAreGivenBackBeforeItBegins) {
+  ReservedWorld world(1, 4);
+  world.up();
+  world.reserve_cores("a", {2}, minutes(30), minutes(60));
+  world.submit(World::spec(2, 600));
+  world.submit(World::spec(2, 30));
+  const JobId later = world.submit(World::spec(3, 10));
+  EXPECT_EQ(world.pass(), "1:n1 2:n1");
+  EXPECT_EQ(world.job(1).allocation->nodes.front().cores.to_text(), "2-3");
+  EXPECT_EQ(world.soft->find(later)->expected_start, world.now + minutes(600));
+  world.pass_time(minutes(31));
+  world.clean(2);
+  world.submit(World::spec(1, 10));
+  world.submit(ReservedWorld::in("a", 2, 10));
+  EXPECT_EQ(world.pass(), "5:n1");
+}
+
+TEST(ReservedPass, CoresOfSeveralReservationsStandBesideOneAnother) {
+  ReservedWorld world(2, 4);
+  world.up();
+  world.reserve_cores("a", {2}, minutes(0), minutes(60));
+  world.reserve_cores("b", {2}, minutes(0), minutes(60));
+  world.reserve_cores("c", {1, 2}, minutes(120), minutes(60));
+  world.submit(ReservedWorld::in("a", 2, 10));
+  world.submit(ReservedWorld::in("b", 2, 10));
+  EXPECT_EQ(world.pass(), "1:n1 2:n1");
+  EXPECT_EQ(world.job(2).allocation->nodes.front().cores.to_text(), "2-3");
+  const Reservation& third = world.state.reservations->back();
+  ASSERT_EQ(third.cores.size(), 2U);
+  EXPECT_EQ(third.cores[0].cores.count() + third.cores[1].cores.count(), 3U);
+}
+
+TEST(ReservedPass, CoresAreSharedWithinTheirReservation) {
+  ReservedWorld world(1, 4);
+  world.config.partitions.back().over_subscribe = OverSubscribe::kForce;
+  world.config.partitions.back().over_subscribe_count = 2;
+  world.up();
+  world.reserve_cores("a", {2}, minutes(0), minutes(60));
+  for (int n = 0; n < 2; ++n) world.submit(World::spec(2, 10));
+  for (int n = 0; n < 2; ++n) world.submit(ReservedWorld::in("a", 2, 10));
+  world.submit(World::spec(1, 10));
+  EXPECT_EQ(world.pass(), "1:n1 2:n1 3:n1 4:n1");
+  EXPECT_EQ(world.job(2).allocation->nodes.front().cores.to_text(), "2-3");
+  EXPECT_EQ(world.job(4).allocation->nodes.front().cores.to_text(), "0-1");
+}
+
+// A job that is to have the node for its user alone does not hold up the reservation of others.
+TEST(ReservedPass, CoresBesideUsersWhoAreAlone) {
+  ReservedWorld world(2, 4);
+  world.up();
+  world.reserve_cores("a", {2}, minutes(0), minutes(60));
+  JobSpec alone = World::spec(1, 10), inside = ReservedWorld::in("a", 1, 10);
+  alone.sharing = inside.sharing = Sharing::kUser;
+  alone.uid = 1002;
+  world.submit(alone);
+  world.submit(inside);
+  EXPECT_EQ(world.pass(), "1:n2 2:n1");
 }
 
 // It was given up after 500 moments, and others started past the job for ever.

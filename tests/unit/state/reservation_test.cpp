@@ -468,6 +468,44 @@ TEST_F(ReservationTest, ComesAgain) {
   EXPECT_EQ(remove("a"), ErrorCode::kOk);
 }
 
+TEST_F(ReservationTest, ProgramsAreRunWhenItBeginsAndWhenItIsOver) {
+  configure([](ClusterConfig& config) { config.values["ResvEpilog"] = "/epilog"; });
+  const auto programs = [&] {
+    std::string out;
+    for (const RunReservationProgram& one : effects<RunReservationProgram>())
+      out += one.reservation + (one.begins ? "+" : "-");
+    return out;
+  };
+  ReservationValues of = values("n1", kReservationDaily);
+  of.start = now_ + minutes(1);
+  ASSERT_EQ(make("a", of), ErrorCode::kOk);
+  pass(minutes(0));
+  EXPECT_EQ(programs(), "");
+  pass(minutes(1));
+  EXPECT_EQ(programs(), "a+");
+  pass(minutes(1));
+  EXPECT_EQ(programs(), "") << "once";
+  pass(hours(1));
+  EXPECT_EQ(programs(), "a-");
+  pass(hours(23));
+  EXPECT_EQ(programs(), "a+");
+  ReservationValues skip;
+  skip.skip = true;
+  ASSERT_EQ(update("a", skip), ErrorCode::kOk);
+  EXPECT_EQ(programs(), "a-");
+  ASSERT_EQ(make("b", values("n2")), ErrorCode::kOk);
+  pass(minutes(0));
+  EXPECT_EQ(programs(), "b+");
+  ASSERT_EQ(remove("b"), ErrorCode::kOk);
+  EXPECT_EQ(programs(), "") << "it was deleted";
+  ASSERT_EQ(make("c", values("n2")), ErrorCode::kOk);
+  pass(minutes(59));
+  EXPECT_EQ(programs(), "c+");
+  pass(minutes(1));
+  EXPECT_EQ(programs(), "c-");
+  EXPECT_EQ(found("c"), nullptr);
+}
+
 TEST_F(ReservationTest, FloatsBeforeTheClock) {
   ReservationValues soon = values("n1", kReservationTimeFloat);
   soon.start = now_ + minutes(30);

@@ -102,5 +102,71 @@ TEST(CounterTimeline, NextStart) {
   EXPECT_EQ(counter.next_start(0, 10, 3), 10U);
 }
 
+// What a group does not use of what is kept for it is gone for others.
+TEST(CounterTimeline, GroupsHaveWhatIsKeptForThem) {
+  CounterTimeline counter(5);
+  counter.keep(10, 20, 3, 1);
+  EXPECT_EQ(counter.next_start(0, 10, 3), 0U);
+  EXPECT_EQ(counter.next_start(0, 11, 3), 20U);
+  EXPECT_EQ(counter.next_start(0, 11, 2), 0U);
+  EXPECT_EQ(counter.next_start(0, 11, 5, 1), 0U);
+  counter.add(10, 15, 1, 1);
+  EXPECT_EQ(counter.next_start(10, 1, 3), 20U) << "it is one of those that are kept";
+  EXPECT_EQ(counter.next_start(10, 1, 4, 1), 10U);
+  EXPECT_EQ(counter.next_start(10, 1, 5, 1), 15U);
+  counter.add(12, 14, 3, 1);
+  EXPECT_EQ(counter.next_start(12, 1, 2), 14U) << "it uses more than is kept for it";
+}
+
+TEST(CounterTimeline, FreeUntilOthersHaveThem) {
+  CounterTimeline counter(5);
+  counter.keep(10, 20, 3, 1);
+  EXPECT_EQ(counter.free_until(0, 2), kNoTick);
+  EXPECT_EQ(counter.free_until(0, 3), 10U);
+  EXPECT_EQ(counter.free_until(12, 3), 12U);
+  EXPECT_EQ(counter.free_until(0, 6), 0U);
+  EXPECT_EQ(counter.free_until(0, 5, 1), kNoTick);
+  counter.add(15, 16, 1);
+  EXPECT_EQ(counter.free_until(0, 5, 1), 15U);
+  EXPECT_EQ(counter.free_until(0, 5, 1, 15), kNoTick) << "the group is over then";
+}
+
+TEST(CounterTimeline, OnesOfAGroupThatEndsAreOverWithIt) {
+  CounterTimeline counter(5);
+  counter.keep(20, 30, 5, 2);
+  EXPECT_EQ(counter.next_start(0, 100, 1, 1), 30U);
+  EXPECT_EQ(counter.next_start(0, 100, 1, 1, 20), 0U);
+}
+
+// A view is without what is reserved, and follows what is claimed afterwards.
+TEST(Timeline, AViewIsWithoutWhatIsReserved) {
+  Timeline timeline(1);
+  Free base;
+  base.cores = Bitmap::first(4);
+  base.core_count = 4;
+  base.memory_mib = 100;
+  timeline.reset(0, base);
+  const Bitmap two = Bitmap::first(2);
+  const Timeline::View& view = timeline.add_view({{0, {{10, 20, two}}}});
+  Bitmap last;
+  last.set(3);
+  timeline.add(0, 0, 5, {.cores = &last, .memory_mib = 10, .uid = 1});
+  const auto cores = [&](Tick from, Tick to) {
+    Free free;
+    timeline.node(0, &view).window(from, to, free);
+    return free.cores.to_text();
+  };
+  EXPECT_EQ(cores(0, 5), "0-2");
+  EXPECT_EQ(cores(5, 10), "0-3");
+  EXPECT_EQ(cores(5, 11), "2-3");
+  EXPECT_EQ(cores(20, 30), "0-3");
+  Free whole;
+  timeline.node(0).window(10, 20, whole);
+  EXPECT_EQ(whole.core_count, 4U);
+  timeline.reset(0, base);
+  EXPECT_EQ(cores(0, 5), "0-3");
+  EXPECT_EQ(cores(0, 11), "2-3");
+}
+
 }  // namespace
 }  // namespace sluice::timeline

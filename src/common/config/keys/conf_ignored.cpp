@@ -67,7 +67,7 @@ constexpr Group kGroups[] = {
      "NodeName*,gres.conf*,cgroup.conf*,Switch*,TaskPlugin*,SlurmdParameters,LaunchParameters,helpers.conf*,Feature*,"
      "DefRuntimePlugin,DebugFlags"},
     {Class::kPlugins,
-     "JobSubmitPlugins,PlugStackConfig,PrEp*,CliFilter*,ResvProlog,ResvEpilog,SlurmctldPrimary*,PluginDir,Serializer*,"
+     "JobSubmitPlugins,PlugStackConfig,PrEp*,CliFilter*,SlurmctldPrimary*,PluginDir,Serializer*,"
      "job_container.conf*,NodeFeaturesPlugins"},
     {Class::kPlugins, "MCSParameters"},
     {Class::kNetwork,

@@ -91,10 +91,11 @@ constexpr GlobalKey kRows[] = {
     key("ResumeRate", K::kNumber, "300").range(0, kMax16).acts_by(nullptr).in(" nodes/min"),
     key("ResumeTimeout", K::kSeconds, "60").range(0, kMax16).with_unlimited()
         .acts<&C::resume_timeout>(),
-    key("ResvEpilog", K::kText),
+    // looked up in ClusterConfig::values where they are run (ctld/agents/site_programs.cpp)
+    key("ResvEpilog", K::kText).acts_by(nullptr),
     key("ResvOverRun", K::kMinutes, "0").range(0, kMax16).with_unlimited()
         .acts<&C::resv_over_run>(),
-    key("ResvProlog", K::kText),
+    key("ResvProlog", K::kText).acts_by(nullptr),
     key("ReturnToService", K::kNumber, "0").range(0, 2).acts<&C::return_to_service>(),
     key("RoutePlugin", K::kText).obsolete(),
     key("SallocDefaultCommand", K::kText).obsolete(),

@@ -88,4 +88,12 @@ void apply_event(ClusterState& state, const ReservationDeleted& event) {
   state.reservations = std::move(reservations);
 }
 
+void apply_event(ClusterState& state, const ReservationTurned& event) {
+  auto reservations = std::make_shared<Reservations>(*state.reservations);
+  const auto at = std::ranges::find(*reservations, event.id, &Reservation::id);
+  if (at == reservations->end()) return;
+  at->begun = event.begins;
+  state.reservations = std::move(reservations);
+}
+
 }  // namespace sluice::state

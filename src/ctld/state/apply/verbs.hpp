@@ -52,6 +52,7 @@ void apply_event(ClusterState& state, const CrontabReplaced& event);
 void apply_event(ClusterState& state, const UserGroupsFound& event);
 void apply_event(ClusterState& state, const ReservationChanged& event);
 void apply_event(ClusterState& state, const ReservationDeleted& event);
+void apply_event(ClusterState& state, const ReservationTurned& event);
 void apply_event(ClusterState& state, const AccountingChanged& event);
 void apply_event(ClusterState& state, const UsageDecayed& event);
 void apply_event(ClusterState& state, const UsageReset& event);

@@ -165,5 +165,19 @@ struct ReservationDeleted {
     field(1, "id", &ReservationDeleted::id);
   }
 };
+// It begins, or is over (for this time): ResvProlog or ResvEpilog is run.
+struct ReservationTurned {
+  static constexpr uint32_t kTag = 202;
+  static constexpr const char* kName = "ReservationTurned";
+  uint32_t id = 0;
+  bool begins = false;
+  std::string name;  // it may be gone
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "id", &ReservationTurned::id);
+    field(2, "begins", &ReservationTurned::begins);
+    field(3, "name", &ReservationTurned::name);
+  }
+};
 
 }  // namespace sluice::state

@@ -509,8 +509,8 @@ using AnyEvent =
                  StepEnded, StepEndOrdered, NodeRegistered, NodeStateChanged, NodeUpdated,
                  PartitionChanged, PartitionDeleted, JobLimitNear, StepUpdated, TriggerSet,
                  TriggersCleared, TriggerFired, CrontabReplaced, NodesCreated, NodesDeleted,
-                 ReservationChanged, ReservationDeleted, StateForgotten, UserGroupsFound,
-                 AccountingChanged, UsageDecayed, UsageReset>;
+                 ReservationChanged, ReservationDeleted, ReservationTurned, StateForgotten,
+                 UserGroupsFound, AccountingChanged, UsageDecayed, UsageReset>;
 
 // One event. Its special members are in events.cpp: as a plain variant they made up a quarter of
 // each unit's compile time.

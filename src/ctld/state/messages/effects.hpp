@@ -162,15 +162,20 @@ struct RunControllerProlog {  // PrologSlurmctld; answer with PrologDone
 struct RunControllerEpilog {
   std::shared_ptr<const Job> job;
 };
+struct RunReservationProgram {  // ResvProlog or ResvEpilog
+  std::string reservation;
+  bool begins = false;
+};
 struct WakeScheduler {
   bool submitted = false;  // only as a job came: passes may wait for more of them
 };
 struct RunTick {};  // send a Tick soon: a dependency or begin time may be due
 
-using Effect = std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
-                            ReconfigureNodes, EndAgents, RebootNow, PowerNodes, RunTrigger,
-                            JobChanged, StepRoomFreed, JobRecordEnded, SendMail,
-                            RunControllerProlog, RunControllerEpilog, WakeScheduler, RunTick>;
+using Effect =
+    std::variant<LaunchStep, LaunchProlog, SignalSteps, TerminateStep, TerminateJob,
+                 ReconfigureNodes, EndAgents, RebootNow, PowerNodes, RunTrigger, JobChanged,
+                 StepRoomFreed, JobRecordEnded, SendMail, RunControllerProlog, RunControllerEpilog,
+                 RunReservationProgram, WakeScheduler, RunTick>;
 using Effects = std::vector<Effect>;
 
 }  // namespace sluice::state

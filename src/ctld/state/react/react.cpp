@@ -223,6 +223,9 @@ void react_to(const ClusterState&, const ReservationChanged&, Effects& effects) 
 void react_to(const ClusterState&, const ReservationDeleted&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }
+void react_to(const ClusterState&, const ReservationTurned& event, Effects& effects) {
+  effects.emplace_back(RunReservationProgram{event.name, event.begins});
+}
 void react_to(const ClusterState&, const PartitionChanged&, Effects& effects) {
   effects.emplace_back(WakeScheduler{});
 }

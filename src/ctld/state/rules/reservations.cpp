@@ -1,11 +1,9 @@
 #include "ctld/state/rules/reservations.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "common/base/text.hpp"
 #include "common/format/reservation_keys.hpp"
-#include "ctld/fit/features.hpp"
 
 namespace sluice::state {
 namespace {
@@ -26,14 +24,49 @@ bool gives_way(const Reservation& other, const Reservation& own) {
   return (other.flags & kReservationMaint) == 0 || (own.flags & kReservationMaint) != 0;
 }
 
-bool is_free_of_jobs(const ClusterState& state, const Node& node, Time from) {
-  return std::ranges::none_of(node.jobs, [&](JobId id) {
-    const Job& job = state.jobs.at(id);
-    return job.end == kNoTime || job.end > from || is_completing(job);
-  });
+Bitmap all_cores(const ClusterState& state, NodeId node) {
+  return Bitmap::first(state.nodes.at(node).config->cores());
+}
+
+// What jobs of `own` may use all the same, as it gives way to them.
+void leave_to(const ClusterState& state, const NodeHold& own, NodeHold& closed) {
+  closed.whole.and_not(own.whole);
+  own.whole.for_each([&](size_t id) { closed.cores.erase(static_cast<NodeId>(id)); });
+  for (const auto& [node, cores] : own.cores) {
+    if (closed.whole.test(node)) {
+      closed.whole.reset(node);
+      closed.cores[node] = all_cores(state, node);
+    }
+    const auto at = closed.cores.find(node);
+    if (at != closed.cores.end() && at->second.and_not(cores).none()) closed.cores.erase(at);
+  }
 }
 
 }  // namespace
+
+void NodeHold::add(const NodeHold& other) {
+  whole |= other.whole;
+  for (const auto& [node, part] : other.cores) cores[node] |= part;
+  std::erase_if(cores, [&](const auto& one) { return whole.test(one.first); });
+}
+
+Bitmap NodeHold::nodes() const {
+  Bitmap nodes = whole;
+  for (const auto& [node, part] : cores) nodes.set(node);
+  return nodes;
+}
+
+bool NodeHold::touches(const NodeAllocation& part) const {
+  if (whole.test(part.node)) return true;
+  const auto at = cores.find(part.node);
+  return at != cores.end() && at->second.intersects(part.cores);
+}
+
+bool NodeHold::covers(const NodeAllocation& part) const {
+  if (whole.test(part.node)) return true;
+  const auto at = cores.find(part.node);
+  return at != cores.end() && at->second.contains(part.cores);
+}
 
 bool is_named(std::string_view list, std::string_view name) {
   const std::vector<std::string> names = split_list(list);
@@ -75,6 +108,7 @@ void move_on(Reservation& reservation) {
   const Period next = next_period({reservation.start, reservation.end}, reservation.flags);
   reservation.start = next.start;
   reservation.end = next.end;
+  reservation.begun = false;
 }
 
 bool ever_meet(const Reservation& a, const Reservation& b, Time now) {
@@ -110,6 +144,17 @@ Bitmap nodes_of(const ClusterState& state, const Reservation& reservation) {
     if (node == nullptr || node->removed) nodes.reset(id);
   });
   return nodes;
+}
+
+NodeHold hold_of(const ClusterState& state, const Reservation& reservation) {
+  NodeHold hold;
+  hold.whole = nodes_of(state, reservation);
+  for (const ReservedCores& part : reservation.cores) {
+    if (!hold.whole.test(part.node)) continue;  // it is no more
+    hold.whole.reset(part.node);
+    hold.cores[part.node] = part.cores;
+  }
+  return hold;
 }
 
 bool may_use(const Reservation& reservation, uint32_t uid, std::string_view account) {
@@ -169,28 +214,29 @@ bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_with
          *leaves_within <= reservation.max_start_delay;
 }
 
-Bitmap nodes_closed_by(const ClusterState& state, const Reservation& other, const Reservation* own,
-                       std::optional<Duration> leaves_within) {
+NodeHold closed_by(const ClusterState& state, const Reservation& other, const Reservation* own,
+                   std::optional<Duration> leaves_within) {
   if (own != nullptr && other.id == own->id) return {};
   if (lets_in(other, leaves_within)) return {};
-  Bitmap nodes = nodes_of(state, other);
-  if (own != nullptr && gives_way(other, *own)) nodes.and_not(nodes_of(state, *own));
-  return nodes;
+  NodeHold closed = hold_of(state, other);
+  if (own != nullptr && gives_way(other, *own)) leave_to(state, hold_of(state, *own), closed);
+  return closed;
 }
 
-Bitmap closed_nodes(const ClusterState& state, const PlannedUse& use, Time now) {
-  Bitmap closed;
+NodeHold closed_to(const ClusterState& state, const PlannedUse& use, Time now) {
+  NodeHold closed;
   const Time until = last_moment(use.own, use.to, now);
   for (const Reservation& other : *state.reservations) {
     if (overlaps(other, use.from, until, now))
-      closed |= nodes_closed_by(state, other, use.own, use.leaves_within);
+      closed.add(closed_by(state, other, use.own, use.leaves_within));
   }
   return closed;
 }
 
-std::optional<Bitmap> confines(const ClusterState& state, const Reservation* own) {
-  if (own == nullptr || (own->flags & kReservationFlex) != 0) return std::nullopt;
-  return nodes_of(state, *own);
+std::optional<NodeHold> confines(const ClusterState& state, const Reservation* own) {
+  constexpr ReservationFlags kOpen = kReservationFlex | kReservationAnyNodes;
+  if (own == nullptr || (own->flags & kOpen) != 0) return std::nullopt;
+  return hold_of(state, *own);
 }
 
 Status check_reservations(const ClusterState& state, const JobSpec& spec) {
@@ -204,10 +250,10 @@ Status check_reservations(const ClusterState& state, const JobSpec& spec) {
     if (!may_use(*reservation, spec.uid, spec.account.view()))
       return failure(ErrorCode::kReservationAccess);
     const auto confined = confines(state, reservation);
-    bool fits = !confined || confined->count() >= std::max(1U, spec.min_nodes);
+    bool fits = !confined || confined->nodes().count() >= std::max(1U, spec.min_nodes);
     if (confined && !spec.required_nodes.empty()) {
       const auto required = resolve_nodes(state, spec.required_nodes.view());
-      if (!required || !confined->contains(*required)) {
+      if (!required || !confined->nodes().contains(*required)) {
         return failure(ErrorCode::kNodesNotAvailable, "Problem using reservation");
       }
     }
@@ -231,68 +277,15 @@ bool BeginningJobs::may_begin(const Job& job, std::string_view reservation,
   if (state_.reservations->empty()) return true;
   const Bounds& within = bounds({own, now_, end, leaves_within(*job.spec)});
   return std::ranges::all_of(allocation.nodes, [&](const NodeAllocation& part) {
-    return !within.closed.test(part.node) && (!within.confined || within.confined->test(part.node));
+    return !within.closed.touches(part) && (!within.confined || within.confined->covers(part));
   });
 }
 
 const BeginningJobs::Bounds& BeginningJobs::bounds(const PlannedUse& use) {
   const auto [at, fresh] =
       bounds_.try_emplace({use.own == nullptr ? 0 : use.own->id, use.to, use.leaves_within});
-  if (fresh) at->second = {closed_nodes(state_, use, now_), confines(state_, use.own)};
+  if (fresh) at->second = {closed_to(state_, use, now_), confines(state_, use.own)};
   return at->second;
-}
-
-Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Time now) {
-  const Reservation& r = *wish.reservation;
-  const Period period = period_of(r, now);
-  Bitmap from;
-  if ((r.flags & kReservationAnyNodes) != 0 && r.partition.empty()) {
-    from = all_nodes(state);
-  } else {
-    const Partition* partition =
-        r.partition.empty() ? default_partition(state) : find_partition(state, r.partition);
-    if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
-    from = partition->nodes;
-  }
-  if ((r.flags & (kReservationMaint | kReservationOverlap)) == 0) {
-    for (const Reservation& other : *state.reservations) {
-      if (other.id != r.id && ever_meet(r, other, now)) from.and_not(nodes_of(state, other));
-    }
-  }
-  fit::FeatureExpression features;
-  if (!r.features.empty()) {
-    auto parsed = fit::parse_features(r.features);
-    if (!parsed) return failure(ErrorCode::kInvalidFeature);
-    features = std::move(*parsed);
-  }
-  from.and_not(wish.keep);
-  std::vector<const Node*> nodes;
-  from.for_each([&](size_t id) {
-    const Node& node = state.nodes.at(static_cast<NodeId>(id));
-    if (!may_serve(state, node)) return;
-    if (!r.features.empty() && !fit::satisfies_any(features, node.config->features)) return;
-    const bool free =
-        (r.flags & kReservationIgnoreJobs) != 0 || is_free_of_jobs(state, node, period.start);
-    if (free) nodes.push_back(&node);
-  });
-  std::ranges::stable_sort(nodes, [](const Node* a, const Node* b) {
-    return std::tuple(!a->jobs.empty(), is_asleep(*a), a->weight) <
-           std::tuple(!b->jobs.empty(), is_asleep(*b), b->weight);
-  });
-  Bitmap chosen = wish.keep;
-  for (size_t at = 0; at < nodes.size() && chosen.count() < wish.count; ++at)
-    chosen.set(nodes[at]->id);
-  if (chosen.count() < wish.count) return failure(ErrorCode::kNodesBusy);
-  return chosen;
-}
-
-bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from) {
-  bool busy = false;
-  nodes.for_each([&](size_t id) {
-    const Node& node = state.nodes.at(static_cast<NodeId>(id));
-    busy = busy || !is_free_of_jobs(state, node, from);
-  });
-  return busy;
 }
 
 ActiveReservations::ActiveReservations(const ClusterState& state, Time now) {

@@ -18,6 +18,20 @@ struct Period {
   Time end = kNoTime;
 };
 
+// What is kept of nodes, for some or from some.
+struct NodeHold {
+  Bitmap whole;                    // nodes of which it is all
+  std::map<NodeId, Bitmap> cores;  // of the others
+
+  void add(const NodeHold& other);
+  [[nodiscard]] bool none() const { return whole.none() && cores.empty(); }
+  // All nodes of which something is kept.
+  [[nodiscard]] Bitmap nodes() const;
+  // Whether the job's part of a node is touched; whether it has all of that part.
+  [[nodiscard]] bool touches(const NodeAllocation& part) const;
+  [[nodiscard]] bool covers(const NodeAllocation& part) const;
+};
+
 // Whether the name stands in the list, whose names are separated by commas.
 [[nodiscard]] bool is_named(std::string_view list, std::string_view name);
 [[nodiscard]] const Reservation* find_reservation(const ClusterState& state, std::string_view name);
@@ -36,6 +50,8 @@ void move_on(Reservation& reservation);
 [[nodiscard]] Bitmap all_nodes(const ClusterState& state);
 // Its nodes that are there (any more).
 [[nodiscard]] Bitmap nodes_of(const ClusterState& state, const Reservation& reservation);
+// The same, with the cores where it has not whole nodes.
+[[nodiscard]] NodeHold hold_of(const ClusterState& state, const Reservation& reservation);
 [[nodiscard]] bool may_use(const Reservation& reservation, uint32_t uid, std::string_view account);
 
 // The reservations that the job names, or (naming none) those that draw it, as far as it may begin
@@ -59,9 +75,9 @@ struct ReservationChoice {
 // MaxStartDelay.
 [[nodiscard]] bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_within);
 
-// Nodes that jobs of `own` (null: of none) may not use while `other` holds.
-[[nodiscard]] Bitmap nodes_closed_by(const ClusterState& state, const Reservation& other,
-                                     const Reservation* own, std::optional<Duration> leaves_within);
+// What jobs of `own` (null: of none) may not use while `other` holds.
+[[nodiscard]] NodeHold closed_by(const ClusterState& state, const Reservation& other,
+                                 const Reservation* own, std::optional<Duration> leaves_within);
 
 // When and as whom a job would run.
 struct PlannedUse {
@@ -69,10 +85,10 @@ struct PlannedUse {
   Time from = kNoTime, to = kNoTime;
   std::optional<Duration> leaves_within = {};
 };
-// Nodes that it may not use then, since they are others'.
-[[nodiscard]] Bitmap closed_nodes(const ClusterState& state, const PlannedUse& use, Time now);
-// Nodes that a job of `own` is confined to; nullopt: it is not.
-[[nodiscard]] std::optional<Bitmap> confines(const ClusterState& state, const Reservation* own);
+// What it may not use then, since it is others'.
+[[nodiscard]] NodeHold closed_to(const ClusterState& state, const PlannedUse& use, Time now);
+// What a job of `own` is confined to; nullopt: it is not.
+[[nodiscard]] std::optional<NodeHold> confines(const ClusterState& state, const Reservation* own);
 
 // Submission and update: each that the job names is there, open to it and large enough.
 [[nodiscard]] Status check_reservations(const ClusterState& state, const JobSpec& spec);
@@ -88,8 +104,8 @@ class BeginningJobs {
 
  private:
   struct Bounds {
-    Bitmap closed;
-    std::optional<Bitmap> confined;
+    NodeHold closed;
+    std::optional<NodeHold> confined;
   };
   const Bounds& bounds(const PlannedUse& use);
 
@@ -98,18 +114,6 @@ class BeginningJobs {
   // by the reservation's id (0: none), end and leaves_within
   std::map<std::tuple<uint64_t, Time, std::optional<Duration>>, Bounds> bounds_;
 };
-
-// What nodes are chosen for a reservation by.
-struct NodeWish {
-  const Reservation* reservation = nullptr;  // as it will be; its own nodes are not looked at
-  Bitmap keep;                               // nodes that it has and keeps
-  uint32_t count = 0;                        // nodes in all
-};
-// kNodesBusy: so many cannot be had.
-[[nodiscard]] Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish,
-                                          Time now);
-// Whether running jobs hold one of these nodes at or after `from`.
-[[nodiscard]] bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from);
 
 // The reservations that hold now, for a look at many nodes.
 class ActiveReservations {

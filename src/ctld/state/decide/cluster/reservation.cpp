@@ -6,7 +6,9 @@
 #include "common/base/text.hpp"
 #include "common/format/reservation_keys.hpp"
 #include "ctld/fit/features.hpp"
+#include "ctld/state/decide/cluster/reserved_nodes.hpp"
 #include "ctld/state/decide/verbs.hpp"
+#include "ctld/state/rules/licenses.hpp"
 
 namespace sluice::state {
 namespace {
@@ -144,26 +146,89 @@ Status check_named_nodes(const ClusterState& state, const Reservation& r, const 
   return busy ? failure(ErrorCode::kNodesBusy) : Status();
 }
 
+// Licenses alone are reserved: its jobs may use any nodes.
+bool needs_no_nodes(const ReservationValues& v) {
+  return v.licenses && !v.licenses->empty() && (v.add_flags & kReservationAnyNodes) != 0 &&
+         !v.nodes && !v.node_count && !v.partition && v.core_counts.empty();
+}
+
+// Where it comes from when nothing is said of that.
+Status set_default_partition(const ClusterState& state, Reservation& r) {
+  if (!r.partition.empty() || (r.flags & kReservationAnyNodes) != 0) return {};
+  const Partition* partition = default_partition(state);
+  if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
+  r.partition = partition->config->name;
+  return {};
+}
+
+// As they stay when its time changes.
+Status check_cores(const ClusterState& state, const Reservation& r, Time now) {
+  if ((r.flags & (kReservationMaint | kReservationOverlap)) != 0) return {};
+  for (const Reservation& other : *state.reservations) {
+    if (other.id == r.id || !ever_meet(r, other, now)) continue;
+    const NodeHold kept = hold_of(state, other);
+    const bool meets = std::ranges::any_of(r.cores, [&](const ReservedCores& part) {
+      NodeAllocation of_node;
+      of_node.node = part.node;
+      of_node.cores = part.cores;
+      return kept.touches(of_node);
+    });
+    if (meets) return failure(ErrorCode::kReservationOverlap);
+  }
+  return {};
+}
+
+// Cores of nodes are chosen once and for all.
+Status set_cores(const ClusterState& state, const ReservationValues& v, bool create, Time now,
+                 Reservation& r) {
+  if (!create) {
+    const bool asks = !v.core_counts.empty() || v.nodes || v.node_count;
+    if (asks) return failure(ErrorCode::kBadRequest, "Core-based reservation can not be updated");
+    return check_cores(state, r, now);
+  }
+  if ((r.flags & (kReservationReplace | kReservationReplaceDown)) != 0)
+    return failure(ErrorCode::kBadRequest, "CPU count specification invalid");
+  if (Status ok = set_default_partition(state, r); !ok) return ok;
+  NodeWish wish{.reservation = &r, .keep = {}, .count = v.node_count.value_or(0)};
+  if (v.nodes) {
+    Reservation named = r;
+    if (Status ok = set_named_nodes(state, *v.nodes, false, named); !ok) return ok;
+    r.flags = named.flags;
+    wish.keep = nodes_of(state, named);
+  }
+  auto chosen = choose_cores(state, wish, v.core_counts, now);
+  if (!chosen) return tl::unexpected(chosen.error());
+  r.cores = std::move(*chosen);
+  for (const ReservedCores& part : r.cores) r.nodes.set(part.node);
+  return {};
+}
+
 Status set_nodes(const ClusterState& state, const ReservationValues& v, bool create, Time now,
                  Reservation& r) {
   const Bitmap before = nodes_of(state, r);
-  if (v.nodes || (create && !v.node_count)) {  // of a partition without more: all that it has
+  if (!v.core_counts.empty() || !r.cores.empty()) return set_cores(state, v, create, now, r);
+  const bool named = v.nodes || (create && !v.node_count && !needs_no_nodes(v));
+  if (named) {  // of a partition without more: all that it has
     if (Status ok = set_named_nodes(state, v.nodes.value_or("ALL"), create, r); !ok) return ok;
   }
   if (v.node_count && !v.nodes) {
     r.flags &= ~(kReservationSpecNodes | kReservationAllNodes | kReservationPartNodes);
     r.node_count = *v.node_count;
-    if (r.partition.empty() && (r.flags & kReservationAnyNodes) == 0) {
-      const Partition* partition = default_partition(state);
-      if (partition == nullptr) return failure(ErrorCode::kInvalidPartition);
-      r.partition = partition->config->name;
-    }
+    if (Status ok = set_default_partition(state, r); !ok) return ok;
     auto chosen = choose_nodes(state, {&r, before.take_first(r.node_count), r.node_count}, now);
     if (!chosen) return tl::unexpected(chosen.error());
     r.nodes = std::move(*chosen);
     return {};
   }
   return check_named_nodes(state, r, before, now);
+}
+
+Status set_licenses(const ClusterState& state, const ReservationValues& v, Time now,
+                    Reservation& r) {
+  if (v.licenses) r.licenses = *v.licenses;
+  if (r.licenses.empty() && r.nodes.none()) return failure(ErrorCode::kInvalidLicense);
+  const bool more = v.licenses || v.start || v.end || v.duration || v.add_flags != 0;
+  return more ? check_reserved_licenses(state, r, now) : Status();
 }
 
 std::string new_name(const ClusterState& state, const Reservation& r) {
@@ -194,8 +259,8 @@ Status check_flags_of_nodes(const ReservationValues& v, bool create, const Reser
     if (r.partition.empty()) return failure(ErrorCode::kInvalidPartition);
     if (!v.nodes || !iequals(*v.nodes, "ALL")) return failure(ErrorCode::kInvalidNodeName);
   }
-  const bool named =
-      v.nodes || (!v.node_count && (create || (r.flags & kReservationSpecNodes) != 0));
+  const bool named = v.nodes || (!v.node_count && v.core_counts.empty() &&
+                                 (create || (r.flags & kReservationSpecNodes) != 0));
   if (named && (v.add_flags & (kReservationReplace | kReservationReplaceDown)) != 0) {
     // there is nothing to choose from
     return failure(create ? ErrorCode::kInvalidNodeName : ErrorCode::kNotSupported);
@@ -243,7 +308,8 @@ Status apply_values(const ClusterState& state, const ChangeReservation& command,
   if (create || v.users || v.groups || v.accounts) {
     if (Status ok = set_people(command, r); !ok) return ok;
   }
-  return set_nodes(state, v, create, now, r);
+  if (Status ok = set_nodes(state, v, create, now, r); !ok) return ok;
+  return set_licenses(state, v, now, r);
 }
 
 Status skip_occurrence(Reservation& r) {
@@ -291,7 +357,11 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& c
   if (create) {
     if (known != nullptr) return failure(ErrorCode::kDuplicateReservation);
     const protocol::ReservationValues& v = request.values;
-    if (!v.nodes && !v.node_count && !v.partition) return failure(ErrorCode::kNodesNotAvailable);
+    const bool some = v.nodes || v.node_count || v.partition || !v.core_counts.empty();
+    if (!some && !needs_no_nodes(v)) {
+      const bool licenses = v.licenses && !v.licenses->empty();
+      return failure(licenses ? ErrorCode::kInvalidNodeName : ErrorCode::kNodesNotAvailable);
+    }
     changed.id = state.next_reservation_id;
   } else {
     if (known == nullptr) return failure(ErrorCode::kInvalidReservation);
@@ -304,6 +374,11 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& c
   }
   if (create) changed.name = request.name.empty() ? new_name(state, changed) : request.name;
   Draft draft(state);
+  if (known != nullptr && known->begun) {
+    if (request.values.skip)
+      draft.emit(ReservationTurned{.id = known->id, .begins = false, .name = known->name});
+    changed.begun = is_active(changed, now);
+  }
   ReservationReply reply{changed.name};
   draft.emit(ReservationChanged{.reservation = std::move(changed)});
   return draft.take(std::move(reply));

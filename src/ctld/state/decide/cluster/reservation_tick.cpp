@@ -4,6 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "common/format/reservation_keys.hpp"
+#include "ctld/state/decide/cluster/reserved_nodes.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/rules/reservations.hpp"
 
@@ -72,6 +73,12 @@ void remove(Draft& draft, const Reservation& r, Time now) {
   draft.emit(ReservationDeleted{.id = r.id});
 }
 
+// ResvProlog or ResvEpilog is due.
+void turn(Draft& draft, Reservation& r, bool begins) {
+  r.begun = begins;
+  draft.emit(ReservationTurned{.id = r.id, .begins = begins, .name = r.name});
+}
+
 void advance(Draft& draft, Reservation r, Time now) {
   while (r.end <= now) move_on(r);
   r.idle_since = kNoTime;
@@ -84,6 +91,7 @@ void purge_when_idle(Draft& draft, Reservation r, Time now) {
   const bool used = !jobs_in(draft.state(), r).empty() || !jobs_waiting(draft.state(), r).empty();
   if (used == (r.idle_since == kNoTime)) {  // as it is noted
     if (used || now - r.idle_since < r.purge_after) return;
+    if (r.begun) turn(draft, r, false);
     if ((r.flags & kReservationRecurs) == 0) return remove(draft, r, now);
     move_on(r);
     r.idle_since = kNoTime;
@@ -97,7 +105,9 @@ void purge_when_idle(Draft& draft, Reservation r, Time now) {
 // that is so of every such reservation, afterwards with REPLACE_DOWN or REPLACE; that one replaces
 // nodes that its jobs use, too.
 void replace_nodes(Draft& draft, Reservation r, Time now) {
-  if (r.node_count == 0 || (r.flags & (kReservationStatic | kReservationSpecNodes)) != 0) return;
+  if (r.node_count == 0 || !r.cores.empty() ||
+      (r.flags & (kReservationStatic | kReservationSpecNodes)) != 0)
+    return;
   const bool replaces = (r.flags & (kReservationReplace | kReservationReplaceDown)) != 0;
   const bool active = is_active(r, now);
   if (active && !replaces) return;
@@ -124,9 +134,14 @@ void replace_nodes(Draft& draft, Reservation r, Time now) {
 
 void tick_reservations(Draft& draft, Time now) {
   const std::shared_ptr<const Reservations> all = draft.state().reservations;
-  for (const Reservation& r : *all) {
+  const auto& values = draft.state().config->values;
+  const bool has_programs = values.contains("ResvProlog") || values.contains("ResvEpilog");
+  for (const Reservation& one : *all) {
+    Reservation r = one;
+    if (has_programs && !r.begun && is_active(r, now)) turn(draft, r, true);
     const bool floats = (r.flags & kReservationTimeFloat) != 0;
     if (!floats && r.end <= now) {
+      if (r.begun) turn(draft, r, false);
       if (!end_jobs(draft, r, now)) continue;
       if ((r.flags & kReservationRecurs) != 0) advance(draft, r, now);
       else remove(draft, r, now);

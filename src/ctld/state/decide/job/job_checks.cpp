@@ -312,7 +312,7 @@ Status check_reserved_room(const ClusterState& state, const JobSpec& spec,
     if (!confined) return {};
     for (const Partition* partition : partitions) {
       Bitmap nodes = partition->nodes;
-      nodes &= *confined;
+      nodes &= confined->nodes();
       if (nodes.any() && could_serve(state, *partition, nodes, spec)) return {};
     }
   }

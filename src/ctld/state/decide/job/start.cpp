@@ -73,7 +73,6 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   }
   if (why_not_admitted(state, *partition, *job->spec)) return std::nullopt;
   if (!fits(state, *job, *partition, *plan.allocation)) return std::nullopt;
-  if (!licenses.lacking(*job->spec).empty()) return std::nullopt;
   auto changes = feature_changes(state, *job->spec, *plan.allocation);
   if (!changes) return std::nullopt;
 
@@ -86,6 +85,8 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
     event.time_limit = plan.time_limit;
   }
   const Time end = planned_end(now, event.time_limit);
+  const LicenseUse use{find_reservation(state, plan.reservation), end};
+  if (!licenses.lacking(*job->spec, use).empty()) return std::nullopt;
   const auto account = charged_account(state, *job, *partition, plan, event.time_limit, now);
   if (!account) return std::nullopt;
   if (*account != job->account) event.account = *account;
@@ -151,6 +152,10 @@ void start(Draft& draft, const CheckedStart& checked, Time now) {
   }
 }
 
+LicenseUse use_of(const ClusterState& state, const JobStarted& event) {
+  return {find_reservation(state, event.reservation.view()), event.end};
+}
+
 // The plans from `at` on that belong to one heterogeneous job; a single one for other jobs.
 size_t group_size(const ClusterState& state, const std::vector<PlannedStart>& plans, size_t at) {
   const Job* job = state.jobs.find(plans[at].job);
@@ -175,7 +180,7 @@ bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePo
   for (const PlannedStart& plan : plans) {
     auto checked = check_start(trial.state(), plan, left, beginning, now);
     if (!checked) return false;
-    left.take(*trial.job(checked->event.record).spec);
+    left.take(*trial.job(checked->event.record).spec, use_of(trial.state(), checked->event));
     start(trial, *checked, now);
     starts.push_back(std::move(*checked));
   }
@@ -216,7 +221,7 @@ Events merge_starts(Events events) {
 Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, Time now) {
   Draft draft(state);
   StartedReply reply;
-  LicensePool licenses(state);
+  LicensePool licenses(state, now);
   BeginningJobs beginning(state, now);  // starts change no reservation
   for (size_t at = 0; at < command.starts.size(); ++at) {
     const size_t size = group_size(draft.state(), command.starts, at);
@@ -234,7 +239,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
       ++reply.dropped;
       continue;
     }
-    licenses.take(*draft.job(checked->event.record).spec);
+    licenses.take(*draft.job(checked->event.record).spec, use_of(draft.state(), checked->event));
     start(draft, *checked, now);
     ++reply.started;
   }

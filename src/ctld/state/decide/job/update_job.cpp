@@ -234,16 +234,18 @@ class NewDependency {
 };
 
 // A job that runs has its licenses now: what others hold is not there for it.
-Status check_held_licenses(const ClusterState& state, const Job& job, const JobSpec& spec) {
-  LicensePool pool(state);
-  pool.give_back(*job.spec);
-  if (pool.lacking(spec).empty()) return {};
+Status check_held_licenses(const ClusterState& state, const Job& job, const JobSpec& spec,
+                           Time now) {
+  LicensePool pool(state, now);
+  const LicenseUse use = license_use_of(state, job);
+  pool.give_back(*job.spec, use);
+  if (pool.lacking(spec, use).empty()) return {};
   return failure(ErrorCode::kInvalidLicense, "Requested licenses are not available");
 }
 
 // Fields that may not have just any value, whenever they are changed.
 Status check_values(const ClusterState& state, const Job& job, const JobUpdate& u,
-                    const JobSpec& spec) {
+                    const JobSpec& spec, Time now) {
   const bool held = job.hold != HoldKind::kNone && !(u.hold && !*u.hold);
   if (held && u.priority && *u.priority != 0) return failure(ErrorCode::kJobHeld);
   if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
@@ -262,7 +264,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
       u.tres_per_job || u.tres_per_socket || u.tres_per_task) {
     if (Status ok = check_extras(state, spec); !ok) return ok;
   }
-  if (u.licenses && holds_licenses(job)) return check_held_licenses(state, job, spec);
+  if (u.licenses && holds_licenses(job)) return check_held_licenses(state, job, spec, now);
   return {};
 }
 
@@ -388,7 +390,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
   }
   const auto account = changed_account(state, job, u, command.who.uid, spec);
   if (!account) return tl::unexpected(account.error());
-  if (Status ok = check_values(state, job, u, spec); !ok) return ok;
+  if (Status ok = check_values(state, job, u, spec, now); !ok) return ok;
   if (Status ok = dependency.set(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
   set_time_limit(u, now, job, spec);

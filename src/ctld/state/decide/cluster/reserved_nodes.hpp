@@ -1,0 +1,29 @@
+// Which nodes, and which of their cores, a reservation gets.
+#pragma once
+
+#include <vector>
+
+#include "ctld/state/rules/reservations.hpp"
+
+namespace sluice::state {
+
+// What nodes are chosen for a reservation by.
+struct NodeWish {
+  const Reservation* reservation = nullptr;  // as it will be; its own nodes are not looked at
+  Bitmap keep;                               // nodes that it has and keeps
+  uint32_t count = 0;                        // nodes in all
+};
+// kNodesBusy: so many cannot be had.
+[[nodiscard]] Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish,
+                                          Time now);
+// The cores of so many (in all, or of one node after the other) that are to be reserved: of the
+// nodes that are named (`wish.keep`), or of as many as are asked for (`wish.count`; 0: any number).
+// What the state says of nodes is not looked at of those that are named.
+[[nodiscard]] Result<std::vector<ReservedCores>> choose_cores(const ClusterState& state,
+                                                              const NodeWish& wish,
+                                                              const std::vector<uint32_t>& counts,
+                                                              Time now);
+// Whether running jobs hold one of these nodes at or after `from`.
+[[nodiscard]] bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from);
+
+}  // namespace sluice::state
