@@ -130,6 +130,9 @@ struct AssociationRecord {
   std::vector<QosId> qos;  // that its jobs may use, sorted; inherited ones included
   QosId default_qos = 0;   // 0: none
   std::string comment;
+  // When it was made first, which tells it from that of another database with the same number;
+  // kNoTime: before this was kept.
+  Time created = kNoTime;
   bool operator==(const AssociationRecord&) const = default;
   template <class V>
   static void describe(V&& field) {
@@ -149,6 +152,7 @@ struct AssociationRecord {
     field(14, "qos", &AssociationRecord::qos);
     field(15, "default_qos", &AssociationRecord::default_qos);
     field(16, "comment", &AssociationRecord::comment);
+    field(17, "created", &AssociationRecord::created);
   }
 };
 

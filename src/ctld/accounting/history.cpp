@@ -8,6 +8,7 @@
 #include "common/environment/gres_env.hpp"
 #include "common/format/reservation_keys.hpp"
 #include "common/history/job_identity.hpp"
+#include "common/model/system_cores.hpp"
 #include "common/names/job_states.hpp"
 #include "common/names/step_names.hpp"
 #include "ctld/fit/needs.hpp"
@@ -284,8 +285,13 @@ ReservationHistory reservation_history(const state::ClusterState& state,
   reservation.nodes.for_each([&](size_t id) {
     const Node* node = state.nodes.find(static_cast<NodeId>(id));
     if (node == nullptr) return;
-    ++counts.nodes;
-    counts.cpus += node->config->cpus;
+    const auto part = std::ranges::find(reservation.cores, node->id, &ReservedCores::node);
+    if (part == reservation.cores.end()) {
+      ++counts.nodes;
+      counts.cpus += node->config->cpus;
+    } else {
+      counts.cpus += part->cores.count() * cpus_of_core(*node->config);
+    }
   });
   out.tres = named_tres(counts, *state.config);
   return out;

@@ -97,6 +97,7 @@ AssociationRecord& Draft::add_association(const std::string& cluster, const std:
   const AssociationId id = now.places.try_emplace(place_key(fresh.record), next).first->second;
   fresh.record.id = id;
   StoredAssociation& stored = now.associations[id];
+  fresh.record.created = stored.record.id == id ? stored.record.created : when_;
   stored = std::move(fresh);
   stored.record.lineage = lineage_of(now, stored.record);
   return stored.record;

@@ -223,6 +223,8 @@ class EntityImport {
     const auto place = to_.places.find(place_key(r));
     r.id = place != to_.places.end() ? place->second
                                      : free_id(to_.associations, row.number("id_assoc"), 1);
+    r.created = place != to_.places.end() ? to_.associations[r.id].record.created
+                                          : from_seconds(row.number<int64_t>("creation_time"));
     r.is_default = row.number("is_def") != 0;
     r.shares = row.number("shares", 1U);
     r.group = group_limits(row);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ctld/state/apply/follow_names.hpp"
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/core/charging.hpp"
 
@@ -40,12 +41,19 @@ void replace_named(std::shared_ptr<const Table>& table, const std::vector<Record
 void replace_tres(Accounting& accounting, const std::vector<TresRecord>& records) {
   if (records.empty()) return;
   auto changed = std::make_shared<TresTable>(*accounting.tres);
-  for (const TresRecord& record : records) {
-    const auto at = std::ranges::lower_bound(*changed, record.id, {}, &TresRecord::id);
-    if (at != changed->end() && at->id == record.id) *at = record;
-    else changed->insert(at, record);
-  }
+  std::erase_if(*changed, [&](const TresRecord& known) {
+    return std::ranges::any_of(records, [&](const TresRecord& record) {
+      return record.id == known.id || (record.type == known.type && record.name == known.name);
+    });
+  });
+  changed->insert(changed->end(), records.begin(), records.end());
+  std::ranges::sort(*changed, {}, &TresRecord::id);
   accounting.tres = std::move(changed);
+}
+
+void forget_usage(Accounting& accounting, const AccountingChanged& event) {
+  for (const AssociationId id : event.gone_associations) accounting.association_usage.erase(id);
+  for (const QosId id : event.gone_qos) accounting.qos_usage.erase(id);
 }
 
 }  // namespace
@@ -53,6 +61,8 @@ void replace_tres(Accounting& accounting, const std::vector<TresRecord>& records
 void apply_event(ClusterState& state, const AccountingChanged& event) {
   Accounting& accounting = state.accounting;
   const bool moves = moves_jobs(accounting, event);
+  const NumberChanges numbers = event.by_name ? leave_numbers(accounting, event) : NumberChanges();
+  if (!event.by_name) forget_usage(accounting, event);
   replace_tres(accounting, event.tres);
   replace_named(accounting.accounts, event.accounts, event.gone_accounts,
                 [](const AccountRecord& account) { return account.name; });
@@ -61,11 +71,10 @@ void apply_event(ClusterState& state, const AccountingChanged& event) {
   replace(accounting.associations, event.associations, event.gone_associations);
   replace(accounting.qos, event.qos, event.gone_qos);
   replace(accounting.wckeys, event.wckeys, event.gone_wckeys);
-  for (const AssociationId id : event.gone_associations) accounting.association_usage.erase(id);
-  for (const QosId id : event.gone_qos) accounting.qos_usage.erase(id);
   accounting.version = event.version;
   rebuild_names(accounting);
-  if (moves) rebuild_held(state);
+  const bool follows = follow_names(state, numbers);
+  if (moves || follows) rebuild_held(state);
   refresh_shares(state);
 }
 

@@ -35,6 +35,10 @@ const Held* HeldTables::account_of(QosId qos_id, std::string_view account) const
   return find_member(*this, {qos_id, UINT32_MAX, account});
 }
 
+std::string name_key(const AssociationRecord& record) {
+  return key_of(record.user, record.account, record.partition);
+}
+
 const AssociationRecord* find_association(const Accounting& accounting, AssociationId id) {
   return id == 0 ? nullptr : accounting.associations.find(id);
 }
@@ -111,7 +115,7 @@ std::string tres_name(const Accounting& accounting, TresId id) {
 void rebuild_names(Accounting& accounting) {
   auto names = std::make_shared<AccountingNames>();
   accounting.associations.for_each([&](const AssociationRecord& record) {
-    names->associations.emplace(key_of(record.user, record.account, record.partition), record.id);
+    names->associations.emplace(name_key(record), record.id);
     names->by_partition = names->by_partition || !record.partition.empty();
     if (record.is_default && !record.user.empty()) names->defaults.emplace(record.user, record.id);
   });

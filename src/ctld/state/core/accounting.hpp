@@ -68,6 +68,7 @@ struct Accounting {
   CowTable<WckeyRecord> wckeys;
   CowTable<Usage> association_usage;  // by id, with that of all below
   CowTable<Usage> qos_usage;
+  std::shared_ptr<const GoneUsage> gone_usage = std::make_shared<GoneUsage>();
 
   // derived
   std::shared_ptr<const AccountingNames> names = std::make_shared<AccountingNames>();
@@ -78,6 +79,8 @@ struct Accounting {
 
 // --- looking things up ---------------------------------------------------------------------------
 
+// What names an association within its cluster: user, account and partition.
+[[nodiscard]] std::string name_key(const AssociationRecord& record);
 // Null: there is none.
 [[nodiscard]] const AssociationRecord* find_association(const Accounting& accounting,
                                                         AssociationId id);

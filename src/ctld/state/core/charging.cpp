@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <tuple>
 
 #include "common/base/text.hpp"
@@ -153,6 +154,12 @@ void charge_all(ClusterState& state, Time until, double factor) {
       const QosRecord* qos = accounting.qos.find(id);
       const bool keeps = qos != nullptr && (qos->flags & kQosNoDecay) != 0 && factor > 0;
       if (!keeps) fade(accounting.qos_usage.edit(id), factor);
+    }
+    if (!accounting.gone_usage->empty()) {
+      auto gone = std::make_shared<GoneUsage>(*accounting.gone_usage);
+      fade(gone->associations, factor);
+      fade(gone->qos, factor);
+      accounting.gone_usage = std::move(gone);
     }
   }
   const auto charge = [&](CowTable<Held>& held, CowTable<Usage>& usage) {

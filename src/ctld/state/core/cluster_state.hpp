@@ -237,6 +237,18 @@ struct FoldedImage {
   }
 };
 
+struct GoneUsageImage {
+  std::string name;
+  Usage usage;
+  bool decays = true;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "name", &GoneUsageImage::name);
+    field(2, "usage", &GoneUsageImage::usage);
+    field(3, "decays", &GoneUsageImage::decays);
+  }
+};
+
 // Of Accounting the durable part, in the journal's checkpoint.
 struct AccountingImage {
   AccountingRecords records;          // without users
@@ -244,6 +256,7 @@ struct AccountingImage {
   std::vector<Usage> associations, qos;
   Time charged = kNoTime;
   Time reset = kNoTime;
+  std::vector<GoneUsageImage> gone_associations, gone_qos;
   template <class V>
   static void describe(V&& field) {
     field(1, "records", &AccountingImage::records);
@@ -252,6 +265,8 @@ struct AccountingImage {
     field(4, "qos", &AccountingImage::qos);
     field(5, "charged", &AccountingImage::charged);
     field(6, "reset", &AccountingImage::reset);
+    field(7, "gone_associations", &AccountingImage::gone_associations);
+    field(8, "gone_qos", &AccountingImage::gone_qos);
   }
 };
 

@@ -39,6 +39,11 @@ Accounting accounting_from(const AccountingImage& image) {
   copy(image.qos, accounting.qos_usage);
   accounting.charged = image.charged;
   accounting.reset = image.reset;
+  auto gone = std::make_shared<GoneUsage>();
+  for (const GoneUsageImage& one : image.gone_associations)
+    gone->associations[one.name] = {one.usage, one.decays};
+  for (const GoneUsageImage& one : image.gone_qos) gone->qos[one.name] = {one.usage, one.decays};
+  accounting.gone_usage = std::move(gone);
   return accounting;
 }
 
@@ -61,6 +66,10 @@ AccountingImage make_accounting_image(const Accounting& accounting) {
   copy(accounting.qos_usage, image.qos);
   image.charged = accounting.charged;
   image.reset = accounting.reset;
+  for (const auto& [name, one] : accounting.gone_usage->associations)
+    image.gone_associations.push_back({name, one.usage, one.decays});
+  for (const auto& [name, one] : accounting.gone_usage->qos)
+    image.gone_qos.push_back({name, one.usage, one.decays});
   return image;
 }
 

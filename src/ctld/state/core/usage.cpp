@@ -62,4 +62,13 @@ void fade(Usage& usage, double factor) {
   if (factor == 0) usage.tres.clear();
 }
 
+void fade(GoneUsages& gone, double factor) {
+  for (auto& [name, one] : gone) {
+    if (one.decays || factor == 0) fade(one.usage, factor);
+  }
+  std::erase_if(gone, [](const auto& entry) {
+    return entry.second.usage.raw < 1 && entry.second.usage.wall < 1;
+  });
+}
+
 }  // namespace sluice::state

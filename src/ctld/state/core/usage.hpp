@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "common/model/accounting.hpp"
@@ -35,6 +37,19 @@ struct Usage {
   [[nodiscard]] double of(TresId tres_id) const;
 };
 
+// Of a record that is gone.
+struct GoneUsageEntry {
+  Usage usage;
+  bool decays = true;  // false: of a QOS with NoDecay
+};
+using GoneUsages = std::map<std::string, GoneUsageEntry>;
+// It goes on where a record of the name comes back.
+struct GoneUsage {
+  GoneUsages associations;  // by name_key()
+  GoneUsages qos;           // in small letters
+  [[nodiscard]] bool empty() const { return associations.empty() && qos.empty(); }
+};
+
 // So many seconds of what a job holds.
 void add_run(Usage& usage, const JobCharge& charge, int64_t seconds);
 // All that running jobs used and were not charged for; they are, then.
@@ -43,5 +58,7 @@ void add_running(Usage& usage, Held& held, int64_t until);
 void take_from(Usage& usage, const Usage& part);
 // 0: it is forgotten.
 void fade(Usage& usage, double factor);
+// What has faded to less than a second is dropped.
+void fade(GoneUsages& gone, double factor);
 
 }  // namespace sluice::state

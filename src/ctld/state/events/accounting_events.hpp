@@ -37,6 +37,9 @@ struct AccountingChanged {
   std::vector<WckeyRecord> wckeys;
   std::vector<std::string> gone_accounts, gone_users;
   std::vector<uint32_t> gone_associations, gone_qos, gone_wckeys;
+  // Usage and jobs follow the names of records to other numbers. Events of before forgot the usage
+  // of records that go, and left jobs at their numbers.
+  bool by_name = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "version", &AccountingChanged::version);
@@ -52,6 +55,7 @@ struct AccountingChanged {
     field(11, "gone_associations", &AccountingChanged::gone_associations);
     field(12, "gone_qos", &AccountingChanged::gone_qos);
     field(13, "gone_wckeys", &AccountingChanged::gone_wckeys);
+    field(14, "by_name", &AccountingChanged::by_name);
   }
 };
 

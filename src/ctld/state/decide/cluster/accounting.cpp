@@ -14,6 +14,17 @@
 namespace sluice::state {
 namespace {
 
+// Whether one number is of another record than before: another database gives its own.
+bool is_other(const AssociationRecord& known, const AssociationRecord& record) {
+  if (known.created != kNoTime && record.created != kNoTime) return known.created != record.created;
+  if (known.created == record.created) return false;  // older ones: a user was renamed at most
+  return name_key(known) != name_key(record);
+}
+bool is_other(const QosRecord& known, const QosRecord& record) {
+  return !iequals(known.name, record.name);
+}
+bool is_other(const WckeyRecord& /*known*/, const WckeyRecord& /*record*/) { return false; }
+
 template <class T>
 void compare(const CowTable<T>& known, const std::vector<T>& records, std::vector<T>& changed,
              std::vector<uint32_t>& gone) {
@@ -22,6 +33,7 @@ void compare(const CowTable<T>& known, const std::vector<T>& records, std::vecto
     there.insert(record.id);
     const T* before = record.id == 0 ? nullptr : known.find(record.id);
     if (record.id != 0 && (before == nullptr || !(*before == record))) changed.push_back(record);
+    if (before != nullptr && is_other(*before, record)) gone.push_back(record.id);
   }
   known.for_each([&](const T& record) {
     if (!there.contains(record.id)) gone.push_back(record.id);
@@ -120,6 +132,7 @@ Result<Decision> decide_on(const ClusterState& state, const FollowAccounting& co
   const AccountingRecords& records = command.records;
   AccountingChanged event;
   event.version = records.version;
+  event.by_name = true;
   event.time = now;
   for (const TresRecord& tres : records.tres) {
     if (std::ranges::find(*known.tres, tres) == known.tres->end()) event.tres.push_back(tres);
