@@ -77,21 +77,6 @@ void change(Session& session, ChangeAccountingRequest request) {
   session.exit_code = 1;
 }
 
-bool unknown_option(Session& session, const std::string& word) {
-  session.exit_code = 1;
-  if (std::exchange(session.told, false)) return false;
-  std::fprintf(stderr, " Unknown option: %s\n Use keyword 'where' to modify condition\n",
-               word.c_str());
-  session.exit_code = 1;
-  return false;
-}
-bool unknown_condition(Session& session, const std::string& word) {
-  std::fprintf(stderr, " Unknown condition: %s\n Use keyword 'set' to modify value\n",
-               word.c_str());
-  session.exit_code = 1;
-  return false;
-}
-
 // The names and places of what is added, which are no settings.
 bool take_place(AccountingEntity entity, const Option& option,
                 protocol::AccountingConditions& where) {
@@ -150,6 +135,18 @@ std::optional<AccountingEntity> changeable(Session& session, const Words& words,
 }
 
 }  // namespace
+
+bool unknown_option(Session& session, const std::string& word) {
+  session.exit_code = 1;
+  if (std::exchange(session.told, false)) return false;
+  return session.fail(" Unknown option: " + word + "\n Use keyword 'where' to modify condition");
+}
+
+bool unknown_condition(Session& session, const std::string& word) {
+  session.exit_code = 1;
+  if (std::exchange(session.told, false)) return false;
+  return session.fail(" Unknown condition: " + word + "\n Use keyword 'set' to modify value");
+}
 
 bool confirmed(const Session& session, std::string_view question, std::string_view discarded) {
   if (session.immediate) return true;

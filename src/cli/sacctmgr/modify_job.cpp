@@ -93,14 +93,7 @@ bool read_words(Session& session, const Words& words, ChangeJobHistoryRequest& r
     if (setting ? take_what(session, option, request.settings)
                 : take_where(session, option, request.where))
       continue;
-    if (!session.told) {
-      constexpr const char* kOption =
-          " Unknown option: {}\n Use keyword 'where' to modify condition";
-      constexpr const char* kCondition =
-          " Unknown condition: {}\n Use keyword 'set' to modify value";
-      session.fail(setting ? fmt::format(kOption, words[i]) : fmt::format(kCondition, words[i]));
-    }
-    return session.told = false;
+    return setting ? unknown_option(session, words[i]) : unknown_condition(session, words[i]);
   }
   if (request.settings == protocol::JobSettings{})
     return session.fail(" You didn't give me anything to set");

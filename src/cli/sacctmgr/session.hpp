@@ -73,6 +73,10 @@ struct Option {
 [[nodiscard]] bool take_setting(Session& session, protocol::AccountingEntity entity,
                                 const Option& option, protocol::AccountingSettings& settings);
 
+// What stands behind `set` or `where` and is neither; give false.
+bool unknown_option(Session& session, const std::string& word);
+bool unknown_condition(Session& session, const std::string& word);
+
 // The question before a change; true where it need not be asked. Who says no is told `discarded`.
 [[nodiscard]] bool confirmed(const Session& session, std::string_view question,
                              std::string_view discarded = " Changes Discarded");
