@@ -91,35 +91,22 @@ void renumber(GoneUsages& kept, const Numbers& numbers) {
   for (auto& [name, gone] : kept) renumber(gone.usage.tres, numbers);
 }
 
-AssociationId association_of(const ClusterState& state, const Job& job) {
-  const Accounting& accounting = state.accounting;
-  const std::string_view user = job.spec->user_name.view();
-  const std::string account = job.spec->account.empty() ? default_account(accounting, user)
-                                                        : to_lower(job.spec->account.view());
-  const AssociationRecord* found =
-      find_association(accounting, user, account, job.partition.view());
-  return found == nullptr ? 0 : found->id;
-}
-
-QosId qos_number(const Accounting& accounting, std::string_view name) {
-  const QosRecord* found = name.empty() ? nullptr : find_qos(accounting, name);
-  return found == nullptr ? 0 : found->id;
-}
-
 JobAccount account_now(const ClusterState& state, const Job& job, const NumberChanges& changes) {
   const Accounting& accounting = state.accounting;
   JobAccount account = *job.account;
   const auto moves = [](uint32_t id, const auto& gone, const auto& fresh) {
     return id == 0 ? !fresh.empty() : gone.contains(id);
   };
-  if (moves(account.association, changes.gone_associations, changes.new_associations))
-    account.association = association_of(state, job);
+  if (moves(account.association, changes.gone_associations, changes.new_associations)) {
+    const AssociationRecord* found = find_association(accounting, *job.spec, job.partition.view());
+    account.association = found == nullptr ? 0 : found->id;
+  }
   if (moves(account.qos, changes.gone_qos, changes.new_qos))
-    account.qos = qos_number(accounting, job.spec->qos.view());
+    account.qos = find_qos_id(accounting, job.spec->qos.view());
   if (changes.gone_qos.contains(account.partition_qos)) {
     const Partition* partition = find_partition(state, job.partition.view());
     account.partition_qos =
-        partition == nullptr ? 0 : qos_number(accounting, partition->config->qos);
+        partition == nullptr ? 0 : find_qos_id(accounting, partition->config->qos);
   }
   return account;
 }

@@ -51,6 +51,14 @@ const AssociationRecord* find_association(const Accounting& accounting, std::str
   return at == known.end() ? nullptr : accounting.associations.find(at->second);
 }
 
+const AssociationRecord* find_association(const Accounting& accounting, const JobSpec& spec,
+                                          std::string_view partition) {
+  const std::string_view user = spec.user_name.view();
+  const std::string account =
+      spec.account.empty() ? default_account(accounting, user) : spec.account.str();
+  return find_association(accounting, user, account, partition);
+}
+
 std::string default_account(const Accounting& accounting, std::string_view user) {
   const auto at = accounting.names->defaults.find(std::string(user));
   if (at == accounting.names->defaults.end()) return {};
@@ -60,6 +68,11 @@ std::string default_account(const Accounting& accounting, std::string_view user)
 const QosRecord* find_qos(const Accounting& accounting, std::string_view name) {
   const auto at = accounting.names->qos.find(to_lower(name));
   return at == accounting.names->qos.end() ? nullptr : accounting.qos.find(at->second);
+}
+
+QosId find_qos_id(const Accounting& accounting, std::string_view name) {
+  const QosRecord* found = name.empty() ? nullptr : find_qos(accounting, name);
+  return found == nullptr ? 0 : found->id;
 }
 
 const WckeyRecord* find_wckey(const Accounting& accounting, std::string_view user,

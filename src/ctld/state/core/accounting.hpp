@@ -19,6 +19,10 @@
 #include "ctld/state/core/usage.hpp"
 #include "ctld/state/events/accounting_events.hpp"
 
+namespace sluice {
+struct JobSpec;
+}
+
 namespace sluice::state {
 
 using TresTable = std::vector<TresRecord>;  // by id
@@ -89,9 +93,15 @@ struct Accounting {
                                                         std::string_view user,
                                                         std::string_view account,
                                                         std::string_view partition);
+// That of a job: of its account, else of its user's default account.
+[[nodiscard]] const AssociationRecord* find_association(const Accounting& accounting,
+                                                        const JobSpec& spec,
+                                                        std::string_view partition);
 // The user's default account; empty: he has none.
 [[nodiscard]] std::string default_account(const Accounting& accounting, std::string_view user);
 [[nodiscard]] const QosRecord* find_qos(const Accounting& accounting, std::string_view name);
+// 0: there is none of the name.
+[[nodiscard]] QosId find_qos_id(const Accounting& accounting, std::string_view name);
 [[nodiscard]] const WckeyRecord* find_wckey(const Accounting& accounting, std::string_view user,
                                             std::string_view name);
 [[nodiscard]] const AccountingUser* find_user(const Accounting& accounting, uint32_t uid);

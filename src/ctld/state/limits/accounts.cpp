@@ -14,12 +14,6 @@ namespace {
 
 constexpr QosId kNormalQos = 1;
 
-QosId partition_qos(const ClusterState& state, const PartitionConfig& partition) {
-  if (partition.qos.empty()) return 0;
-  const QosRecord* qos = find_qos(state.accounting, partition.qos);
-  return qos == nullptr ? 0 : qos->id;
-}
-
 // What a job that names no QOS gets.
 QosId default_qos(const Accounting& accounting, const AssociationRecord* association) {
   if (association == nullptr) return accounting.qos.contains(kNormalQos) ? kNormalQos : 0;
@@ -109,7 +103,8 @@ Result<std::shared_ptr<const JobAccount>> resolve_account(
   if (association == nullptr && rules.associations) return failure(ErrorCode::kInvalidAccount);
   auto made = std::make_shared<JobAccount>();
   if (association != nullptr) made->association = association->id;
-  if (!partitions.empty()) made->partition_qos = partition_qos(state, *partitions.front()->config);
+  if (!partitions.empty())
+    made->partition_qos = find_qos_id(accounting, partitions.front()->config->qos);
   if (Status ok = resolve_qos(state, association, by_operator, spec, *made); !ok)
     return tl::unexpected(ok.error());
   if (Status ok = resolve_wckey(state, spec); !ok) return tl::unexpected(ok.error());
@@ -122,24 +117,17 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
   if (job.account == nullptr && !rules.associations) return {};
   const JobAccount now = job.account == nullptr ? JobAccount() : *job.account;
   JobAccount in = now;
-  in.partition_qos = partition_qos(state, *partition.config);
+  in.partition_qos = find_qos_id(accounting, partition.config->qos);
   const AssociationRecord* association = find_association(accounting, now.association);
   const bool of_here = association != nullptr && !accounting.names->by_partition &&
                        association->account == job.spec->account;
   if (!of_here) {
-    const std::string account = job.spec->account.empty()
-                                    ? default_account(accounting, job.spec->user_name.view())
-                                    : job.spec->account.str();
-    association =
-        find_association(accounting, job.spec->user_name.view(), account, partition.config->name);
+    association = find_association(accounting, *job.spec, partition.config->name);
     in.association = association == nullptr ? 0 : association->id;
   }
   AccountIn out;
   if (in.association == 0 && rules.associations) out.reason = JobReason::kInvalidAccount;
-  if (in.qos == 0 && !job.spec->qos.empty()) {
-    const QosRecord* qos = find_qos(accounting, job.spec->qos.view());
-    in.qos = qos == nullptr ? 0 : qos->id;
-  }
+  if (in.qos == 0) in.qos = find_qos_id(accounting, job.spec->qos.view());
   if (rules.qos && !accounting.qos.contains(in.qos)) out.reason = JobReason::kInvalidQOS;
   // what it was admitted with may have been taken from its user since
   const bool by_operator = (job.admin_set & kAdminSetQos) != 0;
