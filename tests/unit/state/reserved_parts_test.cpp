@@ -151,6 +151,30 @@ TEST_F(ReservedPartsTest, CoresThatJobsUseAreNotChosen) {
   EXPECT_EQ(make("b", anyhow), ErrorCode::kOk);
 }
 
+TEST_F(ReservedPartsTest, CoresOfAFailedNodeAreReplacedUntilItBegins) {
+  ReservationValues two = cores({2});
+  two.node_count = 2;
+  two.start = now_ + hours(1);
+  ASSERT_EQ(make("later", two), ErrorCode::kOk);
+  two.add_flags = kReservationStatic;
+  ASSERT_EQ(make("stays", two), ErrorCode::kOk);
+  two.add_flags = 0;
+  two.start = now_;
+  ASSERT_EQ(make("runs", two), ErrorCode::kOk);
+  ReservationValues named = cores({1}, "n1");
+  named.start = now_ + hours(1);
+  ASSERT_EQ(make("named", named), ErrorCode::kOk);
+  EXPECT_EQ(cores_of("later"), "n1:0 n2:0");
+  ASSERT_TRUE(run(node_update("n1", "DOWN", "test")));
+  now_ += minutes(1);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(cores_of("later"), "n2:0 n3:0");
+  EXPECT_EQ(node_list(state_, find_reservation(state_, "later")->nodes), "n[2-3]");
+  EXPECT_EQ(cores_of("stays"), "n1:1 n2:1");
+  EXPECT_EQ(cores_of("runs"), "n1:0 n2:0");
+  EXPECT_EQ(cores_of("named"), "n1:2");
+}
+
 TEST_F(ReservedPartsTest, BadCoreCountsAreRefused) {
   EXPECT_EQ(refusal(cores({2}, "n[1-2]")),
             "Core count for reservation node list is not consistent!");

@@ -130,6 +130,26 @@ void replace_nodes(Draft& draft, Reservation r, Time now) {
   }
 }
 
+// Cores that were chosen by number and whose node cannot be used any more give way to as many of
+// another node, until the reservation begins.
+void replace_cores(Draft& draft, Reservation r, Time now) {
+  const bool stays = (r.flags & (kReservationStatic | kReservationSpecNodes)) != 0;
+  if (r.cores.empty() || stays || is_active(r, now)) return;
+  bool replaced = false;
+  for (ReservedCores& part : r.cores) {
+    if (may_serve(draft.state(), draft.node(part.node))) continue;
+    const auto count = static_cast<uint32_t>(part.cores.count());
+    const NodeWish wish{.reservation = &r, .keep = {}, .count = 1, .without = r.nodes};
+    auto chosen = choose_cores(draft.state(), wish, {count}, now);
+    if (!chosen) continue;
+    r.nodes.reset(part.node);
+    part = std::move(chosen->front());
+    r.nodes.set(part.node);
+    replaced = true;
+  }
+  if (replaced) draft.emit(ReservationChanged{.reservation = std::move(r)});
+}
+
 }  // namespace
 
 void tick_reservations(Draft& draft, Time now) {
@@ -148,6 +168,7 @@ void tick_reservations(Draft& draft, Time now) {
       continue;
     }
     replace_nodes(draft, r, now);
+    replace_cores(draft, r, now);
     const Reservation* after = find_reservation(draft.state(), r.name);
     if (after != nullptr && (after->flags & kReservationPurge) != 0)
       purge_when_idle(draft, *after, now);

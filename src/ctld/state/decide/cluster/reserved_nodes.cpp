@@ -184,7 +184,7 @@ Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Tim
   Bitmap chosen = wish.keep;
   for (const Node* node : *nodes) {
     if (chosen.count() >= wish.count) break;
-    if (kept.test(node->id)) continue;
+    if (kept.test(node->id) || wish.without.test(node->id)) continue;
     const bool free =
         (r.flags & kReservationIgnoreJobs) != 0 || is_free_of_jobs(state, *node, start);
     if (free) chosen.set(node->id);
@@ -207,6 +207,7 @@ Result<std::vector<ReservedCores>> choose_cores(const ClusterState& state, const
   if (!nodes) return tl::unexpected(nodes.error());
   std::vector<ReservedCores> free;
   for (const Node* node : *nodes) {
+    if (wish.without.test(node->id)) continue;
     if (Bitmap cores = choice.free(*node); cores.any())
       free.push_back({node->id, std::move(cores)});
   }

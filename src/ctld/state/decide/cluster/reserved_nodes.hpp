@@ -12,6 +12,7 @@ struct NodeWish {
   const Reservation* reservation = nullptr;  // as it will be; its own nodes are not looked at
   Bitmap keep;                               // nodes that it has and keeps
   uint32_t count = 0;                        // nodes in all
+  Bitmap without = {};                       // nodes that are not to be chosen
 };
 // kNodesBusy: so many cannot be had.
 [[nodiscard]] Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish,
