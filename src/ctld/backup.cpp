@@ -22,6 +22,7 @@
 #include "ctld/journal/sqlite_reader.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 #include "ctld/journal/sqlite_store.hpp"
+#include "ctld/journal/state_folder.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -30,7 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSigningKey = "credential.key";
 constexpr const char* kKeys[] = {kSigningKey, "jwt_hs256.key"};
-constexpr const char* kJournal = "journal";
+using journal::kJournalFolder;
 
 tl::unexpected<Error> cannot(const std::string& what, const fs::path& path,
                              const std::error_code& code) {
@@ -94,7 +95,7 @@ void remove_helpers(const fs::path& database) {
 }
 
 Result<BackupContent> check_copy(const fs::path& folder) {
-  const auto content = read_journal(folder / kJournal);
+  const auto content = read_journal(folder / kJournalFolder);
   if (!content) return tl::unexpected(content.error());
   if (Status ok = check_key(folder, content->recovered.state); !ok)
     return tl::unexpected(ok.error());
@@ -159,7 +160,7 @@ Status make_fresh(const fs::path& folder) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);
   }
-  for (const fs::path& path : {folder, folder / kJournal}) {
+  for (const fs::path& path : {folder, folder / kJournalFolder}) {
     if (::mkdir(path.c_str(), 0700) != 0) return cannot_now("make", path);
   }
   return {};
@@ -220,9 +221,9 @@ Status skip_ids(const fs::path& folder, const state::ClusterState& state, JobId 
 
 Status give_to(const fs::path& folder, uint32_t owner) {
   if (::geteuid() != 0) return {};
-  std::vector<fs::path> paths{folder, folder / kJournal};
+  std::vector<fs::path> paths{folder, folder / kJournalFolder};
   std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder / kJournal, code))
+  for (const auto& entry : fs::directory_iterator(folder / kJournalFolder, code))
     paths.push_back(entry.path());
   for (const char* key : kKeys) {
     if (fs::exists(folder / key, code)) paths.push_back(folder / key);
@@ -272,15 +273,15 @@ Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
   if (code) return cannot("make", place, code);
   if (Status ok = check_place(place); !ok) return tl::unexpected(ok.error());
   if (Status ok = make_fresh(fresh); !ok) return tl::unexpected(ok.error());
-  Status done = copy_journal(folder / kJournal, fresh / kJournal);
+  Status done = copy_journal(folder / kJournalFolder, fresh / kJournalFolder);
   for (const char* key : kKeys) {
     if (done) done = copy_key(folder / key, fresh / key);
   }
   Result<BackupContent> content = tl::unexpected(done ? Error{} : done.error());
   if (done) content = check_copy(fresh);
   if (content) {
-    remove_helpers(journal::database_file(fresh / kJournal));
-    for (const fs::path& path : {fresh / kJournal, fresh}) {
+    remove_helpers(journal::database_file(fresh / kJournalFolder));
+    for (const fs::path& path : {fresh / kJournalFolder, fresh}) {
       if (Status ok = flush(path); !ok) content = tl::unexpected(ok.error());
     }
   }
@@ -294,7 +295,7 @@ Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
 }
 
 Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_t owner) {
-  const fs::path journal = folder / kJournal;
+  const fs::path journal = folder / kJournalFolder;
   std::error_code code;
   if (!fs::is_directory(backup, code))
     return failure(ErrorCode::kPathMissing,
@@ -302,7 +303,7 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   fs::create_directories(folder, code);
   std::optional<Result<journal::FolderLock>> lock(journal::FolderLock::take(journal));
   if (!*lock) return tl::unexpected((*lock).error());
-  const auto state = read_journal(backup / kJournal);
+  const auto state = read_journal(backup / kJournalFolder);
   if (!state) return tl::unexpected(state.error());
   const auto content = check_copy(backup);
   if (!content) return tl::unexpected(content.error());
@@ -312,7 +313,7 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   const fs::path file = journal::database_file(journal), fresh = file.string() + ".new";
   fs::remove(fresh, code);
   // a new one: follows no link
-  fs::copy_file(journal::database_file(backup / kJournal), fresh, code);
+  fs::copy_file(journal::database_file(backup / kJournalFolder), fresh, code);
   if (code) return cannot("copy the journal to", fresh, code);
   fs::permissions(fresh, fs::perms::owner_read | fs::perms::owner_write, code);
   if (Status ok = flush(fresh); !ok) return tl::unexpected(ok.error());

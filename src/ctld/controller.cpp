@@ -39,6 +39,7 @@
 #include "ctld/logs/debug_log.hpp"
 #include "ctld/logs/event_log.hpp"
 #include "ctld/journal/open_journal.hpp"
+#include "ctld/journal/state_folder.hpp"
 #include "ctld/own_host.hpp"
 #include "ctld/rpc/rate_limits.hpp"
 #include "ctld/rpc/services.hpp"
@@ -459,7 +460,7 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
   if (auto ok = may_control_here(*graph->config); !ok) return tl::unexpected(ok.error());
   const std::filesystem::path folder = graph->config->state_save_location;
-  auto opened = journal::open_journal(folder / "journal", graph->options.clean);
+  auto opened = journal::open_journal(folder / journal::kJournalFolder, graph->options.clean);
   if (!opened) return tl::unexpected(opened.error());
   if (!opened->set_aside.empty()) log::error("{}", opened->set_aside);
   graph->store = std::move(opened->store);

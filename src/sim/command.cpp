@@ -45,8 +45,9 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--compare", a.compare, "another slurm.conf, simulated beside the first");
   app.add_option(
          "--trace", a.trace,
-         "file of jobs: SWF or what sacct --parsable2 prints, plain or compressed by gzip; or "
-         "lublin: a load made by the model of Lublin and Feitelson")
+         "file of jobs: SWF or what sacct --parsable2 prints, plain or compressed by gzip; a "
+         "StateSaveLocation: the jobs that its controller knows; or lublin: a load made by the "
+         "model of Lublin and Feitelson")
       ->required();
   app.add_option("--jobs", a.jobs, "how many jobs --trace lublin makes (default: 10000)")
       ->check(CLI::Range(1U, 10'000'000U));
@@ -111,7 +112,10 @@ Result<Load> make_load(const Arguments& a, uint64_t units) {
                             : a.requested == "factor" ? RequestedTime::kFactor
                                                       : RequestedTime::kTrace;
   size_t told = 0;
-  for (const TraceJob& job : load.trace.jobs) told += job.limit_s > 0 ? 1 : 0;
+  for (const TraceJob& job : load.trace.jobs) {
+    told += job.limit_s > 0 ? 1 : 0;
+    load.heading.end_at_limit += job.ends_at_limit ? 1 : 0;
+  }
   load.heading.requested = how == RequestedTime::kFactor
                                ? fmt::format("run times x 1 to 5, seed {}", a.seed)
                            : how == RequestedTime::kExact || told == 0

@@ -2,16 +2,41 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 
 #include <zlib.h>
 
 #include "common/base/errno_text.hpp"
+#include "ctld/journal/recovery.hpp"
+#include "ctld/journal/sqlite_reader.hpp"
+#include "ctld/journal/state_folder.hpp"
 #include "sim/trace/formats.hpp"
+#include "sim/run/state_jobs.hpp"
 
 namespace sluice::sim {
+namespace {
+
+// Of StateSaveLocation, or of the journal's own folder in it.
+Result<Trace> read_state(const std::string& folder) {
+  std::error_code ignored;
+  const std::filesystem::path given(folder), within = given / journal::kJournalFolder;
+  const bool has_journal = std::filesystem::is_directory(within, ignored);
+  const auto reader = journal::SqliteReader::open(has_journal ? within : given);
+  if (!reader) return tl::unexpected(reader.error());
+  const auto recovered = journal::recover(**reader);
+  if (!recovered) return failure(folder + ": " + recovered.error().text);
+  Trace trace = trace_of(recovered->state);
+  if (trace.jobs.empty()) return failure(folder + ": no job of it waits, runs or ran");
+  trace.name = folder;
+  return trace;
+}
+
+}  // namespace
 
 Result<Trace> read_trace(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return read_state(path);
   errno = 0;
   // reads what is not compressed as it is
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);

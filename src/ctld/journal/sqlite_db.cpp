@@ -46,7 +46,8 @@ Error Database::error(int code) const {
     case SQLITE_READONLY:
       if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_CORRUPTFS) break;
       return {ErrorCode::kStorageFull,
-              fmt::format("the journal {} cannot be written: {}", file_.string(), detail)};
+              fmt::format("the journal {} cannot be {}: {}", file_.string(),
+                          (code & 0xff) == SQLITE_CANTOPEN ? "opened" : "written", detail)};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorCode::kRetry,

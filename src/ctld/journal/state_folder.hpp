@@ -10,6 +10,9 @@
 
 namespace sluice::journal {
 
+// Of StateSaveLocation: where the journal lies.
+inline constexpr const char* kJournalFolder = "journal";
+
 // An exclusive lock on a folder, until the object goes or the process ends.
 class FolderLock {
  public:

@@ -1,5 +1,5 @@
-// journal_dump DIR: prints the events of the journal in DIR (StateSaveLocation) as JSON lines, also
-// while the controller runs. Fields that hold their default are left out.
+// journal_dump DIR: prints the events of the journal in DIR (StateSaveLocation/journal) as JSON
+// lines, also while the controller runs. Fields that hold their default are left out.
 //
 //   {"sequence":7,"epoch":1,"time":"2026-…Z","event":"JobStarted","data":{…}}
 #include <chrono>
@@ -95,7 +95,7 @@ Status print_info(journal::JournalReader& reader) {
 int usage(FILE* to, int code) {
   fmt::print(to,
              "usage: journal_dump [--from SEQUENCE] [--info] DIR\n"
-             "Prints the events of the journal in DIR (StateSaveLocation) as JSON lines.\n"
+             "Prints the events of the journal in DIR (StateSaveLocation/journal) as JSON lines.\n"
              "  -f, --from SEQUENCE  start at this frame instead of the oldest kept\n"
              "  -i, --info           one line about the journal itself instead\n");
   return code;

@@ -146,6 +146,8 @@ std::string group_table(const std::string& name, const std::vector<Figures>& fig
 std::string heading_text(const Heading& heading, const SimResult& result) {
   std::string out = fmt::format("Trace          {}: {} jobs", heading.trace, result.jobs.size());
   if (heading.passed_over > 0) out += fmt::format(", {} more passed over", heading.passed_over);
+  if (heading.end_at_limit > 0)
+    out += fmt::format("; {} were not over and run to their time limits", heading.end_at_limit);
   out += fmt::format("\nMachine        {} nodes, {} CPUs\n", result.nodes.size(), result.cpus);
   out += fmt::format("Time limits    {}\n", heading.requested);
   out += fmt::format("Offered load   {}\n", percent(heading.load));

@@ -16,8 +16,9 @@ struct TextOptions {
 struct Heading {
   std::string trace;  // its name
   uint64_t passed_over = 0;
-  std::string requested;  // where requested times come from
-  double load = 0;        // offered
+  std::string requested;      // where requested times come from
+  double load = 0;            // offered
+  uint64_t end_at_limit = 0;  // jobs whose run time is not known
 };
 
 // One result, or two side by side.

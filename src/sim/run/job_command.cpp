@@ -1,6 +1,7 @@
 #include "sim/run/job_command.hpp"
 
 #include "common/base/contains.hpp"
+#include "common/base/text.hpp"
 
 namespace sluice::sim {
 
@@ -18,17 +19,15 @@ uint32_t Submissions::uid_of(const std::string& user) {
   return uids_.try_emplace(user, kFirst + static_cast<uint32_t>(uids_.size())).first->second;
 }
 
-state::SubmitJob Submissions::command(const TraceJob& job) {
-  state::SubmitJob made;
-  JobSpec& spec = made.job;
-  spec.batch = true;
-  spec.user_name = job.user.empty() ? "unknown" : job.user;
-  spec.uid = spec.gid = uid_of(job.user);
-  spec.name = job.id;
-  spec.account = job.account;
+// Those of the list that are there; none of them: the default one.
+std::string Submissions::known_of(const std::string& partitions) const {
+  std::vector<std::string> known = split_list(partitions);
+  std::erase_if(known, [&](const std::string& name) { return !contains(partitions_, name); });
+  return join(known, ",");
+}
+
+void Submissions::set_size(const TraceJob& job, JobSpec& spec) const {
   spec.constraint = job.constraint;
-  if (contains(partitions_, job.partition)) spec.partitions = job.partition;
-  spec.time_limit = limit_minutes(job);
   spec.memory_kind = job.memory_kind;
   spec.memory_mib = job.memory_mib;
   if (unit_ == Unit::kNode) {
@@ -39,6 +38,20 @@ state::SubmitJob Submissions::command(const TraceJob& job) {
     spec.min_nodes = job.nodes;
   }
   if (!job.gres.empty()) spec.tres_per_job = job.gres;
+}
+
+state::SubmitJob Submissions::command(const TraceJob& job) {
+  state::SubmitJob made;
+  JobSpec& spec = made.job;
+  if (job.spec) spec = *job.spec;
+  else set_size(job, spec);
+  spec.batch = true;
+  spec.user_name = job.user.empty() ? "unknown" : job.user;
+  spec.uid = spec.gid = uid_of(job.user);
+  spec.name = job.id;
+  spec.account = job.account;
+  spec.partitions = known_of(job.partition);
+  spec.time_limit = limit_minutes(job);
   made.who = {spec.uid, spec.gid};
   made.groups = groups_;
   return made;

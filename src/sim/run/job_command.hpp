@@ -20,6 +20,8 @@ class Submissions {
   [[nodiscard]] state::SubmitJob command(const TraceJob& job);
 
  private:
+  [[nodiscard]] std::string known_of(const std::string& partitions) const;
+  void set_size(const TraceJob& job, JobSpec& spec) const;
   [[nodiscard]] uint32_t uid_of(const std::string& user);
 
   Unit unit_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct TraceJob {
   std::string partition;
   std::string constraint;
   std::string gres;  // of the whole job: "gpu:2"
+  // all that it asks for, where its source knows it; null: what stands above
+  std::shared_ptr<const JobSpec> spec;
+  bool ends_at_limit = false;  // its run time is not known: it runs to its time limit
 };
 
 struct Trace {
