@@ -1,7 +1,9 @@
 #include "sim/command.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <ctime>
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -131,9 +133,10 @@ Result<Load> make_load(const Arguments& a, uint64_t units) {
   return load;
 }
 
+// Of the thread, as each configuration has one.
 Duration cpu_time() {
   timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return std::chrono::seconds(time.tv_sec) +
          std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(time.tv_nsec));
 }
@@ -163,12 +166,32 @@ class ProgressLine {
   SteadyTime shown_{};
 };
 
-SimResult simulate(std::shared_ptr<const ClusterConfig> config, const Trace& trace,
-                   SimOptions options) {
+// All of them at once, each on a thread of its own. The line of progress is of the first that has
+// not ended.
+std::vector<SimResult> simulate(const std::vector<std::shared_ptr<const ClusterConfig>>& configs,
+                                const std::vector<std::string>& names, const Trace& trace,
+                                const SimOptions& options) {
   ProgressLine line;
-  if (::isatty(STDERR_FILENO) != 0)
-    options.on_progress = [&](const Progress& progress) { line.show(progress, trace); };
-  return Simulator(std::move(config), trace, std::move(options)).run();
+  std::atomic<size_t> shown{0};
+  const bool to_terminal = ::isatty(STDERR_FILENO) != 0;
+  std::vector<std::future<SimResult>> runs;
+  for (size_t i = 0; i < configs.size(); ++i) {
+    SimOptions own = options;
+    own.name = names[i];
+    if (to_terminal)
+      own.on_progress = [&, i](const Progress& progress) {
+        if (shown == i) line.show(progress, trace);
+      };
+    runs.push_back(std::async(std::launch::async, [&trace, config = configs[i], own] {
+      return Simulator(config, trace, own).run();
+    }));
+  }
+  std::vector<SimResult> results;
+  for (std::future<SimResult>& run : runs) {
+    results.push_back(run.get());
+    ++shown;
+  }
+  return results;
 }
 
 Status write_files(const Arguments& a, const SimResult& result) {
@@ -203,11 +226,10 @@ int run(const Arguments& a) {
   }
   const auto load = make_load(a, units_of(*configs.front(), options.unit));
   if (!load) return fail(load.error().text);
-  std::vector<SimResult> results;
-  for (size_t i = 0; i < configs.size(); ++i) {
-    options.name = paths[i].substr(paths[i].rfind('/') + 1);
-    results.push_back(simulate(configs[i], load->trace, options));
-  }
+  std::vector<std::string> names;
+  names.reserve(paths.size());
+  for (const std::string& path : paths) names.push_back(path.substr(path.rfind('/') + 1));
+  const std::vector<SimResult> results = simulate(configs, names, load->trace, options);
   if (Status ok = write_files(a, results.front()); !ok) return fail(ok.error().text);
   std::vector<const SimResult*> shown;
   shown.reserve(results.size());
