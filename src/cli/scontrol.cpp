@@ -55,7 +55,7 @@ constexpr Verb kVerbs[] = {
     {"oneliner", 0, 0, [](Session& s, const Words&) { s.one_line = true; }},
     {"pidinfo", 0, 1, scontrol::pid_info},
     {"ping", 0, 0, scontrol::ping},
-    {"power", 1, SIZE_MAX, scontrol::not_here},
+    {"power", 2, SIZE_MAX, scontrol::change_power},
     {"quiet", 0, 0, [](Session& s, const Words&) { s.be_quiet(); }},
     {"quit", 0, 0, leave},
     {"reboot", 0, SIZE_MAX, scontrol::reboot},

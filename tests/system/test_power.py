@@ -80,6 +80,25 @@ class Power(Case):
         self.assertEqual(self.node("n1"), "idle|none")
         self.fails(1, "slurm_update error: Invalid node state specified\n", "scontrol", "update", "NodeName=n1", "State=RESUME")
 
+    def test_power_verb(self):
+        self.run_cmd("scontrol", "power", "down", "asap", "n1", "Reason=quiet")
+        self.wait_node("n1", "idle~")
+        self.run_cmd("scontrol", "power", "up", "n1")
+        self.wait_node("n1", "idle")
+        job = self.submit("-w", "n1", "--requeue", "-o", "/dev/null", "--wrap", "sleep 1000")
+        self.wait_state(job, "RUNNING")
+        self.run_cmd("scontrol", "power", "down", "n1")
+        self.assertEqual(self.node("n1", "%t"), "mix!")
+        self.run_cmd("scancel", job)
+        self.wait_node("n1", "idle~")
+        self.wake("n1")
+        error = "scontrol: error: power: "
+        self.fails(1, f'{error}"sideways" is neither up nor down\n', "scontrol", "power", "sideways", "n1")
+        self.fails(1, f"{error}force goes with down alone\n", "scontrol", "power", "up", "force", "n1")
+        self.fails(1, f"{error}Action is not known\n", "scontrol", "power", "up", "n1", "Action=x")
+        self.fails(1, f"{error}n2: nodes are named already\n", "scontrol", "power", "up", "n1", "n2")
+        self.fails(1, "scontrol_power_nodes error: Invalid node name specified\n", "scontrol", "power", "up", "nosuch")
+
     def test_by_force(self):
         job = self.submit("-w", "n2", "--requeue", "-o", "/dev/null", "--wrap", "sleep 1000")
         self.wait_state(job, "RUNNING")

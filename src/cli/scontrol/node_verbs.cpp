@@ -1,4 +1,4 @@
-// scontrol create and delete of nodes.
+// scontrol create and delete of nodes, and power.
 #include <algorithm>
 
 #include "cli/scontrol/session.hpp"
@@ -55,6 +55,34 @@ void delete_nodes(Session& session, const std::string& typed, const std::string&
   for (size_t i = 0; i + 1 < reply->errors.size(); ++i)
     session.fail("scontrol: error: " + reply->errors[i]);
   session.fail("delete_node " + typed + ": " + reply->errors.back());
+}
+
+// power {up|down} [asap|force] NODES [Reason=TEXT]
+void change_power(Session& session, const Words& words) {
+  const bool up = iequals(words[1], "up");
+  if (!up && !iequals(words[1], "down"))
+    return session.fail("scontrol: error: power: \"" + words[1] + "\" is neither up nor down");
+  protocol::UpdateNodeRequest request;
+  std::string how;
+  for (size_t i = 2; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const size_t equals = word.find('=');
+    if (equals != std::string::npos && iequals(word.substr(0, equals), "Reason"))
+      request.update.reason = word.substr(equals + 1);
+    else if (equals != std::string::npos)
+      return session.fail("scontrol: error: power: " + word.substr(0, equals) + " is not known");
+    else if (how.empty() && (iequals(word, "asap") || iequals(word, "force"))) how = word;
+    else if (request.update.nodes.empty()) request.update.nodes = word;
+    else return session.fail("scontrol: error: power: " + word + ": nodes are named already");
+  }
+  if (request.update.nodes.empty())
+    return session.fail("scontrol: error: power: no nodes are named");
+  if (up && !how.empty())
+    return session.fail("scontrol: error: power: " + how + " goes with down alone");
+  request.update.state = up ? "POWER_UP" : "POWER_DOWN" + (how.empty() ? "" : "_" + how);
+  if (session.client() == nullptr) return;
+  const auto reply = session.client()->call<protocol::Empty>(request);
+  if (!reply) session.fail("scontrol_power_nodes error: " + error_text(reply.error()));
 }
 
 }  // namespace sluice::cli::scontrol

@@ -79,6 +79,7 @@ void show_agent(Session& session);                     // show slurmd
 
 // administration
 void reboot(Session& session, const Words& words);
+void change_power(Session& session, const Words& words);  // power
 void cancel_reboot(Session& session, const Words& words);
 void get_addresses(Session& session, const Words& words);  // getaddrs
 void cluster(Session& session, const Words& words);

@@ -283,5 +283,27 @@ TEST_F(PowerTest, PartitionSaysHowLongItsNodesMayBeIdle) {
   EXPECT_EQ(ran(PowerProgram::kSuspend), "n[2-3]");
 }
 
+TEST_F(PowerTest, NodesOfAPartitionGoDownWhenTheyBecomeIdle) {
+  configure([](ClusterConfig& config) {
+    config.partitions[0].power_down_on_idle = true;
+    config.values["SuspendExcNodes"] = "n3";
+  });
+  tick();
+  EXPECT_EQ(ran(PowerProgram::kSuspend), "") << "they had no job";
+  const JobId first = submit(batch_spec()), second = submit(batch_spec());
+  ASSERT_TRUE(start_job(first, "n[1-3]"));
+  ASSERT_TRUE(start_job(second, "n2"));
+  ASSERT_TRUE(end_step(first, kBatchStep, "n1", 0));
+  ASSERT_TRUE(cleaned(first, "n[1-3]"));
+  EXPECT_TRUE(has("n1", kNodePowerDown));
+  EXPECT_FALSE(has("n2", kNodePowerDown)) << "it has a job";
+  EXPECT_FALSE(has("n3", kNodePowerDown)) << "it is excepted";
+  tick();
+  EXPECT_EQ(ran(PowerProgram::kSuspend), "n1");
+  ASSERT_TRUE(run(node_update("n2", "DRAIN", "repair")));
+  ASSERT_TRUE(end_step(second, kBatchStep, "n2", 0, true));
+  EXPECT_FALSE(has("n2", kNodePowerDown)) << "its administrator has it";
+}
+
 }  // namespace
 }  // namespace sluice::state

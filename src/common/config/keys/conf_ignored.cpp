@@ -61,8 +61,7 @@ constexpr Group kGroups[] = {
      "Priority*,Preempt*,Scheduler*,SelectType*,Topology*,LicenseParameters,BurstBuffer*,FederationParameters,"
      "DependencyParameters,PartitionName.Alternate,PartitionName.Exclusive*,PartitionName.SelectTypeParameters,"
      "PartitionName.Topology,PartitionName.PreemptMode,NodeName.Topology,NodeName.RestrictedCoresPerGPU,ScronParameters"},
-    {Class::kPower,
-     "PowerAction*,Power*,Resume*,Suspend*,PartitionName.PowerDownOnIdle,CpuFreq*,ReconfigFlags"},
+    {Class::kPower, "PowerAction*,Power*,Resume*,Suspend*,CpuFreq*,ReconfigFlags"},
     {Class::kNodes,
      "NodeName*,gres.conf*,cgroup.conf*,Switch*,TaskPlugin*,SlurmdParameters,LaunchParameters,helpers.conf*,Feature*,"
      "DefRuntimePlugin,DebugFlags"},

@@ -197,7 +197,7 @@ constexpr ConfKey<P> kPartitionKeys[] = {
         .range(0, kMax16)
         .with_unlimited()
         .acts<&P::over_time_limit>(),
-    part("PowerDownOnIdle", K::kBool).keeps<&P::power_down_on_idle>(),
+    part("PowerDownOnIdle", K::kBool).acts<&P::power_down_on_idle>(),
     part("PreemptMode", K::kFlags)
         .allow("GANG,OFF,CANCEL,REQUEUE,SUSPEND,WITHIN,PRIORITY")
         .only("OFF,CANCEL,REQUEUE,SUSPEND,GANG")

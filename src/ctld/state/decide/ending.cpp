@@ -12,6 +12,7 @@
 #include "common/syntax/cron_times.hpp"
 #include "common/syntax/submit_values.hpp"
 #include "ctld/state/rules/batch_host.hpp"
+#include "ctld/state/decide/node/power.hpp"
 #include "ctld/state/decide/node/reboot.hpp"
 #include "ctld/state/decide/job/resize.hpp"
 #include "ctld/state/core/exit_status.hpp"
@@ -301,7 +302,8 @@ void release_nodes(Draft& draft, JobId id, Bitmap positions, Time now) {
     positions.and_not(job.released);
     if (positions.none()) return;
   }
-  draft.emit(JobNodesReleased{.job = id, .positions = std::move(positions), .time = now});
+  draft.emit(JobNodesReleased{.job = id, .positions = positions, .time = now});
+  put_down_left_idle(draft, draft.job(id), positions, now);
   const Job& job = draft.job(id);
   if (is_completing(job) && job.released.count() == job.allocation->nodes.size()) {
     finish(draft, id, now);

@@ -250,6 +250,26 @@ void wake_for_job(Draft& draft, NodeId id, Time now) {
   draft.emit(std::move(event));
 }
 
+void put_down_left_idle(Draft& draft, const Job& job, const Bitmap& positions, Time now) {
+  const ClusterState& state = draft.state();
+  const Partition* partition = find_partition(state, job.partition.view());
+  if (partition == nullptr || !partition->config->power_down_on_idle || !saves_power(*state.config))
+    return;
+  const Bitmap excepted = excepted_nodes(state);
+  const std::vector<std::string> states = split_list(value_of(*state.config, "SuspendExcStates"));
+  const std::shared_ptr<const Allocation> allocation = job.allocation;
+  positions.for_each([&](size_t at) {
+    const Node& node = draft.node(allocation->nodes[at].node);
+    constexpr NodeFlags kElse = kPower | kNodeDrain | kNodeRebootRequested | kNodeRebootIssued;
+    const bool idle = !node.removed && node.base == NodeBaseState::kIdle && node.jobs.empty() &&
+                      (node.flags & kElse) == 0;
+    if (!idle || excepted.test(node.id) || is_in_excepted_state(node, states)) return;
+    NodeStateChanged event = present_state(node, now);
+    event.flags |= kNodePowerDown;
+    draft.emit(std::move(event));
+  });
+}
+
 void settle_power(NodeStateChanged& event, bool booted) {
   const bool comes_up = (event.flags & kNodePoweringUp) != 0;
   if ((event.flags & kNodePoweringDown) != 0 || (comes_up && !booted)) return;

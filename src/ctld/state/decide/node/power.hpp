@@ -20,6 +20,9 @@ struct PowerWish {
                                   const Node& node, NodeStateChanged& event);
 // A job begins on a node that is asleep.
 void wake_for_job(Draft& draft, NodeId node, Time now);
+// Nodes that the job of such a partition (PowerDownOnIdle) leaves without a job go down, but for
+// those that SuspendExc… names and those that are drained.
+void put_down_left_idle(Draft& draft, const Job& job, const Bitmap& positions, Time now);
 // A node registers; `booted`: since it was told to come up. One that goes down, or is to boot
 // first, says nothing by that.
 void settle_power(NodeStateChanged& event, bool booted);
