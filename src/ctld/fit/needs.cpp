@@ -190,6 +190,13 @@ uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
   return at_most_32_bits(rounded_up_quotient(spec.memory_mib, most));
 }
 
+Sharing sharing_of(const JobSpec& spec, const PartitionConfig& partition) {
+  const bool asks_alone = spec.sharing == Sharing::kExclusive || spec.sharing == Sharing::kUser;
+  const bool forced =
+      partition.over_subscribe == OverSubscribe::kForce && partition.over_subscribe_count != 1;
+  return asks_alone && forced ? Sharing::kDefault : spec.sharing;
+}
+
 Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
                        const ClusterConfig& config) {
   return needs_of(spec, partition, config, rules_of(config));
@@ -211,7 +218,8 @@ Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
     const bool per_node = needs.tasks_given && spec.ntasks_per_node > 0;
     return failure(per_node ? ErrorCode::kNodesNotAvailable : ErrorCode::kTooManyNodes);
   }
-  needs.whole_nodes = spec.sharing == Sharing::kExclusive || spec.reboot ||
+  const Sharing sharing = sharing_of(spec, partition);
+  needs.whole_nodes = sharing == Sharing::kExclusive || spec.reboot ||
                       partition.over_subscribe == OverSubscribe::kExclusive ||
                       rules.unit == Unit::kNode;
   if (needs.whole_nodes) needs.system = system_share(spec, config);
@@ -235,7 +243,7 @@ Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
                              : spec.ntasks_per_core;
   needs.tmp_disk_mib = spec.tmp_disk_mib;
   needs.uid = spec.uid;
-  needs.one_user = spec.sharing == Sharing::kUser || partition.exclusive == ExclusiveMode::kUser;
+  needs.one_user = sharing == Sharing::kUser || partition.exclusive == ExclusiveMode::kUser;
   needs.fill_sockets = rules.fills_sockets(spec.distribution.view());
   needs.uses_memory = rules.uses_memory;
   if (auto ok = set_memory(spec, partition, config, needs); !ok) return tl::unexpected(ok.error());

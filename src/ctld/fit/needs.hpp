@@ -86,6 +86,10 @@ struct DefaultMemory {
 [[nodiscard]] DefaultMemory default_memory(const PartitionConfig& partition,
                                            const ClusterConfig& config);
 
+// How the job shares its nodes: as it asks for, but --exclusive has no effect in a partition that
+// has several jobs share each resource (OverSubscribe=FORCE), which users cannot turn off.
+[[nodiscard]] Sharing sharing_of(const JobSpec& spec, const PartitionConfig& partition);
+
 // CPUs on each node that --mem takes where MaxMemPerCPU bounds the memory of a CPU; 0: no such
 // bound.
 [[nodiscard]] uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,

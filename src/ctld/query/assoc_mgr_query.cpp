@@ -55,6 +55,8 @@ class Query {
         second_(to_seconds(now)),
         hides_usage_(has_option(state.config->private_data, "usage") &&
                      !state::is_operator(state, uid)),
+        hides_accounts_(has_option(state.config->private_data, "accounts") &&
+                        !state::is_operator(state, uid)),
         hides_(hides_usage_ || (has_option(state.config->private_data, "users") &&
                                 !state::is_operator(state, uid))) {
     reply_.followed = accounting_.version != 0;
@@ -63,7 +65,7 @@ class Query {
   }
 
   AssocMgrReply run() {
-    if (hides_usage_) find_own_accounts();
+    if (hides_usage_ || hides_accounts_) find_own_accounts();
     if (!request_.no_users) users();
     if (!request_.no_associations) associations();
     if (!request_.no_qos) all_qos();
@@ -81,8 +83,15 @@ class Query {
   }
   // An account's usage is its users': shown to them, and to those below.
   [[nodiscard]] bool may_see(const AssociationRecord& record) const {
-    if (may_see(record.user, record.account)) return true;
-    return record.user.empty() && (!hides_usage_ || own_accounts_.contains(record.id));
+    if (uid_of(record.user) == uid_) return true;
+    if (!may_see_account(record.account)) return false;
+    return record.user.empty() || may_see(record.user, record.account);
+  }
+  [[nodiscard]] bool may_see_account(std::string_view account) const {
+    if (!hides_usage_ && !hides_accounts_) return true;
+    const AssociationRecord* record = state::find_association(accounting_, {}, account, {});
+    return (record != nullptr && own_accounts_.contains(record->id)) ||
+           state::is_coordinator(accounting_, uid_, account);
   }
   void find_own_accounts() {
     accounting_.associations.for_each([&](const AssociationRecord& one) {
@@ -156,6 +165,8 @@ class Query {
           const state::AccountingUser* user = state::find_user(accounting_, entry.uid);
           member.name = user == nullptr ? std::to_string(entry.uid) : user->record.name;
           if (!may_see(member.name, {})) continue;
+        } else if (!may_see_account(member.name)) {
+          continue;
         }
         (of_user ? users : accounts)[entry.qos].push_back(std::move(member));
       }
@@ -180,7 +191,7 @@ class Query {
   const protocol::QueryAssocMgrRequest& request_;
   const uint32_t uid_;
   const int64_t second_;
-  const bool hides_usage_, hides_;
+  const bool hides_usage_, hides_accounts_, hides_;
   std::set<AssociationId> own_accounts_;
   AssocMgrReply reply_;
 };

@@ -7,7 +7,8 @@
 namespace sluice::ctld {
 
 // Under PrivateData=usage or users others than operators see their own associations, and accounts;
-// those that they coordinate with all users. `uid` is who asks.
+// those that they coordinate with all users. Under PrivateData=usage or accounts they see the
+// accounts that they are in or below, and those that they coordinate. `uid` is who asks.
 [[nodiscard]] protocol::AssocMgrReply assoc_mgr(const state::ClusterState& state,
                                                 const protocol::QueryAssocMgrRequest& request,
                                                 uint32_t uid, Time now);

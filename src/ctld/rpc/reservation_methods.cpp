@@ -105,7 +105,7 @@ QueryReservationsReply query_reservations(const ServiceParts& parts, const CallC
   QueryReservationsReply reply;
   reply.now = parts.clock();
   for (const Reservation& one : *state->reservations) {
-    if (hides && !state::may_use(one, context.identity.uid, {})) continue;
+    if (hides && !state::may_use_at_all(*state, one, context.identity.uid)) continue;
     protocol::ReservationRecord& record = reply.reservations.emplace_back();
     record.reservation = one;
     const state::Period period = state::period_of(one, reply.now);

@@ -143,7 +143,7 @@ void explain_reservation(const ClusterState& state, const Job& job, Time now,
     if (found == nullptr) {
       lines.push_back(
           fmt::format("Reservation {} that it asks for is not there (any more).", name));
-    } else if (!state::may_use(*found, job.spec->uid, job.spec->account.view())) {
+    } else if (!state::may_use(state, *found, job.spec->uid, job.spec->account.view())) {
       lines.push_back(fmt::format("Reservation {} that it asks for is not open to it.", name));
     } else if (!state::is_active(*found, now)) {
       lines.push_back(fmt::format("Reservation {} that it asks for begins at {}.", name,

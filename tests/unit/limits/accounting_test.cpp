@@ -488,6 +488,60 @@ TEST_F(AccountingTest, AllowAccountsHasThoseBelow) {
   EXPECT_NE(submit(batch_spec()), kNoJob);
 }
 
+TEST_F(AccountingTest, DenyAccountsHasThoseBelowAndCapitalsDoNotCount) {
+  const auto denied = [&](auto member, const char* name) {
+    configure([&](ClusterConfig& config) {
+      PartitionConfig& partition = config.partitions[0];
+      partition.deny_accounts = partition.allow_accounts = {};
+      partition.deny_qos = partition.allow_qos = {};
+      partition.*member = {name};
+    });
+    return !run(SubmitJob{kAnn, batch_spec(), {"users"}}).has_value();
+  };
+  EXPECT_TRUE(denied(&PartitionConfig::deny_accounts, "Physics"));
+  EXPECT_TRUE(denied(&PartitionConfig::deny_accounts, "root")) << "physics is below it";
+  EXPECT_FALSE(denied(&PartitionConfig::deny_accounts, "chem"));
+  EXPECT_TRUE(denied(&PartitionConfig::deny_qos, "NORMAL"));
+  EXPECT_FALSE(denied(&PartitionConfig::allow_qos, "Normal"));
+  EXPECT_FALSE(denied(&PartitionConfig::allow_accounts, "PHYSICS"));
+}
+
+// Who may use a reservation with one of his accounts, and who may delete it for that (USER_DELETE).
+TEST_F(AccountingTest, AccountsOfAReservationHaveThoseBelow) {
+  const auto make = [&](const char* name, const char* accounts) {
+    protocol::ReservationValues values;
+    values.start = now_;
+    values.duration = std::chrono::hours(1);
+    values.accounts = protocol::NameList{accounts};
+    values.nodes = "n1";
+    values.add_flags = kReservationOverlap | kReservationUserDelete;
+    ASSERT_TRUE(
+        run(ChangeReservation{kRoot, {protocol::ReservationAction::kCreate, name, values}}));
+  };
+  const auto takes = [&](const char* name, const char* account) {
+    JobSpec spec = batch_spec();
+    spec.reservation = name;
+    spec.account = account;
+    return run(SubmitJob{kAnn, spec, {"users"}}).has_value();
+  };
+  const auto deletes = [&](const char* name, Identity who) {
+    return run(ChangeReservation{who, {protocol::ReservationAction::kDelete, name, {}}})
+        .has_value();
+  };
+  make("all", "Root");
+  make("nobody", "-root");
+  make("nophysics", "-physics");
+  EXPECT_TRUE(takes("all", "physics"));
+  EXPECT_FALSE(takes("nobody", "physics"));
+  EXPECT_FALSE(takes("nophysics", "physics"));
+  EXPECT_TRUE(takes("nophysics", "chem"));
+  EXPECT_FALSE(deletes("nobody", kAnn));
+  EXPECT_FALSE(deletes("nophysics", kBob)) << "physics is his only account";
+  make("chem", "chem");
+  EXPECT_FALSE(deletes("chem", kBob));
+  EXPECT_TRUE(deletes("chem", kAnn)) << "she has that account, too";
+}
+
 TEST_F(AccountingTest, AJobWhoseAccountIsGoneWaits) {
   const JobId id = submit(batch_spec());
   std::erase_if(site_.associations, [](const auto& one) { return one.id == kAnnPhysics; });

@@ -51,6 +51,32 @@ TEST(Pass, SharedCores) {
   EXPECT_EQ(w.pass(), "") << "and only with others that ask";
 }
 
+TEST(Pass, NoJobIsAloneWhereSharingIsForced) {
+  World w(1, 4);
+  w.partition("force").over_subscribe = OverSubscribe::kForce;
+  w.config.partitions.back().over_subscribe_count = 2;
+  w.partition("single").over_subscribe = OverSubscribe::kForce;
+  w.config.partitions.back().over_subscribe_count = 1;
+  w.up();
+  JobSpec alone = World::spec(4);
+  alone.partitions = "force";
+  alone.sharing = Sharing::kExclusive;
+  w.submit(alone);
+  JobSpec user = alone;
+  user.sharing = Sharing::kUser;
+  user.uid = 2000;
+  w.submit(user);
+  EXPECT_EQ(w.pass(), "1:n1 2:n1");
+  EXPECT_FALSE(w.job(1).allocation->whole_nodes);
+  w.finish(1);
+  w.finish(2);
+  alone.partitions = "single";
+  alone.num_tasks = 1;
+  w.submit(alone);
+  EXPECT_EQ(w.pass(), "3:n1");
+  EXPECT_TRUE(w.job(3).allocation->whole_nodes) << "one job a core: nobody shares";
+}
+
 TEST(Pass, NodesOfOneUser) {
   World w(2, 4);
   w.partition("apart").exclusive = ExclusiveMode::kUser;

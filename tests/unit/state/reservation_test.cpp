@@ -195,12 +195,12 @@ TEST_F(ReservationTest, UpdateChangesListsFlagsAndTimes) {
   ASSERT_EQ(update("a", more), ErrorCode::kOk);
   EXPECT_EQ(found("a")->users, "ann,bob");
   EXPECT_EQ(found("a")->end, now_ + hours(2) + minutes(30));
-  EXPECT_TRUE(may_use(*found("a"), kBob.uid, ""));
+  EXPECT_TRUE(may_use(state_, *found("a"), kBob.uid, ""));
   ReservationValues less;
   less.users = NameList{"ann", ListChange::kRemove};
   less.remove_flags = kReservationFlex;
   ASSERT_EQ(update("a", less), ErrorCode::kOk);
-  EXPECT_FALSE(may_use(*found("a"), kAnn.uid, ""));
+  EXPECT_FALSE(may_use(state_, *found("a"), kAnn.uid, ""));
   EXPECT_EQ(found("a")->flags, kReservationSpecNodes);
   ReservationValues nobody;
   nobody.users = NameList{""};
@@ -282,7 +282,7 @@ TEST_F(ReservationTest, IsForUsersOrForGroups) {
   EXPECT_EQ(found("a")->users, "ann");
   groups.users = NameList{""};
   ASSERT_EQ(update("a", groups), ErrorCode::kOk);
-  EXPECT_TRUE(may_use(*found("a"), kBob.uid, ""));
+  EXPECT_TRUE(may_use(state_, *found("a"), kBob.uid, ""));
   ReservationValues accounts = values("n2");
   accounts.accounts = NameList{"physics"};
   const auto reply = change(ReservationAction::kCreate, "", accounts);
@@ -294,16 +294,16 @@ TEST_F(ReservationTest, ListsMayNameWhoIsKeptOut) {
   ReservationValues others = values("n1");
   others.users = NameList{"-ann"};
   ASSERT_EQ(make("a", others), ErrorCode::kOk);
-  EXPECT_FALSE(may_use(*found("a"), kAnn.uid, ""));
-  EXPECT_TRUE(may_use(*found("a"), kBob.uid, ""));
+  EXPECT_FALSE(may_use(state_, *found("a"), kAnn.uid, ""));
+  EXPECT_TRUE(may_use(state_, *found("a"), kBob.uid, ""));
   ReservationValues members = values("n2");
   members.users.reset();
   members.groups = NameList{"both"};
   members.accounts = NameList{"physics"};
   ASSERT_EQ(make("b", members), ErrorCode::kOk);
-  EXPECT_TRUE(may_use(*found("b"), kBob.uid, "physics"));
-  EXPECT_FALSE(may_use(*found("b"), kBob.uid, "other"));
-  EXPECT_FALSE(may_use(*found("b"), 7, "physics"));
+  EXPECT_TRUE(may_use(state_, *found("b"), kBob.uid, "physics"));
+  EXPECT_FALSE(may_use(state_, *found("b"), kBob.uid, "other"));
+  EXPECT_FALSE(may_use(state_, *found("b"), 7, "physics"));
 }
 
 TEST_F(ReservationTest, JobsAreCheckedAgainstIt) {

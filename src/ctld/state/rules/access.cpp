@@ -9,6 +9,11 @@
 namespace sluice::state {
 namespace {
 
+// Capitals do not count in names of accounts and QOS.
+bool contains_name(const std::vector<std::string>& list, std::string_view name) {
+  return std::ranges::any_of(list, [&](const std::string& one) { return iequals(one, name); });
+}
+
 struct Refusal {
   ErrorCode code = ErrorCode::kAccessDenied;
   JobReason reason = JobReason::kPartitionConfig;
@@ -21,19 +26,6 @@ struct Asker {
   const std::vector<std::string>* groups = nullptr;
 };
 
-// One of these accounts, or below one of them.
-bool is_below(const ClusterState& state, const std::vector<std::string>& accounts,
-              std::string_view account) {
-  if (contains(accounts, account)) return true;
-  const AssociationRecord* association = find_association(state.accounting, {}, account, {});
-  bool found = false;
-  for_ancestors(state.accounting, association == nullptr ? 0 : association->id,
-                [&](AssociationId, const AssociationRecord* above) {
-                  found = found || (above != nullptr && contains(accounts, above->account));
-                });
-  return found;
-}
-
 std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConfig& config,
                                   const JobSpec& spec, const Asker& who) {
   if (config.root_only && !who.admin) return Refusal{};
@@ -43,12 +35,14 @@ std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConf
     return Refusal{ErrorCode::kPartitionAccess};
   const bool allowed =
       config.allow_accounts.empty() || is_below(state, config.allow_accounts, spec.account.view());
-  if (!allowed || (!spec.account.empty() && contains(config.deny_accounts, spec.account.view()))) {
+  const bool denied = !config.deny_accounts.empty() && !spec.account.empty() &&
+                      is_below(state, config.deny_accounts, spec.account.view());
+  if (!allowed || denied) {
     return Refusal{ErrorCode::kInvalidAccount, JobReason::kAccountNotAllowed};
   }
   if (!spec.qos.empty() &&
-      ((!config.allow_qos.empty() && !contains(config.allow_qos, spec.qos.view())) ||
-       contains(config.deny_qos, spec.qos.view()))) {
+      ((!config.allow_qos.empty() && !contains_name(config.allow_qos, spec.qos.view())) ||
+       contains_name(config.deny_qos, spec.qos.view()))) {
     return Refusal{ErrorCode::kInvalidQos, JobReason::kQOSNotAllowed};
   }
   if (config.req_resv && spec.reservation.empty()) return Refusal{};
@@ -58,6 +52,18 @@ std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConf
 }
 
 }  // namespace
+
+bool is_below(const ClusterState& state, const std::vector<std::string>& accounts,
+              std::string_view account) {
+  if (contains_name(accounts, account)) return true;
+  const AssociationRecord* association = find_association(state.accounting, {}, account, {});
+  bool found = false;
+  for_ancestors(state.accounting, association == nullptr ? 0 : association->id,
+                [&](AssociationId, const AssociationRecord* above) {
+                  found = found || (above != nullptr && contains_name(accounts, above->account));
+                });
+  return found;
+}
 
 bool is_open_to(const PartitionConfig& partition, const std::vector<std::string>& groups) {
   return partition.allow_groups.empty() || std::ranges::any_of(groups, [&](const auto& group) {

@@ -21,6 +21,9 @@ struct Submitter {
   bool by_admin = false;
 };
 
+// Whether it is one of these accounts, or below one of them. Capitals do not count.
+[[nodiscard]] bool is_below(const ClusterState& state, const std::vector<std::string>& accounts,
+                            std::string_view account);
 // AllowGroups: whether one of these groups is among them.
 [[nodiscard]] bool is_open_to(const PartitionConfig& partition,
                               const std::vector<std::string>& groups);

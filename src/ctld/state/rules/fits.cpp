@@ -23,8 +23,9 @@ bool users_agree(const ClusterState& state, const Node& node, const Job& job, bo
   return std::ranges::none_of(node.jobs, [&](JobId id) {
     const Job& other = state.jobs.at(id);
     if (other.spec->uid == job.spec->uid || !holds_processors(other)) return false;
-    if (one_user || other.spec->sharing == Sharing::kUser) return true;
-    return apart && is_one_user(find_partition(state, other.partition.view()), *other.spec);
+    if (one_user) return true;
+    return (apart || other.spec->sharing == Sharing::kUser) &&
+           is_one_user(find_partition(state, other.partition.view()), *other.spec);
   });
 }
 

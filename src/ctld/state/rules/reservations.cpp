@@ -4,6 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "common/format/reservation_keys.hpp"
+#include "ctld/state/rules/access.hpp"
 
 namespace sluice::state {
 namespace {
@@ -14,9 +15,17 @@ constexpr int kMostOccurrences = 9000;
 // A list such as "-a,-b" lets in who is not in it.
 bool excludes(std::string_view list) { return list.starts_with('-'); }
 
-bool account_allowed(std::string_view list, std::string_view account) {
-  if (!excludes(list)) return is_named(list, account);
-  return !is_named(list, "-" + std::string(account));
+bool account_allowed(const ClusterState& state, std::string_view list, std::string_view account) {
+  std::vector<std::string> names = split_list(list);
+  if (!excludes(list)) return is_below(state, names, account);
+  for (std::string& name : names) name.erase(0, 1);
+  return !is_below(state, names, account);
+}
+
+// Whether its list of users or groups lets him in.
+bool user_allowed(const Reservation& reservation, uint32_t uid) {
+  const std::string& people = reservation.users.empty() ? reservation.groups : reservation.users;
+  return people.empty() || std::ranges::binary_search(reservation.uids, uid) != excludes(people);
 }
 
 // Whether jobs of `own` may use nodes that `other` has, too: it was made to overlap, one of them.
@@ -157,13 +166,24 @@ NodeHold hold_of(const ClusterState& state, const Reservation& reservation) {
   return hold;
 }
 
-bool may_use(const Reservation& reservation, uint32_t uid, std::string_view account) {
-  const std::string& people = reservation.users.empty() ? reservation.groups : reservation.users;
-  if (!people.empty()) {
-    const bool listed = std::ranges::binary_search(reservation.uids, uid);
-    if (listed == excludes(people)) return false;
+bool may_use(const ClusterState& state, const Reservation& reservation, uint32_t uid,
+             std::string_view account) {
+  return user_allowed(reservation, uid) &&
+         (reservation.accounts.empty() || account_allowed(state, reservation.accounts, account));
+}
+
+bool may_use_at_all(const ClusterState& state, const Reservation& reservation, uint32_t uid) {
+  if (!user_allowed(reservation, uid)) return false;
+  if (reservation.accounts.empty()) return true;
+  const auto user = state.accounting.names->users.find(uid);
+  bool may = false;
+  if (user != state.accounting.names->users.end()) {
+    state.accounting.associations.for_each([&](const AssociationRecord& record) {
+      may = may || (record.user == user->second &&
+                    account_allowed(state, reservation.accounts, record.account));
+    });
   }
-  return reservation.accounts.empty() || account_allowed(reservation.accounts, account);
+  return may;
 }
 
 ReservationChoice choose_reservations(const ClusterState& state, const Job& job, Time now) {
@@ -171,7 +191,7 @@ ReservationChoice choose_reservations(const ClusterState& state, const Job& job,
   const JobSpec& spec = *job.spec;
   const auto take = [&](const Reservation& one) {
     const bool flexible = (one.flags & kReservationFlex) != 0 && choice.named;
-    if ((flexible || is_active(one, now)) && may_use(one, spec.uid, spec.account.view()))
+    if ((flexible || is_active(one, now)) && may_use(state, one, spec.uid, spec.account.view()))
       choice.usable.push_back(&one);
   };
   choice.named = !spec.reservation.empty();
@@ -180,7 +200,7 @@ ReservationChoice choose_reservations(const ClusterState& state, const Job& job,
     for (const std::string& name : split_list(spec.reservation.view())) {
       const Reservation* found = find_reservation(state, name);
       if (found == nullptr) continue;
-      if (may_use(*found, spec.uid, spec.account.view())) choice.invalid = false;
+      if (may_use(state, *found, spec.uid, spec.account.view())) choice.invalid = false;
       take(*found);
     }
     return choice;
@@ -247,7 +267,7 @@ Status check_reservations(const ClusterState& state, const JobSpec& spec) {
   for (const std::string& name : names) {
     const Reservation* reservation = find_reservation(state, name);
     if (reservation == nullptr) return failure(ErrorCode::kInvalidReservation);
-    if (!may_use(*reservation, spec.uid, spec.account.view()))
+    if (!may_use(state, *reservation, spec.uid, spec.account.view()))
       return failure(ErrorCode::kReservationAccess);
     const auto confined = confines(state, reservation);
     bool fits = !confined || confined->nodes().count() >= std::max(1U, spec.min_nodes);

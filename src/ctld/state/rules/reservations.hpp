@@ -52,7 +52,12 @@ void move_on(Reservation& reservation);
 [[nodiscard]] Bitmap nodes_of(const ClusterState& state, const Reservation& reservation);
 // The same, with the cores where it has not whole nodes.
 [[nodiscard]] NodeHold hold_of(const ClusterState& state, const Reservation& reservation);
-[[nodiscard]] bool may_use(const Reservation& reservation, uint32_t uid, std::string_view account);
+// Whether a job of the user and account may; a list of accounts means those below them, too.
+[[nodiscard]] bool may_use(const ClusterState& state, const Reservation& reservation, uint32_t uid,
+                           std::string_view account);
+// Whether some job of the user may: with one of the accounts that he has.
+[[nodiscard]] bool may_use_at_all(const ClusterState& state, const Reservation& reservation,
+                                  uint32_t uid);
 
 // The reservations that the job names, or (naming none) those that draw it, as far as it may begin
 // in them now. `named`: it names some; then it begins in one of them or not at all. `invalid`: it

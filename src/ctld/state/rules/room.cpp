@@ -59,15 +59,17 @@ fit::PartitionUse use_of(const ClusterState& state, const Partition& partition, 
 
 uint32_t sharers_of(const PartitionConfig& partition, const JobSpec& spec) {
   const uint32_t most = partition.over_subscribe_count == 0 ? 4 : partition.over_subscribe_count;
-  if (spec.sharing == Sharing::kExclusive || spec.sharing == Sharing::kUser) return 1;
+  const Sharing sharing = fit::sharing_of(spec, partition);
+  if (sharing == Sharing::kExclusive || sharing == Sharing::kUser) return 1;
   if (partition.over_subscribe == OverSubscribe::kForce) return most;
   const bool asked = spec.sharing == Sharing::kOversubscribe;
   return partition.over_subscribe == OverSubscribe::kYes && asked ? most : 1;
 }
 
 bool is_one_user(const Partition* partition, const JobSpec& spec) {
-  return spec.sharing == Sharing::kUser ||
-         (partition != nullptr && partition->config->exclusive == ExclusiveMode::kUser);
+  if (partition == nullptr) return spec.sharing == Sharing::kUser;
+  return fit::sharing_of(spec, *partition->config) == Sharing::kUser ||
+         partition->config->exclusive == ExclusiveMode::kUser;
 }
 
 Status could_serve(const ClusterState& state, const Partition& partition, const Bitmap& among,

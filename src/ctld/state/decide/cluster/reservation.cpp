@@ -336,8 +336,8 @@ Result<Decision> remove_reservation(const ClusterState& state, const ChangeReser
   const bool admin = is_operator(state, command.who.uid);
   if (known == nullptr)
     return failure(admin ? ErrorCode::kInvalidReservation : ErrorCode::kInvalidUser);
-  const bool own =
-      (known->flags & kReservationUserDelete) != 0 && may_use(*known, command.who.uid, {});
+  const bool own = (known->flags & kReservationUserDelete) != 0 &&
+                   may_use_at_all(state, *known, command.who.uid);
   if (!admin && !own) return failure(ErrorCode::kInvalidUser);
   if (is_used(state, *known)) return failure(ErrorCode::kReservationInUse);
   Draft draft(state);

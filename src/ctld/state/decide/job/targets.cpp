@@ -112,8 +112,13 @@ std::vector<JobId> records_reached(const ClusterState& state, const TargetedJobs
   return records;
 }
 
+// What one command may change: a record takes some microseconds, and the journal keeps its texts.
+constexpr size_t kMostRecords = 30'000, kMostTextBytes = size_t{32} << 20;
+
 struct Extent {
   HetReach reach = HetReach::kEach;
+  bool bounded = false;   // to what one command may change
+  size_t text_bytes = 0;  // that each record gets
   bool tells_missing = false;
   bool splits_tasks = true;
 };
@@ -128,6 +133,10 @@ Result<Decision> for_each_of(const ClusterState& state, Identity who, std::strin
   if (!found) return tl::unexpected(found.error());
   Draft draft(state);
   std::vector<JobId> records = records_reached(state, *found, extent.reach);
+  const size_t count = records.size() + found->folded.size() +
+                       (extent.splits_tasks ? static_cast<size_t>(found->pending_tasks.size()) : 0);
+  if (extent.bounded && (count > kMostRecords || count * extent.text_bytes > kMostTextBytes))
+    return failure(ErrorCode::kBadRequest, "this changes too much at once: name fewer");
   Outcomes outcomes;
   const bool splits = extent.splits_tasks && !found->pending_tasks.empty() &&
                       is_owner_or_admin(state, draft.job(found->array_record), who.uid);
@@ -178,8 +187,10 @@ Result<Decision> for_each_running_target(const ClusterState& state, Identity who
 }
 
 Result<Decision> for_each_named(const ClusterState& state, Identity who, std::string_view target,
-                                const RecordAction& action, HetReach reach) {
-  return for_each_of(state, who, target, action, {.reach = reach, .tells_missing = true});
+                                const RecordAction& action, HetReach reach, size_t text_bytes) {
+  return for_each_of(
+      state, who, target, action,
+      {.reach = reach, .bounded = true, .text_bytes = text_bytes, .tells_missing = true});
 }
 
 }  // namespace sluice::state

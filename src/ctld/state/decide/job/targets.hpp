@@ -34,9 +34,11 @@ using RecordAction = std::function<Status(Draft&, JobId)>;
 [[nodiscard]] Result<Decision> for_each_running_target(const ClusterState& state, Identity who,
                                                        std::string_view target,
                                                        const RecordAction& action, HetReach reach);
-// The same, and tasks that are not there are named among the errors.
+// The same, and tasks that are not there are named among the errors. Each record gets so many bytes
+// of new texts. kBadRequest: it would change more than one command may.
 [[nodiscard]] Result<Decision> for_each_named(const ClusterState& state, Identity who,
                                               std::string_view target, const RecordAction& action,
-                                              HetReach reach = HetReach::kEach);
+                                              HetReach reach = HetReach::kEach,
+                                              size_t text_bytes = 0);
 
 }  // namespace sluice::state

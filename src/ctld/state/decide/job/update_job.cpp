@@ -429,16 +429,28 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
   return {};
 }
 
+size_t text_bytes(const JobUpdate& update) {
+  size_t bytes = 0;
+  JobUpdate::describe([&](auto&&, auto&&, auto member) {
+    using Value = std::remove_cvref_t<decltype(update.*member)>;
+    if constexpr (std::is_same_v<Value, std::optional<std::string>>)
+      bytes += (update.*member).value_or("").size();
+  });
+  return bytes;
+}
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now) {
   NewDependency dependency;
-  return for_each_named(state, command.who, command.target, [&](Draft& draft, JobId id) {
+  const auto change = [&](Draft& draft, JobId id) {
     if (Status ok = update_job(draft, id, command, now, dependency); !ok) return ok;
     auto groups = new_groups(draft.state(), draft.job(id).spec->uid, command.owner_groups);
     if (groups) draft.emit(std::move(*groups));
     return Status{};
-  });
+  };
+  return for_each_named(state, command.who, command.target, change, HetReach::kEach,
+                        text_bytes(command.update));
 }
 
 }  // namespace sluice::state
