@@ -277,6 +277,23 @@ class Scancel(ClusterCase):
         all_in.communicate(timeout=30)
         self.run_cmd("scancel", job)
 
+    def test_sattach_shows_the_last_output(self):
+        """What each task wrote last is sent again to who attaches, as often as somebody does."""
+        job = self.submit("-n2", "-N1", "-o", "/dev/null", "--wrap",
+                          "srun -n2 sh -c 'echo out $SLURM_PROCID; echo err $SLURM_PROCID >&2; touch said$SLURM_PROCID; "
+                          "while [ ! -e over ]; do sleep 0.05; done'")
+        wait_for(lambda: all(os.path.exists(f"{self.cluster.work}/said{i}") for i in (0, 1)), "the tasks have said what they had to")
+        for options, lines in (("-l",), {"0: out 0\n", "1: out 1\n"}), (("--output-filter=1",), {"out 1\n"}):
+            attached = self.cluster.start("sattach", *options, f"{job}.0", stdin=subprocess.DEVNULL, stdout=-1, stderr=-1)
+            self.assertEqual({attached.stdout.readline() for _ in lines}, lines)
+            attached.send_signal(signal.SIGTERM)
+            attached.communicate(timeout=30)
+        attached = self.cluster.start("sattach", f"{job}.0", stdin=subprocess.DEVNULL, stdout=-1, stderr=-1)
+        self.assertEqual({attached.stderr.readline() for _ in range(2)}, {"err 0\n", "err 1\n"})
+        open(os.path.join(self.cluster.work, "over"), "w").close()
+        self.assertEqual(attached.communicate(timeout=30)[1], "")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+
     def test_sattach_words(self):
         self.assertEqual(self.out("sattach", "-V"), self.out("sinfo", "-V"))
         done = self.run_cmd("sattach", "--input-filter=x", "1.0", check=False)
