@@ -55,9 +55,7 @@ bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, Depe
   const std::string left = result.satisfied() ? std::string() : format_dependency(result.left);
   if (result.never && is_killed_when_invalid(*job.spec, *draft.state().config)) {
     end_pending_job(draft, id,
-                    {.state = JobState::kCancelled,
-                     .reason = JobReason::kDependencyNeverSatisfied,
-                     .by = draft.state().config->slurm_user_id},
+                    {.state = JobState::kCancelled, .reason = JobReason::kDependencyNeverSatisfied},
                     now);
     return false;
   }
