@@ -27,7 +27,7 @@ protocol::StepEnded make_report(const StepFacts& facts, const TaskTable& tasks,
   report.users_error = outcome.users_error;
   report.srun_ended = outcome.srun_ended;
   report.drain_node = outcome.unkillable || outcome.no_room;
-  if (report.drain_node) report.happened = now;
+  report.happened = now;
   if (!outcome.failure.empty() && report.exit_status == 0)
     report.exit_status = protocol::kLaunchFailedStatus;
   report.out_of_memory = outcome.out_of_memory;

@@ -260,7 +260,9 @@ IndexSet due_folded(const ClusterState& state, Time ended_before, Outcomes& outc
 
 void tick_finished(Draft& draft, Time now) {
   const ClusterState& state = draft.state();
-  const bool purge = state.config->min_job_age > Duration(0);
+  // what ended while no controller ran is kept as long as what it saw end
+  const Duration age = state.config->min_job_age;
+  const bool purge = age > Duration(0) && now - state.epoch_start >= age;
   const Time ended_before = purge ? now - state.config->min_job_age : kNoTime;
   JobsPurged purged;
   ArrayTasksFolded folded;
