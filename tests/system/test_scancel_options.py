@@ -72,6 +72,10 @@ class Scancel(ClusterCase):
         self.wait_state(second, "RUNNING")
         self.run_cmd("scancel", "-w", "n2")
         self.assertEqual((self.wait_ended(second), self.state(first)), ("CANCELLED", "RUNNING"))
+        for name in ("CD", "completed", "CG", "CONFIGURING"):  # nothing to cancel, which was an error
+            self.assertEqual(self.run_cmd("scancel", "-t", name, "--me").stderr, "")
+            self.assertEqual([self.state(j) for j in (mine, first)], ["PENDING", "RUNNING"])
+        self.fails(0, "scancel: error: No active jobs match ALL job filters, including: state=FAILED \n", "scancel", "-v", "-t", "F")
         self.run_cmd("scancel", "--state=PENDING", "--me")
         self.assertEqual([self.state(j) for j in (mine, first, theirs)], ["CANCELLED", "RUNNING", "PENDING"])
         self.run_cmd("scancel", "-u", "nobody")
