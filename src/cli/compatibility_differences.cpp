@@ -11,6 +11,9 @@ constexpr CompatibilityDifference kDifferences[] = {
      "takes it as 0 or in part"},
     {"scontrol update", "`ArrayTaskThrottle=` of a job that is no array is refused", "takes it"},
     {"scontrol update",
+     "`NumNodes=` above the number of nodes is always \"Node count specification invalid\"",
+     "names the partition's configuration where the job has no `-N`"},
+    {"scontrol update",
      "an unknown name in a list of nodes, or a value that does not fit a node, changes nothing",
      "changes what it can"},
     {"scontrol update", "a bad `Gres=` or `TresPerNode=` is refused in other words", ""},
@@ -78,6 +81,8 @@ constexpr CompatibilityDifference kDifferences[] = {
      "`srun --jobid=JOB --het-group=1` from outside runs in the first component; input follows the first component's `-i`",
      "runs in the component that is named"},
     // signals and ends
+    {"scontrol hold", "of several jobs by name the exit code is 0",
+     "is 1 where a plain job is among them"},
     {"scancel", "the text about a step that is not there has the step's name",
      "has the job's alone"},
     {"scancel", "`-s` of a waiting job says so at once", "tries again for a minute and a half"},
@@ -133,6 +138,10 @@ constexpr CompatibilityDifference kDifferences[] = {
      "takes it from administrators"},
     {"sacctmgr archive load", "takes archives of sluicedbd alone, and no SQL (`Insert=`)",
      "takes its own files and SQL"},
+    {"sacctmgr add, modify, delete", "a user who is refused is not shown what he asked for",
+     "is shown it"},
+    {"sacctmgr dump", "is for all who may list", "is for operators"},
+    {"slurm.conf", "unknown `PriorityFlags` and `State=MIXED` of a node are refused", "takes them"},
     {"slurmdbd.conf", "`ArchiveScript` is killed after an hour, and when the daemon ends", ""},
 };
 

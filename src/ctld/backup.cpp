@@ -1,6 +1,7 @@
 #include "ctld/backup.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "ctld/journal/sqlite_schema.hpp"
 #include "ctld/journal/sqlite_store.hpp"
 #include "ctld/journal/state_folder.hpp"
+#include "ctld/state/decide/cluster/known_ends.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -202,19 +204,29 @@ Status put_key(const fs::path& from, const fs::path& to) {
   return copy_key(from, to);
 }
 
-// Ids go on behind those that the replaced journal gave, too: the first event after the backup.
-Status skip_ids(const fs::path& folder, const state::ClusterState& state, JobId next) {
+// What the replaced journal knows and the backup does not: ids go on behind those that it gave, and
+// jobs that it saw end do not run again. The first events after the backup.
+Status amend(const fs::path& folder, const state::ClusterState& state, JobId next,
+             state::Events ends) {
+  constexpr size_t kMostOfFrame = 1000;
   auto store = journal::SqliteStore::open(folder);
   if (!store) return tl::unexpected(store.error());
   const auto last = (*store)->last_sequence();
   if (!last) return tl::unexpected(last.error());
   const Time now = net::now();
   journal::FrameGroup group;
-  group.frames.push_back(journal::encode_frame(*last + 1, now,
+  uint64_t sequence = *last;
+  group.frames.push_back(journal::encode_frame(++sequence, now,
                                                {state::EpochStarted{.cluster_id = state.cluster_id,
                                                                     .epoch = (*store)->info().epoch,
                                                                     .time = now,
                                                                     .next_job_id = next}}));
+  for (auto at = ends.begin(); at != ends.end();) {
+    const auto some = std::min<ptrdiff_t>(ends.end() - at, kMostOfFrame);
+    const state::Events part(std::make_move_iterator(at), std::make_move_iterator(at + some));
+    group.frames.push_back(journal::encode_frame(++sequence, now, part));
+    at += some;
+  }
   const auto written = (*store)->append(group);
   return written ? Status{} : tl::unexpected(written.error());
 }
@@ -309,7 +321,7 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   if (!content) return tl::unexpected(content.error());
   const auto present = present_state(journal, *content);
   if (!present) return tl::unexpected(present.error());
-  Restored out{*content, {}};
+  Restored out{*content, {}, 0};
   const fs::path file = journal::database_file(journal), fresh = file.string() + ".new";
   fs::remove(fresh, code);
   // a new one: follows no link
@@ -331,9 +343,13 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   lock.reset();
   const state::ClusterState& old = state->recovered.state;
   const bool later = *present && (*present)->job_id_round == old.job_id_round &&
-                     (*present)->next_job_id > old.next_job_id;
+                     (*present)->next_job_id >= old.next_job_id;
   if (later) {
-    if (Status ok = skip_ids(journal, old, (*present)->next_job_id); !ok)
+    state::Events ends = state::known_ends(old, **present);
+    out.ended = static_cast<size_t>(std::ranges::count_if(ends, [](const state::Event& event) {
+      return std::holds_alternative<state::JobEnded>(event);
+    }));
+    if (Status ok = amend(journal, old, (*present)->next_job_id, std::move(ends)); !ok)
       return tl::unexpected(ok.error());
     out.content.next_job_id = (*present)->next_job_id;
   }

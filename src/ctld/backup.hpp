@@ -27,10 +27,12 @@ struct BackupContent {
 struct Restored {
   BackupContent content;
   std::filesystem::path set_aside;  // where the journal is that was there; empty: none was
+  size_t ended = 0;                 // jobs of the backup that this journal saw end
 };
 
 // Puts such a copy into `folder`, whose controller must not run. What was there is renamed, and of
-// that journal, as far as it can be read, no job id is given again. The files become `owner`'s
+// that journal, as far as it can be read, no job id is given again, and what ended there does not
+// run again. The files become `owner`'s
 // where root calls. Errors: the copy is damaged or incomplete, a controller runs, the folder holds
 // another cluster's state.
 [[nodiscard]] Result<Restored> restore(const std::filesystem::path& backup,

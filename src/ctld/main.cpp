@@ -99,7 +99,7 @@ int copy_state(const Arguments& a, const ClusterConfig& config) {
   Result<ctld::Restored> done = ctld::Restored{};
   if (saves)
     done = ctld::back_up(config.state_save_location, a.backup_to).map([](auto content) {
-      return ctld::Restored{content, {}};
+      return ctld::Restored{content, {}, 0};
     });
   else done = ctld::restore(a.restore_from, config.state_save_location, config.slurm_user_id);
   if (!done) {
@@ -113,6 +113,8 @@ int copy_state(const Arguments& a, const ClusterConfig& config) {
               content.cluster_id.c_str(), content.jobs, content.next_job_id);
   if (!done->set_aside.empty())
     std::printf("the journal that was there is %s now\n", done->set_aside.c_str());
+  if (done->ended > 0)
+    std::printf("%zu jobs of the backup have ended since, and do not run again\n", done->ended);
   return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "common/os/host_name.hpp"
 #include "common/base/text.hpp"
 #include "common/auth/auth_config.hpp"
+#include "common/config_files/load.hpp"
 #include "common/net/address.hpp"
 #include "common/net/listen_address.hpp"
 #include "common/net/tls_config.hpp"
@@ -88,8 +89,13 @@ class StartChecks {
       out_.push_back(fmt::format("{}: {}", key, why));
   }
 
-  // It is read again by the process that has become SlurmUser.
-  void files() { readable("SlurmUser", config_.config_path); }
+  // They are read again by the process that has become SlurmUser.
+  void files() {
+    const FilesOfConfig read = files_of_config(config_.config_path);
+    for (const std::string& file : read.files) readable("SlurmUser", file);
+    // where he may not look, a wildcard fits nothing
+    for (const std::string& folder : read.searched) readable("SlurmUser", folder);
+  }
 
   // Not too short, and for nobody else to read.
   void readable_key(std::string_view what, const std::string& path) {
@@ -119,9 +125,14 @@ class StartChecks {
     const std::string path = net::auth_options(config_).token_socket;
     if (config_.auth_type != "auth/slurm" || path.empty() || !who_) return;
     const fs::path folder = fs::absolute(path, ignored_).parent_path();
-    if (!fs::exists(folder, ignored_)) return;  // the start makes it, where it may
+    const std::string key = fmt::format("AuthInfo=socket={}", path);
+    if (!fs::exists(folder, ignored_)) {
+      if (!ignored_ || ignored_.value() == ENOENT || ignored_.value() == ENOTDIR)
+        out_.push_back(fmt::format("{}: the folder is not there", key));
+      return;
+    }
     if (const std::string why = obstacle(*who_, folder, kWrite); !why.empty())
-      out_.push_back(fmt::format("AuthInfo=socket={}: {}", path, why));
+      out_.push_back(fmt::format("{}: {}", key, why));
   }
 
   void certificates() {

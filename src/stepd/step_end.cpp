@@ -70,7 +70,10 @@ void StepDaemon::finish() {
 // One whose report has no room on the disk says what it can: the agent was told, and this is the
 // end of waiting.
 void StepDaemon::on_stop_signal() {
-  if (!ending_.over()) return terminate(true, {});
+  if (!ending_.over()) {
+    if (!ending_.ending()) report_.outcome().stopped = tasks_.any_runs();
+    return terminate(true, {});
+  }
   (void)report_.keep();
   leave();
 }

@@ -1,5 +1,6 @@
 #include "stepd/step_report.hpp"
 
+#include <csignal>
 #include <utility>
 
 namespace sluice::stepd {
@@ -27,11 +28,16 @@ protocol::StepEnded make_report(const StepFacts& facts, const TaskTable& tasks,
   report.users_error = outcome.users_error;
   report.srun_ended = outcome.srun_ended;
   report.drain_node = outcome.unkillable || outcome.no_room;
-  if (report.drain_node) report.happened = now;
+  report.happened = now;
   if (!outcome.failure.empty() && report.exit_status == 0)
     report.exit_status = protocol::kLaunchFailedStatus;
   report.out_of_memory = outcome.out_of_memory;
   if (outcome.out_of_memory) report.exit_status = protocol::kOutOfMemoryStatus;
+  // as of a daemon that died: the tasks have done nothing wrong, and may run again
+  if (outcome.stopped && !outcome.out_of_memory && outcome.failure.empty()) {
+    report.failure = "its step daemon was told to end, as when the host shuts down";
+    report.exit_status = SIGKILL;
+  }
   report.usage = usage;
   if (usage.measured != nullptr) {
     auto measured = std::make_shared<UsageHistory>(*usage.measured);

@@ -22,6 +22,7 @@ struct StepOutcome {
   bool no_room = false;     // the spool folder does not take the script
   bool unkillable = false;  // some process did not go
   bool out_of_memory = false;
+  bool stopped = false;  // the daemon was told to end while tasks ran: the host shuts down
 
   void launch_failed(const StepFacts& facts, const Error& error, const std::string& why);
 };

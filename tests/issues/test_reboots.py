@@ -1,8 +1,9 @@
 """Bugs in reboots of nodes for jobs."""
 import os
+import signal
 import unittest
 
-from harness import SBIN, ClusterCase, wait_for
+from harness import SBIN, ClusterCase, is_over, wait_for
 
 REBOOT = """#!/bin/sh
 echo "$SLURMD_NODENAME" >> {dir}/work/rebooted
@@ -31,6 +32,30 @@ class KeptReports(ClusterCase):
         self.cluster.start_controller()
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(self.file("runs").split(), ["run"])
+
+
+class OrderlyReboots(ClusterCase):
+    """systemd ends agents first, and then all that is left, with SIGTERM: jobs were FAILED by that signal."""
+    NODES, CPUS, CONF = 1, 4, "ReturnToService=2\nSchedulerParameters=requeue_delay=0\n"
+
+    def test_jobs_are_queued_again(self):
+        jobs = [self.submit(option, "-o", "/dev/null", "--wrap", f"echo run >> runs{i}; while [ ! -e ends ]; do sleep 0.05; done")
+                for i, option in enumerate(("--requeue", "--no-requeue"))]
+        for i in range(2):
+            wait_for(lambda: self.file(f"runs{i}").split() == ["run"], "the script runs")  # pylint: disable=cell-var-from-loop
+        daemons = [self.cluster.step_daemon_pid(f"{job}.batch") for job in jobs]
+        self.cluster.kill_node("n1")
+        for pid in daemons:
+            os.kill(pid, signal.SIGTERM)
+        wait_for(lambda: all(is_over(pid) for pid in daemons), "the step daemons are gone")
+        with open(os.path.join(self.cluster.work, "ends"), "w", encoding="ascii"):
+            pass
+        self.cluster.start_node("n1", "-b")
+        self.assertEqual(self.wait_ended(jobs[1]), "NODE_FAIL")
+        self.assertEqual(self.wait_ended(jobs[0]), "COMPLETED")
+        self.assertEqual(self.file("runs0").split(), ["run", "run"])
+        self.assertEqual(self.file("runs1").split(), ["run"])
+        self.assertEqual(self.show(jobs[0])["Restarts"], "1")
 
 
 class Reboots(ClusterCase):

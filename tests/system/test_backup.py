@@ -86,6 +86,25 @@ class Backup(ClusterCase):
         self.run_cmd("scancel", held + 1)
         self.run_cmd("sinfo")
 
+    def test_jobs_that_ended_after_the_backup(self):
+        """One that the backup had as running or waiting began again."""
+        self.wait_no_jobs()
+        gate, copy = os.path.join(self.cluster.work, "gate4"), self.folder("copy4")
+        script = f"echo run >> runs4; while [ ! -e {gate} ]; do sleep 0.05; done"
+        jobs = [self.submit("-n8", "-w", "n1", "-o", "/dev/null", "--wrap", script) for _ in range(2)]
+        wait_for(lambda: self.file("runs4") == "run\n", "the first one runs")
+        self.run_cmd("sluice", "backup", copy)
+        open(gate, "w", encoding="utf-8").close()
+        wait_for(lambda: not self.out("squeue", "-h", "-j", ",".join(map(str, jobs)), check=False), "both are over")
+        held = self.submit("-H", "--wrap", "true")
+        self.cluster.kill_controller()
+        self.assertIn("2 jobs of the backup have ended since, and do not run again\n", self.out("sluice", "restore", copy))
+        self.cluster.start_controller()
+        job = self.submit("-n8", "-w", "n1", "-o", "/dev/null", "--wrap", "echo after >> runs4")
+        self.assertEqual(job, held + 1)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertEqual(self.file("runs4").split(), ["run", "run", "after"])
+
     def test_after_a_start_without_a_journal(self):
         """A start that was refused left an empty journal, and the backup was refused as another cluster's."""
         copy = self.folder("copy3")

@@ -1,5 +1,6 @@
 """Power saving: SuspendProgram ends the agents of nodes, ResumeProgram starts them again as if their hosts had just come up."""
 import os
+import re
 import signal
 import unittest
 
@@ -204,6 +205,26 @@ class Idle(Case):
         self.assertEqual(self.out("srun", "-w", "n2", "echo", "ran"), "ran\n")
         self.wait_node("n2", "idle~")
         self.assertEqual(self.node("n1", "%t"), "idle")
+
+class TakenOut(Case):
+    """Nodes that were asleep stayed so, and nothing said why jobs did not get them."""
+    NODES, CPUS = 2, 2
+    CONF = CONF + "ResumeTimeout=60\n"
+
+    def test_power_saving_is_taken_out(self):
+        self.put_down("n1")
+        self.cluster.change_conf(lambda conf: "".join(line for line in conf.splitlines(True)
+                                                      if not line.startswith(("SuspendProgram", "ResumeProgram", "ResumeFailProgram"))))
+        self.run_cmd("scontrol", "reconfigure")
+        reason = "Powered down, and power saving was taken out of slurm.conf: start it by hand"
+        self.wait_node("n1", "down*")
+        self.assertEqual(self.node("n1", "%E"), reason)
+        wait_for(lambda: re.search(f"(?m)error: node n1 state set to DOWN.* Reason={reason}$", self.cluster.log()), "the log says it")
+        self.assertEqual(self.node("n2"), "idle|none")
+        self.cluster.start_node("n1", "-b")
+        self.wait_node("n1", "idle")
+        self.assertEqual(self.node("n1"), "idle|none")
+        self.assertEqual(self.out("srun", "-w", "n1", "echo", "ran"), "ran\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
 """After a kill -9 of the controller squeue tells the same as before. (How soon: bench/restart.)"""
+import datetime
+import os
 import unittest
 
 from harness import ClusterCase, wait_for
@@ -33,6 +35,32 @@ class Restart(ClusterCase):
         # jobs and states at once; reasons and expected starts when the scheduler has had a look
         self.assertEqual([line.split("|")[:12] for line in self.queue()], [line.split("|")[:12] for line in before])
         wait_for(lambda: self.queue() == before, "reasons and expected starts are as before")
+
+
+class Unseen(ClusterCase):
+    NODES, CPUS = 1, 2
+
+    def test_an_end_that_nobody_saw(self):
+        """It was dated by when controller and agent came back."""
+        job = self.submit("-o", "/dev/null", "--wrap", "touch begun; until [ -e go ]; do sleep 0.05; done")
+        wait_for(lambda: os.path.exists(os.path.join(self.cluster.work, "begun")), "the job runs")
+        self.cluster.kill_controller()
+        self.cluster.kill_node("n1")
+        with open(os.path.join(self.cluster.work, "go"), "w", encoding="ascii"):
+            pass
+        spool = os.path.join(self.cluster.dir, "spool/n1")
+
+        def ends():
+            found = [os.path.join(folder, name) for folder, _, names in os.walk(spool) for name in names if name.endswith("end")]
+            return [datetime.datetime.fromtimestamp(os.path.getmtime(path)) for path in found]
+        ended = wait_for(ends, "the step daemon has kept its report")[0]
+        wait_for(lambda: datetime.datetime.now() > ended + datetime.timedelta(seconds=4), "time passes")
+        self.cluster.start_controller()
+        self.cluster.start_node("n1")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        end = datetime.datetime.fromisoformat(self.show(job)["EndTime"])
+        self.assertLessEqual(end, ended)
+        self.assertGreater(end, ended - datetime.timedelta(seconds=3))
 
 
 if __name__ == "__main__":

@@ -469,9 +469,18 @@ class Rights(Administered):
                       ["modify", "account", "mine", "set", "grpjobs=1"], ["delete", "account", "theirs"],
                       ["modify", "user", f"sluicetest{user}", "set", "maxjobs=100"],
                       ["modify", "user", f"sluicetest{user}", "set", "adminlevel=admin"],
-                      ["add", "coordinator", f"names=sluicetest{user}", "account=mine"], ["delete", "qos", "normal"],
-                      ["shutdown"], ["clear", "stats"], ["show", "stats"]):
+                      ["add", "coordinator", f"names=sluicetest{user}", "account=mine"], ["delete", "qos", "normal"]):
             self.assertIn("Access/permission denied", self.refused(*words, user=user))
+        no_privilege = "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
+        for words, text in ((["shutdown"], " Problem shutting down server: Access/permission denied\n"),
+                            (["clear", "stats"], no_privilege), (["show", "stats"], no_privilege),
+                            (["show", "runaway"], "sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs\n"),
+                            (["add", "coordinator", f"names=sluicetest{user}", "account=mine"],
+                             " Problem adding coordinator: Access/permission denied\n"),
+                            (["modify", "user", f"sluicetest{user}", "set", "adminlevel=admin"],
+                             "sacctmgr: error: You can only change your own default account, default wckey nothing else\n"
+                             " Error with request: Access/permission denied\n")):
+            self.assertEqual(self.refused(*words, user=user), text)
         self.mgr("modify", "user", f"sluicetest{user}", "set", "defaultaccount=mine", user=user)
 
     def test_problems_are_operators(self):

@@ -72,6 +72,10 @@ class Scancel(ClusterCase):
         self.wait_state(second, "RUNNING")
         self.run_cmd("scancel", "-w", "n2")
         self.assertEqual((self.wait_ended(second), self.state(first)), ("CANCELLED", "RUNNING"))
+        for name in ("CD", "completed", "CG", "CONFIGURING"):  # nothing to cancel, which was an error
+            self.assertEqual(self.run_cmd("scancel", "-t", name, "--me").stderr, "")
+            self.assertEqual([self.state(j) for j in (mine, first)], ["PENDING", "RUNNING"])
+        self.fails(0, "scancel: error: No active jobs match ALL job filters, including: state=FAILED \n", "scancel", "-v", "-t", "F")
         self.run_cmd("scancel", "--state=PENDING", "--me")
         self.assertEqual([self.state(j) for j in (mine, first, theirs)], ["CANCELLED", "RUNNING", "PENDING"])
         self.run_cmd("scancel", "-u", "nobody")
@@ -276,6 +280,23 @@ class Scancel(ClusterCase):
         give.communicate(timeout=30)
         all_in.communicate(timeout=30)
         self.run_cmd("scancel", job)
+
+    def test_sattach_shows_the_last_output(self):
+        """What each task wrote last is sent again to who attaches, as often as somebody does."""
+        job = self.submit("-n2", "-N1", "-o", "/dev/null", "--wrap",
+                          "srun -n2 sh -c 'echo out $SLURM_PROCID; echo err $SLURM_PROCID >&2; touch said$SLURM_PROCID; "
+                          "while [ ! -e over ]; do sleep 0.05; done'")
+        wait_for(lambda: all(os.path.exists(f"{self.cluster.work}/said{i}") for i in (0, 1)), "the tasks have said what they had to")
+        for options, lines in (("-l",), {"0: out 0\n", "1: out 1\n"}), (("--output-filter=1",), {"out 1\n"}):
+            attached = self.cluster.start("sattach", *options, f"{job}.0", stdin=subprocess.DEVNULL, stdout=-1, stderr=-1)
+            self.assertEqual({attached.stdout.readline() for _ in lines}, lines)
+            attached.send_signal(signal.SIGTERM)
+            attached.communicate(timeout=30)
+        attached = self.cluster.start("sattach", f"{job}.0", stdin=subprocess.DEVNULL, stdout=-1, stderr=-1)
+        self.assertEqual({attached.stderr.readline() for _ in range(2)}, {"err 0\n", "err 1\n"})
+        open(os.path.join(self.cluster.work, "over"), "w").close()
+        self.assertEqual(attached.communicate(timeout=30)[1], "")
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
 
     def test_sattach_words(self):
         self.assertEqual(self.out("sattach", "-V"), self.out("sinfo", "-V"))

@@ -402,6 +402,11 @@ class Scontrol(ClusterCase):
             self.run_cmd("scontrol", verb, "jobname=crowd")
             self.assertEqual([reason for reason in reasons() if reason.startswith("JobHeld")], held, verb)
         self.run_cmd("scancel", *jobs)
+        array = self.submit("--array=1-3%1", "-J", "crowd", "-o", "/dev/null", "--wrap", "sleep 1000")
+        wait_for(lambda: self.state(f"{array}_1") == "RUNNING", "a task runs")
+        self.run_cmd("scontrol", "hold", "jobname=crowd")  # which leaves it alone
+        self.assertEqual(self.out("squeue", "-h", "-j", array, "-o", "%i %r"), f"{array}_[2-3%1] JobHeldAdmin\n{array}_1 None\n")
+        self.run_cmd("scancel", array)
         running = self.start_job("-J", "steady")
         self.run_cmd("scontrol", "suspend", "jobname=steady")
         self.wait_state(running, "SUSPENDED")

@@ -133,6 +133,15 @@ class Reports(ClusterCase):
             "  Cluster      TRES Name         Allocated              Down         PLND Down              Idle           Planned          Reported \n"
             "--------- -------------- ----------------- ----------------- ----------------- ----------------- ----------------- ----------------- \n"
             f"{self.name:>9}            cpu         12(3.12%)          0(0.00%)          0(0.00%)       372(96.88%)          0(0.00%)      384(100.00%) \n"))
+        for form, words, columns in (
+                ("hourper", ("user", "top"), "  Cluster     Login     Proper Name         Account              Used            Energy "),
+                ("secper", ("cluster", "WCKeyUtilizationByUser"), "  Cluster           WCKey     Login     Proper Name              Used "),
+                ("minper", ("job", "SizesByAccount", "grouping=3"), "  Cluster   Account             0-2 CPUs            >= 3 CPUs % of cluster "),
+                ("hourper", ("reservation", "utilization", "format=name,allocated,idle,totaltime"),
+                 "     Name                     Allocated                          Idle TotalTime ")):
+            self.assertEqual(self.cluster.run("sreport", *words, *span, "-t", form).stdout.splitlines()[4], columns)
+        done = self.cluster.run("sreport", "job", "SizesByAccount", *span, "-t", "hourper")
+        self.assertEqual(done.stdout.splitlines()[2], "Time reported in Hours/Percentage of Total")
         done = self.cluster.run("sreport", "user", "top", *span)
         self.assertTrue(done.stdout.startswith(
             "-" * 80 + f"\nTop 10 Users {shown} (86400 secs)\nUsage reported in CPU Minutes\n" + "-" * 80 + "\n"

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import unittest
 
-from harness import Cluster, ClusterCase, need_root, wait_for
+from harness import Cluster, ClusterCase, free_ports, need_root, wait_for
 
 LOOPBACK_BUFFER = 64 << 20  # bytes; nothing that passes meanwhile may be lost
 SO_RCVBUFFORCE = 33
@@ -138,6 +138,22 @@ class Tls(ClusterCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("speaks TLS alone, and this host none", done.stderr)
         wait_for(lambda: re.search(r"TLS: 127\.0\.0\.1:\d+ was refused: it does not speak TLS", self.cluster.log()), "the controller says whom it refused")
+
+    def test_a_node_without_tls(self):
+        """Its log said "Socket closed"."""
+        port = free_ports(1)
+        os.makedirs(self.path("bare"))
+        env = self.other_conf("bare", lambda text: text.replace("TLSType=tls/s2n", "TLSType=tls/none").replace(
+            f"{self.cluster.dir}/log", self.path("bare")).replace(f"{self.cluster.dir}/run", self.path("bare")) +
+                              f"NodeName=n9 NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port} CPUs=1\n")
+        agent = subprocess.Popen([self.cluster.daemon("sluicenoded"), "-D", "-f", env["SLURM_CONF"], "-N", "n9"], env=self.cluster.env,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for line in agent.stderr:
+            if "cannot register with the controller" in line:
+                break
+        agent.terminate()
+        agent.communicate()
+        self.assertIn("speaks TLS alone, and this host none: TLSType of its slurm.conf", line)
 
     def test_another_ca(self):
         env = self.other_conf("other", lambda text: text)

@@ -15,6 +15,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
+#include "common/names/job_states.hpp"
 #include "common/syntax/submit_values.hpp"
 
 namespace sluice::cli {
@@ -53,21 +54,19 @@ constexpr const char* kHelp =
     "  --help                          show this help message\n"
     "  --usage                         show a short list of the options\n";
 
+// Any state; jobs that are over, or in a state that only a flag shows, are nothing to cancel.
 std::optional<int> set_state(CancelRequest& out, const char* text) {
-  constexpr std::pair<std::string_view, JobState> kStates[] = {
-      {"PENDING", JobState::kPending},     {"PD", JobState::kPending},
-      {"RUNNING", JobState::kRunning},     {"R", JobState::kRunning},
-      {"SUSPENDED", JobState::kSuspended}, {"S", JobState::kSuspended}};
-  for (const auto& [name, state] : kStates) {
-    if (!iequals(name, text)) continue;
-    out.state = state;
-    return kGoOn;
+  const auto named = parse_job_state(text);
+  if (!named) {
+    std::fprintf(stderr,
+                 "Invalid job state specified: %s\n"
+                 "Valid job states are PENDING, RUNNING, and SUSPENDED\n",
+                 text);
+    return 1;
   }
-  std::fprintf(stderr,
-               "Invalid job state specified: %s\n"
-               "Valid job states are PENDING, RUNNING, and SUSPENDED\n",
-               text);
-  return 1;
+  out.state = named->state;
+  out.flag_state = named->state ? 0 : named->flag;
+  return kGoOn;
 }
 
 std::optional<int> set_signal(CancelRequest& out, const char* text) {
@@ -204,11 +203,9 @@ std::string filters_text(const CancelRequest& request) {
   add("partition", request.partition);
   add("qos", request.qos);
   add("reservation", request.reservation);
-  if (request.state) {
-    add("state", *request.state == JobState::kPending   ? "PENDING"
-                 : *request.state == JobState::kRunning ? "RUNNING"
-                                                        : "SUSPENDED");
-  }
+  if (request.state) add("state", std::string(job_state_text(*request.state)));
+  else if (request.flag_state != 0)
+    add("state", std::string(job_state_text(JobState::kRunning, request.flag_state)));
   if (!request.user.empty()) add("user_name", request.user);
   add("wckey", request.wckey);
   return out;

@@ -21,16 +21,18 @@ struct CancelRequest {
   std::string user, clusters;
   std::optional<uint32_t> uid;
   std::optional<JobState> state;
+  JobFlags flag_state = 0;  // -t CG: no job is in that state alone
 
   [[nodiscard]] bool has_filter() const {
-    return uid || state || account || name || partition || qos || reservation || wckey || nodes;
+    return uid || state || flag_state != 0 || account || name || partition || qos || reservation ||
+           wckey || nodes;
   }
   // A filter without a value, as of a script's variable that was never set: no job passes it.
   [[nodiscard]] bool passes_nothing() const {
     for (const auto* filter : {&account, &name, &partition, &qos, &reservation, &wckey, &nodes}) {
       if (*filter && (*filter)->empty()) return true;
     }
-    return false;
+    return flag_state != 0;
   }
 };
 

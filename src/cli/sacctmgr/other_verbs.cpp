@@ -84,9 +84,13 @@ void print_calls(const std::vector<protocol::DaemonCalls>& calls, bool users) {
   }
 }
 
+constexpr const char* kNoPrivilege =
+    "sacctmgr: error: Your user doesn't have privilege to perform this action";
+
 void show_statistics(Session& session) {
   QueryAccountingDaemonRequest request;
   request.statistics = true;
+  session.denial = kNoPrivilege;
   const auto reply = session.ask<QueryAccountingDaemonReply>(request);
   if (!reply) return;
   constexpr const char* kRule =
@@ -412,6 +416,7 @@ void list_runaway_jobs(Session& session, const Words& words) {
   if (!choose_columns(session, asked.fields, columns)) return;
   asked.request.report = UsageReport::kRunawayJobs;
   // the database first: what begins after it is no matter
+  session.denial = "sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs";
   auto reply = session.ask<QueryReportReply>(asked.request);
   if (!reply) return;
   std::set<uint32_t> known;
@@ -490,6 +495,8 @@ void other(Session& session, std::string_view verb, const Words& words) {
     QueryAccountingDaemonRequest request;
     request.clear_statistics = clear;
     request.shut_down = !clear;
+    session.denial =
+        clear ? kNoPrivilege : " Problem shutting down server: Access/permission denied";
     (void)session.ask<QueryAccountingDaemonReply>(request);
     return;
   }

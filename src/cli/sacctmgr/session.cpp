@@ -1,6 +1,7 @@
 #include "cli/sacctmgr/session.hpp"
 
 #include <cstdio>
+#include <utility>
 
 namespace sluice::cli::sacctmgr {
 
@@ -13,7 +14,9 @@ bool Session::fail(std::string_view line) {
 bool Session::error(std::string_view text) { return fail("sacctmgr: error: " + std::string(text)); }
 
 void Session::tell(const Error& error) {
+  const std::string denied = std::exchange(denial, {});
   if (error.code == ErrorCode::kAccessDenied && error.text.empty()) {  // in Slurm's words
+    if (!denied.empty()) return void(fail(denied));
     fail("sacctmgr: error: Access/permission denied");
     fail(" Error with request: Access/permission denied");
     return;

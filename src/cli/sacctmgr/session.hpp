@@ -38,11 +38,13 @@ struct Session {
     Client* at = open();
     if (at == nullptr) return std::nullopt;
     Result<Reply> reply = at->call<Reply>(request, kPatience);
-    if (reply) return std::move(*reply);
+    if (reply) return denial.clear(), std::move(*reply);
     tell(reply.error());
     return std::nullopt;
   }
-  void tell(const Error& error);      // on stderr; sets the exit code
+  // on stderr; sets the exit code. `denial`: what is said of the next request, where it is denied
+  void tell(const Error& error);
+  std::string denial;
   bool fail(std::string_view line);   // on stderr with a newline; gives false
   bool error(std::string_view text);  // the same, as an error of sacctmgr
   // The same of a word, which is told of in full then.

@@ -48,18 +48,22 @@ struct Target {
   JobId whole = kNoJob;
   bool first = false;  // it stands for what has no record of its own, or leads the others
   std::string name;
+  bool of_array = false;
+  bool has_begun = false;  // a task of an array
 };
 Target target_of(const Job& job) {
   if (job.array != nullptr) {
-    const uint32_t task = job.array->task;
-    return {job.array->array_job, task == kNoTask,
-            fmt::format("{}_{}", job.array->array_job, task)};
+    const ArrayInfo& array = *job.array;
+    const std::string tasks = array.task == kNoTask ? fmt::format("[{}]", array.pending.to_text())
+                                                    : std::to_string(array.task);
+    return {array.array_job, array.task == kNoTask, fmt::format("{}_{}", array.array_job, tasks),
+            true, job.state != JobState::kPending};
   }
   if (job.het != nullptr) {
     return {job.het->leader, job.het->offset == 0,
-            fmt::format("{}+{}", job.het->leader, job.het->offset)};
+            fmt::format("{}+{}", job.het->leader, job.het->offset), false, false};
   }
-  return {kNoJob, false, std::to_string(job.id)};
+  return {kNoJob, false, std::to_string(job.id), false, false};
 }
 
 // "requeue Incomplete 12": no job, but a wish that goes for all of them.
@@ -103,7 +107,9 @@ Words targets(Session& session, const Words& words, bool is_update) {
       if (is_update) session.fail(kUpdateFailed + error_text(Error{ErrorCode::kInvalidJobId, {}}));
       continue;
     }
-    const auto named = jobs_named(session, word.substr(equals + 1), std::nullopt);
+    // as in Slurm, a hold by name leaves tasks of an array alone that have begun
+    const Tasks meant = words[0] == "release" || !is_update ? Tasks::kAll : Tasks::kWaiting;
+    const auto named = jobs_named(session, word.substr(equals + 1), std::nullopt, meant);
     if (named) out.insert(out.end(), named->begin(), named->end());
   }
   return out;
@@ -136,7 +142,7 @@ Words split_ids(const std::string& text) {
 }
 
 std::optional<Words> jobs_named(Session& session, const std::string& name,
-                                std::optional<uint32_t> uid) {
+                                std::optional<uint32_t> uid, Tasks meant) {
   protocol::QueryJobsRequest request;
   request.names.push_back(name);
   if (uid) request.uids.push_back(*uid);
@@ -150,9 +156,11 @@ std::optional<Words> jobs_named(Session& session, const std::string& name,
     session.fail("slurm_load_jobs error: " + error_text(status.error()));
     return std::nullopt;
   }
+  const bool all = meant == Tasks::kAll;
+  if (!all) std::erase_if(targets, [](const Target& one) { return one.has_begun; });
   std::set<JobId> wholes;
   for (const Target& target : targets) {
-    if (target.first) wholes.insert(target.whole);
+    if (target.first && (all || !target.of_array)) wholes.insert(target.whole);
   }
   Words out;
   for (const Target& target : targets) {

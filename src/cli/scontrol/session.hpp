@@ -121,8 +121,10 @@ void print_help();
 // The jobs of a name that are not over, of this user only where one is given, each once: an array
 // or heterogeneous job as a whole where its first record has the name, else the tasks or components
 // that have it. Nothing: the controller did not say (and that was said).
+enum class Tasks { kAll, kWaiting };  // those of arrays that are meant
 [[nodiscard]] std::optional<Words> jobs_named(Session& session, const std::string& name,
-                                              std::optional<uint32_t> uid);
+                                              std::optional<uint32_t> uid,
+                                              Tasks meant = Tasks::kAll);
 // Says why nothing was done to a job ("... for job 12") or to tasks ("12_1-3: ...").
 void refused(Session& session, const std::string& target, const std::string& why);
 

@@ -51,21 +51,28 @@ std::string span(const Asked& asked, bool seconds) {
   return out;
 }
 
-std::string units(TimeForm form, bool cpu) {
-  const char* what = cpu ? "CPU" : "TRES";
+std::string in_time(TimeForm form) {
   switch (form) {
-    case TimeForm::kSeconds: return fmt::format("Usage reported in {} Seconds", what);
-    case TimeForm::kMinutes: return fmt::format("Usage reported in {} Minutes", what);
-    case TimeForm::kHours: return fmt::format("Usage reported in {} Hours", what);
-    case TimeForm::kPercent: return "Usage reported in Percentage of Total";
-    case TimeForm::kSecPer:
-      return fmt::format("Usage reported in {} Seconds/Percentage of Total", what);
-    case TimeForm::kMinPer:
-      return fmt::format("Usage reported in {} Minutes/Percentage of Total", what);
-    case TimeForm::kHourPer:
-      return fmt::format("Usage reported in {} Hours/Percentage of Total", what);
+    case TimeForm::kSeconds: return "Seconds";
+    case TimeForm::kMinutes: return "Minutes";
+    case TimeForm::kHours: return "Hours";
+    case TimeForm::kPercent: return "Percentage of Total";
+    case TimeForm::kSecPer: return "Seconds/Percentage of Total";
+    case TimeForm::kMinPer: return "Minutes/Percentage of Total";
+    case TimeForm::kHourPer: return "Hours/Percentage of Total";
   }
   return {};
+}
+
+std::string units(TimeForm form, bool cpu) {
+  const char* what = form == TimeForm::kPercent ? "" : cpu ? "CPU " : "TRES ";
+  return fmt::format("Usage reported in {}{}", what, in_time(form));
+}
+
+// Of a column that is `plain` wide where an amount has no percentage behind it.
+int width_of_amount(TimeForm form, int plain) {
+  constexpr int kPercentage = 9;
+  return form >= TimeForm::kSecPer ? plain + kPercentage : plain;
 }
 
 std::string proper_name(const std::string& user) {
@@ -97,7 +104,7 @@ void utilization(Session& session, Asked& asked) {
   const bool cpu = cpus_alone(session, asked);
   const auto reply = ask(session, asked, UsageReport::kCluster);
   if (!reply) return;
-  const int width = session.form >= TimeForm::kSecPer ? 17 : 8;
+  const int width = width_of_amount(session.form, 8);
   const std::vector<Column> all = {{"Cluster", "Cluster", 9},
                                    {"Count", "TRES Count", 10},
                                    {"Allocated", "Allocated", width},
@@ -137,12 +144,13 @@ void utilization(Session& session, Asked& asked) {
                lines);
 }
 
-std::vector<Column> usage_columns(bool tree) {
+std::vector<Column> usage_columns(const Session& session, bool tree) {
+  const int width = width_of_amount(session.form, 8);
   return {{"Cluster", "Cluster", 9},     {"Account", "Account", tree ? -20 : 15},
           {"Login", "Login", 9},         {"Proper", "Proper Name", 15},
           {"WCKey", "WCKey", 15},        {"QOS", "QOS", 10},
-          {"TresName", "TRES Name", 14}, {"Used", "Used", 8},
-          {"Energy", "Energy", 8}};
+          {"TresName", "TRES Name", 14}, {"Used", "Used", width},
+          {"Energy", "Energy", width}};
 }
 std::vector<std::string> usual_usage(std::vector<std::string> names, bool cpu, bool energy) {
   if (!cpu) names.emplace_back("TresName");
@@ -228,7 +236,7 @@ void by_account(Session& session, Asked& asked) {
   }
   print_report(session, asked,
                {"Cluster/Account/User Utilization " + span(asked, true), units(session.form, cpu)},
-               usage_columns(asked.tree),
+               usage_columns(session, asked.tree),
                usual_usage({"Cluster", "Account", "Login", "Proper"}, cpu, true), lines);
 }
 
@@ -286,7 +294,7 @@ void usage_report(Session& session, Asked& asked, const UsageTable& table) {
   const std::vector<Sum> sums = sums_by(*reply, table.account, table.user, table.wckey, table.qos);
   print_report(session, asked,
                {std::string(table.title) + " " + span(asked, true), units(session.form, cpu)},
-               usage_columns(false), usual_usage(table.columns, cpu, table.energy),
+               usage_columns(session, false), usual_usage(table.columns, cpu, table.energy),
                lines_of(session, sums, Wholes(*reply)));
 }
 
@@ -375,7 +383,8 @@ void user_report(Session& session, std::string_view report, const Words& words) 
   print_report(
       session, asked,
       {fmt::format("Top {} Users {}", asked.top, span(asked, true)), units(session.form, cpu)},
-      usage_columns(false), usual_usage({"Cluster", "Login", "Proper", "Account"}, cpu, true),
+      usage_columns(session, false),
+      usual_usage({"Cluster", "Login", "Proper", "Account"}, cpu, true),
       lines_of(session, top, Wholes(*reply)));
 }
 
@@ -458,7 +467,7 @@ void job_report(Session& session, std::string_view report, const Words& words) {
   std::vector<Column> all = {{"Cluster", "Cluster", 9}, {whose, whose, both ? -20 : 9}};
   std::vector<std::string> usual = {"Cluster", whose};
   for (const std::string& heading : headings) {
-    all.push_back({heading, heading, 13});
+    all.push_back({heading, heading, session.form >= TimeForm::kSecPer ? 20 : 13});
     if (asked.fields.empty()) usual.push_back(heading);
     else asked.fields.push_back(heading);
   }
@@ -481,14 +490,10 @@ void job_report(Session& session, std::string_view report, const Words& words) {
     line["% of cluster"] = amount_text(TimeForm::kPercent, total, of_all[key.first]);
     lines.push_back(std::move(line));
   }
-  const char* in_time = session.form == TimeForm::kSeconds   ? "Seconds"
-                        : session.form == TimeForm::kHours   ? "Hours"
-                        : session.form == TimeForm::kPercent ? "Percentage of Total"
-                                                             : "Minutes";
   print_report(session, asked,
                {fmt::format("Job Sizes {}{}", by_wckey ? "by Wckey " : "", span(asked, true)),
                 asked.count_jobs ? std::string("Units are in number of jobs ran")
-                                 : fmt::format("Time reported in {}", in_time)},
+                                 : fmt::format("Time reported in {}", in_time(session.form))},
                all, usual, lines);
 }
 
@@ -501,13 +506,14 @@ void reservation_report(Session& session, std::string_view report, const Words& 
   cpus_alone(session, asked);
   const auto reply = ask(session, asked, UsageReport::kReservations);
   if (!reply) return;
-  const std::vector<Column> all = {{"Allocated", "Allocated", 20},
+  const int width = width_of_amount(session.form, 20);
+  const std::vector<Column> all = {{"Allocated", "Allocated", width},
                                    {"Associations", "Associations", 15},
                                    {"Cluster", "Cluster", 9},
                                    {"Count", "TRES Count", 10},
                                    {"End", "End", 19},
                                    {"Flags", "Flags", 20},
-                                   {"Idle", "Idle", 20},
+                                   {"Idle", "Idle", width},
                                    {"Name", "Name", 9},
                                    {"Nodes", "Nodes", 15},
                                    {"Start", "Start", 19},

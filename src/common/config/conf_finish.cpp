@@ -156,6 +156,22 @@ Status check_limits(ConfDraft& draft) {
   return errors.status();
 }
 
+// A site that has preempted so far would wonder.
+Status check_preemption(ConfDraft& draft) {
+  const ClusterConfig& config = draft.parsed.config;
+  const bool off = config.preempt_mode == PreemptMode::kOff;
+  if (off != config.preempt_type.empty()) {
+    return fail_at(draft, is_set(draft, "PreemptMode") ? "PreemptMode" : "PreemptType",
+                   off ? fmt::format("PreemptType and PreemptMode values incompatible: {} preempts "
+                                     "nothing with PreemptMode=OFF",
+                                     config.preempt_type)
+                       : "PreemptType and PreemptMode values incompatible: PreemptType is not set");
+  }
+  if (config.preempt_mode == PreemptMode::kSuspend && !config.preempt_gang)
+    return fail_at(draft, "PreemptMode", "PreemptMode=SUSPEND requires GANG too");
+  return {};
+}
+
 Status check_propagation(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
   if (config.propagate_resource_limits_except.empty()) return {};
@@ -327,8 +343,9 @@ void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {
   forget_none(draft.parsed.config);
   derive_times(draft);
   choose_priority(draft);
-  for (const auto step : {check_controllers, check_accepted, check_limits, check_propagation,
-                          finish_nodes, finish_node_sets, finish_partitions, finish_down_nodes}) {
+  for (const auto step :
+       {check_controllers, check_accepted, check_limits, check_preemption, check_propagation,
+        finish_nodes, finish_node_sets, finish_partitions, finish_down_nodes}) {
     append_errors(errors, step(draft));
   }
   note_unenforced(draft.parsed.config);

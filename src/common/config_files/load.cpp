@@ -351,6 +351,30 @@ WholeConfig load_whole_config(const std::string& path) {
   return out;
 }
 
+FilesOfConfig files_of_config(const std::string& path) {
+  FilesOfConfig out;
+  const fs::path folder = fs::path(path).parent_path();
+  const auto include = [&](const std::string& name, const std::string&) {
+    const fs::path pattern = folder / name;
+    std::error_code ignored;
+    const bool searches = pattern.filename().string().find_first_of("*?[") != std::string::npos;
+    if (searches && fs::is_directory(pattern.parent_path(), ignored))
+      out.searched.push_back(pattern.parent_path().string());
+    for (const std::string& one : matching_paths(pattern.string())) out.files.push_back(one);
+    return read_included(folder, name);
+  };
+  const auto add = [&](const std::string& file) {
+    const Result<ConfSource> source = read_source(file);
+    if (!source) return;
+    out.files.push_back(file);
+    std::vector<std::string> lacking;
+    (void)tables::conf_lines(*source, include, &lacking);
+  };
+  add(path);
+  for (const auto& [name, parse] : kFilesBeside) add((folder / name).string());
+  return out;
+}
+
 Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files, const std::string& path,
                                   std::vector<std::string>* warnings) {
   if (Status ok = check_config_files(files); !ok) return tl::unexpected(ok.error());

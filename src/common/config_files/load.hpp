@@ -63,6 +63,15 @@ struct WholeConfig {
 };
 [[nodiscard]] WholeConfig load_whole_config(const std::string& path);
 
+// What is read of the disk for load_config(path): slurm.conf, the files beside it, and what they
+// include, as far as this process may read it. `searched` are the folders in which an Include with
+// wildcards looks for names.
+struct FilesOfConfig {
+  std::vector<std::string> files;
+  std::vector<std::string> searched;
+};
+[[nodiscard]] FilesOfConfig files_of_config(const std::string& path);
+
 // The same from files that a controller sent; they include nothing. `path` is where slurm.conf
 // stands, or would stand: keys are looked for beside it.
 [[nodiscard]] Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files,

@@ -207,7 +207,7 @@ struct StepEnded {
   StepUsage usage;
   // a batch script's `failure` is due to what its user asked for: it would fail anywhere
   bool users_error = false;
-  Time happened = kNoTime;  // what drains the node; kNoTime: now
+  Time happened = kNoTime;  // the end, or what drains the node; kNoTime: now
   bool srun_ended = false;  // its srun ended before the tasks, which is why they did
   template <class V>
   static void describe(V&& field) {

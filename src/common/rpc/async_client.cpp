@@ -1,7 +1,9 @@
 // Unary calls with callbacks, and what the client is made of.
 #include "common/rpc/async_client.hpp"
 
+#include "common/net/rpc_client.hpp"
 #include "common/os/clock.hpp"
+#include "common/protocol/query.hpp"
 #include "common/rpc/client_channels.hpp"
 #include "common/rpc/idle.hpp"
 #include "common/rpc/slow_work.hpp"
@@ -15,6 +17,24 @@ SlowWork& token_work() {
   static auto* const volatile work = new SlowWork(
       {.threads = 4, .running_of_user = 4, .waiting_of_user = 100'000, .waiting = 100'000});
   return *work;
+}
+
+// Asks servers why they close connections.
+SlowWork& question_work() {
+  static auto* const volatile work =
+      new SlowWork({.threads = 1, .running_of_user = 1, .waiting_of_user = 8, .waiting = 8});
+  return *work;
+}
+
+constexpr Duration kQuestionTime = std::chrono::seconds(2);
+
+// What a server that speaks TLS alone tells who does not, gRPC does not read: it says that the
+// socket was closed, as it does of one that went away.
+std::string why_closed(const std::string& address) {
+  RpcClient client({.addresses = {address}, .connect_timeout = kQuestionTime});
+  const auto reply = client.call<protocol::PingReply>(protocol::PingRequest{}, kQuestionTime);
+  return !reply && reply.error().code == ErrorCode::kAuthentication ? reply.error().text
+                                                                    : std::string();
 }
 
 // One call, with the addresses that are still to be tried.
@@ -98,7 +118,16 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
     error = attempt.connection.explain(status);
     if (error.code == ErrorCode::kUnreachable && tried < channels->endpoints().count())
       return start();
+    const bool closed = channels->endpoints().options().tls == nullptr &&
+                        status.error_message().find("Socket closed") != std::string::npos;
+    if (closed && ask_why(attempt.connection)) return;
     done(tl::unexpected<Error>(std::move(error)));
+  }
+  [[nodiscard]] bool ask_why(const Connection& connection) {
+    return question_work().post(0, [self = shared_from_this(), address = connection.address] {
+      if (std::string why = why_closed(address); !why.empty()) self->error.text = std::move(why);
+      self->done(tl::unexpected<Error>(std::move(self->error)));
+    });
   }
 };
 

@@ -247,6 +247,15 @@ bool rename_user(Draft& draft, const std::string& from, const std::string& to) {
   return true;
 }
 
+// Of himself a user changes so much and no more.
+bool deny_change(Draft& draft, const std::string& user) {
+  if (draft.actor() != user) return draft.deny();
+  draft.reply.shown.clear();
+  draft.refuse(
+      "sacctmgr: error: You can only change your own default account, default wckey nothing else");
+  return draft.refuse(" Error with request: Access/permission denied");
+}
+
 // The user may choose among his own accounts.
 bool change_default_account(Draft& draft, const std::string& user, std::string& missing) {
   const std::string& account = *draft.settings().default_account;
@@ -281,7 +290,7 @@ bool modify_user_records(Draft& draft, std::string& users) {
     return draft.refuse(" You can't give several users one new name.");
   std::string missing;
   for (const std::string& name : names) {
-    if (!may_give_level(draft, name)) return draft.deny();
+    if (!may_give_level(draft, name)) return deny_change(draft, name);
     if (settings.admin_level) draft.now.users[name].record.admin_level = *settings.admin_level;
     if (settings.default_account && !change_default_account(draft, name, missing)) return false;
     if (settings.default_wckey) {
@@ -333,7 +342,8 @@ bool modify_users(Draft& draft) {
         continue;
       const UserRecord* user = find_user(draft.now, stored.record.user);
       if (user == nullptr || !matches(draft.now, *user, draft.where())) continue;
-      if (!draft.may_change(stored.record.account, stored.record.cluster)) return draft.deny();
+      if (!draft.may_change(stored.record.account, stored.record.cluster))
+        return deny_change(draft, stored.record.user);
       if (!draft.set_association(stored)) return false;
       associations += "  " + modified_line(draft.now, stored.record) + "\n";
       draft.reply.changed.push_back(modified_line(draft.now, stored.record));

@@ -51,7 +51,7 @@ bool Draft::deny() {
                        : request.entity == protocol::AccountingEntity::kUser    ? "users"
                        : request.entity == protocol::AccountingEntity::kQos     ? "QOS"
                        : request.entity == protocol::AccountingEntity::kCluster ? "clusters"
-                                                                                : "coordinators";
+                                                                                : "coordinator";
     return refuse(fmt::format(" Problem adding {}: Access/permission denied", what));
   }
   refuse("sacctmgr: error: Your user doesn't have privilege to perform this action");

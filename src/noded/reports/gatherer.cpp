@@ -20,14 +20,18 @@ constexpr size_t kMostInOneCall = 500;
 constexpr size_t kRememberedRoutes = 10000;
 const net::FanoutTarget kToController{};
 
+// When it happened has to be the same for what drains nodes only.
 bool can_join(const protocol::StepEnded& a, const protocol::StepEnded& b) {
   return a.key == b.key && a.out_of_memory == b.out_of_memory && a.failure == b.failure &&
          a.users_error == b.users_error && a.drain_node == b.drain_node &&
-         a.node_clean == b.node_clean && a.happened == b.happened && a.srun_ended == b.srun_ended;
+         a.node_clean == b.node_clean && (!a.drain_node || a.happened == b.happened) &&
+         a.srun_ended == b.srun_ended;
 }
 
 void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
   sum.exit_status = worse_of_reports(sum.exit_status, more.exit_status);
+  const bool known = sum.happened != kNoTime && more.happened != kNoTime;
+  sum.happened = known ? std::max(sum.happened, more.happened) : kNoTime;
   sum.usage.user_cpu += more.usage.user_cpu;
   sum.usage.system_cpu += more.usage.system_cpu;
   sum.usage.max_rss_kib = std::max(sum.usage.max_rss_kib, more.usage.max_rss_kib);
@@ -40,7 +44,6 @@ void join_into(protocol::StepEnded& sum, const protocol::StepEnded& more) {
       std::make_shared<const UsageHistory>(sluice::sum_of(before, *more.usage.measured));
 }
 
-// When it happened counts for what drains a node only.
 bool can_join(const protocol::JobCleaned& a, const protocol::JobCleaned& b) {
   const bool drains = a.epilog_status != 0 || a.kill_failed;
   return a.job == b.job && a.restart == b.restart && a.epilog_status == b.epilog_status &&

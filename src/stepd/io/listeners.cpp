@@ -13,6 +13,9 @@ using boost::asio::ip::tcp;
 
 constexpr size_t kCongestedBytes = 1U << 20;
 constexpr size_t kTooSlowBytes = 16U << 20;  // a watcher this far behind is dropped
+// What is sent again to who comes later. As in Slurm, whose messages have a kilobyte at most.
+constexpr size_t kRecentFrames = 128;
+constexpr size_t kRecentBytes = 128U << 10;
 constexpr int64_t kMostWatchers = 64;
 constexpr int64_t kMostUnproved = 16;  // of them
 constexpr uint32_t kMostTries = 5;
@@ -45,6 +48,9 @@ void Listeners::connect(const IoEndpoint& endpoint, bool with_stdin, bool owner)
   listener->with_stdin = with_stdin;
   listener->owner = owner;
   listener->timer = std::make_unique<boost::asio::steady_timer>(io_);
+  if (!owner) {
+    for (const std::string& frame : recent_) listener->backlog += frame;
+  }
   listeners_.push_back(listener);
   wait_for_proof(listener);
   try_to_connect(listener);
@@ -185,7 +191,21 @@ void Listeners::drop_watchers_soon() {
   });
 }
 
+// The newest is kept, however long it is.
+void Listeners::remember(protocol::FrameType type, uint32_t task, std::string_view body) {
+  const bool is_output =
+      type == protocol::FrameType::kStdout || type == protocol::FrameType::kStderr;
+  if (!is_output || body.empty()) return;
+  append_frame(recent_.emplace_back(), type, task, body);
+  recent_bytes_ += recent_.back().size();
+  while (recent_.size() > 1 && (recent_.size() > kRecentFrames || recent_bytes_ > kRecentBytes)) {
+    recent_bytes_ -= recent_.front().size();
+    recent_.pop_front();
+  }
+}
+
 void Listeners::send(protocol::FrameType type, uint32_t task, std::string_view body) {
+  remember(type, task, body);
   const auto all = listeners_;  // drop() changes the list
   for (const ListenerPtr& listener : all) {
     if (!listener->accepted) {

@@ -2,6 +2,7 @@
 // what comes from those that may give input.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,7 +41,7 @@ class Listeners final : public Audience {
   void encrypt(bool encrypted) { encrypted_ = encrypted; }
   // Starts a connection; what is sent meanwhile follows once it has shown that it knows the step's
   // key (step/io_proof.hpp). `owner` is the srun that made the step. Of watchers there are so many
-  // and no more: others are not heard.
+  // and no more: others are not heard. Each begins with what the tasks wrote last.
   void connect(const IoEndpoint& endpoint, bool with_stdin, bool owner);
   void send(protocol::FrameType type, uint32_t task, std::string_view body) override;
   void send_owner(protocol::FrameType type, uint32_t task, std::string_view body) override;
@@ -75,12 +76,15 @@ class Listeners final : public Audience {
   void handle(const ListenerPtr& listener, const Frame& frame);
   void drop(const ListenerPtr& listener);
   void drop_watchers_soon();
+  void remember(protocol::FrameType type, uint32_t task, std::string_view body);
 
   boost::asio::io_context& io_;
   protocol::StepHello hello_;
   Handlers handlers_;
   bool encrypted_ = false;
   std::vector<ListenerPtr> listeners_;
+  std::deque<std::string> recent_;  // encoded frames of output, oldest first
+  size_t recent_bytes_ = 0;
   std::function<void()> on_done_;
   boost::asio::steady_timer watcher_timer_{io_};
 };

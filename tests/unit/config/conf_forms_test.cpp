@@ -18,7 +18,8 @@ TEST(ConfForms, NamesOfPluginsNeedNoKind) {
   EXPECT_EQ(config_of("AuthType=munge\n").auth_type, "auth/munge");
   EXPECT_EQ(config_of("SchedulerType=backfill\nPriorityType=multifactor\n").priority_type,
             "priority/multifactor");
-  EXPECT_EQ(config_of("PreemptType=partition_prio\n").preempt_type, "preempt/partition_prio");
+  EXPECT_EQ(config_of("PreemptType=partition_prio\nPreemptMode=CANCEL\n").preempt_type,
+            "preempt/partition_prio");
   EXPECT_EQ(config_of("TopologyPlugin=tree\n").topology_plugin, "topology/tree");
   EXPECT_EQ(config_of("JobAcctGatherType=linux\n").job_acct_gather_type, "jobacct_gather/linux");
   EXPECT_EQ(config_of("JobCompType=filetxt\n").job_comp_type, "jobcomp/filetxt");
@@ -169,6 +170,36 @@ TEST(ConfForms, BlanksBetweenNodesOfAPartition) {
                 .partitions[0]
                 .nodes.size(),
             3U);
+}
+
+// Values of 22.05 that were refused, and one that it refuses.
+TEST(ConfForms, ValuesThatSlurmTakes) {
+  for (const char* state : {"DRAIN", "DRAINED", "draining"}) {
+    const auto config = config_of(std::string("NodeName=n1 State=") + state + "\n");
+    EXPECT_EQ(config.nodes[0].state, ConfiguredNodeState::kDrain) << state;
+  }
+  EXPECT_TRUE(config_of("KillOnBadExit=2\n").kill_on_bad_exit);
+  EXPECT_FALSE(config_of("KillOnBadExit=0\n").kill_on_bad_exit);
+  EXPECT_TRUE(config_of("PriorityFlags=0\n").priority_flags.empty());
+  EXPECT_TRUE(config_of("PriorityFlags=0\n").without_effect.empty());
+}
+
+TEST(ConfForms, PreemptTypeAndModeGoTogether) {
+  for (const char* bad :
+       {"PreemptType=preempt/partition_prio\n", "PreemptType=preempt/qos\nPreemptMode=OFF\n",
+        "PreemptType=preempt/qos\nPreemptMode=GANG\n", "PreemptMode=CANCEL\n",
+        "PreemptType=preempt/none\nPreemptMode=REQUEUE,GANG\n"}) {
+    EXPECT_NE(error_of(bad).find("PreemptType and PreemptMode values incompatible"),
+              std::string::npos)
+        << bad << error_of(bad);
+  }
+  EXPECT_NE(error_of("PreemptType=preempt/qos\nPreemptMode=SUSPEND\n")
+                .find("PreemptMode=SUSPEND requires GANG too"),
+            std::string::npos);
+  for (const char* good : {"PreemptMode=GANG\n", "PreemptMode=OFF\n", "PreemptType=preempt/none\n",
+                           "PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n",
+                           "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL,WITHIN\n"})
+    EXPECT_EQ(error_of(good), "") << good;
 }
 
 }  // namespace

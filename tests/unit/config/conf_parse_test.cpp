@@ -243,12 +243,11 @@ TEST(ConfParse, NamesOfSomeKeysOnlyValuesThatDoNothing) {
   EXPECT_EQ(idle("JobCompType=jobcomp/filetxt"), Keys{});
   EXPECT_EQ(idle("JobCompType=jobcomp/lua"), Keys{"JobCompType=jobcomp/lua"});
   EXPECT_EQ(idle("PreemptMode=OFF"), Keys{});
-  EXPECT_EQ(idle("PreemptMode=REQUEUE"), Keys{});
-  EXPECT_EQ(idle("PreemptMode=SUSPEND,GANG"), Keys{});
-  EXPECT_EQ(idle("PreemptMode=REQUEUE,WITHIN"), Keys{});
+  EXPECT_EQ(idle("PreemptType=preempt/qos\nPreemptMode=REQUEUE"), Keys{});
+  EXPECT_EQ(idle("PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG"), Keys{});
+  EXPECT_EQ(idle("PreemptType=preempt/qos\nPreemptMode=REQUEUE,WITHIN"), Keys{});
   EXPECT_EQ(idle("PreemptParameters=strict_order,suspend_grace_time=3,youngest_first"),
             Keys{"PreemptParameters=suspend_grace_time"});
-  EXPECT_EQ(idle("PreemptType=preempt/qos"), Keys{});
   EXPECT_EQ(idle("PrivateData=jobs,nodes"), Keys{});
   EXPECT_EQ(idle("PrivateData=usage,jobs"), Keys{"PrivateData=usage"});
   EXPECT_EQ(idle("SchedulerParameters=correspond_after_task_cnt=20,step_retry_count=9"), Keys{});

@@ -48,6 +48,7 @@ TEST(ConfRender, PrintsValuesInTheirOwnWays) {
   auto parsed =
       parse(std::string(kSmallest) +
             "SlurmdTimeout=INFINITE\nOverTimeLimit=UNLIMITED\nPreemptMode=SUSPEND,GANG\n"
+            "PreemptType=preempt/qos\n"
             "PrologEpilogTimeout=70\nSuspendTime=300\nDefCpuPerGPU=3\nProlog=/a\nProlog=/b\n"
             "SrunPortRange=60001-60010\nPrologFlags=Contain\nDebugFlags=backfill,AGENT\n"
             "MaxMemPerCPU=512\nSlurmctldDebug=6\nJobCompPass=secret\n");

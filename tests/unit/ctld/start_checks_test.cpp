@@ -66,6 +66,7 @@ TEST_F(StartChecks, CertificatesThatHoldNone) {
 
 TEST_F(StartChecks, AKeyThatIsNotThere) {
   config_.auth_type = "auth/slurm";
+  config_.auth_info = "socket=" + path("sack.socket");
   EXPECT_EQ(start_errors(config_),
             Texts{"AuthType=auth/slurm: the key " + path("slurm.key") + " is not there"});
 }
@@ -109,6 +110,7 @@ TEST_F(StartChecks, FilesThatSlurmUserMayNotRead) {
   if (::geteuid() != 0 || nobody == nullptr) GTEST_SKIP() << "needs root, and a user who is not";
   config_.slurm_user_id = nobody->pw_uid;
   config_.auth_type = "auth/slurm";
+  config_.auth_info = "socket=/tmp/sack.socket";
   fs::permissions(path("."), fs::perms(0755));
   const std::string key = put("slurm.key", fs::perms(0600));
   EXPECT_EQ(start_errors(config_), Texts{"AuthType=auth/slurm: user nobody may not read " + key});
@@ -119,6 +121,42 @@ TEST_F(StartChecks, FilesThatSlurmUserMayNotRead) {
             Texts{"SlurmUser: user nobody may not read " + config_.config_path});
   fs::permissions(path("."), fs::perms(0700));
   EXPECT_EQ(start_errors(config_).size(), 2U) << "nor come to it";
+}
+
+// Only the start told of it.
+TEST_F(StartChecks, TheFolderOfTheSocketIsNotThere) {
+  config_.auth_type = "auth/slurm";
+  config_.auth_info = "socket=" + path("no/sack.socket");
+  (void)put("slurm.key", fs::perms(0600));
+  EXPECT_EQ(start_errors(config_),
+            Texts{"AuthInfo=socket=" + path("no/sack.socket") + ": the folder is not there"});
+}
+
+// Nor were they looked at: `scontrol reconfigure` failed then, or a file was passed over in
+// silence.
+TEST_F(StartChecks, IncludedFilesThatSlurmUserMayNotRead) {
+  const passwd* nobody = ::getpwnam("nobody");  // NOLINT(concurrency-mt-unsafe): one thread
+  if (::geteuid() != 0 || nobody == nullptr) GTEST_SKIP() << "needs root, and a user who is not";
+  config_.slurm_user_id = nobody->pw_uid;
+  fs::permissions(path("."), fs::perms(0755));
+  fs::create_directory(path("nodes"));
+  const auto write = [this](const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    fs::permissions(folder_ / name, fs::perms(0644));
+  };
+  write("slurm.conf", "ClusterName=c\nInclude site.conf\nInclude nodes/*.conf\n");
+  write("site.conf", "Include deeper.conf\n");
+  write("deeper.conf", "# nothing\n");
+  write("nodes/a.conf", "# nothing\n");
+  write("gres.conf", "# nothing\n");
+  EXPECT_EQ(start_errors(config_), Texts{});
+  for (const char* name : {"deeper.conf", "nodes/a.conf", "gres.conf"}) {
+    fs::permissions(path(name), fs::perms(0600));
+    EXPECT_EQ(start_errors(config_), Texts{"SlurmUser: user nobody may not read " + path(name)});
+    fs::permissions(path(name), fs::perms(0644));
+  }
+  fs::permissions(path("nodes"), fs::perms(0711));
+  EXPECT_EQ(start_errors(config_), Texts{"SlurmUser: user nobody may not read " + path("nodes")});
 }
 
 TEST_F(StartChecks, APortThatAnotherProgramHas) {

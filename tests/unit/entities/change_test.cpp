@@ -302,6 +302,11 @@ TEST_F(Change, OnlyThoseWhoMayChange) {
   auto own = modify_user("bob");
   own.settings.limits = {count(LimitField::kMaxJobs, 100)};
   EXPECT_EQ(shown(own, bob),
+            "sacctmgr: error: You can only change your own default account, default wckey nothing "
+            "else\n Error with request: Access/permission denied\n");
+  auto others = own;
+  others.where.users = {"carol"};
+  EXPECT_EQ(shown(others, bob),
             "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
             " Error with request: Access/permission denied\n");
   own.settings.limits.clear();

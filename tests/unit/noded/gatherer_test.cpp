@@ -47,6 +47,18 @@ TEST(StepReports, WhatDrainedNodesAtDifferentTimesIsNotMixed) {
   EXPECT_EQ(join_reports({early, late}).size(), 2U);
 }
 
+TEST(StepReports, TheLastEndCountsForAll) {
+  auto early = report(1, "n1", 0);
+  early.happened = from_seconds(100);
+  auto late = report(1, "n2", 0);
+  late.happened = from_seconds(101);
+  for (const auto& both : {std::vector{early, late}, std::vector{late, early}}) {
+    const auto joined = join_reports(both);
+    ASSERT_EQ(joined.size(), 1U);
+    EXPECT_EQ(joined[0].happened, from_seconds(101));
+  }
+}
+
 TEST(JobReports, CleanNodesOfOneJobAreJoined) {
   protocol::JobCleaned first{1, 2, "n2", 0, false, from_seconds(100)};
   auto later = first;

@@ -152,7 +152,10 @@ TEST_F(Tls, PlainTextIsRefusedOnBothSides) {
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kAuthentication);
   EXPECT_TRUE(holds(reply.error().text, "speaks TLS alone")) << reply.error().text;
-  EXPECT_FALSE(ask_as_daemon(to_controller("")));
+  const auto daemons = ask_as_daemon(to_controller(""));
+  ASSERT_FALSE(daemons);
+  EXPECT_TRUE(holds(daemons.error().text, "speaks TLS alone")) << daemons.error().text;
+  EXPECT_TRUE(holds(daemons.error().text, "TLSType")) << daemons.error().text;
   server = nullptr;
   serve({.auth = test_auth(), .slurm_user = ::geteuid()});
   start();

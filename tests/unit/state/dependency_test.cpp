@@ -235,6 +235,17 @@ TEST_F(DependencyTest, OneOfSeveralIsEnoughAlsoForWhatIsKilledWhenInvalid) {
   EXPECT_EQ(job(waits).dependency, "");
 }
 
+// sacct said "CANCELLED by" SlurmUser.
+TEST_F(DependencyTest, NobodyCancelsWhatEndsByItsDependency) {
+  configure([](ClusterConfig& config) { config.dependency_parameters = {"kill_invalid_depend"}; });
+  const JobId first = submit(batch_spec());
+  const JobId waits = submit_waiting("afterok:" + std::to_string(first));
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(first), 0, protocol::kSignalCancel}));
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(waits).state, JobState::kCancelled);
+  EXPECT_EQ(job(waits).cancelled_by, UINT32_MAX);
+}
+
 // What is more than one tick looks at has its turn in one of the next.
 TEST_F(DependencyTest, LongOnesTakeTurns) {
   const JobId first = submit(batch_spec());

@@ -32,6 +32,44 @@ TEST_F(CoreTest, BatchJobRunsAndEndsInOneFrameWhenItsNodeIsClean) {
   EXPECT_FALSE(state_.jobs.contains(id));
 }
 
+// The bug: a job was dated, and charged, by when its end became known: hours later where controller
+// and agent were down.
+TEST_F(CoreTest, AJobEndsWhenItsProcessesDid) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  const Time start = job(id).start;
+  protocol::StepEnded report;
+  report.key = {{id, kBatchStep}, 0};
+  report.nodes = "n1";
+  report.node_clean = true;
+  report.happened = now_ + std::chrono::seconds(60);
+  now_ += std::chrono::hours(5);
+  ASSERT_TRUE(run(StartEpoch{"cluster", 2}));
+  ASSERT_TRUE(run(EndSteps{{report}}));
+  EXPECT_EQ(job(id).end, start + std::chrono::seconds(60));
+  now_ += std::chrono::seconds(299);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(state_.jobs.contains(id)) << "who waits for it is to see its end";
+  now_ += std::chrono::seconds(2);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_FALSE(state_.jobs.contains(id));
+}
+
+TEST_F(CoreTest, NoJobEndsBeforeItsStartOrLaterThanNow) {
+  for (const Duration off : {Duration(std::chrono::hours(-1)), Duration(std::chrono::hours(1))}) {
+    const JobId id = submit(batch_spec());
+    ASSERT_TRUE(start_job(id, "n1", 2));
+    now_ += std::chrono::seconds(10);
+    protocol::StepEnded report;
+    report.key = {{id, kBatchStep}, 0};
+    report.nodes = "n1";
+    report.node_clean = true;
+    report.happened = now_ + off;
+    ASSERT_TRUE(run(EndSteps{{report}}));
+    EXPECT_EQ(job(id).end, off < Duration(0) ? job(id).start : now_);
+  }
+}
+
 // --batch
 TEST_F(CoreTest, TheScriptsNodeIsChosenByFeature) {
   configure([](ClusterConfig& config) {

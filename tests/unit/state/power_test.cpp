@@ -1,4 +1,5 @@
 // Power saving: nodes are put down and woken.
+#include "ctld/state/decide/node/power.hpp"
 #include "support/core_fixture.hpp"
 
 namespace sluice::state {
@@ -303,6 +304,33 @@ TEST_F(PowerTest, NodesOfAPartitionGoDownWhenTheyBecomeIdle) {
   ASSERT_TRUE(run(node_update("n2", "DRAIN", "repair")));
   ASSERT_TRUE(end_step(second, kBatchStep, "n2", 0, true));
   EXPECT_FALSE(has("n2", kNodePowerDown)) << "its administrator has it";
+}
+
+// They slept on, and nothing said why jobs did not get them.
+TEST_F(PowerTest, PowerSavingIsTakenOut) {
+  put_down("n1");
+  put_down("n2");
+  ASSERT_TRUE(run(node_update("n3", "POWER_DOWN")));
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n2")) << "which is to be woken for it";
+  configure([](ClusterConfig& config) {
+    config.suspend_program.clear();
+    config.return_to_service = 1;
+  });
+  tick();
+  EXPECT_EQ(ran(PowerProgram::kResume), "");
+  for (const char* name : {"n1", "n2"}) {
+    EXPECT_EQ(node(name).base, NodeBaseState::kDown);
+    EXPECT_EQ(node(name).flags, kNodeNoRespond);
+    EXPECT_EQ(node(name).reason, kLeftAsleep);
+    EXPECT_TRUE(expects_agent(node(name))) << "it is asked whether it is back";
+  }
+  EXPECT_EQ(node("n3").flags, 0U) << "it stays up";
+  EXPECT_EQ(job(id).state, JobState::kPending) << "another node may run it";
+  boot("n1", "another");
+  EXPECT_EQ(node("n1").base, NodeBaseState::kIdle);
+  EXPECT_EQ(node("n1").flags, 0U);
+  EXPECT_EQ(node("n1").reason, "");
 }
 
 }  // namespace

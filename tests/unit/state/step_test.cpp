@@ -129,6 +129,22 @@ TEST_F(StepTest, ACancelledStepIsKilledAtOnceUnlessTermIsAskedFor) {
   }
 }
 
+// The bug: sacct said "CANCELLED by UID" of a step that its own srun had ended (-K), as of one that
+// a user cancels.
+TEST_F(StepTest, AnSrunThatEndsItsStepIsNobodyWhoCancels) {
+  const std::string of = std::to_string(job_) + ".";
+  for (const auto& [signal, by] : {std::pair(15U, UINT32_MAX), std::pair(9U, kAnn.uid)}) {
+    const auto step = create(tasks(1));
+    ASSERT_TRUE(step);
+    ASSERT_TRUE(
+        run(SignalJob{kAnn, of + std::to_string(step->step), signal, protocol::kSignalCancel}));
+    const Step* ended = find_step(job(job_), step->step);
+    ASSERT_NE(ended, nullptr);
+    EXPECT_EQ(ended->state, StepState::kCancelled);
+    EXPECT_EQ(ended->cancelled_by, by);
+  }
+}
+
 // The bug: an srun in a batch script got TERM when its job was cancelled, and had its tasks killed
 // before KillWait.
 TEST_F(StepTest, NobodyEndsAStepWhileItsJobGivesItTime) {

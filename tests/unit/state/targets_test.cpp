@@ -56,6 +56,15 @@ TEST_F(TargetsTest, AStrangerSplitsNobodysArray) {
   EXPECT_EQ(state_.jobs.size(), 3U);
 }
 
+// What is meant for all tasks that wait makes no record of each.
+TEST_F(TargetsTest, AllThatWaitStayOneRecord) {
+  const JobId array = submit_array("0-9");
+  const std::string id = std::to_string(array);
+  ASSERT_TRUE(run(ChangeJob{kAnn, id + "_[0-9]", protocol::JobAction::kHold}));
+  EXPECT_EQ(state_.jobs.size(), 1U);
+  EXPECT_EQ(job(array).hold, HoldKind::kUser);
+}
+
 TEST_F(TargetsTest, WhatIsRefusedToTheOwnerGivesNoRecordsEither) {
   const JobId array = submit_array("0-9");
   const std::string tasks = std::to_string(array) + "_[2-4]";

@@ -140,6 +140,39 @@ TEST_F(ListenersTest, OnlySoManyWatchersAreHeard) {
   EXPECT_EQ(peers.size(), 16u) << "that have proved nothing yet";
 }
 
+// A watcher sees what was written last before it came: so many pieces, and so many bytes of them.
+TEST_F(ListenersTest, AWatcherBeginsWithTheLastOutput) {
+  listeners.send(FrameType::kStdout, 0, "forgotten");
+  for (int i = 1; i < 128; ++i) listeners.send(FrameType::kStderr, 1, std::to_string(i));
+  listeners.send(FrameType::kStarted, kNoTask, "no output");
+  listeners.send(FrameType::kStdout, 0, "last");
+  listeners.send(FrameType::kStdout, 0, {});
+  listeners.connect(endpoint(), false, false);
+  listeners.send(FrameType::kStdout, 0, "new");
+  ASSERT_TRUE(until([&] { return peers.size() == 1; }));
+  Peer& watcher = *peers[0];
+  answer(watcher, kKey);
+  constexpr size_t before = 2;  // the hello and the proof
+  ASSERT_TRUE(until([&] { return watcher.frames.size() == before + 128 + 1; }));
+  EXPECT_EQ(watcher.frames[before].body, "1");
+  EXPECT_EQ(watcher.frames[before].type, FrameType::kStderr);
+  EXPECT_EQ(watcher.frames[before].task, 1u);
+  EXPECT_EQ(watcher.frames[before + 127].body, "last");
+  EXPECT_EQ(watcher.frames.back().body, "new");
+}
+
+TEST_F(ListenersTest, TheLastOutputIsBounded) {
+  const std::string piece(32768, 'x');
+  for (int i = 0; i < 10; ++i) listeners.send(FrameType::kStdout, 0, piece);
+  listeners.send(FrameType::kStdout, 0, "end");
+  listeners.connect(endpoint(), false, false);
+  ASSERT_TRUE(until([&] { return peers.size() == 1; }));
+  answer(*peers[0], kKey);
+  ASSERT_TRUE(
+      until([&] { return !peers[0]->frames.empty() && peers[0]->frames.back().body == "end"; }));
+  EXPECT_EQ(peers[0]->frames.size(), 2u + 3 + 1) << "128 KiB with their headers";
+}
+
 TEST_F(ListenersTest, ConnectionsThatAreClosedUnheardAreTriedAgain) {
   listeners.connect(endpoint(), true, true);
   ASSERT_TRUE(until([&] { return peers.size() == 1; }));

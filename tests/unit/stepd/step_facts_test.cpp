@@ -105,7 +105,7 @@ TEST(StepReport, HasTheWorstStatusOfTheTasks) {
   EXPECT_EQ(report.exit_status, SIGKILL);
   EXPECT_EQ(report.nodes, "n1");
   EXPECT_FALSE(report.drain_node);
-  EXPECT_EQ(report.happened, kNoTime);
+  EXPECT_EQ(report.happened, Time(std::chrono::seconds(9))) << "it may wait for who is to hear it";
 }
 
 TEST(StepReport, WantOfMemoryIsAboveAStatus) {
@@ -114,6 +114,22 @@ TEST(StepReport, WantOfMemoryIsAboveAStatus) {
   StepOutcome outcome;
   outcome.out_of_memory = true;
   EXPECT_EQ(report_of(*step_facts(), tasks, outcome).exit_status, protocol::kOutOfMemoryStatus);
+}
+
+// The bug: an orderly reboot ended jobs as FAILED by SIGTERM, where the loss of their node queues
+// them again.
+TEST(StepReport, ADaemonThatIsStoppedIsLikeOneThatDied) {
+  TaskTable tasks;
+  tasks.add(0, 0).status = SIGTERM;
+  StepOutcome outcome;
+  outcome.stopped = true;
+  auto report = report_of(*batch_facts(), tasks, outcome);
+  EXPECT_EQ(report.exit_status, SIGKILL);
+  EXPECT_FALSE(report.failure.empty());
+  outcome.out_of_memory = true;
+  report = report_of(*batch_facts(), tasks, outcome);
+  EXPECT_EQ(report.exit_status, protocol::kOutOfMemoryStatus);
+  EXPECT_EQ(report.failure, "");
 }
 
 TEST(StepReport, ALaunchThatFailedHasAStatusOfItsOwn) {

@@ -180,7 +180,7 @@ constexpr GlobalKey kRows[] = {
         .allow("all_partitions,defaults,logging,lua,partition,pbs,require_timelimit,throttle")
         .only("all_partitions,logging,partition,require_timelimit").acts<&C::job_submit_plugins>(),
     key("KeepAliveTime", K::kNumber).obsolete(),
-    key("KillOnBadExit", K::kFlag, "0").acts<&C::kill_on_bad_exit>(),
+    key("KillOnBadExit", K::kNumber, "0").range(0, kMax16).acts_by(set_kill_on_bad_exit),
     key("KillWait", K::kSeconds, "30").range(0, kMax16).acts<&C::kill_wait>(),
     key("LaunchParameters", K::kOptions)
         .allow(

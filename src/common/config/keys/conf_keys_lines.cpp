@@ -29,6 +29,14 @@ bool set_cpu_bind(Owner& owner, const ConfValue& value) {
   return shown.has_value();
 }
 
+// DRAINED and DRAINING say what becomes of a node that is to DRAIN.
+bool set_node_state(N& node, const ConfValue& value) {
+  constexpr auto kOthers = static_cast<uint64_t>(ConfiguredNodeState::kExternal);
+  node.state = value.number > kOthers ? ConfiguredNodeState::kDrain
+                                      : static_cast<ConfiguredNodeState>(value.number);
+  return true;
+}
+
 constexpr ConfKey<N> kNodeKeys[] = {
     node("NodeName", K::kHosts).acts<&N::names>(),
     node("BcastAddr", K::kHosts).keeps<&N::broadcast_addresses>(),
@@ -56,8 +64,8 @@ constexpr ConfKey<N> kNodeKeys[] = {
     node("Sockets", K::kNumber).range(1, kMax16).acts<&N::sockets_set>(),
     node("SocketsPerBoard", K::kNumber).range(1, kMax16).acts<&N::sockets_per_board_set>(),
     node("State", K::kEnum)
-        .allow("UNKNOWN,IDLE,DOWN,DRAIN,FAIL,FAILING,CLOUD,FUTURE,EXTERNAL")
-        .acts<&N::state>(),
+        .allow("UNKNOWN,IDLE,DOWN,DRAIN,FAIL,FAILING,CLOUD,FUTURE,EXTERNAL,DRAINED,DRAINING")
+        .acts_by(set_node_state),
     node("SuspendTime", K::kSeconds).or_none().acts<&N::suspend_time_s>(),
     node("ThreadsPerCore", K::kNumber).range(1, kMax16).acts<&N::threads_set>(),
     node("TmpDisk", K::kMemory).range(0, kMax32).acts<&N::tmp_disk_mib>(),
@@ -234,8 +242,9 @@ constexpr ConfKey<NodeSetLine> kNodeSetKeys[] = {
 
 bool set_down_state(DownNodesLine& line, const ConfValue& value) {
   static constexpr ConfiguredNodeState kStates[] = {
-      ConfiguredNodeState::kDown, ConfiguredNodeState::kDrain, ConfiguredNodeState::kFail,
-      ConfiguredNodeState::kFailing, ConfiguredNodeState::kUnknown};
+      ConfiguredNodeState::kDown,    ConfiguredNodeState::kDrain,   ConfiguredNodeState::kFail,
+      ConfiguredNodeState::kFailing, ConfiguredNodeState::kUnknown, ConfiguredNodeState::kDrain,
+      ConfiguredNodeState::kDrain};
   line.state = kStates[value.number];
   return true;
 }
@@ -244,7 +253,7 @@ constexpr ConfKey<DownNodesLine> kDownNodesKeys[] = {
     row<DownNodesLine>("DownNodes", K::kText).acts<&DownNodesLine::node_names>(),
     row<DownNodesLine>("Reason", K::kText).acts<&DownNodesLine::reason>(),
     row<DownNodesLine>("State", K::kEnum)
-        .allow("DOWN,DRAIN,FAIL,FAILING,UNKNOWN")
+        .allow("DOWN,DRAIN,FAIL,FAILING,UNKNOWN,DRAINED,DRAINING")
         .acts_by(set_down_state),
 };
 

@@ -39,12 +39,12 @@ constexpr GlobalKey kRows[] = {
         .allow(
             "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,NO_FAIR_TREE,INCR_ONLY,MAX_TRES,"
             "NO_NORMAL_ALL,NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,"
-            "SMALL_RELATIVE_TO_TIME,MAX_TRES_GRES,FAIR_TREE,TICKET_BASED")
+            "SMALL_RELATIVE_TO_TIME,MAX_TRES_GRES,FAIR_TREE,TICKET_BASED,0")
         .only(
             "ACCRUE_ALWAYS,CALCULATE_RUNNING,NO_FAIR_TREE,INCR_ONLY,MAX_TRES,NO_NORMAL_ALL,"
             "NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,SMALL_RELATIVE_TO_TIME,"
-            "MAX_TRES_GRES,FAIR_TREE")
-        .acts<&C::priority_flags>().shown({}, ""),
+            "MAX_TRES_GRES,FAIR_TREE,0")
+        .acts_by(set_priority_flags).shown({}, ""),
     key("PriorityMaxAge", K::kTimeSpan, "7-0").with_unlimited().acts<&C::priority_max_age>(),
     key("PriorityType", K::kEnum, "priority/multifactor")
         .allow("priority/basic,priority/multifactor").acts<&C::priority_type>(),

@@ -46,6 +46,17 @@ bool set_eio_timeout(ClusterConfig& config, const ConfValue& value) {
   return true;
 }
 
+bool set_kill_on_bad_exit(ClusterConfig& config, const ConfValue& value) {
+  config.kill_on_bad_exit = value.number != 0;
+  return true;
+}
+
+bool set_priority_flags(ClusterConfig& config, const ConfValue& value) {
+  config.priority_flags = value.items;
+  std::erase(config.priority_flags, "0");
+  return true;
+}
+
 bool set_enforce_part_limits(ClusterConfig& config, const ConfValue& value) {
   using Mode = EnforcePartLimits;
   // as the key's names

@@ -10,6 +10,10 @@ bool set_accounting_tres(ClusterConfig& config, const ConfValue& value);
 // list.
 bool set_sluice_parameters(ClusterConfig& config, const ConfValue& value);
 bool set_eio_timeout(ClusterConfig& config, const ConfValue& value);
+// As in Slurm, any number but 0.
+bool set_kill_on_bad_exit(ClusterConfig& config, const ConfValue& value);
+// `0` is none of them.
+bool set_priority_flags(ClusterConfig& config, const ConfValue& value);
 bool set_enforce_part_limits(ClusterConfig& config, const ConfValue& value);
 // `all` is each kind of data, `none` says nothing more.
 bool set_private_data(ClusterConfig& config, const ConfValue& value);

@@ -70,7 +70,8 @@ void apply_event(ClusterState& state, const StepEnded& event) {
 void apply_event(ClusterState& state, const StepEndOrdered& event) {
   change_step(state.jobs.edit(event.id.job), event.id.step, [&](Step& step) {
     step.state = event.by == UINT32_MAX ? StepState::kTimeout : StepState::kCancelled;
-    step.cancelled_by = event.by;
+    // who gives it time is its own srun (-K), by whom Slurm does not say that it was cancelled
+    step.cancelled_by = event.at_once ? event.by : UINT32_MAX;
     step.end = event.time;
   });
 }

@@ -1,5 +1,6 @@
 // Reports of the nodes about steps and jobs: ended, cleaned, prolog done, launch failed. Reports
 // come at least once and in any order; what is stale or known already changes nothing.
+#include <algorithm>
 #include <csignal>
 
 #include "ctld/state/decide/ending.hpp"
@@ -104,6 +105,13 @@ void srun_over(Draft& draft, JobId id, Time now) {
                {.state = JobState::kCancelled, .by = draft.state().config->slurm_user_id}, now);
 }
 
+// A report may have waited: for its agent, or for this controller.
+Time time_of_end(const Job& job, const Step& step, const protocol::StepEnded& report, Time now) {
+  if (report.happened == kNoTime) return now;
+  const Time first = std::max({job.start, step.start, job.suspended_at});
+  return std::min(std::max(report.happened, first), now);
+}
+
 void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
   const Bitmap nodes = known_nodes(draft.state(), report.nodes);
   if (report.drain_node) {
@@ -122,9 +130,10 @@ void step_report(Draft& draft, const protocol::StepEnded& report, Time now) {
     const bool ends_job = report.srun_ended && step->spec != nullptr && step->spec->own_job;
     // one node's word may be about its own connection alone
     const bool spares_nodes = ends_job && step->spec->no_kill;
-    end_step_parts(draft, id, end, now);
+    const Time ended = time_of_end(*job, *step, report, now);
+    end_step_parts(draft, id, end, ended);
     const bool over = find_step(draft.job(id.job), id.step) == nullptr;
-    if (over && id.step == kBatchStep) batch_step_over(draft, report, now);
+    if (over && id.step == kBatchStep) batch_step_over(draft, report, ended);
     if (ends_job && (over || !spares_nodes)) srun_over(draft, id.job, now);
   }
   // what the node says about being clean counts once the job is over

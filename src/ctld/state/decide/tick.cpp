@@ -55,9 +55,7 @@ bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, Depe
   const std::string left = result.satisfied() ? std::string() : format_dependency(result.left);
   if (result.never && is_killed_when_invalid(*job.spec, *draft.state().config)) {
     end_pending_job(draft, id,
-                    {.state = JobState::kCancelled,
-                     .reason = JobReason::kDependencyNeverSatisfied,
-                     .by = draft.state().config->slurm_user_id},
+                    {.state = JobState::kCancelled, .reason = JobReason::kDependencyNeverSatisfied},
                     now);
     return false;
   }
@@ -262,7 +260,9 @@ IndexSet due_folded(const ClusterState& state, Time ended_before, Outcomes& outc
 
 void tick_finished(Draft& draft, Time now) {
   const ClusterState& state = draft.state();
-  const bool purge = state.config->min_job_age > Duration(0);
+  // what ended while no controller ran is kept as long as what it saw end
+  const Duration age = state.config->min_job_age;
+  const bool purge = age > Duration(0) && now - state.epoch_start >= age;
   const Time ended_before = purge ? now - state.config->min_job_age : kNoTime;
   JobsPurged purged;
   ArrayTasksFolded folded;

@@ -111,7 +111,7 @@ Status signal_step(Draft& draft, StepId id, const SignalJob& command, Time now) 
   };
   std::vector<Part> parts;  // what find_steps() gives ends with the first event
   for (const Step* step : find_steps(job, id.step)) {
-    parts.push_back({step->id, step->cancelled_by != UINT32_MAX});
+    parts.push_back({step->id, step->state == StepState::kCancelled});
   }
   if (parts.empty()) {
     if (job.state == JobState::kPending) return failure(ErrorCode::kJobPending);

@@ -138,9 +138,16 @@ Result<Decision> for_each_of(const ClusterState& state, Identity who, std::strin
   if (extent.bounded && (count > kMostRecords || count * extent.text_bytes > kMostTextBytes))
     return failure(ErrorCode::kBadRequest, "this changes too much at once: name fewer");
   Outcomes outcomes;
-  const bool splits = extent.splits_tasks && !found->pending_tasks.empty() &&
+  const bool waits = !found->pending_tasks.empty();
+  // what is meant for all that wait needs no record for each
+  const bool all_that_wait =
+      extent.splits_tasks && waits && found->pending_tasks.size() > 1 &&
+      found->pending_tasks == state.jobs.at(found->array_record).array->pending;
+  const bool splits = extent.splits_tasks && waits && !all_that_wait &&
                       is_owner_or_admin(state, draft.job(found->array_record), who.uid);
-  if (!found->pending_tasks.empty() && !splits) {
+  if (all_that_wait) {
+    records.push_back(found->array_record);
+  } else if (!found->pending_tasks.empty() && !splits) {
     Draft refused(state);  // no task gets a record by who may do nothing to it
     outcomes.note(std::to_string(target->job), found->pending_tasks,
                   action(refused, found->array_record));

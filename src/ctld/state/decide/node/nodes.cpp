@@ -87,7 +87,8 @@ std::string wrong_clock(const protocol::RegisterNodeRequest& request) {
 
 bool may_return(const ClusterConfig& config, const Node& node) {
   if (config.return_to_service == 2) return true;
-  return config.return_to_service == 1 && node.reason == kNotResponding;
+  return config.return_to_service == 1 &&
+         (node.reason == kNotResponding || node.reason == kLeftAsleep);
 }
 
 // The node's state after it has registered.

@@ -169,6 +169,43 @@ void give_up_waking(Draft& draft, NodeId id, Time now) {
   lose_node(draft, id, now, NodeLoss::kBootFailed);
 }
 
+// The programs of before are gone from slurm.conf, and nobody else would wake it.
+void give_up_asleep(Draft& draft, NodeId id, Time now) {
+  NodeStateChanged event = present_state(draft.node(id), now);
+  event.flags = (event.flags & ~kPower) | kNodeNoRespond;
+  event.reboot_issued = kNoTime;
+  event.base = NodeBaseState::kDown;
+  if (event.reason.empty()) {
+    event.reason = kLeftAsleep;
+    event.reason_time = now;
+    event.reason_uid = draft.state().config->slurm_user_id;
+  }
+  draft.emit(std::move(event));
+  lose_node(draft, id, now, NodeLoss::kBootFailed);
+}
+
+// It is not to go down any more, when its jobs are over.
+void keep_awake(Draft& draft, NodeId id, Time now) {
+  NodeStateChanged event = present_state(draft.node(id), now);
+  event.flags &= ~(kNodePowerDown | kNodePowerUp);
+  draft.emit(std::move(event));
+}
+
+// Power saving was taken out of slurm.conf. Nodes of a cloud are not there until they register.
+void end_power_saving(Draft& draft, Time now) {
+  std::vector<NodeId> asleep, awake;
+  draft.state().nodes.for_each([&](const Node& node) {
+    if (node.removed) return;
+    if ((node.flags & kNodePoweredDown) != 0) {
+      if (node.config->state != ConfiguredNodeState::kCloud) asleep.push_back(node.id);
+    } else if ((node.flags & (kNodePowerDown | kNodePowerUp)) != 0) {
+      awake.push_back(node.id);
+    }
+  });
+  for (const NodeId id : asleep) give_up_asleep(draft, id, now);
+  for (const NodeId id : awake) keep_awake(draft, id, now);
+}
+
 struct Due {
   std::vector<NodeId> down, up, off, late;
   std::vector<NodeId> left;  // asleep, with jobs that may be over
@@ -287,7 +324,7 @@ void tick_power(Draft& draft, Time now) {
   for (const NodeId id : due.left) release_ended(draft, id, now);
   for (const NodeId id : due.off) end_powering_down(draft, id, now);
   for (const NodeId id : due.late) give_up_waking(draft, id, now);
-  if (!saves_power(*state.config)) return;
+  if (!saves_power(*state.config)) return end_power_saving(draft, now);
   for (const NodeId id : due.down) put_down(draft, id, now);
   std::vector<NodeId> unused = unused_nodes(state, now);
   if (!unused.empty()) {

@@ -8,6 +8,10 @@
 
 namespace sluice::state {
 
+// Why a node is DOWN that slept when power saving was taken out of slurm.conf.
+inline constexpr std::string_view kLeftAsleep =
+    "Powered down, and power saving was taken out of slurm.conf: start it by hand";
+
 // What is wanted of the power of a node.
 struct PowerWish {
   NodeAction action = NodeAction::kPowerUp;
@@ -29,7 +33,9 @@ void settle_power(NodeStateChanged& event, bool booted);
 // Nodes that are to go down and have no jobs are put down; so are those that have been idle for
 // SuspendTime, as many in a minute as SuspendRate says. Those that are to come up are woken. After
 // SuspendTimeout a node is powered down; one that has not come up within ResumeTimeout is DOWN.
-// Jobs that are over do not wait for nodes that are asleep.
+// Jobs that are over do not wait for nodes that are asleep. Where power saving is no more
+// configured, nodes that are asleep are DOWN with that reason until they register, as after a
+// silence.
 void tick_power(Draft& draft, Time now);
 
 }  // namespace sluice::state

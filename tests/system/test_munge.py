@@ -1,0 +1,107 @@
+"""A cluster that proves identities with munge: a host whose munged has another key, and one whose clock differs."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from harness import ROOT, NodeCase, need_root, processes, wait_for, with_preload
+
+OTHER_KEY = "auth/munge: the credential is invalid: it was forged, or made with another key"
+AHEAD = "auth/munge: the credential is not valid yet, its time is in this host's future; check the clocks of both hosts"
+BEHIND = "auth/munge: the credential has expired; check the clocks of both hosts"
+SKEW = 600  # seconds; credentials count for five minutes
+
+
+class Munged:
+    """A daemon of its own in a folder, where `socket` is; `skew` shifts its clock."""
+
+    def __init__(self, folder, key, skew=0):
+        os.makedirs(folder)
+        self.folder, self.socket = folder, os.path.join(folder, "socket")
+        with open(os.open(os.path.join(folder, "key"), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+            f.write(key * 64)
+        env = dict(os.environ)
+        if skew:
+            shim = os.path.join(folder, "clock.so")
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, os.path.join(ROOT, "tests/skewed_clock.c")], check=True)
+            with open(os.path.join(folder, "skew"), "w", encoding="utf-8") as f:
+                f.write(str(skew))
+            env = dict(with_preload(env, shim), SKEW_FILE=f.name)
+        options = [f"--{name}-file={os.path.join(folder, name)}" for name in ("key", "pid", "log", "seed")]
+        with open(os.path.join(folder, "said"), "wb") as said:
+            self.process = subprocess.Popen(["munged", "--foreground", "--force", f"--socket={self.socket}", *options], env=env, stdout=said, stderr=said)
+        wait_for(lambda: os.path.exists(self.socket) or self.process.poll() is not None, "munged serves")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Munge(NodeCase):
+    NODES, CPUS = 1, 2
+
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("munged"):
+            raise unittest.SkipTest("needs munged")
+        cls.hosts = tempfile.mkdtemp(prefix="sluice-munge-")
+        cls.addClassCleanup(shutil.rmtree, cls.hosts)
+        os.chmod(cls.hosts, 0o755)
+        cls.munged = Munged(os.path.join(cls.hosts, "one"), b"a")
+        cls.addClassCleanup(cls.munged.stop)
+        cls.CONF = f"AuthType=auth/munge\nAuthInfo=socket={cls.munged.socket}\nSlurmdTimeout=10\n"
+        super().setUpClass()
+
+    def other_host(self, name, key=b"a", skew=0):
+        """The slurm.conf of a host whose munged is another one."""
+        if skew and not shutil.which("cc"):
+            self.skipTest("there is no C compiler")
+        folder = os.path.join(self.hosts, name)
+        munged = Munged(folder, key, skew)
+        self.addCleanup(munged.stop)
+        with open(self.cluster.conf, encoding="utf-8") as f:
+            text = f.read()
+        conf = os.path.join(folder, "slurm.conf")
+        with open(conf, "w", encoding="utf-8") as f:
+            f.write(text.replace(self.munged.socket, munged.socket))
+        return conf
+
+    def is_refused(self, conf, why):
+        """Commands and the agent of a host say why, and so does the controller's log."""
+        begin, begin_of_node = len(self.cluster.log()), len(self.cluster.log("n1"))
+        for command in (("sinfo",), ("sbatch", "--wrap", "true"), ("scancel", "1")):
+            done = self.run_cmd(*command, check=False, env={"SLURM_CONF": conf})
+            self.assertNotEqual(done.returncode, 0, command)
+            self.assertEqual(done.stdout, "")
+            self.assertIn(why, done.stderr)
+        wait_for(lambda: why in self.cluster.log()[begin:], "the controller's log says it")
+        self.cluster.kill_node("n1")
+        subprocess.run([self.cluster.daemon("sluicenoded"), "-f", conf, "-N", "n1"], check=True, env=self.cluster.env)
+        wait_for(lambda: why in self.cluster.log("n1")[begin_of_node:], "the agent's log says it")
+        self.assertIn("cannot register with the controller", self.cluster.log("n1")[begin_of_node:])
+        wait_for(lambda: self.node("n1", "%t").endswith("*"), "it does not respond")
+        os.kill(self.agent_of(conf), 9)
+        wait_for(lambda: self.agent_of(conf) is None, "that agent is gone")
+        self.cluster.start_node("n1")
+        wait_for(lambda: self.node("n1", "%t") == "idle", "the node serves again")
+
+    def agent_of(self, conf):
+        return next((pid for pid, exe, words in processes("cmdline") if exe == "sluicenoded" and conf.encode() in words), None)
+
+    def test_a_job(self):
+        self.assertEqual(self.out("srun", "echo", "ran"), "ran\n")
+
+    def test_another_key(self):
+        self.is_refused(self.other_host("key", key=b"b"), OTHER_KEY)
+
+    def test_a_clock_that_is_ahead(self):
+        self.is_refused(self.other_host("ahead", skew=SKEW), f"{AHEAD} (clock difference {SKEW} s)")
+
+    def test_a_clock_that_is_behind(self):
+        self.is_refused(self.other_host("behind", skew=-SKEW), f"{BEHIND} (clock difference {SKEW} s)")
+
+
+if __name__ == "__main__":
+    need_root()
+    unittest.main()
