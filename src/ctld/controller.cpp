@@ -330,7 +330,9 @@ Status Controller::Graph::start_server() {
                                 submit_hosts,
                                 [this](auto& reply) {
                                   reply.history_waiting = store->outgoing_count();
-                                  if (sender) reply.history_waiting_since = sender->refused_since();
+                                  if (!sender) return;
+                                  reply.history_waiting_since = sender->refused_since();
+                                  reply.history_sent = sender->sent();
                                 },
                                 [this](auto& reply) { effects->report_orders(reply); }});
   net::ServerOptions server_options;

@@ -67,12 +67,12 @@ int main(int argc, char** argv) {
       {.log_file = "LogFile",
        .folder = "the folder of StorageLoc",
        .config = "slurmdbd.conf beside $SLURM_CONF, or " + std::string(dbd::kUsualConfigPath)});
-  std::string source;
-  const CLI::App* import = dbd::add_import(app, source);
+  dbd::TakeOver take_over;
+  dbd::add_take_over(app, take_over);
   if (const auto code = daemon::parse(app, argc, argv, a)) return *code;
   auto config = dbd::load_dbd_config(path_of_config(a.config));
   if (!config) return daemon::refuse(a, config.error().text);
-  if (import->parsed()) return dbd::run_import(*config, source);
+  if (take_over.is_asked()) return dbd::run_take_over(*config, take_over);
   if (auto ok = dbd::may_serve_here(*config); !ok) return daemon::refuse(a, ok.error().text);
   auto background = daemon::leave_terminal(a);
   daemon::Signals signals;

@@ -10,6 +10,7 @@ import unittest
 import test_accounting
 import test_sacctmgr
 import test_sreport
+from accounting import AccountedCluster
 from databases import KINDS, Server, free_port, programs
 from harness import BUILD, need_root, pids_with, wait_for
 
@@ -228,9 +229,98 @@ class TwoDaemons(test_accounting.AccountedCase):
         self.assertEqual({job: rows[str(job)] for job in jobs}, {job: 1 for job in jobs})
 
 
+class Moves(unittest.TestCase):
+    """A site goes from a file of SQLite to a server, and back."""
+
+    KIND, server = "", None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(1, 4, 4000)
+        cls.addClassCleanup(cls.cluster.down)
+        cls.server.empty()
+        with open(cls.cluster.dbd_conf, encoding="utf-8") as f:
+            cls.file_conf = f.read()
+        cls.on_server = "".join(line + "\n" for line in cls.file_conf.splitlines() if not line.startswith("Storage")) + cls.server.conf()
+
+    def out(self, *command):
+        return self.cluster.run(*command).stdout
+
+    def configure(self, text):
+        with open(self.cluster.dbd_conf, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def other_conf(self, text):
+        path = os.path.join(self.cluster.dir, "old-slurmdbd.conf")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, 0o600)
+        return path
+
+    def copy(self, old):
+        return subprocess.run([self.cluster.daemon("sluicedbd"), "-f", self.cluster.dbd_conf, "copy", self.other_conf(old)], env=self.cluster.env,
+                              capture_output=True, text=True, check=False)
+
+    def all_of_it(self):
+        """What commands say of all that there is."""
+        return {words: self.out(*words) for words in (
+            ("sacct", "-anPD", "-S", "now-1day", "-o", "ALL"), ("sacctmgr", "-nP", "list", "assoc", "format=id,account,user,qos,grptres,share"),
+            ("sacctmgr", "-nP", "list", "account", "withcoord"), ("sacctmgr", "-nP", "list", "user"), ("sacctmgr", "-nP", "list", "tres"),
+            ("sacctmgr", "-nP", "list", "qos", "format=id,name,priority"), ("sacctmgr", "-nP", "list", "txn"), ("sacctmgr", "-nP", "list", "cluster"),
+            ("sacctmgr", "-nP", "list", "event", "all_time", "format=node,start,reason"))}
+
+    def submitted(self, *options):
+        job = int(self.out("sbatch", "--parsable", *options, "-o", "/dev/null", "--wrap", "hostname"))
+        wait_for(lambda: self.cluster.sacct("-X", "-j", job, "-o", "state") == [["COMPLETED"]], f"sacct has job {job} as completed")
+        return job
+
+    def move(self, old, new):
+        """The daemon goes on with a new database, which has what the old one had."""
+        before = self.all_of_it()
+        self.cluster.stop_dbd()
+        waits = int(self.out("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "true"))  # its records wait for the daemon
+        self.configure(new)
+        done = self.copy(old)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"^(warning: \S+/back\.db was not there: a new database is made, .*\n)?$")
+        self.assertRegex(done.stdout, r"^1 clusters, \d+ accounts, \d+ users, \d+ associations, \d+ QOS, \d+ transactions\n\d+ jobs, \d+ steps, \d+ events, 0 reservations\n$")
+        refused = self.copy(old)
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertRegex(refused.stderr, r"^slurmdbd: error: copy: .* is not empty \(table cluster\): copy into a new one, which no daemon was started with\n$")
+        self.cluster.start_dbd()
+        wait_for(lambda: self.cluster.sacct("-X", "-j", waits, "-o", "state") == [["COMPLETED"]], "the records that waited are there")
+        after = self.all_of_it()
+        lines = [line for line in after["sacct", "-anPD", "-S", "now-1day", "-o", "ALL"].splitlines() if f"|{waits}|" not in line and f"|{waits}." not in line]
+        after["sacct", "-anPD", "-S", "now-1day", "-o", "ALL"] = "".join(line + "\n" for line in lines)
+        for words, text in before.items():
+            self.assertEqual(after[words], text, words)
+        self.assertNotIn("are not in the database any more", self.cluster.log("sluicedbd"))
+
+    def test_all_of_it_comes_along(self):
+        for words in (["add", "qos", "high", "priority=7"], ["add", "account", "physics", "description=it's \\ \"all\"", "grptres=cpu=100"],
+                      ["add", "user", "alice,root", "account=physics", "qos+=high"], ["add", "coordinator", "names=alice", "account=physics"],
+                      ["add", "account", "gone"], ["delete", "account", "gone"]):
+            self.out("sacctmgr", "-i", *words)
+        wait_for(lambda: "physics" in self.out("scontrol", "show", "assoc_mgr"), "the controller knows the account")
+        first = self.submitted("-A", "physics", "--comment=it's; \\ ü")
+        running = self.copy(self.file_conf.replace("accounting.db", "elsewhere.db"))
+        self.assertIn("the accounting daemon is not to run meanwhile", running.stderr)
+        self.move(self.file_conf, self.on_server)
+        self.out("sacctmgr", "-i", "add", "account", "later")  # numbers go on
+        second = self.submitted("-A", "physics")
+        self.move(self.on_server, self.file_conf.replace("accounting.db", "back.db"))
+        third = self.submitted()
+        rows = [row[0] for row in self.cluster.sacct("-X", "-S", "now-1day", "-o", "jobid")]
+        self.assertEqual([rows.count(str(job)) for job in (first, second, third)], [1, 1, 1])
+        self.assertIn("hostname", self.out("sacct", "-B", "-j", first))
+        same = self.copy(self.file_conf.replace("accounting.db", "back.db"))
+        self.assertIn("that is the database of this daemon itself", same.stderr)
+
+
 on_both(LostServer)
 on_both(TwoDaemons)
-del LostServer, TwoDaemons
+on_both(Moves)
+del LostServer, TwoDaemons, Moves
 
 
 if __name__ == "__main__":

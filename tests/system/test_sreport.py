@@ -233,7 +233,10 @@ class Reports(ClusterCase):
         self.addCleanup(self.run_cmd, "scontrol", "delete", "reservation", "mine")
         told = self.out("sacctmgr", "-nP", "list", "reservation", "names=mine", "format=cluster,name,nodenames,end,unusedwall")
         self.assertRegex(told, rf"^{self.name}\|mine\|n1\|\d{{4}}-\d\d-\d\dT[\d:]{{8}}\|\d+\.\d{{6}}\n$")
-        for words, found in (([f"clusters={self.name}"], ["mine"]), (["clusters=nowhere"], []), (["nodes=n1"], ["mine"]), (["nodes=n2"], []),
+        number = self.out("sacctmgr", "-nP", "list", "reservation", "format=id").strip()
+        job = self.submit("--reservation", "mine", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.cluster.sacct("-X", "-j", job, "-o", "state,reservationid") == [["COMPLETED", number]], "the job has the number of its reservation")
+        for words, found in (([f"clusters={self.name}"], ["mine"]), (["clusters=nowhere"], []), ([f"id={number}"], ["mine"]), (["id=99999"], []), (["nodes=n1"], ["mine"]), (["nodes=n2"], []),
                              (["end=2020-01-01"], []), (["end=now+1day"], ["mine"]), (["names=other"], [])):
             self.assertEqual(names(*words), found, words)
 

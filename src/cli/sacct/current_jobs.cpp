@@ -9,7 +9,6 @@
 #include "common/model/cluster_config.hpp"
 #include "common/names/job_states.hpp"
 #include "common/names/step_names.hpp"
-#include "common/protocol/query.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -35,7 +34,9 @@ uint32_t count_of(const NamedTresList& list, std::string_view name) {
   return found != list.end() ? static_cast<uint32_t>(found->count) : 0;
 }
 
-JobHistory history_of(const protocol::JobRecord& record) {
+}  // namespace
+
+JobHistory current_history(const protocol::JobRecord& record) {
   const Job& job = record.job;
   const JobSpec& spec = *job.spec;
   JobHistory out;
@@ -87,6 +88,8 @@ JobHistory history_of(const protocol::JobRecord& record) {
   return out;
 }
 
+namespace {
+
 StepHistory history_of(const Step& step) {
   StepHistory out;
   out.id = step.id;
@@ -125,7 +128,7 @@ Status stream_current_jobs(Client& client, const protocol::QueryHistoryRequest& 
     protocol::HistoryChunk chunk;
     chunk.now = jobs.now;
     for (const protocol::JobRecord& record : jobs.jobs) {
-      protocol::HistoryJob out{client.config().cluster_name, 0, history_of(record), {}};
+      protocol::HistoryJob out{client.config().cluster_name, 0, current_history(record), {}};
       if (!filter->matches(out.job)) continue;
       if (record.job.account != nullptr) out.association = record.job.account->association;
       const history::WantedSteps wanted = filter->steps_of(out.job);

@@ -5,8 +5,11 @@
 
 #include "cli/shared/client.hpp"
 #include "common/protocol/accounting.hpp"
+#include "common/protocol/query.hpp"
 
 namespace sluice::cli {
+
+[[nodiscard]] JobHistory current_history(const protocol::JobRecord& record);
 
 // Jobs that wait, run, or ended a short while ago; of steps those that run.
 [[nodiscard]] Status stream_current_jobs(Client& client,

@@ -176,16 +176,13 @@ void add(Session& session, const Words& words) {
   ChangeAccountingRequest request;
   request.verb = AccountingVerb::kAdd;
   request.entity = *entity;
-  for (size_t i = 1; i < words.size(); ++i) {
-    const Option option = split_option(words[i]);
-    if (iequals(words[i], "where") || iequals(words[i], "set") || words[i].empty()) continue;
-    if (option.change == protocol::SetChange::kReplace &&
-        take_place(*entity, option, request.where))
-      continue;
-    if (!take_setting(session, *entity, option, request.settings))
-      return void(unknown_option(session, words[i]));
-  }
-  change(session, std::move(request));
+  const bool read = walk_words(words, [&](const std::string& word, const Option& option, bool) {
+    const bool is_place = option.change == protocol::SetChange::kReplace &&
+                          take_place(*entity, option, request.where);
+    return is_place || take_setting(session, *entity, option, request.settings) ||
+           unknown_option(session, word);
+  });
+  if (read) change(session, std::move(request));
 }
 
 void modify(Session& session, const Words& words) {
@@ -195,28 +192,22 @@ void modify(Session& session, const Words& words) {
   ChangeAccountingRequest request;
   request.verb = AccountingVerb::kModify;
   request.entity = *entity;
-  bool setting = false;
   bool any = false;
   bool resets = false;
-  for (size_t i = 1; i < words.size(); ++i) {
-    if (words[i].empty()) continue;
-    if (iequals(words[i], "where") || iequals(words[i], "set")) {
-      setting = iequals(words[i], "set");
-      continue;
-    }
-    const Option option = split_option(words[i]);
+  const auto take = [&](const std::string& word, const Option& option, bool setting) {
     bool bad = false;
-    if (setting && *entity != AccountingEntity::kCluster && option.is("RawUsage", 3)) {
-      if (!take_raw_usage(session, option)) return;
+    if (!setting)
+      return take_condition(*entity, option, request.where, bad) ||
+             unknown_condition(session, word);
+    if (*entity != AccountingEntity::kCluster && option.is("RawUsage", 3)) {
       resets = true;
-    } else if (setting) {
-      any = true;
-      if (!take_setting(session, *entity, option, request.settings))
-        return void(unknown_option(session, words[i]));
-    } else if (!take_condition(*entity, option, request.where, bad)) {
-      return void(unknown_condition(session, words[i]));
+      return take_raw_usage(session, option);
     }
-  }
+    any = true;
+    return take_setting(session, *entity, option, request.settings) ||
+           unknown_option(session, word);
+  };
+  if (!walk_words(words, take)) return;
   if (resets && (!reset_usage(session, *entity, request.where) || !any)) return;
   if (!any) return void(session.fail(" You didn't give me anything to set"));
   if (request.where == protocol::AccountingConditions{}) {
@@ -232,12 +223,12 @@ void remove(Session& session, const Words& words) {
   ChangeAccountingRequest request;
   request.verb = AccountingVerb::kDelete;
   request.entity = *entity;
-  for (size_t i = 1; i < words.size(); ++i) {
-    if (words[i].empty() || iequals(words[i], "where")) continue;
+  const auto take = [&](const std::string& word, const Option& option, bool setting) {
     bool bad = false;
-    if (!take_condition(*entity, split_option(words[i]), request.where, bad))
-      return void(unknown_condition(session, words[i]));
-  }
+    return (!setting && take_condition(*entity, option, request.where, bad)) ||
+           unknown_condition(session, word);
+  };
+  if (!walk_words(words, take)) return;
   if (request.where == protocol::AccountingConditions{})
     return void(session.fail(" No conditions given to remove, not executing."));
   change(session, std::move(request));

@@ -404,11 +404,18 @@ void load(Session& session, const Words& words) {
   std::printf("For cluster %s\n", asked.cluster.c_str());
   const auto before = snapshot(session, asked.cluster);
   if (!before) return;
+  const bool is_new = before->associations.associations.empty();
   Loader loader(session, *before, asked.cluster);
   if (asked.clean) loader.clean();
   for (const FlatLine& line : lines)
     if (!loader.take(line)) {
       session.exit_code = 1;
+      if (is_new)
+        session.fail(
+            fmt::format("Cluster {0} is not in the database: add the QOS that the file names, and "
+                        "the cluster (sacctmgr add cluster {0}), whose controller then tells its "
+                        "TRES, and load again",
+                        asked.cluster));
       return;
     }
   loader.finish();

@@ -80,21 +80,14 @@ bool take_what(Session& session, const Option& option, protocol::JobSettings& se
 
 // `any`: whether there is a condition.
 bool read_words(Session& session, const Words& words, ChangeJobHistoryRequest& request, bool& any) {
-  bool setting = false;
-  for (size_t i = 1; i < words.size(); ++i) {
-    if (words[i].empty()) continue;
-    if (iequals(words[i], "where") || iequals(words[i], "set")) {
-      setting = iequals(words[i], "set");
-      continue;
-    }
-    const Option option = split_option(words[i]);
+  const auto take = [&](const std::string& word, const Option& option, bool setting) {
     session.told = false;
     any = any || !setting;
-    if (setting ? take_what(session, option, request.settings)
-                : take_where(session, option, request.where))
-      continue;
-    return setting ? unknown_option(session, words[i]) : unknown_condition(session, words[i]);
-  }
+    if (setting)
+      return take_what(session, option, request.settings) || unknown_option(session, word);
+    return take_where(session, option, request.where) || unknown_condition(session, word);
+  };
+  if (!walk_words(words, take)) return false;
   if (request.settings == protocol::JobSettings{})
     return session.fail(" You didn't give me anything to set");
   return true;

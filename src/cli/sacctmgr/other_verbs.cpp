@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 #include <pwd.h>
 
-#include "cli/format/shown_text.hpp"
+#include "cli/sacctmgr/history_list.hpp"
 #include "cli/sacctmgr/session.hpp"
 #include "common/base/contains.hpp"
 #include "common/base/hostlist.hpp"
@@ -137,141 +137,11 @@ void ping(Session& session) {
   if (!any) session.exit_code = 1;
 }
 
-struct TextColumn {
-  std::string name, heading;
-  int width;
-};
-using TextLine = std::map<std::string, std::string>;
-
-// The columns that format= names, of `all`; false where one is none (then it was told).
-bool choose_columns(Session& session, const std::vector<std::string>& fields,
-                    std::vector<TextColumn>& all) {
-  if (fields.empty()) return true;
-  std::vector<TextColumn> out;
-  for (const std::string& text : fields) {
-    const size_t percent = text.find('%');
-    const std::string name = text.substr(0, percent);
-    const auto found = std::find_if(all.begin(), all.end(), [&](const TextColumn& one) {
-      return !name.empty() && starts_with_i(one.name, name);
-    });
-    if (found == all.end()) return session.fail(fmt::format("Unknown field '{}'", name));
-    out.push_back(*found);
-    if (percent != std::string::npos)
-      out.back().width =
-          to_number<int>(std::string_view(text).substr(percent + 1)).value_or(out.back().width);
-  }
-  all = std::move(out);
-  return true;
-}
-
-void print_table(const Session& session, const std::vector<TextColumn>& columns, size_t usual,
-                 const std::vector<TextLine>& lines) {
-  const size_t shown = std::min(usual, columns.size());
-  const auto row = [&](auto text_of, bool mark) {
-    std::string out;
-    for (size_t i = 0; i < shown; ++i) {
-      const std::string text = shown_cell(text_of(columns[i]));
-      const auto room = static_cast<size_t>(std::abs(columns[i].width));
-      if (session.parsable != Parsable::kNo) {
-        out += text;
-        if (session.parsable == Parsable::kEnding || i + 1 < shown) out += '|';
-        continue;
-      }
-      std::string cut = text.substr(0, room);
-      if (mark && text.size() > room && room > 0) cut.back() = '+';
-      out += columns[i].width < 0 ? fmt::format("{:<{}} ", cut, room)
-                                  : fmt::format("{:>{}} ", cut, room);
-    }
-    std::printf("%s\n", out.c_str());
-  };
-  if (session.header) {
-    row([](const TextColumn& column) { return column.heading; }, false);
-    if (session.parsable == Parsable::kNo)
-      row(
-          [](const TextColumn& column) {
-            return std::string(static_cast<size_t>(std::abs(column.width)), '-');
-          },
-          false);
-  }
-  for (const TextLine& line : lines)
-    row(
-        [&](const TextColumn& column) {
-          const auto it = line.find(column.name);
-          return it == line.end() ? std::string() : it->second;
-        },
-        true);
-}
-
 std::string user_of(const std::string& uid) {
   const auto number = to_number<uint32_t>(uid);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): a command has one thread here
   const passwd* entry = number ? ::getpwuid(*number) : nullptr;
   return entry == nullptr ? uid : fmt::format("{}({})", entry->pw_name, uid);
-}
-
-// What list event, reservation and runawayjobs have in common. False where a word is none.
-struct HistoryWords {
-  QueryReportRequest request;
-  std::vector<std::string> fields, nodes, states, reasons, users;
-  bool open_only = false;
-  // of events
-  bool of_clusters = true, of_nodes = true;
-  uint64_t least_cpus = 0, most_cpus = UINT64_MAX;
-};
-bool take_event(Session& session, const Option& option, HistoryWords& out) {
-  out.of_clusters = out.of_nodes = false;
-  for (const std::string& word : option.list()) {
-    if (iequals(word, "Cluster")) out.of_clusters = true;
-    else if (iequals(word, "Node")) out.of_nodes = true;
-    else
-      return session.fail(
-          fmt::format(" Unknown event type: '{}'  Valid events are Cluster and Node.", word));
-  }
-  return true;
-}
-bool take_number(const Option& option, uint64_t& to) {
-  const auto number = to_number<uint64_t>(option.value);
-  to = number.value_or(to);
-  return number.has_value();
-}
-bool read_history_words(Session& session, const Words& words, HistoryWords& out) {
-  constexpr Duration kUsualSpan = std::chrono::hours(24);
-  out.request.until = net::now();
-  out.request.from = out.request.until - kUsualSpan;
-  bool begins = false;  // it was said when
-  for (size_t i = 1; i < words.size(); ++i) {
-    const Option option = split_option(words[i]);
-    const auto time = [&](Time& into) {
-      const auto at = parse_time(option.value, net::now(), TimeBias::kPast);
-      if (at) into = *at;
-      return at.has_value();
-    };
-    bool good = true;
-    if (iequals(words[i], "where")) continue;
-    if (option.has_value && option.is("Event", 2)) {
-      if (!take_event(session, option, out)) return false;
-      continue;
-    }
-    if (!option.has_value && option.is("All_Clusters", 5)) out.request.clusters.clear();
-    else if (!option.has_value && option.is("All_Time", 5)) out.request.from = kNoTime;
-    else if (!option.has_value) good = false;
-    else if (option.is("Clusters", 1)) out.request.clusters = option.list();
-    else if (option.is("Format", 1)) out.fields = split_list(option.value);
-    else if (option.is("Start", 2)) good = begins = time(out.request.from);
-    else if (option.is("End", 2)) good = time(out.request.until);
-    else if (option.is("Nodes", 2)) out.nodes = option.list();
-    else if (option.is("Names", 2)) out.request.names = option.list();
-    else if (option.is("States", 2)) out.states = option.list();
-    else if (option.is("Reason", 1)) out.reasons = option.list();
-    else if (option.is("User", 1)) out.users = option.list();
-    else if (option.is("CondFlags", 2)) out.open_only = iequals(option.value, "Open");
-    else if (option.is("MinCPUs", 2)) good = take_number(option, out.least_cpus);
-    else if (option.is("MaxCPUs", 2)) good = take_number(option, out.most_cpus);
-    else good = false;
-    if (!good) return session.fail(" Unknown condition: " + words[i]);
-  }
-  if (!begins) out.request.from = std::min(out.request.from, out.request.until - kUsualSpan);
-  return true;
 }
 
 bool has_part(const std::vector<std::string>& list, const std::string& text) {
@@ -295,8 +165,6 @@ bool is_meant(const HistoryWords& asked, const protocol::EventRow& row, const st
          has_part(asked.reasons, row.reason) && has_part(asked.users, user) &&
          (!asked.open_only || row.end == kNoTime);
 }
-
-std::string end_text(Time end) { return end == kNoTime ? "Unknown" : format_time(end); }
 
 void list_events(Session& session, const Words& words) {
   HistoryWords asked;
@@ -364,7 +232,7 @@ void list_reservations(Session& session, const Words& words) {
       {"Cluster", "Cluster", 10},     {"Name", "Name", 15},       {"TRES", "TRES", 30},
       {"TimeStart", "TimeStart", 19}, {"TimeEnd", "TimeEnd", 19}, {"UnusedWall", "UnusedWall", 10},
       {"Associations", "Assoc", 10},  {"Flags", "Flags", 20},     {"NodeNames", "NodeNames", 20},
-      {"Start", "TimeStart", 19},     {"End", "TimeEnd", 19}};
+      {"Start", "TimeStart", 19},     {"End", "TimeEnd", 19},     {"ID", "ID", 10}};
   const size_t usual = asked.fields.empty() ? 6 : asked.fields.size();
   if (!choose_columns(session, asked.fields, columns)) return;
   asked.request.report = UsageReport::kReservations;
@@ -372,12 +240,15 @@ void list_reservations(Session& session, const Words& words) {
   if (!reply) return;
   std::vector<TextLine> lines;
   for (const protocol::ReservationUsageRow& row : reply->reservations) {
+    const std::string id = std::to_string(row.id);
     if (!has_node(asked.nodes, row.nodes)) continue;
+    if (!asked.ids.empty() && !contains(asked.ids, id)) continue;
     const std::string tres = fmt::format("{}={}", row.tres, row.count);
     const std::string start = format_time(row.start);
     if (lines.empty() || lines.back()["Name"] != row.name || lines.back()["TimeStart"] != start)
       lines.push_back({{"Cluster", row.cluster},
                        {"Name", row.name},
+                       {"ID", id},
                        {"TimeStart", start},
                        {"TimeEnd", end_text(row.end)},
                        {"Start", start},
@@ -392,76 +263,6 @@ void list_reservations(Session& session, const Words& words) {
           fmt::format("{:.6f}", static_cast<double>(row.idle) / static_cast<double>(row.count));
   }
   print_table(session, columns, usual, lines);
-}
-
-// Jobs without an end in the database that the controller does not know.
-void list_runaway_jobs(Session& session, const Words& words) {
-  HistoryWords asked;
-  Client* client = session.open();
-  if (client == nullptr) return;
-  const std::string cluster = client->config().cluster_name;
-  asked.request.clusters = {cluster};
-  if (!read_history_words(session, words, asked)) return;
-  if (asked.request.clusters != std::vector<std::string>{cluster})
-    return void(session.fail("Runaway Jobs: only those of cluster " + cluster +
-                             " can be told here: its controller is asked"));
-  std::vector<TextColumn> columns = {{"ID", "ID", -12},
-                                     {"Name", "Name", 10},
-                                     {"Partition", "Partition", 10},
-                                     {"Cluster", "Cluster", 10},
-                                     {"State", "State", 10},
-                                     {"TimeSubmit", "TimeSubmit", 19},
-                                     {"TimeStart", "TimeStart", 19},
-                                     {"TimeEnd", "TimeEnd", 19}};
-  if (!choose_columns(session, asked.fields, columns)) return;
-  asked.request.report = UsageReport::kRunawayJobs;
-  // the database first: what begins after it is no matter
-  session.denial = "sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs";
-  auto reply = session.ask<QueryReportReply>(asked.request);
-  if (!reply) return;
-  std::set<uint32_t> known;
-  protocol::QueryJobsRequest jobs;
-  jobs.all_states = true;
-  jobs.hidden_partitions = true;
-  const Status asked_controller = client->query_jobs(jobs, [&](protocol::JobChunk&& chunk) {
-    for (const protocol::JobRecord& record : chunk.jobs) known.insert(record.job.id);
-    return true;
-  });
-  if (!asked_controller)
-    return void(session.fail(
-        "sacctmgr: error: Slurmctld running on cluster " + cluster +
-        " is not up, can't check running jobs: " + error_text(asked_controller.error())));
-  std::vector<TextLine> lines;
-  protocol::EndRunawayJobsRequest fix;
-  for (const protocol::RunawayRow& row : reply->runaway) {
-    if (known.count(row.job) != 0) continue;
-    fix.indexes.push_back(row.index);
-    lines.push_back({{"ID", std::to_string(row.job)},
-                     {"Name", row.name},
-                     {"Partition", row.partition},
-                     {"Cluster", row.cluster},
-                     {"State", row.state},
-                     {"TimeSubmit", format_time(row.submit)},
-                     {"TimeStart", end_text(row.start)},
-                     {"TimeEnd", "Unknown"}});
-  }
-  if (lines.empty()) {
-    std::printf("Runaway Jobs: No runaway jobs found on cluster %s\n", cluster.c_str());
-    return;
-  }
-  std::printf(
-      "NOTE: Runaway jobs are jobs that don't exist in the controller but have a start "
-      "time and no end time in the database\n");
-  print_table(session, columns, columns.size(), lines);
-  std::printf(
-      "\nWould you like to fix these runaway jobs?\n"
-      "(This will set the end time for each job to the latest out of the start, eligible, "
-      "or submit times, and set the state to completed.\nOnce corrected, this will trigger "
-      "the rollup to reroll usage from before the earliest submit time of all the runaway "
-      "jobs.)\n\n");
-  if (session.readonly) return;
-  if (!confirmed(session, "")) return;
-  (void)session.ask<protocol::EndRunawayJobsReply>(fix);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cli/format/structured_output.hpp"
 #include "cli/shared/accounting_client.hpp"
+#include "common/base/text.hpp"
 #include "common/protocol/accounting_admin.hpp"
 
 namespace sluice::cli::sacctmgr {
@@ -65,6 +66,20 @@ struct Option {
 };
 [[nodiscard]] Option split_option(const std::string& word);
 
+// The words behind the entity, which `set` and `where` part: take(word, option, setting) gives
+// false to end it. False: it did.
+template <class Take>
+bool walk_words(const Words& words, Take&& take) {
+  bool setting = false;  // conditions come first
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool sets = iequals(word, "set");
+    if (sets || iequals(word, "where")) setting = sets;
+    else if (!word.empty() && !take(word, split_option(word), setting)) return false;
+  }
+  return true;
+}
+
 // The entity that a word names, among those that `verb` has; nothing: none.
 [[nodiscard]] std::optional<protocol::AccountingEntity> entity_of(std::string_view word);
 
@@ -101,6 +116,7 @@ void dump(Session& session, const Words& words);
 void load(Session& session, const Words& words);
 // Entities that are no records of accounting: configuration, stats, events. False: none of them.
 [[nodiscard]] bool list_other(Session& session, const Words& words);
+void list_runaway_jobs(Session& session, const Words& words);
 void other(Session& session, std::string_view verb, const Words& words);
 
 }  // namespace sluice::cli::sacctmgr

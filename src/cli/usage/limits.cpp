@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/accounting/limit_fields.hpp"
+#include "common/base/text.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -71,6 +72,12 @@ uint64_t tres_in_use(F field, const InUse& use, TresId id) {
   }
 }
 
+// In a QOS with the flag Relative: a percentage.
+bool is_relative(F field) {
+  return field == F::kGrpTres || field == F::kMaxTresPerUser || field == F::kMaxTresPerAccount ||
+         field == F::kMaxTresPerJob || field == F::kMaxTresPerNode || field == F::kMinTresPerJob;
+}
+
 bool in_minutes(F field) {
   return field == F::kGrpWall || field == F::kMaxWall || field == F::kGrpTresMins ||
          field == F::kGrpTresRunMins || field == F::kMaxTresRunMins ||
@@ -117,15 +124,20 @@ class Limits {
     }
   }
 
-  void qos(const protocol::QosInUse& one, const std::set<std::string>& accounts) {
-    const std::string owner = "QOS " + one.record.name;
+  // `partition`: one whose QOS it is; empty: of none.
+  void qos(const protocol::QosInUse& one, const std::set<std::string>& accounts,
+           const std::string& partition) {
+    const std::string part = partition.empty() ? "" : "partition " + partition;
+    const std::string owner =
+        "QOS " + one.record.name + (part.empty() ? part : fmt::format(" of {}", part));
     static const InUse nothing;
     const auto member = [](const std::vector<protocol::MemberInUse>& members,
                            const std::string& name) {
       const auto at = std::ranges::find(members, name, &protocol::MemberInUse::name);
       return at == members.end() ? &nothing : &at->use;
     };
-    percent_ = (one.record.flags & kQosRelative) != 0;
+    if ((one.record.flags & kQosRelative) != 0)
+      percent_ = "% of " + (part.empty() ? "the cluster" : part);
     for (const LimitRow& row : accounting::limit_rows()) {
       const Covers what = covers(row.field);
       if (row.qos == nullptr || what == Covers::kNothing) continue;
@@ -138,7 +150,7 @@ class Limits {
         add(row.field, row.qos, fmt::format("{}, account {}", owner, account), amounts,
             member(one.accounts, account));
     }
-    percent_ = false;
+    percent_.clear();
   }
 
   [[nodiscard]] std::vector<UsageLimit> take() { return std::move(out_); }
@@ -190,8 +202,7 @@ class Limits {
       if (tres.id == kTresMem || tres.id == kTresVmem)
         limit.unit = minutes.empty() ? "MB" : "MB minutes";
       // parts of the cluster are not what is counted
-      const bool relative = percent_ && field == F::kGrpTres;
-      if (relative) limit.unit = "% of the cluster";
+      if (!percent_.empty() && is_relative(field)) limit.unit = percent_;
       else if (use != nullptr) limit.used = tres_in_use(field, *use, tres.id);
     }
   }
@@ -200,13 +211,14 @@ class Limits {
   const AssocMgrReply& all_;
   std::set<AssociationId> seen_;
   std::vector<UsageLimit> out_;
-  bool percent_ = false;
+  std::string percent_;  // what TRES limits of the QOS are parts of; empty: numbers
 };
 
 }  // namespace
 
 std::vector<UsageLimit> usage_limits(const std::string& user, const AssocMgrReply& all,
-                                     std::span<const AssociationChain> chains) {
+                                     std::span<const AssociationChain> chains,
+                                     std::span<const protocol::PartitionRecord> partitions) {
   Limits limits(user, all);
   std::set<std::string> accounts;
   std::set<QosId> allowed;
@@ -217,7 +229,12 @@ std::vector<UsageLimit> usage_limits(const std::string& user, const AssocMgrRepl
     allowed.insert(mine.qos.begin(), mine.qos.end());
   }
   for (const protocol::QosInUse& one : all.qos) {
-    if (allowed.contains(one.record.id)) limits.qos(one, accounts);
+    // the controller, too, takes the last one where several partitions have it
+    std::string partition;
+    for (const protocol::PartitionRecord& record : partitions) {
+      if (iequals(record.config.qos, one.record.name)) partition = record.config.name;
+    }
+    if (!partition.empty() || allowed.contains(one.record.id)) limits.qos(one, accounts, partition);
   }
   return limits.take();
 }

@@ -8,10 +8,12 @@
 
 namespace sluice::cli {
 
-// `chains`: each association of the user with the accounts above it, itself first.
+// `chains`: each association of the user with the accounts above it, itself first. `partitions`:
+// those that are shown to the user, whose QOS are theirs, too.
 using AssociationChain = std::vector<const protocol::AssociationInUse*>;
-[[nodiscard]] std::vector<UsageLimit> usage_limits(const std::string& user,
-                                                   const protocol::AssocMgrReply& all,
-                                                   std::span<const AssociationChain> chains);
+[[nodiscard]] std::vector<UsageLimit> usage_limits(
+    const std::string& user, const protocol::AssocMgrReply& all,
+    std::span<const AssociationChain> chains,
+    std::span<const protocol::PartitionRecord> partitions);
 
 }  // namespace sluice::cli

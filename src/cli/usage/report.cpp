@@ -141,7 +141,8 @@ ClusterSize cluster_size(const std::vector<protocol::NodeRecord>& nodes) {
 }
 
 UsageReport usage_report(const std::string& user, const ClusterConfig& config,
-                         const AssocMgrReply& all, const ClusterSize& size) {
+                         const AssocMgrReply& all, const ClusterSize& size,
+                         const std::vector<protocol::PartitionRecord>& partitions) {
   UsageReport report;
   report.user = user;
   report.cluster = config.cluster_name;
@@ -155,7 +156,7 @@ UsageReport usage_report(const std::string& user, const ClusterConfig& config,
     chains.push_back(reporter.chain_of(one));
     reporter.add(chains.back());
   }
-  report.limits = usage_limits(user, all, chains);
+  report.limits = usage_limits(user, all, chains, partitions);
   return report;
 }
 

@@ -62,9 +62,11 @@ struct UsageReport {
   std::string history_missing;  // why there are none; empty: these are all
 };
 
-// All but the jobs. `all`: of this user, with the accounts and QOS.
-[[nodiscard]] UsageReport usage_report(const std::string& user, const ClusterConfig& config,
-                                       const protocol::AssocMgrReply& all, const ClusterSize& size);
+// All but the jobs. `all`: of this user, with the accounts and QOS. `partitions`: those that are
+// shown to the user.
+[[nodiscard]] UsageReport usage_report(
+    const std::string& user, const ClusterConfig& config, const protocol::AssocMgrReply& all,
+    const ClusterSize& size, const std::vector<protocol::PartitionRecord>& partitions = {});
 [[nodiscard]] UsageJob usage_job(const protocol::HistoryJob& record, const SacctContext& context);
 
 }  // namespace sluice::cli

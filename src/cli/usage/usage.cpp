@@ -93,7 +93,12 @@ int tell_usage(Client& client, bool json) {
   look.nodes_only = look.hidden_partitions = look.powered_down = true;
   const auto nodes = client.call<protocol::QueryNodesReply>(look);
   if (!nodes) return report("sluice", nodes.error());
-  UsageReport report = usage_report(user, config, *all, cluster_size(nodes->nodes));
+  protocol::QueryNodesRequest look_for_partitions;
+  look_for_partitions.partitions_only = true;
+  const auto partitions = client.call<protocol::QueryNodesReply>(look_for_partitions);
+  if (!partitions) return report("sluice", partitions.error());
+  UsageReport report =
+      usage_report(user, config, *all, cluster_size(nodes->nodes), partitions->partitions);
   if (report.associations.empty())
     return fail(fmt::format("{} has no account on cluster {}: an administrator gives you one", user,
                             config.cluster_name));

@@ -272,6 +272,7 @@ struct ReservationHistory {
   std::string name, nodes, accounts, users, flags;
   Time start = kNoTime, end = kNoTime;
   NamedTresList tres;
+  uint32_t id = 0;  // 0: of before this was kept
   bool operator==(const ReservationHistory&) const = default;
   template <class V>
   static void describe(V&& field) {
@@ -283,6 +284,7 @@ struct ReservationHistory {
     field(6, "start", &ReservationHistory::start);
     field(7, "end", &ReservationHistory::end);
     field(8, "tres", &ReservationHistory::tres);
+    field(9, "id", &ReservationHistory::id);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/time.hpp"
+#include "common/model/history.hpp"
 
 namespace sluice::protocol {
 
@@ -99,6 +100,7 @@ struct ReservationUsageRow {
   std::string cluster, name, nodes, flags, accounts, users, tres;
   Time start = kNoTime, end = kNoTime;
   uint64_t count = 0, allocated = 0, idle = 0;
+  uint32_t id = 0;  // 0: not known
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster", &ReservationUsageRow::cluster);
@@ -113,6 +115,7 @@ struct ReservationUsageRow {
     field(10, "count", &ReservationUsageRow::count);
     field(11, "allocated", &ReservationUsageRow::allocated);
     field(12, "idle", &ReservationUsageRow::idle);
+    field(13, "id", &ReservationUsageRow::id);
   }
 };
 struct EventRow {
@@ -137,6 +140,7 @@ struct RunawayRow {
   uint64_t index = 0;  // its number in the database
   uint32_t job = 0;
   Time submit = kNoTime, start = kNoTime;
+  uint32_t restarts = 0, part = 0;  // with job and submit: which run, as of JobHistory
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster", &RunawayRow::cluster);
@@ -147,17 +151,50 @@ struct RunawayRow {
     field(6, "job", &RunawayRow::job);
     field(7, "submit", &RunawayRow::submit);
     field(8, "start", &RunawayRow::start);
+    field(9, "restarts", &RunawayRow::restarts);
+    field(10, "part", &RunawayRow::part);
   }
 };
-// Ends jobs of the database that no controller knows: at the latest of their start, eligible and
-// submit times, as completed. Of operators. Those that have an end by now stay as they are.
+// What its controller knows of a run that is over.
+struct RunawayEnd {
+  uint64_t index = 0;
+  JobState state = JobState::kCompleted;
+  JobFlags flags = 0;
+  int32_t exit_status = 0, derived_exit_status = 0;
+  uint32_t ended_by = UINT32_MAX;
+  Time eligible = kNoTime, start = kNoTime, end = kNoTime;
+  std::string nodes;  // empty: it never had any
+  uint32_t node_count = 0, cpus = 0;
+  NamedTresList allocated_tres;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "index", &RunawayEnd::index);
+    field(2, "state", &RunawayEnd::state);
+    field(3, "flags", &RunawayEnd::flags);
+    field(4, "exit_status", &RunawayEnd::exit_status);
+    field(5, "derived_exit_status", &RunawayEnd::derived_exit_status);
+    field(6, "ended_by", &RunawayEnd::ended_by);
+    field(7, "eligible", &RunawayEnd::eligible);
+    field(8, "start", &RunawayEnd::start);
+    field(9, "end", &RunawayEnd::end);
+    field(10, "nodes", &RunawayEnd::nodes);
+    field(11, "node_count", &RunawayEnd::node_count);
+    field(12, "cpus", &RunawayEnd::cpus);
+    field(13, "allocated_tres", &RunawayEnd::allocated_tres);
+  }
+};
+// Ends jobs of the database: those that no controller knows at the latest of their start, eligible
+// and submit times, as completed, others as their controller says. Of operators. Those that have an
+// end by now stay as they are.
 struct EndRunawayJobsRequest {
   static constexpr std::string_view kMethod = "Accounting/EndRunawayJobs";
   using Reply = struct EndRunawayJobsReply;
   std::vector<uint64_t> indexes;
+  std::vector<RunawayEnd> known;
   template <class V>
   static void describe(V&& field) {
     field(1, "indexes", &EndRunawayJobsRequest::indexes);
+    field(2, "known", &EndRunawayJobsRequest::known);
   }
 };
 struct EndRunawayJobsReply {

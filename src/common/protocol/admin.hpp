@@ -305,6 +305,7 @@ struct QueryStatisticsReply {
   std::vector<CallCount> by_method, by_user;
   uint64_t history_waiting = 0;  // records for the accounting daemon that it does not have yet
   Time history_waiting_since = kNoTime;  // when it took none any more; kNoTime: it takes them
+  uint64_t history_sent = 0;             // records that it has, since this controller's start
   uint64_t messages_sent = 0;            // orders to nodes that are not answered yet
   uint64_t backfilled_components = 0;    // of heterogeneous jobs; since the start
   bool is_planning = false;              // a pass over the whole queue is under way
@@ -333,6 +334,7 @@ struct QueryStatisticsReply {
     field(18, "by_user", &QueryStatisticsReply::by_user);
     field(600, "history_waiting", &QueryStatisticsReply::history_waiting);
     field(601, "history_waiting_since", &QueryStatisticsReply::history_waiting_since);
+    field(602, "history_sent", &QueryStatisticsReply::history_sent);
     field(610, "messages_sent", &QueryStatisticsReply::messages_sent);
     field(611, "backfilled_components", &QueryStatisticsReply::backfilled_components);
     field(612, "is_planning", &QueryStatisticsReply::is_planning);

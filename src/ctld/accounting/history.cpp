@@ -275,6 +275,7 @@ ReservationHistory reservation_history(const state::ClusterState& state,
                                        const Reservation& reservation) {
   ReservationHistory out;
   out.name = reservation.name;
+  out.id = reservation.id;
   out.nodes = state::node_list(state, reservation.nodes);
   out.accounts = reservation.accounts;
   out.users = reservation.users;

@@ -1,5 +1,8 @@
 #include "ctld/accounting/recorder.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "common/wire/codec.hpp"
@@ -72,10 +75,21 @@ struct HistoryRecorder::Before {
   void operator()(const state::ReservationDeleted& event) const {
     to.note_reservation(state, event.id, now);
   }
+  void operator()(const state::AccountingChanged& event) const {
+    to.is_other_database_ = has_other_root(event);
+  }
   void operator()(const state::StateForgotten& event) const { to.forget_jobs(state, event.time); }
   template <class E>
   void operator()(const E& /*event*/) const {}
 
+  [[nodiscard]] bool has_other_root(const state::AccountingChanged& event) const {
+    return std::ranges::any_of(event.associations, [&](const AssociationRecord& record) {
+      const bool stays =
+          state.accounting.associations.contains(record.id) &&
+          std::ranges::find(event.gone_associations, record.id) == event.gone_associations.end();
+      return record.parent == 0 && !stays;
+    });
+  }
   void lose_steps(JobId id, Time time) const {
     if (const Job* job = state.jobs.find(id)) to.note_lost_steps(state, *job, time);
   }
@@ -119,6 +133,9 @@ struct HistoryRecorder::After {
   void operator()(const state::NodesDeleted& /*event*/) const { to.note_cluster(state, now); }
   void operator()(const state::ReservationChanged& event) const {
     to.note_reservation(state, event.reservation.id, kNoTime);
+  }
+  void operator()(const state::AccountingChanged& /*event*/) const {
+    if (std::exchange(to.is_other_database_, false)) to.tell_again(state, now);
   }
   // Of what was completing all was told then.
   void operator()(const state::JobEnded& event) const {
@@ -258,6 +275,22 @@ void HistoryRecorder::forget_jobs(const state::ClusterState& state, Time now) {
     history.ended_by = 0;
     history.end = now;
     note_run(std::move(history));
+  });
+}
+
+// A database that does not have the cluster yet, or not any more, knows nothing of what is there.
+void HistoryRecorder::tell_again(const state::ClusterState& state, Time now) {
+  cluster_tres_.clear();
+  cluster_nodes_.clear();
+  node_states_.clear();
+  started_ = false;
+  note_cluster(state, now);
+  for (const Reservation& reservation : *state.reservations)
+    note_reservation(state, reservation.id, kNoTime);
+  state.jobs.for_each([&](const Job& job) {
+    if (is_terminal(job.state)) return;
+    note_run(job_history(state, job));
+    for (const auto& step : job.steps) note_step(step_history(*state.config, job, *step));
   });
 }
 

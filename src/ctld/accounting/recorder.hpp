@@ -36,6 +36,7 @@ class HistoryRecorder final : public engine::EventRecorder {
   void note_cluster(const state::ClusterState& state, Time now);
   void note_reservation(const state::ClusterState& state, uint32_t id, Time end);
   void forget_jobs(const state::ClusterState& state, Time now);
+  void tell_again(const state::ClusterState& state, Time now);
 
   using RunKey = std::tuple<JobId, int64_t, uint32_t, uint32_t>;
   std::vector<HistoryRecord> records_;
@@ -46,6 +47,7 @@ class HistoryRecorder final : public engine::EventRecorder {
   bool jobs_ = true, steps_ = true;            // AccountingStorageEnforce=nojobs, nosteps
   bool was_completing_ = false;                // the job that an event ends
   bool started_ = false;                       // the nodes were looked at
+  bool is_other_database_ = false;             // that an event is of
 };
 
 }  // namespace sluice::ctld

@@ -105,7 +105,12 @@ Status HistorySender::send(journal::OutboxBatch batch) {
   const auto reply = store(std::move(batch));
   if (!reply) return tl::unexpected(reply.error());
   if (reply->last < first) return failure("it keeps none of what it is sent");
-  return store_.remove_outgoing(reply->last);
+  // counted first: who reads how many wait, and then this, may find too many, never too few
+  const uint64_t count = reply->last - first + 1;
+  sent_ += count;
+  Status removed = store_.remove_outgoing(reply->last);
+  if (!removed) sent_ -= count;
+  return removed;
 }
 
 Result<protocol::StoreHistoryReply> HistorySender::store(journal::OutboxBatch batch) {

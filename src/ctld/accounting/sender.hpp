@@ -33,6 +33,8 @@ class HistorySender {
   void wake();
   // Since when the daemon takes no records; kNoTime: it takes them. Any thread.
   [[nodiscard]] Time refused_since() const { return refused_since_; }
+  // How many records the daemon has received from this one. Any thread.
+  [[nodiscard]] uint64_t sent() const { return sent_; }
   // Sends what is there once more, unless the daemon is away; ends the thread. Idempotent.
   void stop();
 
@@ -51,6 +53,7 @@ class HistorySender {
   std::string trouble_;  // of the thread alone, as the next; empty: the daemon takes records
   uint64_t told_ = 0;    // how many waited when that was told
   std::atomic<Time> refused_since_ = kNoTime;
+  std::atomic<uint64_t> sent_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = true;      // guarded by mutex_

@@ -276,8 +276,9 @@ class EventLines {
     else line(Level::kDebug, "accounting: usage decays by {:.6f}", e.factor);
   }
   void operator()(const UsageReset& e) {
-    info("accounting: usage of {} associations and {} QOS is forgotten{}", e.associations.size(),
-         e.qos.size(), by_uid(at_.by));
+    info("accounting: usage of {} associations and {} QOS is forgotten{}",
+         e.associations.size() + e.gone_associations.size(), e.qos.size() + e.gone_qos.size(),
+         by_uid(at_.by));
   }
   void operator()(const CrontabReplaced& e) {
     info("crontab of uid {}: {} jobs{}", e.crontab.uid, e.crontab.jobs.size(), by_uid(at_.by));

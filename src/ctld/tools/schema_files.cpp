@@ -156,10 +156,10 @@ void add_dbd(To& to) {
           ChangeAccountingReply, LoadAccountingRequest, LoadAccountingReply, ClusterRecord,
           TransactionRecord, ProblemRecord, QueryAccountingRequest, QosDelta, AccountName,
           QueryAccountingReply, QueryReportRequest, ClusterUsageRow, JobUsageRow, JobSizeRow,
-          ReservationUsageRow, EventRow, RunawayRow, QueryReportReply, EndRunawayJobsRequest,
-          EndRunawayJobsReply, DaemonCalls, DaemonValue, QueryAccountingDaemonRequest,
-          QueryAccountingDaemonReply, ArchiveRule, DumpArchiveRequest, DumpArchiveReply,
-          LoadArchiveRequest, LoadArchiveReply, WaitingHistory, JobSettings,
+          ReservationUsageRow, EventRow, RunawayRow, RunawayEnd, QueryReportReply,
+          EndRunawayJobsRequest, EndRunawayJobsReply, DaemonCalls, DaemonValue,
+          QueryAccountingDaemonRequest, QueryAccountingDaemonReply, ArchiveRule, DumpArchiveRequest,
+          DumpArchiveReply, LoadArchiveRequest, LoadArchiveReply, WaitingHistory, JobSettings,
           ChangeJobHistoryRequest, ChangedJob, ChangeJobHistoryReply>(to);
 }
 

@@ -1,4 +1,5 @@
-// `sluicedbd import SLURMDBD.CONF`.
+// `sluicedbd import SLURMDBD.CONF` and `sluicedbd copy SLURMDBD.CONF`: what another database has
+// comes into the own one.
 #pragma once
 
 #include <string>
@@ -11,11 +12,16 @@ class App;
 
 namespace sluice::dbd {
 
-// `source`: the slurmdbd.conf that says where the other database is.
-CLI::App* add_import(CLI::App& app, std::string& source);
+struct TakeOver {
+  CLI::App* import = nullptr;  // of a slurmdbd's database
+  CLI::App* copy = nullptr;    // of one of this daemon's own kind
+  std::string source;          // the slurmdbd.conf that says where the other database is
+  [[nodiscard]] bool is_asked() const;
+};
+void add_take_over(CLI::App& app, TakeOver& asked);
 
 // Into the database of `config`, whose daemon is not to run; gives the exit status. Says on the
 // standard output what was read, and on the standard error what is wrong.
-[[nodiscard]] int run_import(const DbdConfig& config, const std::string& source);
+[[nodiscard]] int run_take_over(const DbdConfig& config, const TakeOver& asked);
 
 }  // namespace sluice::dbd

@@ -340,6 +340,7 @@ class HistoryImport {
   void add_reservation(const SourceRow& row) {
     ReservationHistory out;
     out.name = row.text("resv_name");
+    out.id = row.number<uint32_t>("id_resv");
     out.nodes = row.text("nodelist");
     out.start = time_of(row, "time_start");
     out.end = time_of(row, "time_end");

@@ -1,6 +1,7 @@
 // What sreport asks. Usage is summed up each hour, and before a report, so that none lags behind.
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
+#include "dbd/history/runaway.hpp"
 #include "dbd/rpc/actor.hpp"
 #include "dbd/rpc/admin_methods.hpp"
 #include "dbd/store/usage_store.hpp"
@@ -65,7 +66,7 @@ void add_usage_methods(net::RpcServer& server, AdminParts& parts) {
         const Actor actor = actor_of(context);
         if (!is_operator(*parts.store.current(), actor))
           return responder.fail(ErrorCode::kAccessDenied);
-        Result<uint32_t> ended = end_runaway_jobs(parts.database, request.indexes);
+        Result<uint32_t> ended = end_runaway_jobs(parts.database, request);
         if (!ended) return responder.fail(std::move(ended.error()));
         log::info("{} ended {} runaway job(s)", actor.name, *ended);
         responder.reply({*ended});

@@ -78,6 +78,7 @@ const Dialect& postgresql() {
       .count_tables =
           "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = "
           "current_schema()",
+      .set_number = "SELECT setval(pg_get_serial_sequence('{0}', 'id'), max(id)) FROM {0}",
       .hex_bytes = true,
   };
   return dialect;

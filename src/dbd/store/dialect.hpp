@@ -30,6 +30,8 @@ struct Dialect {
   std::string_view lock_schema, unlock_schema;
   // How many tables of this name there are, and how many in all.
   std::string_view count_table, count_tables;
+  // Numbers of a table ({}) that the database gives go on behind the highest; empty: by itself.
+  std::string_view set_number;
   bool hex_bytes = false;  // bytes are bound, and read, as "\x0a0b"
 
   // A statement of the schema: $ID a number that the database gives, $TEXT, $NAME and $KEY (texts

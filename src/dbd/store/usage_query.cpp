@@ -157,6 +157,7 @@ class Asker {
       for (size_t i = 0; i < reservations.size(); ++i) {
         const ReservationHistory& one = reservations[i];
         if (one.name != job.reservation) continue;
+        if (one.id != 0 && job.reservation_id != 0 && one.id != job.reservation_id) continue;
         const Time job_end = job.end == kNoTime ? now_ : job.end;
         const Time begin = std::max({job.start, one.start, request_.from});
         const Time end = std::min({job_end, one.end, request_.until});
@@ -222,6 +223,7 @@ class Asker {
       protocol::ReservationUsageRow row;
       row.cluster = name_;
       row.name = one.name;
+      row.id = one.id;
       row.nodes = one.nodes;
       row.flags = one.flags;
       row.accounts = one.accounts;
@@ -320,43 +322,13 @@ void runaway_rows(Session& sql, long long cluster, const std::string& name,
     row.job = job->id;
     row.submit = job->submit;
     row.start = job->start;
+    row.restarts = job->restarts;
+    row.part = job->part;
     reply.runaway.push_back(std::move(row));
   }
 }
 
 }  // namespace
-
-Result<uint32_t> end_runaway_jobs(Database& database, const std::vector<uint64_t>& indexes) {
-  uint32_t count = 0;
-  Status done = database.write([&](Session& sql) -> Status {
-    for (const uint64_t index : indexes) {
-      const auto id = static_cast<long long>(index);
-      std::string bytes;
-      long long cluster = 0;
-      sql << "SELECT cluster, record FROM job WHERE id = :i AND ended = :e", use(id),
-          use(kNotEnded), into(cluster), into(bytes);
-      if (!sql.got_data()) continue;
-      Result<JobHistory> job = wire::decode<JobHistory>(sql.read_bytes(bytes));
-      if (!job) return failure("a record of history is damaged");
-      const JobHistory before = *job;
-      job->end = std::max({job->start, job->eligible, job->submit});
-      job->state = JobState::kCompleted;
-      UsageMark mark;
-      mark.changed({micros(before.eligible), micros(before.start), kNotEnded},
-                   {micros(job->eligible), micros(job->start), micros(job->end)});
-      mark.write(sql, cluster);
-      const long long ended = micros(job->end);
-      const int state = static_cast<int>(job->state);
-      bytes = sql.bytes(wire::encode(*job));
-      sql << "UPDATE job SET ended = :e, state = :s, record = :r WHERE id = :i", use(ended),
-          use(state), use(bytes), use(id);
-      ++count;
-    }
-    return {};
-  });
-  if (!done) return tl::unexpected<Error>(done.error());
-  return count;
-}
 
 bool is_long(const QueryReportRequest& request) {
   size_t words = 0;

@@ -24,10 +24,6 @@ namespace sluice::dbd {
 // True where its lists are longer than what who is no operator may name at once.
 [[nodiscard]] bool is_long(const protocol::QueryReportRequest& request);
 
-// Jobs without an end get one; gives how many did.
-[[nodiscard]] Result<uint32_t> end_runaway_jobs(Database& database,
-                                                const std::vector<uint64_t>& indexes);
-
 // The beginning of the day or month of this host's time that `at` is in, and of the next.
 [[nodiscard]] Time day_of(Time at, int days_later = 0);
 [[nodiscard]] Time month_of(Time at, int months_later = 0);

@@ -176,6 +176,42 @@ TEST(Usage, WithoutPeriodOrNodesThereIsNoTarget) {
   EXPECT_TRUE(usage_json(report)["associations"][0]["target"].is_null());
 }
 
+std::vector<std::string> limits_of(const UsageReport& report, std::string_view qos) {
+  std::vector<std::string> out;
+  for (const UsageLimit& one : report.limits) {
+    if (!one.owner.starts_with(qos)) continue;
+    out.push_back(one.owner + "|" + one.name + "|" + one.unit + "|" +
+                  (one.used ? std::to_string(*one.used) : "each job") + "|" +
+                  std::to_string(one.limit));
+  }
+  return out;
+}
+
+TEST(Usage, LimitsOfARelativeQosAreParts) {
+  AssocMgrReply all = site();
+  QosRecord& normal = all.qos[0].record;
+  normal.flags = kQosRelative;
+  normal.group.tres = {{kTresCpu, 50}};
+  normal.job.tres = {{kTresMem, 20}};
+  normal.user.tres_run_mins = {{kTresCpu, 600}};
+  normal.account = {};
+  EXPECT_EQ(
+      limits_of(usage_report("ann", config(), all, kSize), "QOS "),
+      (std::vector<std::string>{"QOS normal|GrpTRES cpu|% of the cluster|each job|50",
+                                "QOS normal|MaxTRESPerJob mem|% of the cluster|each job|20",
+                                "QOS normal|MaxTRESRunMinsPerUser cpu|minutes|120|600",
+                                "QOS normal|MaxTRESPerUser cpu|% of the cluster|each job|16"}));
+}
+
+TEST(Usage, LimitsOfThePartitionsQosAreThere) {
+  protocol::PartitionRecord partition;
+  partition.config.name = "debug";
+  partition.config.qos = "Other";
+  EXPECT_EQ(limits_of(usage_report("ann", config(), site(), kSize, {partition}), "QOS other"),
+            (std::vector<std::string>{"QOS other of partition debug|GrpJobs||0|7"}));
+  EXPECT_TRUE(limits_of(usage_report("ann", config(), site(), kSize), "QOS other").empty());
+}
+
 TEST(Usage, CoresAndGpusOfNodesAreCounted) {
   protocol::NodeRecord record;
   NodeConfig node;

@@ -125,7 +125,7 @@ TEST_F(EventLogTest, OfEveryKind) {
       {AccountingChanged{.version = 3}, none},
       {UsageDecayed{.factor = 0},
        {info("accounting: usage is forgotten (PriorityUsageResetPeriod)")}},
-      {UsageReset{{3, 4}, {1}},
+      {UsageReset{{3}, {}, {"ann\nphysics\n"}, {"high"}},
        {info("accounting: usage of 2 associations and 1 QOS is forgotten")}},
       {StepCreated{step},
        {info("_slurm_rpc_job_step_create: JobId=1 StepId=1.batch NodeList=n1 Tasks=1")}},

@@ -1,6 +1,8 @@
 // What the accounting daemon is told of a job's life.
 #include "ctld/accounting/recorder.hpp"
 
+#include <algorithm>
+
 #include "common/wire/instances.hpp"
 #include "support/core_fixture.hpp"
 
@@ -92,6 +94,36 @@ TEST_F(Recorder, AScriptIsKeptWithItsJob) {
   ASSERT_NE(told[0].blob, nullptr);
   EXPECT_EQ(told[0].blob->bytes, "#!/bin/sh");
   EXPECT_EQ(told[1].job->script_blob, "key");
+}
+
+// Another database knows nothing of what is there.
+TEST_F(Recorder, AnotherDatabaseIsToldOfAllThatIsThere) {
+  const JobId waits = submit(batch_spec());
+  const JobId runs = submit(batch_spec());
+  ASSERT_TRUE(start_job(runs, "n1"));
+  FollowAccounting follow;
+  follow.records.version = 1;
+  AssociationRecord& root = follow.records.associations.emplace_back();
+  root.id = 1;
+  root.account = "root";
+  root.created = from_seconds(1000);
+  const auto first = record(follow);
+  const auto is_of_cluster = [](const HistoryRecord& one) { return one.cluster != nullptr; };
+  EXPECT_EQ(std::ranges::count_if(first, is_of_cluster), 1);
+  const auto told = jobs(first);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].id, waits);
+  EXPECT_EQ(told[1].id, runs);
+  EXPECT_EQ(told[1].state, JobState::kRunning);
+  EXPECT_TRUE(std::ranges::any_of(first, [&](const HistoryRecord& one) {
+    return one.step != nullptr && one.step->id.job == runs;
+  }));
+  ++follow.records.version;
+  follow.records.associations[0].comment = "changed";
+  EXPECT_TRUE(record(follow).empty()) << "it is the same database";
+  ++follow.records.version;
+  follow.records.associations[0].created = from_seconds(2000);
+  EXPECT_EQ(jobs(record(follow)).size(), 2U);
 }
 
 // A command line of megabytes is written neither in full nor once for each task.

@@ -449,7 +449,7 @@ void EventMaker::change_accounting(Events& events) {
   changed.wckeys = {{1, "cluster", "ann", "key", true}};
   make(events, std::move(changed));
   make(events, UsageDecayed{now_, pick(9) == 0 ? 0.0 : 0.5});
-  if (pick(3) == 0) make(events, UsageReset{{2}, {1}});
+  if (pick(3) == 0) make(events, UsageReset{{2}, {1}, {}, {}});
 }
 
 void EventMaker::change_trigger(Events& events) {

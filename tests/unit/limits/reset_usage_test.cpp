@@ -98,6 +98,57 @@ TEST_F(ResetUsageTest, NothingChangesWhereOneIsNotThere) {
   EXPECT_EQ(usage(), (Usages{600, 400, 200, 200, 200, 200}));
 }
 
+TEST_F(ResetUsageTest, OfWhatIsDeletedToo) {
+  const AccountingRecords whole = site_;
+  std::erase_if(site_.associations, [](const auto& one) { return one.id == kAnnPhysics; });
+  std::erase_if(site_.qos, [](const auto& one) { return one.id == kNormal; });
+  follow();
+  ASSERT_EQ(usage(), (Usages{600, 400, 200, 0, 200, 200}));
+  ASSERT_TRUE(reset({"physics"}, {"ann"}, {"Normal"}));
+  EXPECT_EQ(usage(), (Usages{400, 200, 200, 0, 200, 200})) << "the account loses it, too";
+  EXPECT_TRUE(state_.accounting.gone_usage->empty());
+  EXPECT_FALSE(reset({"physics"}, {"ann"})) << "nothing is kept of it any more";
+  site_.associations = whole.associations;
+  site_.qos = whole.qos;
+  follow();
+  EXPECT_EQ(usage(), (Usages{400, 200, 200, 0, 200, 200}));
+  EXPECT_FALSE(state_.accounting.qos_usage.contains(kNormal));
+}
+
+TEST_F(ResetUsageTest, OfWhatIsDeletedBelowAnAccount) {
+  const AccountingRecords whole = site_;
+  site_.associations.resize(1);  // root
+  follow();
+  ASSERT_EQ(used(kRootId), 600);
+  ASSERT_EQ(state_.accounting.gone_usage->associations.size(), 5u);
+  ASSERT_TRUE(reset({"physics"}));
+  EXPECT_EQ(used(kRootId), 200);
+  EXPECT_EQ(state_.accounting.gone_usage->associations.size(), 2u) << "chem, and ann's in it";
+  ASSERT_TRUE(reset({"chem"}, {"ann"}));
+  EXPECT_EQ(used(kRootId), 0);
+  site_.associations = whole.associations;
+  follow();
+  EXPECT_EQ(usage(), (Usages{0, 0, 0, 0, 0, 0}));
+}
+
+TEST_F(ResetUsageTest, ADeletedUserOfAnAccountThatIsReset) {
+  std::erase_if(site_.associations, [](const auto& one) { return one.id == kAnnPhysics; });
+  follow();
+  ASSERT_TRUE(reset({"root"}));
+  EXPECT_TRUE(state_.accounting.gone_usage->associations.empty());
+  EXPECT_EQ(usage(), (Usages{0, 0, 0, 0, 0, 0}));
+}
+
+TEST_F(ResetUsageTest, ARestartKeepsWhoIsAboveOfWhatIsDeleted) {
+  site_.associations.resize(1);
+  follow();
+  const auto image = wire::decode<StateImage>(wire::encode(make_image(state_)));
+  ASSERT_TRUE(image);
+  state_ = from_image(*image);
+  ASSERT_TRUE(reset({"root"}));
+  EXPECT_TRUE(state_.accounting.gone_usage->associations.empty());
+}
+
 TEST_F(ResetUsageTest, ARestartKeepsIt) {
   ASSERT_TRUE(reset({"physics"}, {"ann"}, {"normal"}));
   const auto image = wire::decode<StateImage>(wire::encode(make_image(state_)));

@@ -51,6 +51,36 @@ void replace_tres(Accounting& accounting, const std::vector<TresRecord>& records
   accounting.tres = std::move(changed);
 }
 
+// What is kept of records that are gone, and is in the usage of those above them.
+void forget_gone(Accounting& accounting, const UsageReset& event,
+                 const std::vector<AssociationId>& forgotten) {
+  if (event.gone_associations.empty() && event.gone_qos.empty()) return;
+  auto kept = std::make_shared<GoneUsage>(*accounting.gone_usage);
+  const std::unordered_set<std::string> goes(event.gone_associations.begin(),
+                                             event.gone_associations.end());
+  for (const std::string& name : event.gone_associations) {
+    const auto found = kept->associations.find(name);
+    if (found == kept->associations.end()) continue;
+    const AboveGone above = above_gone(accounting, name);
+    // what is below another one is in that one's
+    if (std::ranges::find(forgotten, above.live) != forgotten.end() ||
+        std::ranges::any_of(above.gone, [&](const auto& one) { return goes.contains(one); }))
+      continue;
+    const Usage used = found->second.usage;
+    for (const std::string& one : above.gone) {
+      if (const auto at = kept->associations.find(one); at != kept->associations.end())
+        take_from(at->second.usage, used);
+    }
+    for_ancestors(accounting, above.live, [&](AssociationId id, const AssociationRecord*) {
+      if (accounting.association_usage.contains(id))
+        take_from(accounting.association_usage.edit(id), used);
+    });
+  }
+  for (const std::string& name : event.gone_associations) kept->associations.erase(name);
+  for (const std::string& name : event.gone_qos) kept->qos.erase(name);
+  accounting.gone_usage = std::move(kept);
+}
+
 void forget_usage(Accounting& accounting, const AccountingChanged& event) {
   for (const AssociationId id : event.gone_associations) accounting.association_usage.erase(id);
   for (const QosId id : event.gone_qos) accounting.qos_usage.erase(id);
@@ -104,6 +134,7 @@ void apply_event(ClusterState& state, const UsageReset& event) {
         take_from(accounting.association_usage.edit(above), used);
     });
   });
+  forget_gone(accounting, event, forgotten);
   for (const AssociationId id : forgotten) accounting.association_usage.erase(id);
   for (const QosId id : event.qos) accounting.qos_usage.erase(id);
   refresh_shares(state);

@@ -19,6 +19,13 @@ std::string name_of(const AssociationRecord& record) { return name_key(record); 
 std::string name_of(const QosRecord& record) { return to_lower(record.name); }
 bool decays(const AssociationRecord& /*record*/) { return true; }
 bool decays(const QosRecord& record) { return (record.flags & kQosNoDecay) == 0; }
+std::string parent_of(const CowTable<AssociationRecord>& records, const AssociationRecord& record) {
+  const AssociationRecord* above = record.user.empty() ? records.find(record.parent) : nullptr;
+  return above == nullptr ? std::string() : above->account;
+}
+std::string parent_of(const CowTable<QosRecord>& /*records*/, const QosRecord& /*record*/) {
+  return {};
+}
 
 template <class Record>
 void keep_usage(const CowTable<Record>& records, CowTable<Usage>& usage, GoneUsages& kept,
@@ -26,7 +33,8 @@ void keep_usage(const CowTable<Record>& records, CowTable<Usage>& usage, GoneUsa
   for (const uint32_t id : gone) {
     const Record* record = records.find(id);
     const Usage* used = usage.find(id);
-    if (record != nullptr && used != nullptr) kept[name_of(*record)] = {*used, decays(*record)};
+    if (record != nullptr && used != nullptr)
+      kept[name_of(*record)] = {*used, decays(*record), parent_of(records, *record)};
     usage.erase(id);
   }
 }

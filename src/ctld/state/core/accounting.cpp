@@ -39,6 +39,33 @@ std::string name_key(const AssociationRecord& record) {
   return key_of(record.user, record.account, record.partition);
 }
 
+NameParts name_parts(std::string_view key) {
+  const size_t user_end = std::min(key.find('\n'), key.size());
+  const std::string_view rest = key.substr(std::min(user_end + 1, key.size()));
+  return {key.substr(0, user_end), rest.substr(0, std::min(rest.find('\n'), rest.size()))};
+}
+
+AboveGone above_gone(const Accounting& accounting, std::string_view key) {
+  AboveGone out;
+  const GoneUsages& gone = accounting.gone_usage->associations;
+  std::string at(key);
+  for (int depth = 0; depth < kDeepestTree; ++depth) {
+    const NameParts parts = name_parts(at);
+    const auto known = gone.find(at);
+    std::string account(parts.account);
+    if (parts.user.empty()) account = known == gone.end() ? std::string() : known->second.parent;
+    if (account.empty()) break;
+    at = key_of({}, account, {});
+    if (const auto live = accounting.names->associations.find(at);
+        live != accounting.names->associations.end()) {
+      out.live = live->second;
+      break;
+    }
+    out.gone.push_back(at);
+  }
+  return out;
+}
+
 const AssociationRecord* find_association(const Accounting& accounting, AssociationId id) {
   return id == 0 ? nullptr : accounting.associations.find(id);
 }

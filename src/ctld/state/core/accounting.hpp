@@ -85,6 +85,17 @@ struct Accounting {
 
 // What names an association within its cluster: user, account and partition.
 [[nodiscard]] std::string name_key(const AssociationRecord& record);
+// What it was made of, but the partition.
+struct NameParts {
+  std::string_view user, account;
+};
+[[nodiscard]] NameParts name_parts(std::string_view key);
+// What is above an association that is gone, as far as it is known.
+struct AboveGone {
+  std::vector<std::string> gone;  // names, from below
+  AssociationId live = 0;         // the next above these; 0: not known
+};
+[[nodiscard]] AboveGone above_gone(const Accounting& accounting, std::string_view key);
 // Null: there is none.
 [[nodiscard]] const AssociationRecord* find_association(const Accounting& accounting,
                                                         AssociationId id);

@@ -241,11 +241,13 @@ struct GoneUsageImage {
   std::string name;
   Usage usage;
   bool decays = true;
+  std::string parent;
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &GoneUsageImage::name);
     field(2, "usage", &GoneUsageImage::usage);
     field(3, "decays", &GoneUsageImage::decays);
+    field(4, "parent", &GoneUsageImage::parent);
   }
 };
 

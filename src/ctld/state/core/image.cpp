@@ -41,8 +41,9 @@ Accounting accounting_from(const AccountingImage& image) {
   accounting.reset = image.reset;
   auto gone = std::make_shared<GoneUsage>();
   for (const GoneUsageImage& one : image.gone_associations)
-    gone->associations[one.name] = {one.usage, one.decays};
-  for (const GoneUsageImage& one : image.gone_qos) gone->qos[one.name] = {one.usage, one.decays};
+    gone->associations[one.name] = {one.usage, one.decays, one.parent};
+  for (const GoneUsageImage& one : image.gone_qos)
+    gone->qos[one.name] = {one.usage, one.decays, {}};
   accounting.gone_usage = std::move(gone);
   return accounting;
 }
@@ -67,9 +68,9 @@ AccountingImage make_accounting_image(const Accounting& accounting) {
   image.charged = accounting.charged;
   image.reset = accounting.reset;
   for (const auto& [name, one] : accounting.gone_usage->associations)
-    image.gone_associations.push_back({name, one.usage, one.decays});
+    image.gone_associations.push_back({name, one.usage, one.decays, one.parent});
   for (const auto& [name, one] : accounting.gone_usage->qos)
-    image.gone_qos.push_back({name, one.usage, one.decays});
+    image.gone_qos.push_back({name, one.usage, one.decays, {}});
   return image;
 }
 

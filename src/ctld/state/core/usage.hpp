@@ -41,6 +41,7 @@ struct Usage {
 struct GoneUsageEntry {
   Usage usage;
   bool decays = true;  // false: of a QOS with NoDecay
+  std::string parent;  // of an account: the one above it; empty: not known
 };
 using GoneUsages = std::map<std::string, GoneUsageEntry>;
 // It goes on where a record of the name comes back.

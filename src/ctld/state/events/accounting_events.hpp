@@ -78,10 +78,14 @@ struct UsageReset {
   static constexpr const char* kName = "UsageReset";
   std::vector<AssociationId> associations;
   std::vector<QosId> qos;
+  // of records that are gone: all of their names; in small letters
+  std::vector<std::string> gone_associations, gone_qos;
   template <class V>
   static void describe(V&& field) {
     field(1, "associations", &UsageReset::associations);
     field(2, "qos", &UsageReset::qos);
+    field(3, "gone_associations", &UsageReset::gone_associations);
+    field(4, "gone_qos", &UsageReset::gone_qos);
   }
 };
 
