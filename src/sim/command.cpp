@@ -1,6 +1,7 @@
 #include "sim/command.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <future>
@@ -84,6 +85,8 @@ Result<std::shared_ptr<const ClusterConfig>> configuration(const std::string& pa
   if (Status ok = replace_nodes(nodes, loaded.config); !ok) return tl::unexpected(ok.error());
   if (loaded.config.nodes.empty() || loaded.config.partitions.empty())
     return failure(path + ": there is no node, or no partition");
+  // accounts and QOS are in a database, which is not asked
+  loaded.config.accounting_storage_enforce.clear();
   return std::make_shared<const ClusterConfig>(std::move(loaded.config));
 }
 
@@ -207,6 +210,7 @@ Status write_files(const Arguments& a, const SimResult& result) {
 }
 
 int run(const Arguments& a) {
+  if (std::isnan(a.load)) return fail("--load: nan is no percentage");
   SimOptions options;
   options.unit = a.unit == "node" ? Unit::kNode : Unit::kCpu;
   if (a.times) options.cpu_clock = cpu_time;

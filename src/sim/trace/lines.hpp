@@ -1,12 +1,15 @@
 // The lines of a trace, and errors that name them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "common/base/result.hpp"
 
 namespace sluice::sim {
+
+inline constexpr int64_t kMostSeconds = 4'000'000'000;  // that a trace may tell of anything
 
 struct Place {
   const std::string& file;

@@ -129,6 +129,20 @@ Status check_header(const std::vector<std::string>& names, const Place& place) {
       "ElapsedRaw (or Elapsed, or Start and End) and ReqCPUS (or NCPUS, AllocCPUS, ReqTRES)");
 }
 
+// Times that could be added to one another.
+Status check_times(const Record& record, int64_t submit, const Place& place) {
+  if (submit < 0 || submit > kMostSeconds)
+    return place.error(
+        fmt::format("Submit is {}, which is before 1970 or after 2096", record.cell("Submit")));
+  if (const auto run = run_of(record); run && *run > kMostSeconds)
+    return place.error(fmt::format("the job ran for {} s, more than {}", *run, kMostSeconds));
+  const auto minutes = to_number<int64_t>(record.cell("TimelimitRaw"));
+  if (minutes && *minutes > kMostSeconds / 60)
+    return place.error(
+        fmt::format("TimelimitRaw is {}, more than {}", *minutes, kMostSeconds / 60));
+  return {};
+}
+
 // nullopt: the job never ran, or nothing tells how large it is.
 std::optional<TraceJob> job_of(const Record& record, int64_t submit) {
   const auto run = run_of(record);
@@ -175,6 +189,8 @@ Result<Trace> parse_sacct(std::string_view text, const std::string& file) {
     if (!submit)
       return lines.place().error(fmt::format(
           "Submit is \"{}\", which is no time like 2026-11-21T02:38:22", record.cell("Submit")));
+    if (Status ok = check_times(record, *submit, lines.place()); !ok)
+      return tl::unexpected(ok.error());
     if (auto job = job_of(record, *submit)) trace.jobs.push_back(std::move(*job));
     else ++trace.passed_over;
   }

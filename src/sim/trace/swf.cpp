@@ -34,7 +34,8 @@ enum Field : uint8_t {
   kFields,
 };
 using Numbers = std::array<double, kFields>;
-constexpr double kMostTime = 4e9, kMostCount = 1e9;  // seconds; CPUs, KiB of a processor: anything
+constexpr double kMostTime = kMostSeconds,
+                 kMostCount = 1e9;  // seconds; CPUs, KiB of a processor: anything
 
 // The value of a header line: "; UnixStartTime: 749458803".
 void read_header(std::string_view line, Trace& trace) {

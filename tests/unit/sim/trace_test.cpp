@@ -48,6 +48,22 @@ TEST(Swf, NamesTheLineThatIsWrong) {
             "t.swf:1: field 4 is 1e+30, more than 4000000000");
 }
 
+TEST(Sacct, NamesTheLineWhoseTimesAreNone) {
+  const auto text_of = [](const std::string& cells) {
+    const auto trace = parse_sacct("JobID|Submit|ElapsedRaw|TimelimitRaw|ReqCPUS\n" + cells, "t");
+    return trace ? std::string("read") : trace.error().text;
+  };
+  EXPECT_EQ(text_of("1|2026-11-21T10:00:05|60|5|1\n"), "read");
+  EXPECT_EQ(text_of("1|0001-01-01T00:00:00|60|5|1\n"),
+            "t:2: Submit is 0001-01-01T00:00:00, which is before 1970 or after 2096");
+  EXPECT_EQ(text_of("1|9999-01-01T00:00:00|60|5|1\n"),
+            "t:2: Submit is 9999-01-01T00:00:00, which is before 1970 or after 2096");
+  EXPECT_EQ(text_of("1|2026-11-21T10:00:05|9223372036854775807|5|1\n"),
+            "t:2: the job ran for 9223372036854775807 s, more than 4000000000");
+  EXPECT_EQ(text_of("1|2026-11-21T10:00:05|60|9223372036854775807|1\n"),
+            "t:2: TimelimitRaw is 9223372036854775807, more than 66666666");
+}
+
 TEST(Sacct, ReadsAnExport) {
   const auto trace = parse_trace(
       "JobID|User|Partition|Submit|Start|End|Elapsed|Timelimit|ReqTRES|State\n"
