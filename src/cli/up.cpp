@@ -62,6 +62,8 @@ int up_main(int argc, char** argv) {
         "sluice up: %s/slurm.conf has been edited and is used as it is; remove it to have it written anew\n",
         options.dir.c_str());
   }
+  for (const std::string& nodes : started->unfit)
+    std::fprintf(stderr, "sluice up: warning: these nodes run no jobs: %s\n", nodes.c_str());
   std::error_code ignored;
   const std::filesystem::path programs =
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();

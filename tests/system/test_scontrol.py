@@ -517,16 +517,21 @@ class Scontrol(ClusterCase):
         self.run_cmd("scontrol", "update", "PartitionName=debug", "Default=YES")
 
     def test_partitions_as_changed(self):
-        """What an update allows and refuses holds for the next job."""
+        """What an update allows and refuses holds for the next job. Of another account or QOS it waits."""
         self.run_cmd("scontrol", "create", "PartitionName=part", "Nodes=n1")
-        account, qos = "Invalid account or account/partition combination specified", "Invalid qos specification"
-        for change, options, why in (("AllowAccounts=good", ["-A", "bad"], account), ("DenyAccounts=bad", ["-A", "bad"], account),
-                                     ("AllowQos=good", ["-q", "bad"], qos), ("DenyQos=bad", ["-q", "bad"], qos),
-                                     ("AllocNodes=nowhere", [], "Access/permission denied"), ("ReqResv=YES", [], "Access/permission denied")):
+        for change, options, why in (("AllowAccounts=good", ["-A", "bad"], "AccountNotAllowed"), ("DenyAccounts=bad", ["-A", "bad"], "AccountNotAllowed"),
+                                     ("AllowQos=good", ["-q", "bad"], "QOSNotAllowed"), ("DenyQos=bad", ["-q", "bad"], "QOSNotAllowed"),
+                                     ("AllocNodes=nowhere", [], None), ("ReqResv=YES", [], None)):
             with self.subTest(change=change):
                 self.cancel(self.submit("-H", "-p", "part", *options, "--wrap", "true"))
                 self.run_cmd("scontrol", "update", "PartitionName=part", change)
-                self.fails(f"sbatch: error: Batch job submission failed: {why}\n", "sbatch", "-p", "part", *options, "--wrap", "true")
+                if why is None:
+                    self.fails("sbatch: error: Batch job submission failed: Access/permission denied\n", "sbatch", "-p", "part", *options, "--wrap", "true")
+                else:
+                    job = self.submit("-p", "part", *options, "-o", "/dev/null", "--wrap", "true")
+                    reason = lambda: self.out("squeue", "-h", "-j", job, "-o", "%r").strip()  # pylint: disable=cell-var-from-loop
+                    wait_for(lambda: reason() == why, "the job waits")  # pylint: disable=cell-var-from-loop
+                    self.cancel(job)
                 key = change.partition("=")[0]
                 self.run_cmd("scontrol", "update", "PartitionName=part", f"{key}=NO" if key == "ReqResv" else f"{key}=")
         self.run_cmd("scontrol", "update", "PartitionName=part", "DefMemPerNode=300", "Default=YES")

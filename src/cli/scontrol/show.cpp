@@ -341,12 +341,14 @@ void show_reservations(Session& session, const std::string& name) {
       protocol::QueryReservationsRequest{});
   if (!reply) return session.fail("slurm_load_reservations error: " + error_text(reply.error()));
   Json records = Json::array();
+  const RenderContext context = session.context(reply->now);
+  const std::vector<std::string>& tres = context.accounting_tres;
   bool any = false;
   for (const auto& record : reply->reservations) {
     if (!name.empty() && record.reservation.name != name) continue;
     any = true;
-    if (session.form) records.push_back(reservation_to_json(record));
-    else print_record(session, show_reservation(record, session.one_line));
+    if (session.form) records.push_back(reservation_to_json(record, tres));
+    else print_record(session, show_reservation(record, session.one_line, tres));
   }
   if (session.form) return print_json(session, "reservations", std::move(records), reply->now);
   if (any) return;
@@ -355,11 +357,24 @@ void show_reservations(Session& session, const std::string& name) {
   if (!session.quiet) std::printf("Reservation %s not found\n", name.c_str());
 }
 
+// None of them is known. As in Slurm the exit status is 0.
+void refuse_assoc_mgr_flags(const Session& session, const std::string& words) {
+  if (session.quiet) return;
+  for (const std::string& word : split_list(words, ' ')) {
+    if (word.empty() || (word.front() != 'f' && word.front() != 'F')) continue;
+    const std::string given = word.substr(word.find('=') + 1);
+    std::fprintf(stderr, "invalid flag '%s', valid options are 'Assoc, QOS, and/or Users'\n",
+                 given.c_str());
+  }
+}
+
 void show_assoc_mgr(Session& session, const std::string& words) {
   protocol::QueryAssocMgrRequest request;
   const std::string unknown = read_assoc_mgr_words(words, request);
   if (!unknown.empty())
     return session.fail("Invalid argument: " + unknown + " for keyword:show assoc_mgr");
+  if (request.no_associations && request.no_users && request.no_qos)
+    return refuse_assoc_mgr_flags(session, words);
   const auto reply = session.client()->call<protocol::AssocMgrReply>(request);
   if (!reply) return session.fail("assoc_mgr_info error: " + error_text(reply.error()));
   if (!session.quiet) print_text(assoc_mgr_text(*reply, request, session.one_line));

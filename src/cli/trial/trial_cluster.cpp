@@ -15,16 +15,19 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/shared/client.hpp"
 #include "cli/shared/user_names.hpp"
 #include "cli/trial/trial_conf.hpp"
 #include "cli/trial/trial_processes.hpp"
 #include "common/base/errno_text.hpp"
+#include "common/base/hostlist.hpp"
 #include "common/os/exec_pointers.hpp"
 #include "common/os/host_name.hpp"
 #include "common/os/read_file.hpp"
@@ -105,6 +108,36 @@ bool is_kept_down(const ClusterConfig& config, const std::string& name) {
   });
 }
 
+// It has registered, and is drained or invalid for a reason that does not go by itself.
+bool is_unfit(const protocol::NodeRecord& record) {
+  const bool registered =
+      record.shown_base != NodeBaseState::kUnknown && (record.shown_flags & kNodeNoRespond) == 0;
+  return registered && (record.shown_flags & (kNodeDrain | kNodeInvalidReg)) != 0 &&
+         !record.node.reason.empty();
+}
+
+// False: some are still to register.
+bool count_nodes(const protocol::QueryNodesReply& reply, const ClusterConfig& config,
+                 TrialNodes& nodes) {
+  std::map<std::string, std::vector<std::string>> unfit;  // by reason
+  size_t unfit_count = 0;
+  for (const auto& record : reply.nodes) {
+    const std::string& name = record.node.name;
+    if (record.shown_base == NodeBaseState::kIdle && record.shown_flags == 0) {
+      ++nodes.idle;
+    } else if (is_kept_down(config, name)) {
+      ++nodes.kept_down;
+    } else if (is_unfit(record)) {
+      unfit[std::string(record.node.reason.view())].push_back(name);
+      ++unfit_count;
+    }
+  }
+  for (const auto& [reason, names] : unfit)
+    nodes.unfit.push_back(fmt::format("{}: {}", fold_hosts_sorted(names), reason));
+  const size_t known = nodes.idle + nodes.kept_down + unfit_count;
+  return !reply.nodes.empty() && known == reply.nodes.size();
+}
+
 Result<TrialNodes> wait_until_idle(const TrialOptions& options, const ClusterConfig& config) {
   const auto deadline = steady_clock::now() + kStartLimit;
   std::string last = "the controller does not answer";
@@ -114,12 +147,10 @@ Result<TrialNodes> wait_until_idle(const TrialOptions& options, const ClusterCon
       auto reply = client->call<protocol::QueryNodesReply>(protocol::QueryNodesRequest{});
       if (reply) {
         TrialNodes nodes;
-        for (const auto& record : reply->nodes) {
-          if (record.shown_base == NodeBaseState::kIdle && record.shown_flags == 0) ++nodes.idle;
-          else if (is_kept_down(config, record.node.name)) ++nodes.kept_down;
+        if (count_nodes(*reply, config, nodes)) {
+          if (nodes.idle > 0 || nodes.unfit.empty()) return nodes;
+          return failure(fmt::format("no node can run jobs: {}", fmt::join(nodes.unfit, "; ")));
         }
-        if (!reply->nodes.empty() && nodes.idle + nodes.kept_down == reply->nodes.size())
-          return nodes;
         last = fmt::format("{} of {} nodes are idle", nodes.idle,
                            reply->nodes.size() - nodes.kept_down);
       } else {

@@ -23,7 +23,9 @@ struct TrialOptions {
 
 struct TrialNodes {
   size_t idle = 0;
-  size_t kept_down = 0;   // by DownNodes lines of extra_conf
+  size_t kept_down = 0;  // by DownNodes lines of extra_conf
+  // those that registered and can run nothing: "n[1-2]: gres/gpu count reported lower ..."
+  std::vector<std::string> unfit;
   bool own_conf = false;  // slurm.conf is as the user has edited it
 };
 
@@ -31,7 +33,8 @@ struct TrialNodes {
 [[nodiscard]] std::string default_trial_dir();
 
 // Writes DIR/slurm.conf, unless there is one that was edited, and the cluster's key, starts the
-// daemons and waits until every node is idle that is not kept down. On failure what was started is
+// daemons and waits until every node is idle that is not kept down, or is drained, so that waiting
+// would not help it. On failure what was started is
 // stopped again and the error quotes the daemons' logs.
 [[nodiscard]] Result<TrialNodes> start_trial(const TrialOptions& options);
 

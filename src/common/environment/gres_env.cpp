@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "common/syntax/licenses.hpp"
+
 namespace sluice {
 namespace {
 
@@ -65,6 +67,19 @@ std::string gres_tres(const GresShares& shares, const std::vector<std::string>& 
         colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1);
     const uint64_t count = count_of(shares, name.substr(0, colon), type);
     if (count > 0) out.append(",").append(tres).append("=").append(std::to_string(count));
+  }
+  return out;
+}
+
+std::string license_tres(std::string_view licenses, const std::vector<std::string>& accounting) {
+  std::string out;
+  if (licenses.empty()) return out;
+  const LicenseCounts counts = parse_licenses(licenses).value_or(LicenseCounts());
+  for (const std::string& tres : accounting) {
+    if (!tres.starts_with(kLicenseKind)) continue;
+    const auto at = counts.find(std::string_view(tres).substr(kLicenseKind.size()));
+    if (at == counts.end() || at->second == 0) continue;
+    out.append(",").append(tres).append("=").append(std::to_string(at->second));
   }
   return out;
 }

@@ -15,6 +15,9 @@ namespace sluice {
 // with a comma before it.
 [[nodiscard]] std::string gres_tres(const GresShares& shares,
                                     const std::vector<std::string>& accounting);
+// ",license/matlab=2" of "matlab:2", likewise.
+[[nodiscard]] std::string license_tres(std::string_view licenses,
+                                       const std::vector<std::string>& accounting);
 [[nodiscard]] Bitmap gpu_units(const GresShares& shares);      // those of which parts are held, too
 [[nodiscard]] std::string number_list(const Bitmap& numbers);  // "0,1,5"
 

@@ -8,6 +8,7 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/environment/gres_env.hpp"
 #include "common/format/show_lines.hpp"
 
 namespace sluice {
@@ -245,8 +246,12 @@ bool is_among(int weekday, ReservationFlags flags) {
 
 std::string or_null(std::string_view text) { return text.empty() ? "(null)" : std::string(text); }
 
-std::string tres_of(const protocol::ReservationRecord& record) {
-  return record.cpus == 0 ? "(null)" : fmt::format("cpu={}", record.cpus);
+// Empty: nothing that is counted.
+std::string tres_of(const protocol::ReservationRecord& record,
+                    const std::vector<std::string>& accounting_tres) {
+  std::string out = record.cpus == 0 ? "" : fmt::format(",cpu={}", record.cpus);
+  out += license_tres(record.reservation.licenses, accounting_tres);
+  return out.substr(out.empty() ? 0 : 1);
 }
 
 }  // namespace
@@ -337,7 +342,8 @@ Time next_occurrence(Time start, ReservationFlags flags) {
   } while (true);
 }
 
-std::string show_reservation(const protocol::ReservationRecord& record, bool one_line) {
+std::string show_reservation(const protocol::ReservationRecord& record, bool one_line,
+                             const std::vector<std::string>& accounting_tres) {
   const Reservation& r = record.reservation;
   ShowLines out(one_line);
   out.word("ReservationName", r.name)
@@ -352,7 +358,7 @@ std::string show_reservation(const protocol::ReservationRecord& record, bool one
   out.word("Flags", reservation_flags_text(r));
   for (const protocol::CoresOfNode& part : record.core_ids)
     out.line().word("  NodeName", part.node).word("CoreIDs", part.cores.to_text());
-  out.line().word("TRES", tres_of(record));
+  out.line().word("TRES", or_null(tres_of(record, accounting_tres)));
   out.line().word("AllowedPartitions", "(null)").word("QOS", "(null)");
   out.line()
       .word("Users", or_null(r.users))
@@ -367,7 +373,8 @@ std::string show_reservation(const protocol::ReservationRecord& record, bool one
   return out.take();
 }
 
-Json reservation_to_json(const protocol::ReservationRecord& record) {
+Json reservation_to_json(const protocol::ReservationRecord& record,
+                         const std::vector<std::string>& accounting_tres) {
   const Reservation& r = record.reservation;
   Json flags = Json::array();
   for (const ReservationFlagName& row : kFlags) {
@@ -395,7 +402,7 @@ Json reservation_to_json(const protocol::ReservationRecord& record) {
   out["purge_completed"] = {{"time", json_number(static_cast<uint64_t>(to_seconds(purge)))}};
   out["start_time"] = json_time(r.start);
   out["watts"] = Json::object();
-  out["tres"] = record.cpus == 0 ? "" : tres_of(record);
+  out["tres"] = tres_of(record, accounting_tres);
   out["users"] = r.users;
   return out;
 }

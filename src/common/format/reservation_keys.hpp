@@ -36,8 +36,9 @@ struct ReservationKeyName {
 [[nodiscard]] Time next_occurrence(Time start, ReservationFlags flags);
 
 // Without the blank line that follows.
-[[nodiscard]] std::string show_reservation(const protocol::ReservationRecord& record,
-                                           bool one_line);
-[[nodiscard]] Json reservation_to_json(const protocol::ReservationRecord& record);
+[[nodiscard]] std::string show_reservation(const protocol::ReservationRecord& record, bool one_line,
+                                           const std::vector<std::string>& accounting_tres = {});
+[[nodiscard]] Json reservation_to_json(const protocol::ReservationRecord& record,
+                                       const std::vector<std::string>& accounting_tres = {});
 
 }  // namespace sluice

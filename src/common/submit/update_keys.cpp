@@ -56,6 +56,13 @@ Status set_bool(std::string_view value, const Base& base, JobUpdate& update) {
   update.*member = *given;
   return {};
 }
+// A number; all but 0 say yes.
+Status set_requeue(std::string_view value, const Base& base, JobUpdate& update) {
+  const auto number = to_number<uint16_t>(value);
+  if (!number) return set_bool<&JobUpdate::requeue>(value, base, update);
+  update.requeue = *number != 0;
+  return {};
+}
 template <std::optional<Time> JobUpdate::*member>
 Status set_time(std::string_view value, const Base& base, JobUpdate& update) {
   const auto time = parse_time(value, base.now);
@@ -288,7 +295,7 @@ constexpr JobUpdateKey kJobKeys[] = {
     {"ReqProcs", set_tasks},
     {"ReqSockets", set_count<&JobUpdate::sockets_per_node>},
     {"ReqThreads", set_count<&JobUpdate::threads_per_core>},
-    {"Requeue", set_bool<&JobUpdate::requeue>},
+    {"Requeue", set_requeue},
     {"ReservationName", set_text<&JobUpdate::reservation>},
     {"ResetAccrueTime",
      [](std::string_view, const Base&, JobUpdate& update) {

@@ -38,14 +38,19 @@ std::string kept_line(std::string_view line) {
 
 void by_name(NamedTresList& list) { std::ranges::sort(list, {}, &NamedTres::name); }
 
-// ",gres/gpu=2,gres/gpu:a100=2"
-void add_gres(std::string_view listed, NamedTresList& list) {
+// ",gres/gpu=2,gres/gpu:a100=2", ",license/matlab=2"
+void add_listed(std::string_view listed, NamedTresList& list) {
   for (const std::string& one : split_list(listed)) {
     const size_t equals = one.rfind('=');
     if (equals == std::string::npos) continue;
     const auto count = to_number<uint64_t>(std::string_view(one).substr(equals + 1));
     if (count) list.push_back({one.substr(0, equals), *count});
   }
+}
+
+void add_licenses(const Job& job, const ClusterConfig& config, NamedTresList& list) {
+  add_listed(license_tres(job.spec->licenses.view(), config.accounting_storage_tres), list);
+  by_name(list);
 }
 
 void add_requests(const state::ClusterState& state, const Job& job, JobHistory& out) {
@@ -63,7 +68,8 @@ void add_requests(const state::ClusterState& state, const Job& job, JobHistory& 
   out.requested_memory_mib = tres->memory_mib;
   out.requested_memory_per_cpu_mib = tres->memory_per_cpu_mib;
   out.requested_tres = named_tres(*tres, *state.config);
-  set_billing(out.requested_tres, state::shown_billing(state, job, *tres));
+  add_licenses(job, *state.config, out.requested_tres);
+  set_billing(out.requested_tres, state::requested_billing(state, job, *tres));
 }
 
 void add_names(const Job& job, const ClusterConfig& config, JobHistory& out) {
@@ -123,7 +129,7 @@ void add_times(const Job& job, JobHistory& out) {
 NamedTresList named_tres(const state::TresCounts& counts, const ClusterConfig& config) {
   NamedTresList out{{"cpu", counts.cpus}, {"node", counts.nodes}, {"billing", counts.cpus}};
   if (counts.memory_mib > 0) out.push_back({"mem", counts.memory_mib});
-  add_gres(gres_tres(counts.gres, config.accounting_storage_tres), out);
+  add_listed(gres_tres(counts.gres, config.accounting_storage_tres), out);
   by_name(out);
   return out;
 }
@@ -156,6 +162,7 @@ JobHistory job_history(const state::ClusterState& state, const Job& job) {
   out.cpus = job.allocation->cpus;
   state::TresCounts held = state::allocated_tres(*job.allocation);
   out.allocated_tres = named_tres(held, *state.config);
+  add_licenses(job, *state.config, out.allocated_tres);
   set_billing(out.allocated_tres, state::shown_billing(state, job, held));
   return out;
 }

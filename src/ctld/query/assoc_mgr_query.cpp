@@ -24,7 +24,7 @@ InUse in_use(const state::Held* held, const state::Usage* usage, int64_t second)
     out.accruing = held->accruing;
     out.submit = held->submit;
     for (const state::HeldTres& one : held->tres) {
-      tres[one.id].count = one.count;
+      tres[one.id].count = held->count_of(one.id);
       tres[one.id].seconds_left = one.left_at(second);
     }
   }

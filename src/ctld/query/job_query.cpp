@@ -49,19 +49,20 @@ uint32_t kept_priority(const Job& job) {
 }
 
 std::string tres_text(const state::ClusterState& state, const Job& job,
-                      const state::TresCounts& tres) {
+                      const state::TresCounts& tres, uint64_t billing) {
   std::string out = fmt::format("cpu={}", tres.cpus);
   if (tres.memory_mib > 0) out += ",mem=" + format_memory(tres.memory_mib);
-  return out +
-         fmt::format(",node={},billing={}", tres.nodes, state::shown_billing(state, job, tres)) +
-         gres_tres(tres.gres, state.config->accounting_storage_tres);
+  return out + fmt::format(",node={},billing={}", tres.nodes, billing) +
+         gres_tres(tres.gres, state.config->accounting_storage_tres) +
+         license_tres(job.spec->licenses.view(), state.config->accounting_storage_tres);
 }
 
 }  // namespace
 
 std::string allocated_tres(const state::ClusterState& state, const Job& job) {
-  return job.allocation ? tres_text(state, job, state::allocated_tres(*job.allocation))
-                        : std::string();
+  if (!job.allocation) return {};
+  const state::TresCounts tres = state::allocated_tres(*job.allocation);
+  return tres_text(state, job, tres, state::shown_billing(state, job, tres));
 }
 
 namespace {
@@ -84,7 +85,8 @@ std::string required_tres(const state::ClusterState& state, const Job& job) {
     const Node& first = state.nodes.at(static_cast<NodeId>(partition->nodes.find_first()));
     tres->memory_mib = first.config->real_memory_mib * tres->nodes;
   }
-  return tres ? tres_text(state, job, *tres) : std::string();
+  return tres ? tres_text(state, job, *tres, state::requested_billing(state, job, *tres))
+              : std::string();
 }
 
 JobQuery::JobQuery(protocol::QueryJobsRequest request, Asker asker, state::ClusterSnapshot state,

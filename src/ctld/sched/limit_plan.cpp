@@ -11,6 +11,18 @@ namespace sluice::sched {
 using state::AccountIn;
 using state::StartToCheck;
 
+namespace {
+
+// As far as limits look at an allocation.
+std::shared_ptr<const Allocation> nodes_only(const std::vector<NodeAllocation>& nodes) {
+  auto out = std::make_shared<Allocation>();
+  out->nodes.resize(nodes.size());
+  for (size_t at = 0; at < nodes.size(); ++at) out->nodes[at].node = nodes[at].node;
+  return out;
+}
+
+}  // namespace
+
 LimitPlan::LimitPlan(const state::ClusterState& state, Time now)
     : state_(state),
       now_(now),
@@ -33,9 +45,13 @@ LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partit
   if (in.reason || in.account == nullptr) return out;
   auto charge = state::charge_of(state_, *job.spec, *partition.config, allocation, *in.account);
   const TresAmounts of_node = state::largest_of_nodes(state_.accounting, allocation);
-  const StartToCheck start{&job, in.account.get(), &charge->tres, &of_node, limit};
-  out.reason = state::why_limited(state_, held_, start, rules_, now_);
-  if (out.reason) return out;
+  const StartToCheck start{&job, in.account.get(), &charge->tres, &of_node, limit, &allocation};
+  if (const auto hit = state::limit_hit(state_, held_, start, rules_, now_)) {
+    out.reason = hit->reason;
+    if (hit->of_nodes) out.used = used_nodes(job, *hit);
+    return out;
+  }
+  out.counted.allocation = nodes_only(allocation.nodes);
   out.counted.account = in.account;
   out.counted.charge = std::move(charge);
   out.counted.uid = job.spec->uid;
@@ -45,6 +61,17 @@ LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partit
   out.counted.since = now_;
   out.counted.is_charged = true;
   return out;
+}
+
+Bitmap LimitPlan::used_nodes(const Job& job, const state::LimitHit& hit) const {
+  const state::Held* held = nullptr;
+  if (hit.of_user) held = held_.user_of(hit.qos, job.spec->uid);
+  else if (hit.of_account) held = held_.account_of(hit.qos, job.spec->account.view());
+  else if (hit.qos != 0) held = held_.qos.find(hit.qos);
+  else held = held_.associations.find(hit.association);
+  Bitmap used;
+  if (held != nullptr) held->nodes.for_each([&](NodeId node) { used.set(node); });
+  return used;
 }
 
 void LimitPlan::take(const Start& start) {
@@ -84,7 +111,8 @@ std::optional<Time> LimitPlan::next_start(const Job& job, const state::Partition
   constexpr size_t kMostHits = 4;
   const AccountIn in = state::account_in(state_, job, partition, rules_);
   if (in.reason || in.account == nullptr) return std::nullopt;
-  const StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
+  StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
+  start.on_fresh_nodes = true;
   load_changes();
   std::vector<state::LimitHit> hits;
   while (hits.size() <= kMostHits) {
@@ -126,7 +154,7 @@ LimitPlan::Foreseen LimitPlan::foresee(const StartToCheck& start,
 }
 
 void LimitPlan::plan(const Job& job, const state::Partition& partition, const TresAmounts& asked,
-                     Time start, Minutes limit) {
+                     Time start, Minutes limit, const std::vector<NodeAllocation>& nodes) {
   const AccountIn in = state::account_in(state_, job, partition, rules_);
   if (in.account == nullptr) return;
   auto charge = std::make_shared<JobCharge>();
@@ -134,6 +162,7 @@ void LimitPlan::plan(const Job& job, const state::Partition& partition, const Tr
   state::Counted counted;
   counted.account = in.account;
   counted.charge = std::move(charge);
+  counted.allocation = nodes_only(nodes);
   counted.uid = job.spec->uid;
   counted.account_name = job.spec->account;
   counted.jobs = counted.submit = 1;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/bitmap.hpp"
 #include "ctld/sched/request.hpp"
 #include "ctld/state/core/charging.hpp"
 #include "ctld/state/limits/accounts.hpp"
@@ -23,6 +24,8 @@ class LimitPlan {
   struct Start {
     std::optional<JobReason> reason;  // why it may not start with these nodes
     state::Counted counted;           // what it holds when it does
+    // that limit would let it run on these, which its jobs use; none: nowhere
+    Bitmap used;
   };
   [[nodiscard]] Start check(const Job& job, const state::Partition& partition,
                             const Allocation& allocation, Minutes limit) const;
@@ -34,7 +37,7 @@ class LimitPlan {
                                                const TresAmounts& asked, Minutes limit);
   // The job is to start then, with what it asks for.
   void plan(const Job& job, const state::Partition& partition, const TresAmounts& asked, Time start,
-            Minutes limit);
+            Minutes limit, const std::vector<NodeAllocation>& nodes);
 
   // Whether it may keep nodes for later: QOS flag NoReserve, MinPrioThreshold.
   [[nodiscard]] bool may_plan(const Job& job, uint32_t priority) const;
@@ -59,6 +62,8 @@ class LimitPlan {
                                  const std::vector<state::LimitHit>& hits) const;
   void load_changes();
   void add_change(Change change);
+  // That jobs of this limit use.
+  [[nodiscard]] Bitmap used_nodes(const Job& job, const state::LimitHit& hit) const;
   [[nodiscard]] bool is_covered(const state::Counted& counted, const state::LimitHit& hit) const;
 
   const state::ClusterState& state_;

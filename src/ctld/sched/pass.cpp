@@ -435,6 +435,8 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   }
   if (!found) return false;
   limited_ = take_limits(job, partition, found->nodes, limit);
+  if (limited_ && place_on_used(demand, wanted, found->nodes))
+    limited_ = take_limits(job, partition, found->nodes, limit);
   if (limited_) return false;
   const Tick ends = resources_.duration_of(limit);
   resources_.claim(job, *demand.request, found->nodes, 0, ends);
@@ -462,7 +464,21 @@ std::optional<JobReason> PassRun::take_limits(const Job& job, const Partition& p
   const LimitPlan::Start start = limits_.check(job, partition, allocation, limit);
   nodes.swap(allocation.nodes);
   if (!start.reason) limits_.take(start);
+  used_nodes_ = start.used;
   return start.reason;
+}
+
+bool PassRun::place_on_used(const Demand& demand, const StartFinder::Wanted& wanted,
+                            std::vector<NodeAllocation>& nodes) {
+  constexpr uint32_t kMost = 64;  // each looks at all nodes
+  if (used_nodes_.none() || placed_on_used_ >= kMost) return false;
+  ++placed_on_used_;
+  Request request = *demand.request;
+  request.first = std::move(used_nodes_);
+  auto found = StartFinder(resources_, request).first(wanted);
+  if (!found) return false;
+  nodes = std::move(found->nodes);
+  return true;
 }
 
 void PassRun::plan_start(const Job& job, const Request& request, std::vector<NodeAllocation> chosen,

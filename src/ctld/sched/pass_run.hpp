@@ -120,6 +120,9 @@ class PassRun {
                                                      const state::Partition& partition,
                                                      std::vector<NodeAllocation>& nodes,
                                                      Minutes limit);
+  // After a limit of nodes: on those first that its jobs use already, where they count no more.
+  [[nodiscard]] bool place_on_used(const Demand& demand, const StartFinder::Wanted& wanted,
+                                   std::vector<NodeAllocation>& nodes);
   // Licenses that it cannot have from now on, for as long as it lasts at least.
   [[nodiscard]] bool lacks_licenses(const Job& job, const Reservation* own,
                                     const state::Partition& partition) const;
@@ -220,7 +223,9 @@ class PassRun {
   std::unordered_map<uint32_t, uint32_t> of_users_;                // the same by user
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
   std::optional<JobReason> limited_;  // by which limit the last try to start failed
-  uint32_t limited_planned_ = 0;      // jobs that a limit holds back, planned or tried
+  Bitmap used_nodes_;  // by jobs of the limit that was asked last; none: it is no such one
+  uint32_t placed_on_used_ = 0;   // attempts
+  uint32_t limited_planned_ = 0;  // jobs that a limit holds back, planned or tried
   uint32_t failed_tests_ = 0;
   uint32_t until_clock_ = 0;             // candidates before budget_.out_of_time is asked again
   bool some_share_with_nobody_ = false;  // jobs of --exclusive=user: what fits depends on the user

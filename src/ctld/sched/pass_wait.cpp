@@ -275,7 +275,7 @@ void PassRun::plan_limited(const Candidate& c, Demand& demand) {
   const Tick ends = found->at + wanted.duration;
   resources_.claim(job, *demand.request, found->nodes, found->at, ends);
   license_plan_.claim(*job.spec, demand.request->reservation, found->at, ends);
-  limits_.plan(job, partition, *demand.asked, resources_.time_of(found->at), limit);
+  limits_.plan(job, partition, *demand.asked, resources_.time_of(found->at), limit, found->nodes);
 }
 
 // Further tasks of an array, as far as it may run them.

@@ -18,6 +18,7 @@ struct Request {
   uint32_t sharers = 1;           // jobs that may hold one core (OverSubscribe)
   bool unknown_node = false;      // a node list names a node that is no more
   fit::FeatureExpression prefer;  // nodes with these are tried first
+  Bitmap first;                   // NodeIds; these are tried first, whatever they weigh
   SwitchRequest switches;
   const Reservation* reservation = nullptr;  // in which it would run; null: in none
   std::optional<state::NodeHold> confined;   // to what the reservation has

@@ -134,6 +134,10 @@ void StartFinder::learn(StartIndex& index) const {
 // From the end, of those that weigh the same.
 std::vector<NodeId> StartFinder::order() const {
   std::vector<NodeId> nodes = resources_.order_of(*request_.partition);
+  if (request_.first.any()) {
+    std::ranges::stable_partition(nodes, [&](NodeId id) { return request_.first.test(id); });
+    return nodes;
+  }
   if (!from_end_) return nodes;
   const auto key = [&](NodeId id) {
     const Node& node = resources_.state().nodes.at(id);

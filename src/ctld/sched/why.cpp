@@ -67,7 +67,9 @@ Waiting why_not_placed(const Resources& resources, const Request& request, Minut
   if (place_idle(resources, request, false)) {
     if (state.reservations->empty() || place_beside_reservations(resources, request, limit))
       return {};
-    return {JobReason::kReqNodeNotAvail, reserved_text(resources, request, limit), true};
+    // of nodes that it names this is said whoever else waits
+    return {JobReason::kReqNodeNotAvail, reserved_text(resources, request, limit),
+            request.required.none()};
   }
   if (!place_idle(resources, request, true)) {
     const bool too_large = request.needs.min_nodes > request.partition->nodes.count() ||

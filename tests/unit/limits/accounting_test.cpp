@@ -73,8 +73,22 @@ TEST_F(AccountingTest, Wckeys) {
   EXPECT_EQ(refusal(spec).text, "Invalid wckey specification");
 }
 
-TEST_F(AccountingTest, PartitionsThatOnlySomeAccountsAndQosMayUse) {
+// The bug: they were refused without EnforcePartLimits, too.
+TEST_F(AccountingTest, JobsOfOtherAccountsAndQosWait) {
   configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"chem"}; });
+  EXPECT_EQ(plan(submit(batch_spec())), "AccountNotAllowed");
+  configure([](ClusterConfig& config) {
+    config.partitions[0].allow_accounts = {};
+    config.partitions[0].deny_qos = {"normal"};
+  });
+  EXPECT_EQ(plan(submit(batch_spec())), "QOSNotAllowed");
+}
+
+TEST_F(AccountingTest, PartitionsThatOnlySomeAccountsAndQosMayUse) {
+  configure([](ClusterConfig& config) {
+    config.enforce_part_limits = EnforcePartLimits::kAny;
+    config.partitions[0].allow_accounts = {"chem"};
+  });
   EXPECT_EQ(refusal(batch_spec()).code, ErrorCode::kInvalidAccount);
   configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"physics"}; });
   EXPECT_NE(submit(batch_spec()), kNoJob);
@@ -483,6 +497,50 @@ TEST_F(AccountingTest, ARelativeQosHasPercentages) {
   EXPECT_EQ(plan(submit(spec)), "QOSMaxCpuPerJobLimit");
 }
 
+// The bug: each job's nodes counted, also those that another job of the account was on already.
+TEST_F(AccountingTest, ANodeCountsOnceForAnAccount) {
+  association(kPhysics).group.tres = {{kTresNode, 1}};
+  follow();
+  const JobId first = submit(batch_spec());
+  ASSERT_TRUE(start_job(first, "n3"));
+  EXPECT_EQ(held(kPhysics).count_of(kTresNode), 1u);
+  const JobId second = submit(batch_spec());
+  EXPECT_FALSE(start_job(second, "n1"));
+  EXPECT_EQ(plan(second), "starts") << "on n3, although it would be n1 otherwise";
+  EXPECT_TRUE(start_job(second, "n3"));
+  EXPECT_EQ(held(kPhysics).count_of(kTresNode), 1u);
+  EXPECT_EQ(held(kRootId).count_of(kTresNode), 1u);
+  JobSpec two = batch_spec();
+  two.min_nodes = two.max_nodes = 2;
+  EXPECT_EQ(plan(submit(two)), "AssocGrpNodeLimit");
+  JobSpec large = batch_spec();
+  large.min_cpus = large.num_tasks = 8;
+  const JobId waits = submit(large);
+  EXPECT_EQ(plan(waits), "AssocGrpNodeLimit") << "n3 has no room for it";
+  end(first, "n3");
+  end(second, "n3");
+  EXPECT_EQ(held(kPhysics).count_of(kTresNode), 0u);
+  ASSERT_TRUE(cleaned(first, "n3") && cleaned(second, "n3"));
+  EXPECT_EQ(plan(waits), "starts");
+}
+
+// Of a QOS's users, too; a state that is read again has the same.
+TEST_F(AccountingTest, ANodeCountsOnceForAUserOfAQos) {
+  qos(kNormal).user.tres = {{kTresNode, 2}};
+  follow();
+  for (const char* node : {"n2", "n2", "n4"}) {
+    const JobId id = submit(batch_spec());
+    ASSERT_TRUE(start_job(id, node));
+  }
+  EXPECT_EQ(state_.accounting.held.user_of(kNormal, kAnnUid)->count_of(kTresNode), 2u);
+  const JobId more = submit(batch_spec());
+  EXPECT_FALSE(start_job(more, "n1"));
+  EXPECT_EQ(plan(more), "starts");
+  const HeldTables before = state_.accounting.held;
+  rebuild_held(state_);
+  EXPECT_EQ(*state_.accounting.held.qos.find(kNormal), *before.qos.find(kNormal));
+}
+
 TEST_F(AccountingTest, AllowAccountsHasThoseBelow) {
   configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"root"}; });
   EXPECT_NE(submit(batch_spec()), kNoJob);
@@ -491,6 +549,7 @@ TEST_F(AccountingTest, AllowAccountsHasThoseBelow) {
 TEST_F(AccountingTest, DenyAccountsHasThoseBelowAndCapitalsDoNotCount) {
   const auto denied = [&](auto member, const char* name) {
     configure([&](ClusterConfig& config) {
+      config.enforce_part_limits = EnforcePartLimits::kAll;
       PartitionConfig& partition = config.partitions[0];
       partition.deny_accounts = partition.allow_accounts = {};
       partition.deny_qos = partition.allow_qos = {};

@@ -21,6 +21,7 @@ class LimitsTest : public ::testing::Test {
     job_.account_name = "physics";
     job_.tres = tres_;
     job_.tres_of_node = tres_of_node_;
+    job_.allocation = other_node_.get();
     job_.time_limit = 60;
   }
 
@@ -32,6 +33,12 @@ class LimitsTest : public ::testing::Test {
   }
   QosRecord& qos(QosId id) { return site_.qos.at(id - 1); }
 
+  static std::shared_ptr<const Allocation> on_node(NodeId node) {
+    auto allocation = std::make_shared<Allocation>();
+    allocation->nodes.resize(1);
+    allocation->nodes[0].node = node;
+    return allocation;
+  }
   Counted running() const {
     Counted counted;
     counted.account = std::make_shared<JobAccount>(account_);
@@ -40,6 +47,7 @@ class LimitsTest : public ::testing::Test {
                     {kGpu, 2},     {kMatlab, 1},     {kBurst, 10}};
     charge->billing_micro = 4 * kMicro;
     counted.charge = charge;
+    counted.allocation = on_node(1);
     counted.uid = kAnnUid;
     counted.account_name = "physics";
     counted.jobs = counted.submit = 1;
@@ -75,6 +83,7 @@ class LimitsTest : public ::testing::Test {
   TresAmounts tres_{{kTresCpu, 2}, {kTresMem, 500}, {kTresNode, 1}, {kTresBilling, 2},
                     {kGpu, 1},     {kMatlab, 1},    {kBurst, 10}};
   TresAmounts tres_of_node_{{kTresCpu, 2}, {kTresMem, 500}, {kGpu, 1}};
+  std::shared_ptr<const Allocation> other_node_ = on_node(2);
   LimitedJob job_;
   LimitRules rules_;
 };
@@ -94,6 +103,37 @@ TEST_F(LimitsTest, GrpTresOfAssociations) {
   }
   association(kChem).group.tres = {{kTresCpu, 0}};
   EXPECT_EQ(reason(), "") << "it is another account's";
+}
+
+TEST_F(LimitsTest, ANodeCountsOnceHoweverManyJobsAreOnIt) {
+  const auto same = on_node(1);
+  job_.allocation = same.get();
+  expect("AssocGrpNodeLimit", association(kPhysics).group.tres, kTresNode, 1);
+  expect("QOSGrpNodeLimit", qos(kNormal).group.tres, kTresNode, 1);
+  expect("QOSMaxNodePerUserLimit", qos(kNormal).user.tres, kTresNode, 1);
+  expect("MaxNodePerAccount", qos(kNormal).account.tres, kTresNode, 1);
+}
+
+TEST_F(LimitsTest, BeforeNodesAreChosenTheyMayBeThoseThatAreUsed) {
+  job_.allocation = nullptr;
+  expect("AssocGrpNodeLimit", association(kPhysics).group.tres, kTresNode, 1);
+  job_.on_fresh_nodes = true;
+  expect("AssocGrpNodeLimit", association(kPhysics).group.tres, kTresNode, 2);
+}
+
+TEST(NodeCountsTest, ANodeIsHeldUntilItsLastJobIsOver) {
+  const auto same = [](NodeId node) { return node; };
+  NodeCounts counts;
+  counts.add(std::vector<NodeId>{3, 64, 70}, same);
+  counts.add(std::vector<NodeId>{70, 9000}, same);
+  const NodeCounts before = counts;
+  EXPECT_EQ(counts.size(), 4);
+  counts.take(std::vector<NodeId>{3, 64, 70}, same);
+  EXPECT_EQ(counts.size(), 2);
+  EXPECT_TRUE(counts.contains(70) && counts.contains(9000) && !counts.contains(64));
+  EXPECT_EQ(before.size(), 4) << "a copy keeps what it had";
+  counts.take(std::vector<NodeId>{70, 9000}, same);
+  EXPECT_EQ(counts, NodeCounts());
 }
 
 TEST_F(LimitsTest, GrpTresOfQos) {

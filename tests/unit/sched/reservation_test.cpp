@@ -156,6 +156,21 @@ TEST(ReservedPass, ANodeInAReservationThatIsNoMaintenance) {
   EXPECT_EQ(world.detail(waits), "ReqNodeNotAvail, May be reserved for other job");
 }
 
+// The bug: it was said to wait for jobs of a higher priority.
+TEST(ReservedPass, AReservedNodeThatAJobNamesBehindOthers) {
+  ReservedWorld world(2, 8);
+  world.up();
+  world.reserve("a", "n1", minutes(0), minutes(60));
+  world.submit(World::spec(8, 10));
+  const JobId first = world.submit(World::spec(8, 10));
+  JobSpec spec = World::spec(1, 10);
+  spec.required_nodes = "n1";
+  const JobId waits = world.submit(spec);
+  EXPECT_EQ(world.pass(), "1:n2");
+  EXPECT_EQ(world.reason(first), JobReason::kResources);
+  EXPECT_EQ(world.detail(waits), "ReqNodeNotAvail, May be reserved for other job");
+}
+
 TEST(ReservedPass, ArraysAndSeveralNames) {
   ReservedWorld world(2, 2);
   world.up();

@@ -167,6 +167,66 @@ TEST_F(ReservationTest, TwoDoNotOverlapUnlessTheyMay) {
   EXPECT_EQ(make("f", next_week), ErrorCode::kOk);
 }
 
+// The bug: one could not be updated any more once another one was made to lie over it.
+TEST_F(ReservationTest, OneThatIsOverlappedCanBeUpdated) {
+  ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
+  ASSERT_EQ(make("over", values("n1", kReservationOverlap)), ErrorCode::kOk);
+  ASSERT_EQ(make("b", values("n4")), ErrorCode::kOk);
+  ReservationValues change;
+  change.users = NameList{"bob", protocol::ListChange::kAdd};
+  EXPECT_EQ(update("a", change), ErrorCode::kOk);
+  change = {};
+  change.duration = minutes(30);
+  EXPECT_EQ(update("a", change), ErrorCode::kOk);
+  change = {};
+  change.nodes = "n[1-2]";
+  EXPECT_EQ(update("a", change), ErrorCode::kOk);
+  change.nodes = "n[3-4]";
+  EXPECT_EQ(update("a", change), ErrorCode::kReservationOverlap);
+  ASSERT_EQ(make("maint", values("n3", kReservationMaint)), ErrorCode::kOk);
+  EXPECT_EQ(make("c", values("n3")), ErrorCode::kOk);
+}
+
+// Of any nodes no number is kept: licenses alone, or nodes that it names.
+TEST_F(ReservationTest, ANumberOfAnyNodesIsNone) {
+  ReservationValues any = values({}, kReservationAnyNodes);
+  any.nodes.reset();
+  any.node_count = 1;
+  EXPECT_EQ(make("a", any), ErrorCode::kInvalidReservation);
+  any.add_flags |= kReservationDaily;
+  EXPECT_EQ(make("a", any), ErrorCode::kInvalidReservation);
+  configure([](ClusterConfig& config) { config.licenses = "foo:2"; });
+  any.licenses = "foo:1";
+  EXPECT_EQ(make("a", any), ErrorCode::kOk);
+  EXPECT_TRUE(found("a")->nodes.none());
+  EXPECT_EQ(make("b", values("n1", kReservationAnyNodes)), ErrorCode::kOk);
+}
+
+// Accounts that accounting does not know, where it knows any.
+TEST_F(ReservationTest, AccountsAreThoseOfAccounting) {
+  ReservationValues of = values("n1");
+  of.users.reset();
+  of.accounts = NameList{"physics,nosuch"};
+  EXPECT_EQ(make("before", of), ErrorCode::kOk) << "nobody knows which there are";
+  AccountingRecords records;
+  records.version = 1;
+  records.accounts = {{.name = "physics"}, {.name = "chem"}};
+  ASSERT_TRUE(run(FollowAccounting{records, {}}));
+  of.nodes = "n2";
+  EXPECT_EQ(make("a", of), ErrorCode::kInvalidAccount);
+  of.accounts = NameList{"-nosuch"};
+  EXPECT_EQ(make("a", of), ErrorCode::kInvalidAccount);
+  of.accounts = NameList{"physics"};
+  ASSERT_EQ(make("a", of), ErrorCode::kOk);
+  ReservationValues change;
+  for (const char* absent : {"nosuch", "chem"}) {
+    change.accounts = NameList{absent, protocol::ListChange::kRemove};
+    EXPECT_EQ(update("a", change), ErrorCode::kInvalidAccount) << absent;
+  }
+  change.accounts = NameList{"chem", protocol::ListChange::kAdd};
+  EXPECT_EQ(update("a", change), ErrorCode::kOk);
+}
+
 TEST_F(ReservationTest, NodesAreChosenByNumber) {
   ReservationValues two = values("");
   two.nodes.reset();

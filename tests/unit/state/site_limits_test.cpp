@@ -46,6 +46,7 @@ TEST_F(SiteLimits, AccountsAndQosOfAPartition) {
   const auto outcomes = [&](const std::function<void(PartitionConfig&)>& change) {
     configure([&](ClusterConfig& config) {
       PartitionConfig& debug = config.partitions.front();
+      config.enforce_part_limits = EnforcePartLimits::kAny;
       debug.allow_accounts = debug.deny_accounts = debug.allow_qos = debug.deny_qos = {};
       change(debug);
     });
@@ -74,6 +75,34 @@ TEST_F(SiteLimits, AccountsAndQosOfAPartition) {
             (std::vector{ok, ok, ok, ok, ok, qos}));
   EXPECT_EQ(outcomes([](PartitionConfig& debug) { debug.deny_qos = {"one"}; }),
             (std::vector{ok, ok, ok, qos, ok, ok}));
+}
+
+// EnforcePartLimits as it is without a word: of all partitions nothing is refused for an account.
+TEST_F(SiteLimits, JobsOfOtherAccountsAreRefusedAsEnforcePartLimitsSays) {
+  const auto outcomes = [&](EnforcePartLimits enforced) {
+    configure([&](ClusterConfig& config) {
+      config.enforce_part_limits = enforced;
+      if (config.partitions.size() == 1) {
+        PartitionConfig own = config.partitions.front();
+        own.name = "own";
+        own.is_default = false;
+        own.deny_accounts = {"one"};
+        config.partitions.push_back(own);
+      }
+    });
+    std::vector<ErrorCode> out;
+    for (const char* partitions : {"own", "debug,own", "debug"}) {
+      JobSpec spec = batch_spec();
+      spec.account = "one";
+      spec.partitions = partitions;
+      out.push_back(submit_error(spec));
+    }
+    return out;
+  };
+  const ErrorCode ok = ErrorCode::kOk, no = ErrorCode::kInvalidAccount;
+  EXPECT_EQ(outcomes(EnforcePartLimits::kNo), (std::vector{ok, ok, ok}));
+  EXPECT_EQ(outcomes(EnforcePartLimits::kAny), (std::vector{no, ok, ok}));
+  EXPECT_EQ(outcomes(EnforcePartLimits::kAll), (std::vector{no, no, ok}));
 }
 
 // DependencyParameters and SchedulerParameters=kill_invalid_depend; --kill-on-invalid-dep goes

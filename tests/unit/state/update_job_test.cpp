@@ -91,6 +91,23 @@ TEST_F(UpdateJobTest, AUserRaisesNothingOfHisOwn) {
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -3; }), ErrorCode::kAccessDenied);
 }
 
+// The bug: users had OverSubscribe= and Contiguous= by an update. Of a job that is held they are
+// told so.
+TEST_F(UpdateJobTest, WhatAnOperatorAloneSets) {
+  const JobId id = submit(batch_spec());
+  const auto shares = [](JobUpdate& u) { u.sharing = Sharing::kOversubscribe; };
+  const auto in_a_row = [](JobUpdate& u) { u.contiguous = true; };
+  const auto priority = [](JobUpdate& u) { u.priority = 77; };
+  EXPECT_EQ(update(kAnn, id, shares), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kAnn, id, in_a_row), ErrorCode::kAccessDenied);
+  EXPECT_EQ(update(kRoot, id, shares), ErrorCode::kOk);
+  EXPECT_EQ(update(kRoot, id, in_a_row), ErrorCode::kOk);
+  EXPECT_TRUE(job(id).spec->contiguous);
+  EXPECT_EQ(update(kAnn, id, priority), ErrorCode::kAccessDenied);
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(id), protocol::JobAction::kHold}));
+  EXPECT_EQ(update(kAnn, id, priority), ErrorCode::kJobHeld);
+}
+
 TEST_F(UpdateJobTest, PartitionsAreOpenToSome) {
   configure([this](ClusterConfig& config) {
     add_partition(config, "staff").allow_groups = {"staff", "guests"};

@@ -65,6 +65,7 @@ void change_held(HeldTables& held, const Accounting& accounting, const Counted& 
   part.accruing = counted.accruing;
   part.submit = counted.submit;
   part.charge = counted.charge.get();
+  part.allocation = counted.allocation.get();
   part.end = to_seconds(counted.end);
   part.since = charged_since(accounting, counted.since);
   part.is_charged = counted.is_charged;
@@ -112,6 +113,7 @@ Counted counted(const Job& job) {
   if (!runs) return out;
   out.jobs = 1;
   out.charge = job.charge;
+  out.allocation = job.allocation;
   out.end = job.end == kNever || job.end == kNoTime ? job.start + kLongest : job.end;
   out.since = std::max(job.start, job.charged);
   if (job.suspended_at != kNoTime) out.since = std::max(out.since, job.suspended_at);

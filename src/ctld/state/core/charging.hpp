@@ -24,6 +24,7 @@ struct MemberKey {
 struct Counted {
   std::shared_ptr<const JobAccount> account;  // null: nothing
   std::shared_ptr<const JobCharge> charge;
+  std::shared_ptr<const Allocation> allocation;  // null: its nodes are not known
   uint32_t uid = 0;
   SharedText account_name;
   uint32_t jobs = 0, accruing = 0, submit = 0;

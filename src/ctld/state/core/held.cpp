@@ -18,6 +18,8 @@ const HeldTres* find_held(const Held& held, TresId id) {
   return at != held.tres.end() && at->id == id ? &*at : nullptr;
 }
 
+NodeId node_of(const NodeAllocation& node) { return node.node; }
+
 void change(Rate& rate, Wide amount, const JobPart& part) {
   if (!part.is_charged) return;
   rate.per_second += amount;
@@ -43,6 +45,7 @@ void change_running(Held& held, const JobPart& part, int sign) {
 }  // namespace
 
 uint64_t Held::count_of(TresId id) const {
+  if (id == kTresNode) return nodes.size();
   const HeldTres* tres_held = find_held(*this, id);
   return tres_held == nullptr ? 0 : tres_held->count;
 }
@@ -57,6 +60,7 @@ void add_part(Held& held, const JobPart& part) {
   held.accruing += part.accruing;
   held.submit += part.submit;
   if (part.charge != nullptr) change_running(held, part, 1);
+  if (part.allocation != nullptr) held.nodes.add(part.allocation->nodes, &node_of);
 }
 
 void take_part(Held& held, const JobPart& part) {
@@ -65,6 +69,7 @@ void take_part(Held& held, const JobPart& part) {
   held.accruing -= part.accruing;
   held.submit -= part.submit;
   if (part.charge != nullptr) change_running(held, part, -1);
+  if (part.allocation != nullptr) held.nodes.take(part.allocation->nodes, &node_of);
 }
 
 }  // namespace sluice::state

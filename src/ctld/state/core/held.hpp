@@ -7,7 +7,9 @@
 
 #include "common/base/time.hpp"
 #include "common/model/accounting.hpp"
+#include "common/model/allocation.hpp"
 #include "common/model/job_account.hpp"
+#include "ctld/state/core/node_counts.hpp"
 
 namespace sluice::state {
 
@@ -40,11 +42,12 @@ struct Held {
   uint32_t accruing = 0;       // pending ones whose age grows
   uint32_t submit = 0;         // pending and running
   std::vector<HeldTres> tres;  // by id; none that is nothing
+  NodeCounts nodes;            // of running and suspended jobs
   Rate billing;                // exact, in millionths of millionths
   Rate wall;                   // in millionths of a second
   bool operator==(const Held&) const = default;
   [[nodiscard]] bool empty() const { return jobs == 0 && submit == 0; }
-  // 0 where there is nothing of it.
+  // 0 where there is nothing of it. Of nodes: those that are used, each once.
   [[nodiscard]] uint64_t count_of(TresId id) const;
   [[nodiscard]] uint64_t left_of(TresId id, int64_t second) const;
 };
@@ -52,10 +55,11 @@ struct Held {
 // What one job, or the pending tasks of an array, add to each of these sums.
 struct JobPart {
   uint32_t jobs = 0, accruing = 0, submit = 0;
-  const JobCharge* charge = nullptr;  // null: it does not run
-  int64_t end = 0;                    // second
-  int64_t since = 0;                  // second from which it is charged
-  bool is_charged = true;             // a suspended job is not
+  const JobCharge* charge = nullptr;       // null: it does not run
+  const Allocation* allocation = nullptr;  // null: none is known
+  int64_t end = 0;                         // second
+  int64_t since = 0;                       // second from which it is charged
+  bool is_charged = true;                  // a suspended job is not
 };
 void add_part(Held& held, const JobPart& part);
 void take_part(Held& held, const JobPart& part);

@@ -196,6 +196,8 @@ std::optional<LimitHit> limit_hit(const ClusterState& state, const HeldTables& h
   if (start.tres != nullptr) job.tres = *start.tres;
   if (start.tres_of_node != nullptr) job.tres_of_node = *start.tres_of_node;
   job.time_limit = start.time_limit;
+  job.allocation = start.allocation;
+  job.on_fresh_nodes = start.on_fresh_nodes;
   job.admin_set = start.job->admin_set;
   const auto absolute = with_numbers(state, *start.account);
   return start_limit_hit(absolute ? *absolute : state.accounting, held, job, {rules.safe}, now);

@@ -65,6 +65,8 @@ struct StartToCheck {
   const TresAmounts* tres = nullptr;          // that it asks for or gets; null: not looked at
   const TresAmounts* tres_of_node = nullptr;  // the most on one node; likewise
   Minutes time_limit = 0;
+  const Allocation* allocation = nullptr;  // null: its nodes are not chosen yet
+  bool on_fresh_nodes = false;             // then: on none that others of a limit use
 };
 // By which limit it may not start beside what `held` says; nullopt: it may. Limits act only where
 // they are enforced.

@@ -105,6 +105,10 @@ uint64_t billing_micro(const ClusterConfig& config, const PartitionConfig& parti
 
 uint64_t shown_billing(const ClusterState& state, const Job& job, const TresCounts& counts) {
   if (job.allocation != nullptr && job.charge != nullptr) return job.charge->billing_micro / kMicro;
+  return requested_billing(state, job, counts);
+}
+
+uint64_t requested_billing(const ClusterState& state, const Job& job, const TresCounts& counts) {
   const Partition* partition = find_partition(state, job.partition.view());
   if (partition == nullptr) return counts.cpus;
   return billing_micro(*state.config, *partition->config, counts, job.spec->licenses.view()) /

@@ -19,7 +19,10 @@ namespace sluice::state {
 // Without weights: the CPUs.
 [[nodiscard]] uint64_t billing_micro(const ClusterConfig& config, const PartitionConfig& partition,
                                      const TresCounts& counts, std::string_view licenses);
-// As commands show it, a whole number: of what the job holds, or asks for in its partition.
+// As commands show it, a whole number: of what the job asks for in its partition.
+[[nodiscard]] uint64_t requested_billing(const ClusterState& state, const Job& job,
+                                         const TresCounts& counts);
+// Of what it holds.
 [[nodiscard]] uint64_t shown_billing(const ClusterState& state, const Job& job,
                                      const TresCounts& counts);
 // Of what the job asks for, at least; nothing where that contradicts itself.

@@ -167,7 +167,7 @@ class Check {
   void hit(JobReason reason, bool passes = false, bool of_user = false, bool of_account = false) {
     if (hit_) return;
     hit_ = reason;
-    where_ = {reason, in_qos_ ? 0 : at_, in_qos_ ? at_ : 0, of_user, of_account, passes};
+    where_ = {reason, in_qos_ ? 0 : at_, in_qos_ ? at_ : 0, of_user, of_account, passes, false};
   }
 
   // used + more may not be above the limit.
@@ -186,11 +186,13 @@ class Check {
   void bound(TresLimit kind, const TresAmounts& limits, Over&& over) {
     for (const TresAmount& limit : limits) {
       if (!counts(static_cast<uint32_t>(kind), limit.id) || is_admin_set(limit.id)) continue;
+      const bool was_hit = hit_.has_value();
       if (over(limit.id, limit_in_force(kind, limit.count)))
         hit(in_qos_ ? qos_reason(accounting_, kind, limit.id)
                     : association_reason(accounting_, kind, limit.id),
             passes(kind), kind == TresLimit::kUser || kind == TresLimit::kUserRunMins,
             kind == TresLimit::kAccount || kind == TresLimit::kAccountRunMins);
+      if (hit_ && !was_hit) where_.of_nodes = limit.id == kTresNode && counts_nodes(kind);
     }
   }
   // An operator said how much of it the job gets.
@@ -217,6 +219,9 @@ class Check {
       case TresLimit::kAccountRunMins: return true;
       default: return false;
     }
+  }
+  static bool counts_nodes(TresLimit kind) {
+    return kind == TresLimit::kGroup || kind == TresLimit::kUser || kind == TresLimit::kAccount;
   }
   // A QOS's LimitFactor makes those of associations larger or smaller.
   [[nodiscard]] uint64_t limit_in_force(TresLimit kind, uint64_t limit) const {
@@ -256,10 +261,8 @@ class Check {
   }
 
   void group_tres(const GroupLimits& group, const Held& held, const Usage& usage) {
-    bound(TresLimit::kGroup, group.tres, [&](TresId id, uint64_t limit) {
-      const uint64_t mine = amount_of(job_.tres, id);
-      return mine > 0 && held.count_of(id) + mine > limit;
-    });
+    bound(TresLimit::kGroup, group.tres,
+          [&](TresId id, uint64_t limit) { return count_with(held, id) > limit; });
     bound(TresLimit::kGroupMins, group.tres_mins, [&](TresId id, uint64_t limit) {
       const double seconds = static_cast<double>(limit) * 60;
       const double used = used_seconds(held, usage, id);
@@ -270,6 +273,19 @@ class Check {
     });
     bound(TresLimit::kGroupRunMins, group.tres_run_mins,
           [&](TresId id, uint64_t limit) { return over_run_mins(held, id, limit); });
+  }
+  // What is held once the job runs; 0: it has nothing of this. A node that is used already counts
+  // no more for this job; before nodes were chosen that may be all of them.
+  [[nodiscard]] uint64_t count_with(const Held& held, TresId id) const {
+    const uint64_t mine = amount_of(job_.tres, id);
+    if (mine == 0) return 0;
+    if (id != kTresNode) return held.count_of(id) + mine;
+    if (job_.on_fresh_nodes) return held.nodes.size() + mine;
+    if (job_.allocation == nullptr) return std::max<uint64_t>(held.nodes.size(), mine);
+    const auto fresh = std::ranges::count_if(
+        job_.allocation->nodes,
+        [&](const NodeAllocation& node) { return !held.nodes.contains(node.node); });
+    return held.nodes.size() + static_cast<uint64_t>(fresh);
   }
   [[nodiscard]] bool over_run_mins(const Held& held, TresId id, uint64_t limit) const {
     const double mine = job_seconds(id);
@@ -290,10 +306,7 @@ class Check {
     group_tres(qos.group, *held.all, usage);
     job_tres(qos.job);
     const auto at_once = [&](const Held& member) {
-      return [this, &member](TresId id, uint64_t limit) {
-        const uint64_t mine = amount_of(job_.tres, id);
-        return mine > 0 && member.count_of(id) + mine > limit;
-      };
+      return [this, &member](TresId id, uint64_t limit) { return count_with(member, id) > limit; };
     };
     bound(TresLimit::kUser, qos.user.tres, at_once(*held.user));
     bound(TresLimit::kAccount, qos.account.tres, at_once(*held.account));

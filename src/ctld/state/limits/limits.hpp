@@ -26,6 +26,8 @@ struct LimitedJob {
   uint32_t count = 1;                        // tasks that are submitted at once
   std::span<const TresAmount> tres;          // asked for (no job gets less), or chosen; by id
   std::span<const TresAmount> tres_of_node;  // the most on one node
+  const Allocation* allocation = nullptr;    // null: its nodes are not chosen yet
+  bool on_fresh_nodes = false;               // then: on none that others of the limit use
   Minutes time_limit = 0;                    // in force; kInfiniteMinutes: none
   AdminSet admin_set = 0;                    // of these no limit holds it
   // where its tasks wait already, and are not counted against it; null: nowhere
@@ -50,6 +52,7 @@ struct LimitHit {
   QosId qos = 0;
   bool of_user = false, of_account = false;  // of the QOS
   bool passes = false;                       // when jobs that it covers end
+  bool of_nodes = false;                     // nodes that its jobs use already are free of it
 };
 [[nodiscard]] std::optional<LimitHit> start_limit_hit(const Accounting& accounting,
                                                       const HeldTables& held, const LimitedJob& job,

@@ -24,15 +24,11 @@ struct Asker {
   bool admin = false;
   // null: they are not known, and were looked at when the job came
   const std::vector<std::string>* groups = nullptr;
+  bool by_account = true;  // AllowAccounts, AllowQos and their kin count, too
 };
 
-std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConfig& config,
-                                  const JobSpec& spec, const Asker& who) {
-  if (config.root_only && !who.admin) return Refusal{};
-  const bool no_root = config.disable_root_jobs.value_or(state.config->disable_root_jobs);
-  if (no_root && who.uid == 0) return Refusal{};
-  if (!who.admin && who.groups != nullptr && !is_open_to(config, *who.groups))
-    return Refusal{ErrorCode::kPartitionAccess};
+std::optional<Refusal> refusal_by_account(const ClusterState& state, const PartitionConfig& config,
+                                          const JobSpec& spec) {
   const bool allowed =
       config.allow_accounts.empty() || is_below(state, config.allow_accounts, spec.account.view());
   const bool denied = !config.deny_accounts.empty() && !spec.account.empty() &&
@@ -44,6 +40,19 @@ std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConf
       ((!config.allow_qos.empty() && !contains_name(config.allow_qos, spec.qos.view())) ||
        contains_name(config.deny_qos, spec.qos.view()))) {
     return Refusal{ErrorCode::kInvalidQos, JobReason::kQOSNotAllowed};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConfig& config,
+                                  const JobSpec& spec, const Asker& who) {
+  if (config.root_only && !who.admin) return Refusal{};
+  const bool no_root = config.disable_root_jobs.value_or(state.config->disable_root_jobs);
+  if (no_root && who.uid == 0) return Refusal{};
+  if (!who.admin && who.groups != nullptr && !is_open_to(config, *who.groups))
+    return Refusal{ErrorCode::kPartitionAccess};
+  if (who.by_account) {
+    if (auto refused = refusal_by_account(state, config, spec)) return refused;
   }
   if (config.req_resv && spec.reservation.empty()) return Refusal{};
   if (!config.alloc_nodes.empty() && !contains(config.alloc_nodes, spec.submit_host.view()))
@@ -78,7 +87,9 @@ Status check_access(const ClusterState& state, const Partition& partition, const
     return failure(ErrorCode::kPartitionNotAvailable);
   }
   const bool admin = who.by_admin || is_admin(state, who.uid);
-  const auto refused = refusal_of(state, config, spec, {who.uid, admin, &who.groups});
+  // a job of another account or QOS waits there, but for EnforcePartLimits
+  const bool by_account = state.config->enforce_part_limits != EnforcePartLimits::kNo;
+  const auto refused = refusal_of(state, config, spec, {who.uid, admin, &who.groups, by_account});
   return refused ? failure(refused->code) : Status{};
 }
 

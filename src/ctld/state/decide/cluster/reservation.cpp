@@ -23,6 +23,16 @@ constexpr std::chrono::seconds kLate{60};
 
 bool excludes(std::string_view name) { return name.starts_with('-'); }
 
+bool may_be_overlapped(const Reservation& r) {
+  return (r.flags & (kReservationMaint | kReservationOverlap)) != 0;
+}
+
+// Whether two may never be on one node, or core, at the same time.
+bool excludes_each_other(const Reservation& r, const Reservation& other, Time now) {
+  return other.id != r.id && !may_be_overlapped(r) && !may_be_overlapped(other) &&
+         ever_meet(r, other, now);
+}
+
 // The list as it will be; all of its names begin with "-", or none does (else kInvalidAccount).
 Result<std::string> changed_list(const std::string& before, const NameList& change) {
   std::vector<std::string> names =
@@ -41,14 +51,30 @@ Result<std::string> changed_list(const std::string& before, const NameList& chan
   return join(names, ",");
 }
 
-Status set_people(const ChangeReservation& command, Reservation& r) {
+// All of them are accounts, where accounting knows any.
+Status check_accounts(const Accounting& accounting, std::string_view accounts) {
+  if (accounting.version == 0) return {};
+  for (const std::string& name : split_list(accounts)) {
+    if (!accounting.accounts->contains(excludes(name) ? name.substr(1) : name))
+      return failure(ErrorCode::kInvalidAccount);
+  }
+  return {};
+}
+
+Status set_people(const ClusterState& state, const ChangeReservation& command, Reservation& r) {
   const ReservationValues& v = command.request.values;
   for (auto [change, text] : {std::pair{&v.users, &r.users}, std::pair{&v.groups, &r.groups},
                               std::pair{&v.accounts, &r.accounts}}) {
     if (!*change) continue;
     auto list = changed_list(*text, **change);
-    if (!list) return tl::unexpected(list.error());
+    const bool of_accounts = text == &r.accounts;
+    if (!list) {
+      const bool unknown = of_accounts && list.error().code == ErrorCode::kInvalidUser;
+      return unknown ? failure(ErrorCode::kInvalidAccount) : tl::unexpected(list.error());
+    }
     *text = std::move(*list);
+    if (!of_accounts) continue;
+    if (Status ok = check_accounts(state.accounting, *text); !ok) return ok;
   }
   if (!r.users.empty() && !r.groups.empty()) return failure(ErrorCode::kReservationForBoth);
   if (r.users.empty() && r.groups.empty() && r.accounts.empty())
@@ -131,13 +157,9 @@ Status set_named_nodes(const ClusterState& state, const std::string& text, bool 
 Status check_named_nodes(const ClusterState& state, const Reservation& r, const Bitmap& before,
                          Time now) {
   const Bitmap nodes = nodes_of(state, r);
-  if ((r.flags & (kReservationMaint | kReservationOverlap)) == 0) {
-    for (const Reservation& other : *state.reservations) {
-      if (other.id != r.id && nodes.intersects(nodes_of(state, other)) &&
-          ever_meet(r, other, now)) {
-        return failure(ErrorCode::kReservationOverlap);
-      }
-    }
+  for (const Reservation& other : *state.reservations) {
+    if (nodes.intersects(nodes_of(state, other)) && excludes_each_other(r, other, now))
+      return failure(ErrorCode::kReservationOverlap);
   }
   Bitmap added = nodes;
   added.and_not(before);
@@ -149,7 +171,7 @@ Status check_named_nodes(const ClusterState& state, const Reservation& r, const 
 // Licenses alone are reserved: its jobs may use any nodes.
 bool needs_no_nodes(const ReservationValues& v) {
   return v.licenses && !v.licenses->empty() && (v.add_flags & kReservationAnyNodes) != 0 &&
-         !v.nodes && !v.node_count && !v.partition && v.core_counts.empty();
+         !v.nodes && !v.partition && v.core_counts.empty();
 }
 
 // Where it comes from when nothing is said of that.
@@ -163,9 +185,8 @@ Status set_default_partition(const ClusterState& state, Reservation& r) {
 
 // As they stay when its time changes.
 Status check_cores(const ClusterState& state, const Reservation& r, Time now) {
-  if ((r.flags & (kReservationMaint | kReservationOverlap)) != 0) return {};
   for (const Reservation& other : *state.reservations) {
-    if (other.id == r.id || !ever_meet(r, other, now)) continue;
+    if (!excludes_each_other(r, other, now)) continue;
     const NodeHold kept = hold_of(state, other);
     const bool meets = std::ranges::any_of(r.cores, [&](const ReservedCores& part) {
       NodeAllocation of_node;
@@ -207,11 +228,12 @@ Status set_nodes(const ClusterState& state, const ReservationValues& v, bool cre
                  Reservation& r) {
   const Bitmap before = nodes_of(state, r);
   if (!v.core_counts.empty() || !r.cores.empty()) return set_cores(state, v, create, now, r);
-  const bool named = v.nodes || (create && !v.node_count && !needs_no_nodes(v));
+  const bool no_nodes = create && needs_no_nodes(v);
+  const bool named = v.nodes || (create && !v.node_count && !no_nodes);
   if (named) {  // of a partition without more: all that it has
     if (Status ok = set_named_nodes(state, v.nodes.value_or("ALL"), create, r); !ok) return ok;
   }
-  if (v.node_count && !v.nodes) {
+  if (v.node_count && !v.nodes && !no_nodes) {
     r.flags &= ~(kReservationSpecNodes | kReservationAllNodes | kReservationPartNodes);
     r.node_count = *v.node_count;
     if (Status ok = set_default_partition(state, r); !ok) return ok;
@@ -306,7 +328,7 @@ Status apply_values(const ClusterState& state, const ChangeReservation& command,
     if (Status ok = set_times(v, create, now, r); !ok) return ok;
   }
   if (create || v.users || v.groups || v.accounts) {
-    if (Status ok = set_people(command, r); !ok) return ok;
+    if (Status ok = set_people(state, command, r); !ok) return ok;
   }
   if (Status ok = set_nodes(state, v, create, now, r); !ok) return ok;
   return set_licenses(state, v, now, r);
@@ -358,6 +380,10 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& c
     if (known != nullptr) return failure(ErrorCode::kDuplicateReservation);
     const protocol::ReservationValues& v = request.values;
     const bool some = v.nodes || v.node_count || v.partition || !v.core_counts.empty();
+    const bool any = (v.add_flags & kReservationAnyNodes) != 0;
+    // of any nodes no number can be kept: only licenses, or nodes that are named
+    if (any && v.node_count && !v.nodes && !needs_no_nodes(v))
+      return failure(ErrorCode::kInvalidReservation);
     if (!some && !needs_no_nodes(v)) {
       const bool licenses = v.licenses && !v.licenses->empty();
       return failure(licenses ? ErrorCode::kInvalidNodeName : ErrorCode::kNodesNotAvailable);

@@ -50,7 +50,7 @@ std::optional<std::shared_ptr<const JobAccount>> charged_account(const ClusterSt
   if (in.account == nullptr) return in.account;
   const TresAmounts tres = allocated_amounts(state, *job.spec, *partition.config, *plan.allocation);
   const TresAmounts of_node = largest_of_nodes(state.accounting, *plan.allocation);
-  const StartToCheck start{&job, in.account.get(), &tres, &of_node, limit};
+  const StartToCheck start{&job, in.account.get(), &tres, &of_node, limit, plan.allocation.get()};
   if (why_limited(state, state.accounting.held, start, rules, now)) return std::nullopt;
   return in.account;
 }

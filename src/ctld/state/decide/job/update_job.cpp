@@ -152,10 +152,12 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
   // a running job may give its licenses up, and takes none: no limit is asked then
   if (is_running(job) && u.licenses && !u.licenses->empty())
     return failure(ErrorCode::kJobNotPending);
+  if (u.priority && *u.priority != 0 && job.hold != HoldKind::kNone)
+    return failure(ErrorCode::kJobHeld);
   // what its user took from the job he may give back; only below 0 it goes before those of others
   const bool nice = u.nice && *u.nice < 0 && *u.nice != job.spec->nice;
-  const bool raises =
-      (u.priority && *u.priority != 0) || nice || u.admin_comment || u.reboot || u.site_factor;
+  const bool raises = (u.priority && *u.priority != 0) || nice || u.admin_comment || u.reboot ||
+                      u.site_factor || u.sharing || u.contiguous;
   if (raises) return failure(ErrorCode::kAccessDenied);
   if (raises_limit(state, job, u)) return failure(ErrorCode::kAccessDenied);
   return {};
