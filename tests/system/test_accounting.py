@@ -124,8 +124,10 @@ class History(AccountedCase):
         self.run_cmd("scontrol", "requeue", str(job))
         self.wait_line(job, "COMPLETED")
         self.assertEqual(len(self.sacct("-j", str(job), "-X")), 1)
-        runs = self.sacct("-D", "-j", str(job), "-X", "-o", "state,restarts")
-        self.assertEqual(sorted(runs), [["COMPLETED", "1"], ["REQUEUED", "0"]])
+        runs = self.sacct("-D", "-j", str(job), "-X", "-o", "state,restarts,exitcode")
+        self.assertEqual(sorted(runs), [["COMPLETED", "1", "0:0"], ["REQUEUED", "0", "0:0"]])
+        span = ("-X", "-j", str(job), "-S", "now-1hour", "-E", "now", "-o", "state")
+        self.assertEqual((self.sacct("-s", "CA,F", *span), self.sacct("-s", "RQ", *span)), ([], [["REQUEUED"]]))
 
     def test_states_and_times(self):
         job = self.submit("-o", "/dev/null", "--wrap", "false")

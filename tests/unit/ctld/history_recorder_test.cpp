@@ -2,6 +2,7 @@
 #include "ctld/accounting/recorder.hpp"
 
 #include "common/wire/instances.hpp"
+#include "ctld/accounting/history.hpp"
 #include "support/core_fixture.hpp"
 
 namespace sluice::state {
@@ -64,6 +65,34 @@ TEST_F(Recorder, ACancelledJobThatWaitedHasAnEndAndNoStart) {
   EXPECT_EQ(told[0].ended_by, kAnn.uid);
   EXPECT_EQ(told[0].start, kNoTime);
   EXPECT_EQ(told[0].end, now_);
+}
+
+// It had the signal that ended its script.
+TEST_F(Recorder, ARunThatIsQueuedAgainHasNoExitCode) {
+  register_node("n1");
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(run(ChangeJob{
+      .who = kRoot, .target = std::to_string(id), .action = protocol::JobAction::kRequeue}));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", SIGTERM));
+  EXPECT_EQ(ctld::job_history(state_, job(id)).exit_status, 0);
+}
+
+// Cyclic was told of the step of each srun that has no more tasks than nodes.
+TEST_F(Recorder, TheStepOfASrunThatMadeItsJobIsInBlocks) {
+  Job job;
+  JobSpec spec;
+  spec.submit_line = "srun true";
+  job.spec = std::make_shared<const JobSpec>(spec);
+  Step step;
+  StepSpec asked;
+  asked.submit_line = "srun true";
+  step.spec = std::make_shared<const StepSpec>(asked);
+  step.layout = std::make_shared<const StepLayout>();
+  EXPECT_EQ(ctld::step_history(*state_.config, job, step).layout, "Block");
+  asked.submit_line = "srun hostname";
+  step.spec = std::make_shared<const StepSpec>(asked);
+  EXPECT_EQ(ctld::step_history(*state_.config, job, step).layout, "Cyclic");
 }
 
 TEST_F(Recorder, NothingIsToldWhereThereIsNoDaemon) {
