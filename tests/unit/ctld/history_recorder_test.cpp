@@ -67,6 +67,32 @@ TEST_F(Recorder, ACancelledJobThatWaitedHasAnEndAndNoStart) {
   EXPECT_EQ(told[0].end, now_);
 }
 
+// Reason was None of nearly every job. The record of its end says None: the daemon keeps what that
+// of the start said.
+TEST_F(Recorder, TheReasonOfAJobThatStartsIsWhatItWaitedFor) {
+  register_node("n1");
+  const JobId id = submit(batch_spec());
+  recorder_.ask([&](JobId job, bool starts) {
+    return job == id && starts ? JobReason::kBeginTime : JobReason::kNone;
+  });
+  StartJobs start;
+  start.starts = {{.job = id, .partition = "debug", .allocation = free_cores("n1", 1)}};
+  const auto told = jobs(record(start));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].state, JobState::kRunning);
+  EXPECT_EQ(told[0].reason, "BeginTime");
+}
+
+TEST_F(Recorder, TheReasonOfAJobThatNeverRanIsWhatTheSchedulerSays) {
+  const JobId id = submit(batch_spec());
+  recorder_.ask([&](JobId job, bool starts) {
+    return job == id && !starts ? JobReason::kQOSGrpWallLimit : JobReason::kNone;
+  });
+  const SignalJob cancel{
+      .who = kAnn, .target = std::to_string(id), .flags = protocol::kSignalCancel};
+  EXPECT_EQ(jobs(record(cancel)).at(0).reason, "QOSGrpWallLimit");
+}
+
 // It had the signal that ended its script.
 TEST_F(Recorder, ARunThatIsQueuedAgainHasNoExitCode) {
   register_node("n1");
