@@ -317,6 +317,10 @@ int sacct_main(int argc, char** argv) {
   if (!columns) return 1;
   Result<Client> client = Client::open();
   if (!client) return report("sacct", client.error());
+  if (o.completion && client->config().job_comp_type.empty()) {
+    std::fputs("Slurm job completion is disabled\n", stderr);
+    return 1;
+  }
   if (client->config().accounting_storage_type != "accounting_storage/slurmdbd") {
     std::fputs("Slurm accounting storage is disabled\n", stderr);
     return 1;

@@ -266,6 +266,10 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
     pass_debug.note(report);
   });
   effects->connect(*engine, *scheduler, *publisher);
+  recorder.ask([this](JobId job, bool starts) {
+    const auto known = scheduler->soft();
+    return known == nullptr ? JobReason::kNone : known->waited_for(job, starts);
+  });
   const state::StartEpoch start{info.cluster_id,
                                 info.epoch,
                                 options.clean,

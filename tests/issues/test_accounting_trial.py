@@ -27,7 +27,7 @@ class Commands(ClusterCase):
         self.assertEqual(self.refused("sacctmgr", "ping", "zz"), "too many arguments for ping keyword\n")
         self.assertRegex(self.refused("sacct", "-S", "tomorrow"), r"^sacct: error: Start time \(\S+\) requested is after end time \(\S+\)\.\n$")
         self.assertEqual(self.refused("sacct", "-F", "OOPS"), "sacct: error: str_2_job_flags: Invalid job flag OOPS\n")
-        self.assertEqual(self.refused("sreport", "-T", "nope", "cluster", "utilization"), "No valid TRES given\n")
+        self.assertEqual(self.refused("sreport", "-T", "nope", "cluster", "utilization"), "sreport: fatal: No valid TRES given\n")
         self.assertIn("'zz'", self.refused("sreport", "-M", "zz", "cluster", "utilization"))
         self.assertIn("Unknown field 'bogus'", self.refused("sreport", "cluster", "utilization", "format=bogus"))
         for words in (["qos", "normal", "set", "priority=abc"], ["user", "root", "set", "maxwall=foo"], ["user", "root", "set", "fairshare=-5"],
@@ -41,6 +41,17 @@ class Commands(ClusterCase):
         self.assertEqual(len(self.cluster.sacct("-X", "-j", job, "-F", "StartReceived")), 1)
         other = "SchedMain" if "Backfill" in shown else "SchedBackfill"
         self.assertEqual(self.cluster.sacct("-X", "-j", job, "-F", other), [])
+
+
+class Trial(ClusterCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(1, conf="TrackWCKey=yes\n")
+
+    def test_both_daemons_track_wckeys(self):
+        """sluice up --conf told the controller alone."""
+        said = self.out("sacctmgr", "show", "config")
+        self.assertEqual(re.findall(r"(?m)^TrackWCKey += (\w+)$", said), ["Yes", "Yes"])
 
 
 class Databases(ClusterCase):

@@ -124,8 +124,24 @@ class History(AccountedCase):
         self.run_cmd("scontrol", "requeue", str(job))
         self.wait_line(job, "COMPLETED")
         self.assertEqual(len(self.sacct("-j", str(job), "-X")), 1)
-        runs = self.sacct("-D", "-j", str(job), "-X", "-o", "state,restarts")
-        self.assertEqual(sorted(runs), [["COMPLETED", "1"], ["REQUEUED", "0"]])
+        runs = self.sacct("-D", "-j", str(job), "-X", "-o", "state,restarts,exitcode")
+        self.assertEqual(sorted(runs), [["COMPLETED", "1", "0:0"], ["REQUEUED", "0", "0:0"]])
+        span = ("-X", "-j", str(job), "-S", "now-1hour", "-E", "now", "-o", "state")
+        self.assertEqual((self.sacct("-s", "CA,F", *span), self.sacct("-s", "RQ", *span)), ([], [["REQUEUED"]]))
+
+    def test_reasons_are_what_jobs_waited_for(self):
+        """Reason was None of nearly every job."""
+        array = self.submit("-a", "1-3%1", "-o", "/dev/null", "--wrap", "true")
+        later = self.submit("--begin=now+2", "-o", "/dev/null", "--wrap", "true")
+        never = self.submit("--begin=now+1hour", "-o", "/dev/null", "--wrap", "true")
+        wait_for(lambda: self.out("squeue", "-h", "-j", str(never), "-o", "%r") == "BeginTime\n", "the scheduler has looked at it")
+        self.run_cmd("scancel", str(never))
+        def reasons(job):
+            rows = self.sacct("-j", str(job), "-X", "-o", "jobid,state,reason", "-S", "now-1hour")
+            return rows and not any(row[1] in ("PENDING", "RUNNING") for row in rows) and [row[2] for row in sorted(rows)]
+        self.assertEqual(wait_for(lambda: reasons(never), "it is cancelled"), ["BeginTime"])
+        self.assertEqual(wait_for(lambda: reasons(later), "it ended"), ["BeginTime"])
+        self.assertEqual(wait_for(lambda: len(r := reasons(array) or []) == 3 and r, "all ended"), ["None", *["JobArrayTaskLimit"] * 2])
 
     def test_states_and_times(self):
         job = self.submit("-o", "/dev/null", "--wrap", "false")
@@ -243,7 +259,8 @@ class History(AccountedCase):
         self.assertEqual(self.sacct("-j", str(job), "-X", "--noconvert", "-o", "reqmem"), [["1500M"]])
         self.assertEqual(self.sacct("-j", str(job), "-X", "--units", "G", "-o", "reqmem"), [["1.46G"]])
         self.assertEqual(self.sacct("-j", str(job), "-X", "--expand-patterns", "-o", "stdout"), [[f"{self.cluster.work}/wrap-{job}.out"]])
-        self.assertEqual(self.out("sacct", "-j", job, "-X", "-c").split()[:8], "JobID UID JobName Partition NNodes NodeList State End".split())
+        done = self.run_cmd("sacct", "-j", job, "-X", "-c", check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", "Slurm job completion is disabled\n"))
         self.assertEqual(len(self.out("sacct", "-l", "-P").splitlines()[0].split("|")), 54)
         cut = self.sacct("-j", str(job), "-X", "-T", "-S", "now-1day", "-E", "now+1day", "-o", "start,elapsedraw")[0]
         self.assertRegex(cut[0], r"^\d{4}-\d\d-\d\dT")
@@ -393,6 +410,8 @@ class PrivateHistory(AccountedCase):
         self.assertEqual(self.sacct("-a", "-X", "-o", "jobid", user=65534), [[str(own)]])
         denied = self.run_cmd("sacct", "-B", "-j", str(job), check=False, user=65534)
         self.assertEqual((denied.returncode, denied.stdout), (1, ""))
+        absent = self.run_cmd("sacct", "-B", "-j", "999999", check=False, user=65534)
+        self.assertEqual(denied.stderr, absent.stderr)  # nothing tells that there is such a job
 
         def modify(number, words, **more):
             return self.run_cmd("sacctmgr", "-i", "modify", "job", "where", f"jobid={number}", "set", words, check=False, **more)

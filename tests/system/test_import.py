@@ -52,6 +52,15 @@ class Import(ClusterCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
+    def test_an_array_whose_tasks_cannot_be_read_is_left_out(self):
+        """The import stopped half-way."""
+        self.stop_dbd()
+        self.server.sql("UPDATE ref_job_table SET id_array_job = id_job, id_array_task = 4294967294, array_task_str = '0xZZ' "
+                        "ORDER BY job_db_inx LIMIT 1")
+        said = self.imported()
+        self.assertIn("\n34 jobs", said)
+        self.assertIn("\n1 jobs left out: their state or their array tasks cannot be read\n", said)
+
     def test_commands_answer_as_those_of_the_site(self):
         self.refused("the accounting daemon is not to run meanwhile")
         self.stop_dbd()

@@ -46,10 +46,10 @@ class Changes(Administered):
 
     def test_what_is_added_is_listed_changed_and_deleted(self):
         done = self.mgr("add", "account", "physics", "description=Physics, all of it", "organization=science")
-        self.assertEqual(done.stdout, " Adding Account(s)\n  physics\n Settings\n  Description     = Physics, all of it\n"
+        self.assertEqual(done.stdout, " Adding Account(s)\n  physics\n Settings\n  Description     = physics, all of it\n"
                          "  Organization    = science\n Associations\n"
                          f"  A = physics    C = {self.name:<10}\n")
-        self.assertIn("physics|Physics, all of it|science", self.rows("list", "account"))
+        self.assertIn("physics|physics, all of it|science", self.rows("list", "account"))
         self.mgr("add", "account", "chem", "parent=physics", "grptres=cpu=100,mem=10g", "maxwall=1-0", "fairshare=parent")
         self.mgr("add", "qos", "high", "priority=7", "flags=DenyOnLimit", "maxtrespu=cpu=16")
         self.mgr("add", "user", "alice", "account=chem", "qos+=high", "maxjobs=4")
@@ -70,6 +70,18 @@ class Changes(Administered):
         actions = self.rows("list", "transactions", "format=action,actor,where")
         self.assertIn(f"Add QOS|{pwd.getpwuid(os.getuid()).pw_name}|high", actions)
         self.assertIn(f"Remove Users|{pwd.getpwuid(os.getuid()).pw_name}|(name='alice')", actions)
+
+    def test_answers_are_those_of_slurm(self):
+        """What a user found to be otherwise."""
+        self.mgr("add", "user", "nora", "account=root")
+        for words in (["adminlevel=foo"], ["adminlevel=foo", "adminlevel="]):
+            self.assertEqual(self.refused("modify", "user", "nora", "set", *words), " Nothing modified\n")
+        done = self.mgr("modify", "cluster", "set", "grpjobs=1000")
+        self.assertEqual(done.stdout, " Setting\n  Default Limits:\n  GrpJobs       = 1000\n"
+                         f" Modified cluster defaults for associations...\n  C = {self.name:<10} A = root\n")
+        self.mgr("modify", "cluster", "set", "grpjobs=-1")
+        self.assertEqual(self.refused("show", "event", "format=node"), "Unknown field 'node'\n")
+        self.mgr("show", "event", "format=noden")
 
     def test_a_change_is_asked_about(self):
         done = self.cluster.run("sacctmgr", "add", "account", "asked", stdin="n\n")
@@ -104,7 +116,7 @@ class Changes(Administered):
         self.assertEqual((self.rows("list", "account"), self.rows("list", "user"), self.rows("list", "qos")), before)
         for text in HOSTILE:
             self.mgr("add", "account", "texts", f"description={text}", f"organization={text}")
-            self.assertEqual(self.rows("list", "account", "texts"), [f"texts|{text}|{text}"])
+            self.assertEqual(self.rows("list", "account", "texts"), [f"texts|{text.lower()}|{text.lower()}"])
             self.mgr("delete", "account", "texts")
 
     def test_dump_and_load(self):
@@ -283,6 +295,12 @@ class Daemon(Administered):
         self.assertEqual(values["DbdPort"], values["AccountingStoragePort"])
         self.assertEqual(values["SLURMDBD_CONF"], self.cluster.dbd_conf)
         self.assertIn("AccountingStorageType  = accounting_storage/slurmdbd\n", said)
+        for line in ("TrackWCKey             = No", "PrivateData            = none", "AccountingStorageUser  = N/A",
+                     f"SLURM_CONF             = {self.cluster.conf}"):
+            self.assertIn(line + "\n", said.split("\nSlurmDBD")[0])
+        for key in ("ArchiveDir", "ArchiveJobs", "ArchiveUsage", "PurgeJobAfter", "PurgeUsageAfter", "CommitDelay", "DebugLevel",
+                    "MessageTimeout", "PluginDir", "StorageParameters", "TCPTimeout", "TrackSlurmctldDown"):
+            self.assertRegex(said.split("\nSlurmDBD")[1], rf"(?m)^{key} +=")
         pid = self.cluster.dbd_pid()
         self.mgr("shutdown")
         wait_for(lambda: is_over(pid), "the daemon is gone")

@@ -155,6 +155,7 @@ class Reports(ClusterCase):
         self.put_job("alice", "physics", 4, self.at(3, 0, -10), self.at(4, 0, -10), "debug", "normal", "paper")
         self.put_job("alice", "physics", 8, self.at(3, 0, -10), self.at(5, 0, -10), "night", "high", "thesis")
         self.put_job("bob", "chem", 2, self.at(6, 0, -10), self.at(7, 0, -10), "debug", "normal", "paper")
+        self.put_job("bob", "chem", 2, self.at(6, 0, -10), self.at(6, 0, -10) + datetime.timedelta(microseconds=9))  # is not counted
         span = (f"start={self.at(0, 0, -10):%Y-%m-%d}", f"end={self.at(0, 0, -9):%Y-%m-%d}")
         idle = CPUS * 24 * 60 - 1320
         used = f"{self.name}|1320|0|0|{idle}|0|{CPUS * 24 * 60}"
@@ -176,7 +177,7 @@ class Reports(ClusterCase):
                 ("job SizesByAccount FlatView accounts=chem", ["chem|120|0|0|0|0|100.00%"]),
                 ("job SizesByAccount FlatView partitions=night", ["physics|960|0|0|0|0|100.00%"]),
                 ("job SizesByAccount FlatView grouping=5", ["chem|120|0|9.09%", "physics|240|960|90.91%"]),
-                ("job SizesByAccount FlatView PrintJobCount", ["chem|1|0|0|0|0|9.09%", "physics|2|0|0|0|0|90.91%"]),
+                ("job SizesByAccount FlatView PrintJobCount", ["chem|1|0|0|0|0|33.33%", "physics|2|0|0|0|0|66.67%"]),
                 ("job SizesByAccountAndWckey", ["root:paper|360|0|0|0|0|27.27%", "root:thesis|960|0|0|0|0|72.73%"]),
                 ("job SizesByWckey", ["paper|360|0|0|0|0|27.27%", "thesis|960|0|0|0|0|72.73%"]),
                 ("job SizesByWckey wckeys=paper", ["paper|360|0|0|0|0|100.00%"])):

@@ -246,7 +246,11 @@ constexpr OptionRow<O> kRows[] = {
     {"batch-script", 'B', Takes::kNothing, set_flag<&O::script>},
     {"brief", 'b', Takes::kNothing, use_format<kSacctBriefFormat>},
     {"constraints", 'C', Takes::kValue, add_list<&R::constraints>},
-    {"completion", 'c', Takes::kNothing, use_format<kSacctCompletionFormat>},
+    {"completion", 'c', Takes::kNothing,
+     [](O& o, V value) {
+       o.completion = true;
+       return use_format<kSacctCompletionFormat>(o, value);
+     }},
     {"duplicates", 'D', Takes::kNothing,
      [](O& o, V) {
        o.request.duplicates = true;

@@ -35,6 +35,7 @@ struct SacctOptions {
   std::vector<std::string> job_flags;       // -F
   std::vector<AssociationId> associations;  // -x
   bool states_given = false;
+  bool completion = false;  // -c
   uint32_t verbose = 0;
   StructuredChoice form;
   std::vector<std::string> command_line;

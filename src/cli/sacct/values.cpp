@@ -7,6 +7,7 @@
 
 #include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
+#include "common/history/history_filter.hpp"
 #include "common/names/job_states.hpp"
 
 namespace sluice::cli {
@@ -52,8 +53,7 @@ std::string sacct_job_id(const JobHistory& job) {
 }
 
 std::string sacct_job_state(const JobHistory& job, bool by) {
-  const bool again = (job.flags & kJobRequeued) != 0 && job.end != kNoTime;
-  if (again && job.state == JobState::kCancelled) return "REQUEUED";
+  if (history::was_requeued(job)) return "REQUEUED";
   const std::string_view state = job_state_text(job.state);
   if (!by || job.state != JobState::kCancelled) return std::string(state);
   return by_uid(state, job.ended_by);

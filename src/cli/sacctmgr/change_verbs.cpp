@@ -210,7 +210,12 @@ void modify(Session& session, const Words& words) {
   if (!walk_words(words, take)) return;
   if (resets && (!reset_usage(session, *entity, request.where) || !any)) return;
   if (!any) return void(session.fail(" You didn't give me anything to set"));
-  if (request.where == protocol::AccountingConditions{}) {
+  if (request.settings == protocol::AccountingSettings{}) {  // a level that there is not
+    std::printf(" Nothing modified\n");
+    session.exit_code = 1;
+    return;
+  }
+  if (*entity != AccountingEntity::kCluster && request.where == protocol::AccountingConditions{}) {
     std::printf(" You didn't set any conditions with 'WHERE'.\n");
     if (!confirmed(session, "Are you sure you want to continue?", "Aborted")) return;
   }

@@ -15,6 +15,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/model/cluster_config.hpp"
+#include "common/wire/codec.hpp"
 
 namespace sluice::cli::sacctmgr {
 
@@ -420,7 +421,8 @@ void load(Session& session, const Words& words) {
     }
   loader.finish();
   protocol::LoadAccountingRequest request;
-  request.changes = std::move(loader.changes);
+  for (const ChangeAccountingRequest& change : loader.changes)
+    request.changes.push_back(wire::encode(change));
   request.commit = session.immediate;
   bool any = false;
   auto reply = session.ask<protocol::LoadAccountingReply>(request);

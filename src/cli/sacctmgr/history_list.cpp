@@ -41,7 +41,7 @@ bool choose_columns(Session& session, const std::vector<std::string>& fields,
     const size_t percent = text.find('%');
     const std::string name = text.substr(0, percent);
     const auto found = std::find_if(all.begin(), all.end(), [&](const TextColumn& one) {
-      return !name.empty() && starts_with_i(one.name, name);
+      return name.size() >= one.least && starts_with_i(one.name, name);
     });
     if (found == all.end()) return session.fail(fmt::format("Unknown field '{}'", name));
     out.push_back(*found);

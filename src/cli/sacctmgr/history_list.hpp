@@ -14,7 +14,8 @@ namespace sluice::cli::sacctmgr {
 
 struct TextColumn {
   std::string name, heading;
-  int width;  // below 0: to the left
+  int width;         // below 0: to the left
+  size_t least = 1;  // letters that name it
 };
 using TextLine = std::map<std::string, std::string>;
 

@@ -17,8 +17,10 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/base/version.hpp"
+#include "common/config_files/load.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/names/errors.hpp"
+#include "common/names/node_events.hpp"
 #include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/accounting_daemon.hpp"
@@ -49,10 +51,15 @@ void show_configuration(Session& session) {
   line("AccountingStorageHost ", c.accounting_storage_host);
   line("AccountingStoragePort ", std::to_string(c.accounting_storage_port));
   line("AccountingStorageType ", c.accounting_storage_type);
+  line("AccountingStorageUser ", "N/A");
   line("AuthType", c.auth_type);
   line("MessageTimeout", fmt::format("{} sec", c.message_timeout / std::chrono::seconds(1)));
+  line("PrivateData", c.private_data.empty() ? "none" : join(c.private_data, ","));
+  line("SlurmUserId", fmt::format("{}({})", c.slurm_user, c.slurm_user_id));
+  line("SLURM_CONF", or_null(readable_config_path()));
   line("SLURM_VERSION", kSlurmVersion);
   line("TCPTimeout", fmt::format("{} sec", c.tcp_timeout / std::chrono::seconds(1)));
+  line("TrackWCKey", c.track_wckey ? "Yes" : "No");
   const auto reply = session.ask<QueryAccountingDaemonReply>(QueryAccountingDaemonRequest{});
   if (!reply) return;
   std::printf("\nSlurmDBD configuration:\n");
@@ -173,7 +180,7 @@ void list_events(Session& session, const Words& words) {
   asked.request.clusters = {client->config().cluster_name};
   if (!read_history_words(session, words, asked)) return;
   std::vector<TextColumn> columns = {{"Cluster", "Cluster", 10},
-                                     {"NodeName", "NodeName", -15},
+                                     {"NodeName", "NodeName", -15, 5},
                                      {"TimeStart", "TimeStart", 19},
                                      {"TimeEnd", "TimeEnd", 19},
                                      {"State", "State", 6},
@@ -202,7 +209,7 @@ void list_events(Session& session, const Words& words) {
                      {"TimeEnd", end_text(row.end)},
                      {"Start", format_time(row.start)},
                      {"End", end_text(row.end)},
-                     {"State", row.state},
+                     {"State", node_event_state(row.state)},
                      {"Reason", row.reason},
                      {"User", user},
                      {"ClusterNodes", row.nodes},

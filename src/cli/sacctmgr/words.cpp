@@ -383,7 +383,7 @@ bool take_account_flags(Session& session, const Option& option, AccountingSettin
 }
 
 bool take_qos_setting(Session& session, const Option& option, AccountingSettings& settings) {
-  if (option.is("Description", 1)) return settings.description = option.value, true;
+  if (option.is("Description", 1)) return settings.description = to_lower(option.value), true;
   if (option.is("Flags", 2)) return take_qos_flags(session, option, settings);
   if (option.is("PreemptMode", 8)) {
     std::string mode = to_lower(option.value);
@@ -413,18 +413,17 @@ bool take_setting(Session& session, AccountingEntity entity, const Option& optio
   const bool of_account = entity == AccountingEntity::kAccount;
   if (option.is("DefaultQOS", 8)) return settings.default_qos = option.value, true;
   if (of_account) {
-    if (option.is("Description", 3)) return settings.description = option.value, true;
-    if (option.is("Organization", 1)) return settings.organization = option.value, true;
+    if (option.is("Description", 3)) return settings.description = to_lower(option.value), true;
+    if (option.is("Organization", 1)) return settings.organization = to_lower(option.value), true;
     if (option.is("Parents", 1) && !option.is("Priority", 2))
       return settings.parent = option.value, true;
     if (option.is("Flags", 2)) return take_account_flags(session, option, settings);
   }
   if (of_user) {
     if (option.is("AdminLevel", 2)) {
+      // a level that there is not sets none, as in Slurm
       settings.admin_level = accounting::admin_level(option.value);
-      return settings.admin_level
-                 ? true
-                 : session.complain(fmt::format("Unknown admin level '{}'", option.value));
+      return true;
     }
     if (option.is("DefaultAccount", 8)) return settings.default_account = option.value, true;
     if (option.is("DefaultWCKey", 8)) return settings.default_wckey = option.value, true;

@@ -208,7 +208,7 @@ bool names_are_known(Session& session, const protocol::QueryReportRequest& reque
                  return iequals(one.name.empty() ? one.type : one.type + "/" + one.name, name);
                });
       });
-  return any_tres || session.fail("No valid TRES given");
+  return any_tres || session.fail("sreport: fatal: No valid TRES given");
 }
 
 void read_words(Session& session, const Words& words, Asked& asked) {

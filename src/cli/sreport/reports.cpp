@@ -474,15 +474,18 @@ void job_report(Session& session, std::string_view report, const Words& words) {
   all.push_back({"% of cluster", "% of cluster", 12});
   (asked.fields.empty() ? usual : asked.fields).emplace_back("% of cluster");
   const Wholes wholes(*reply);
+  const auto amounts = [&](const protocol::JobSizeRow& row) -> const std::vector<uint64_t>& {
+    return asked.count_jobs ? row.jobs : row.cpu_seconds;
+  };
   std::map<std::string, uint64_t> of_all;  // by cluster, as Slurm takes it: of what jobs had
   for (const auto& [key, row] : rows)
-    for (const uint64_t seconds : row.cpu_seconds) of_all[key.first] += seconds;
+    for (const uint64_t amount : amounts(row)) of_all[key.first] += amount;
   std::vector<Line> lines;
   for (const auto& [key, row] : rows) {
     Line line = {{"Cluster", key.first}, {whose, key.second}};
     uint64_t total = 0;
     for (size_t i = 0; i < headings.size(); ++i) {
-      total += row.cpu_seconds[i];
+      total += amounts(row)[i];
       line[headings[i]] = asked.count_jobs ? std::to_string(row.jobs[i])
                                            : amount_text(session.form, row.cpu_seconds[i],
                                                          wholes.of(key.first, "cpu"));

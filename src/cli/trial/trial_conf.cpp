@@ -71,17 +71,20 @@ bool is_conf_of_trial(const std::string& text, const TrialFolder& folder) {
 }
 
 std::string trial_dbd_conf(const TrialOptions& o, const TrialPlace& place) {
-  return fmt::format(
-      "{}; the folder is the cluster's alone.\n"
-      "DbdHost={}\n"
-      "DbdAddr=127.0.0.1\n"
-      "DbdPort={}\n"
-      "SlurmUser={}\n"
-      "AuthType=auth/slurm\n"
-      "PidFile={dir}/run/sluicedbd.pid\n"
-      "LogFile={dir}/log/sluicedbd.log\n"
-      "StorageLoc={dir}/state/accounting.db\n",
-      kFirstLine, place.host, dbd_port(o, place), place.user, fmt::arg("dir", o.dir));
+  std::string shared;  // what both files are to say alike
+  for (const std::string& line : split(o.extra_conf, '\n'))
+    if (key_of(line) == "trackwckey") shared.append(line).append("\n");
+  return shared.insert(0, fmt::format("{}; the folder is the cluster's alone.\n"
+                                      "DbdHost={}\n"
+                                      "DbdAddr=127.0.0.1\n"
+                                      "DbdPort={}\n"
+                                      "SlurmUser={}\n"
+                                      "AuthType=auth/slurm\n"
+                                      "PidFile={dir}/run/sluicedbd.pid\n"
+                                      "LogFile={dir}/log/sluicedbd.log\n"
+                                      "StorageLoc={dir}/state/accounting.db\n",
+                                      kFirstLine, place.host, dbd_port(o, place), place.user,
+                                      fmt::arg("dir", o.dir)));
 }
 
 std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {

@@ -42,11 +42,18 @@ bool was_in(JobState state, const JobHistory& job, Time from, Time until) {
       return job.start != kNoTime && job.start <= until && !is_over_before(job, from) &&
              !(job.end != kNoTime && job.end == job.start && job.start < from);
     case JobState::kSuspended: return job.state == JobState::kSuspended && job.start <= until;
-    default: return job.state == state && job.end >= from && job.end <= until;
+    default: return job.state == state && !was_requeued(job) && job.end >= from && job.end <= until;
   }
 }
 
 }  // namespace
+
+bool was_requeued(const JobHistory& job) {
+  if ((job.flags & kJobRequeued) == 0 || job.end == kNoTime) return false;
+  const bool by_exit_code =  // RequeueExit
+      job.state == JobState::kFailed && (job.flags & kJobLaunchFailed) == 0;
+  return job.state == JobState::kCancelled || by_exit_code;
+}
 
 bool was_there(const JobHistory& job, const protocol::QueryHistoryRequest& request) {
   const Time from = request.from, until = request.until;
@@ -56,7 +63,9 @@ bool was_there(const JobHistory& job, const protocol::QueryHistoryRequest& reque
     return (job.eligible == kNoTime ? job.submit : job.eligible) <= until &&
            !is_over_before(job, from);
   }
-  if ((job.flags & request.flags) != 0 && job.submit <= until && !is_over_before(job, from))
+  JobFlags flags = job.flags;
+  if (!was_requeued(job)) flags &= ~kJobRequeued;
+  if ((flags & request.flags) != 0 && job.submit <= until && !is_over_before(job, from))
     return true;
   return std::ranges::any_of(request.states,
                              [&](JobState state) { return was_in(state, job, from, until); });
@@ -147,8 +156,7 @@ bool Filter::matches_names(const JobHistory& job) const {
 }
 
 bool Filter::matches_sizes(const JobHistory& job) const {
-  return in_range(request_.cpus, job.cpus != 0 ? job.cpus : job.requested_cpus) &&
-         in_range(request_.node_count, job.node_count) &&
+  return in_range(request_.cpus, job.cpus) && in_range(request_.node_count, job.node_count) &&
          in_range(request_.time_limit, job.time_limit);
 }
 

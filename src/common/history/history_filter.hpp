@@ -79,6 +79,10 @@ class Filter {
 // there.
 [[nodiscard]] bool was_there(const JobHistory& job, const protocol::QueryHistoryRequest& request);
 
+// A run that ended because its job was queued again, and for nothing else (its node failed, others
+// needed its CPUs): its state is REQUEUED, neither CANCELLED nor FAILED.
+[[nodiscard]] bool was_requeued(const JobHistory& job);
+
 [[nodiscard]] bool is_named(const JobHistory& job, const protocol::HistoryJobName& name);
 
 }  // namespace sluice::history

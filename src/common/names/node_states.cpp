@@ -5,6 +5,7 @@
 
 #include "common/base/text.hpp"
 #include "common/names/job_states.hpp"
+#include "common/names/node_events.hpp"
 #include "common/names/state_tables.hpp"
 
 namespace sluice {
@@ -140,6 +141,21 @@ std::string node_state_long(NodeBaseState base, NodeFlags flags) {
 std::string node_state_short(NodeBaseState base, NodeFlags flags) {
   const Shown shown = shown_word(base, flags);
   return with_suffix(shown.word.code, base, flags, shown.told);
+}
+
+std::string node_event_state(std::string_view complete) {
+  NodeFlags flags = 0;
+  std::optional<NodeBaseState> base;
+  for (const std::string& word : split(complete, '+')) {
+    if (!base) {
+      base = find_state<NodeBaseState>(kBaseStates, word);
+      if (!base) return std::string(complete);
+      continue;
+    }
+    for (const FlagRow& row : kFlags)
+      if (row.name == word) flags |= row.flag;
+  }
+  return base ? to_upper(node_state_short(*base, flags)) : std::string();
 }
 
 std::string node_state_complete(NodeBaseState base, NodeFlags flags) {

@@ -124,6 +124,13 @@ void add_times(const Job& job, JobHistory& out) {
   if (job.state == JobState::kSuspended) out.suspended_since = job.suspended_at;
 }
 
+// As Slurm names what nobody asked for: where the srun of a step made its job, too, it is Block.
+std::string default_layout(const Job& job, const Step& step, const StepHistory& history) {
+  const bool own_job = step.spec != nullptr && !step.spec->submit_line.empty() &&
+                       step.spec->submit_line == job.spec->submit_line;
+  return own_job || history.tasks > history.node_count ? "Block" : "Cyclic";
+}
+
 }  // namespace
 
 NamedTresList named_tres(const state::TresCounts& counts, const ClusterConfig& config) {
@@ -196,8 +203,8 @@ StepHistory step_history(const ClusterConfig& config, const Job& job, const Step
   out.nodes = step.layout->node_list;
   out.node_count = static_cast<uint32_t>(step.layout->nodes.size());
   out.tasks = std::max(step.layout->num_tasks, 1U);
-  if (out.layout.empty() && step.id.step <= kMaxNormalStep)  // what srun does by default
-    out.layout = out.tasks > out.node_count ? "Block" : "Cyclic";
+  if (out.layout.empty() && step.id.step <= kMaxNormalStep)
+    out.layout = default_layout(job, step, out);
   state::TresCounts held;
   held.nodes = out.node_count;
   for (const StepNode& node : step.layout->nodes) {

@@ -7,6 +7,7 @@
 
 #include "common/wire/codec.hpp"
 #include "common/model/cluster_config.hpp"
+#include "common/names/job_states.hpp"
 #include "ctld/accounting/dbd_client.hpp"
 #include "ctld/accounting/history.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -26,6 +27,11 @@ const Step* find_step(const Job& job, StepNumber number) {
   for (const auto& step : job.steps)
     if (step->id.step == number) return step.get();
   return nullptr;
+}
+
+// Waiting jobs aside, whose reason may be over: the record keeps the reason that was told before.
+bool says_no_reason(const JobHistory& history) {
+  return history.state != JobState::kPending && history.reason == reason_text(JobReason::kNone);
 }
 
 // The job of an event that is about one alone.
@@ -107,7 +113,7 @@ struct HistoryRecorder::After {
   }
   void operator()(const state::JobStarted& event) const {
     for (const auto& start : event.starts) {
-      to.note_job(state, start.job);
+      to.note_started(state, start.job, event.record);
       const Job* job = state.jobs.find(start.job);
       for (const auto& step : job->steps) to.note_step(step_history(*state.config, *job, *step));
     }
@@ -177,14 +183,32 @@ void HistoryRecorder::note_run(JobHistory history) {
   if (!jobs_) return;
   const RunKey key{history.id, history.submit.time_since_epoch().count(), history.restarts,
                    history.part};
-  auto record = std::make_shared<const JobHistory>(std::move(history));
   const auto [at, is_new] = runs_.try_emplace(key, records_.size());
+  if (!is_new && says_no_reason(history)) history.reason = records_[at->second].job->reason;
+  auto record = std::make_shared<const JobHistory>(std::move(history));
   if (is_new) records_.push_back({.job = std::move(record)});
   else records_[at->second].job = std::move(record);
 }
 
 void HistoryRecorder::note_job(const state::ClusterState& state, JobId id) {
-  if (const state::FoundJob job = state::find_job(state, id)) note_run(job_history(state, *job));
+  const state::FoundJob job = state::find_job(state, id);
+  if (!job) return;
+  JobHistory history = job_history(state, *job);
+  if (is_terminal(job->state) && job->allocation == nullptr) add_reason(history, id, false);
+  note_run(std::move(history));
+}
+
+void HistoryRecorder::note_started(const state::ClusterState& state, JobId id, JobId record) {
+  const state::FoundJob job = state::find_job(state, id);
+  if (!job) return;
+  JobHistory history = job_history(state, *job);
+  add_reason(history, record, true);
+  note_run(std::move(history));
+}
+
+void HistoryRecorder::add_reason(JobHistory& history, JobId record, bool starts) const {
+  if (waited_for_ && says_no_reason(history))
+    history.reason = reason_text(waited_for_(record, starts));
 }
 
 // Tasks that end without a job id of their own: records of their array's.
@@ -194,6 +218,7 @@ void HistoryRecorder::note_cancelled_tasks(const state::ClusterState& state, con
   history.state = JobState::kCancelled;
   history.ended_by = event.cancelled_by;
   history.end = event.time;
+  add_reason(history, event.array_job, false);
   const size_t bytes = event.tasks.size() * wire::encode(history).size();
   if (event.tasks.size() > kMostTasksAlone || bytes > kMostBytesAlone) {
     history.array_tasks = event.tasks.to_text();

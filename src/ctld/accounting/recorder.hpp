@@ -2,9 +2,11 @@
 // changes several times the last record alone is kept.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "common/model/history.hpp"
@@ -14,6 +16,10 @@ namespace sluice::ctld {
 
 class HistoryRecorder final : public engine::EventRecorder {
  public:
+  // `waited_for` says for what a job waited that starts, or ends without that: the scheduler knows.
+  // Called before there are events.
+  using WaitedFor = std::function<JobReason(JobId record, bool starts)>;
+  void ask(WaitedFor waited_for) { waited_for_ = std::move(waited_for); }
   void before(const state::ClusterState& state, const state::Event& event, Time now) override;
   void after(const state::ClusterState& state, const state::Event& event, Time now) override;
   [[nodiscard]] std::vector<std::string> take(const state::ClusterState& state,
@@ -28,6 +34,9 @@ class HistoryRecorder final : public engine::EventRecorder {
   [[nodiscard]] bool wants(const ClusterConfig& config);
   void note_job(const state::ClusterState& state, JobId id);
   void note_run(JobHistory history);
+  // `record`: that which waited; of an array's task that of the array.
+  void note_started(const state::ClusterState& state, JobId id, JobId record);
+  void add_reason(JobHistory& history, JobId record, bool starts) const;
   void note_cancelled_tasks(const state::ClusterState& state, const Job& job,
                             const state::ArrayTasksCancelled& event);
   void note_step(StepHistory history);
@@ -39,6 +48,7 @@ class HistoryRecorder final : public engine::EventRecorder {
   void tell_again(const state::ClusterState& state, Time now);
 
   using RunKey = std::tuple<JobId, int64_t, uint32_t, uint32_t>;
+  WaitedFor waited_for_;
   std::vector<HistoryRecord> records_;
   std::map<RunKey, size_t> runs_;  // positions in records_
   std::vector<NamedTres> cluster_tres_;

@@ -77,6 +77,7 @@ Plan PassRun::run() {
   const PassTimings& counts = plan_.counts;
   if (counts.most_jobs || counts.out_of_time || counts.most_of_partition) keep_previous_hints();
   else if (!counts.most_starts && !counts.most_tests) plan_.kept = keep_plan(resources_, may_stay_);
+  remember_reasons();
   plan_.soft = std::move(soft_);
   plan_.counts.stages = timer_.times();
   return std::move(plan_);
@@ -504,6 +505,12 @@ void PassRun::plan_start(const Job& job, const Request& request, std::vector<Nod
 const SchedulerHints* SchedulerView::find(JobId job) const {
   const auto at = std::ranges::lower_bound(jobs, job, {}, &Entry::job);
   return at != jobs.end() && at->job == job ? &at->soft : nullptr;
+}
+
+JobReason SchedulerView::waited_for(JobId job, bool starts) const {
+  const auto at = std::ranges::lower_bound(jobs, job, {}, &Entry::job);
+  if (at == jobs.end() || at->job != job) return JobReason::kNone;
+  return starts ? at->waited_before : at->waited_for;
 }
 
 Plan plan_pass(const ClusterState& state, const Policies& policies, Time now,

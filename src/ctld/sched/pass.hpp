@@ -70,10 +70,16 @@ struct SchedulerView {
   struct Entry {
     JobId job = kNoJob;
     SchedulerHints soft;
+    // the last reason in this pass or one before it that says more than that others came first
+    JobReason waited_for = JobReason::kNone;
+    // the same before this pass, in which tasks of its array may have started and others not
+    JobReason waited_before = JobReason::kNone;
   };
   std::vector<Entry> jobs;
   Time made = kNoTime;
   [[nodiscard]] const SchedulerHints* find(JobId job) const;
+  // `starts`: for what what the pass starts of it had waited.
+  [[nodiscard]] JobReason waited_for(JobId job, bool starts) const;
 };
 
 struct PassTimings {

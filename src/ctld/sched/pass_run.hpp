@@ -176,6 +176,7 @@ class PassRun {
   void set_forecast(const Candidate& c, Time start, const Bitmap& nodes);
   // What is known of jobs that there was no time for.
   void keep_previous_hints();
+  void remember_reasons();
   void wait(const Candidate& c, JobReason reason, const std::string& detail = {});
 
   const state::ClusterState& state_;

@@ -1,5 +1,6 @@
 // Jobs of a pass that cannot start now: why, who is preempted for them, and when they can start.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "ctld/sched/pass_run.hpp"
@@ -38,6 +39,21 @@ void PassRun::keep_previous_hints() {
     const uint32_t priority = soft.priority;
     soft = *known;
     soft.priority = priority;
+  }
+}
+
+// Both lists of jobs are in the order of their ids.
+void PassRun::remember_reasons() {
+  auto known = budget_.previous == nullptr ? std::span<const SchedulerView::Entry>()
+                                           : std::span(budget_.previous->jobs);
+  for (SchedulerView::Entry& entry : soft_->jobs) {
+    while (!known.empty() && known.front().job < entry.job) known = known.subspan(1);
+    const JobReason reason = entry.soft.reason;
+    const bool tells = reason != JobReason::kNone && reason != JobReason::kPriority &&
+                       reason != JobReason::kResources;
+    if (!known.empty() && known.front().job == entry.job)
+      entry.waited_before = known.front().waited_for;
+    entry.waited_for = tells ? reason : entry.waited_before;
   }
 }
 

@@ -117,7 +117,7 @@ bool add_accounts(Draft& draft) {
   if (!associations.empty()) {
     shown += " Associations\n" + associations;
     AccountingSettings listed_settings = settings;
-    if (!draft.settings().parent && !settings.description) listed_settings.parent.reset();
+    if (sets_association(settings)) listed_settings.parent = parent;
     const std::string limits = association_settings(draft.now, listed_settings);
     if (!limits.empty()) shown += " Settings\n" + limits;
   }

@@ -118,7 +118,7 @@ bool modify_clusters(Draft& draft) {
     if (root == nullptr) continue;
     StoredAssociation& stored = draft.now.associations[root->record.id];
     if (!draft.set_association(stored)) return false;
-    lines += "  " + name + "\n";
+    lines += "  " + modified_line(draft.now, stored.record) + "\n";
     draft.reply.changed.push_back(name);
     draft.log("Modify Clusters", fmt::format("(name='{}')", name),
               settings_info(draft.now, draft.settings()), &stored.record);

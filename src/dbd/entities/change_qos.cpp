@@ -61,7 +61,8 @@ bool set_qos(Draft& draft, QosId id) {
   if (!set_preempt(draft, record)) return false;
   if (in_circle(draft.now, id))
     return draft.refuse(
-        fmt::format(" QOS Preemption loop detected: '{}' would preempt itself.", record.name));
+        "sacctmgr: error: QOS Preemption loop detected\n"
+        " Error with request: QOS Preemption loop detected");
   return true;
 }
 
@@ -115,9 +116,10 @@ bool modify_qos(Draft& draft) {
   for (const auto& [id, stored] : draft.now.qos)
     if (!stored.deleted && of_qos(stored.record, draft.where())) ids.push_back(id);
   if (ids.empty()) return draft.nothing(" Nothing modified");
+  for (const QosId id : ids)
+    if (!set_qos(draft, id)) return false;
   draft.show(" Modified qos...");
   for (const QosId id : ids) {
-    if (!set_qos(draft, id)) return false;
     const std::string& name = draft.now.qos[id].record.name;
     draft.changed(name);
     draft.log("Modify QOS", fmt::format("(name='{}')", name), settings_info(draft.now, settings));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/accounting/limit_fields.hpp"
+#include "common/base/text.hpp"
 #include "dbd/entities/draft.hpp"
 
 namespace sluice::dbd {
@@ -37,7 +38,7 @@ std::string limit_words(const Entities& entities, const LimitSetting& setting,
   using accounting::LimitKind;
   if (row.kind == LimitKind::kTres) return accounting::tres_text(setting.tres, tres_list(entities));
   if (row.kind == LimitKind::kReal)
-    return setting.real ? fmt::format("{:.6f}", *setting.real) : "NONE";
+    return setting.real ? fmt::format("{:.4f}", *setting.real) : "NONE";
   if (!setting.number || *setting.number < 0) return "NONE";
   AssociationRecord as_association;
   QosRecord as_qos;
@@ -109,6 +110,47 @@ std::string association_settings(const Entities& entities, const AccountingSetti
   return out;
 }
 
+namespace {
+
+// In Slurm's order, and as it names them here.
+struct QosLine {
+  LimitField field;
+  std::string_view name;
+};
+constexpr QosLine kQosLines[] = {
+    {LimitField::kGraceTime, "GraceTime"},
+    {LimitField::kGrpJobs, "GrpJobs"},
+    {LimitField::kGrpJobsAccrue, "GrpJobsAccrue"},
+    {LimitField::kGrpSubmitJobs, "GrpSubmitJobs"},
+    {LimitField::kGrpTres, "GrpTRES"},
+    {LimitField::kGrpTresMins, "GrpTRESMins"},
+    {LimitField::kGrpTresRunMins, "GrpTRESRunMins"},
+    {LimitField::kGrpWall, "GrpWall"},
+    {LimitField::kMaxJobsAccruePerAccount, "MaxJobsAccruePerAccount"},
+    {LimitField::kMaxJobsAccrue, "MaxJobsAccruePerUser"},
+    {LimitField::kMaxJobsPerAccount, "MaxJobsPerAccount"},
+    {LimitField::kMaxJobs, "MaxJobsPerUser"},
+    {LimitField::kMaxSubmitJobsPerAccount, "MaxSubmitJobsPerAccount"},
+    {LimitField::kMaxSubmitJobs, "MaxSubmitJobsPerUser"},
+    {LimitField::kMaxTresPerAccount, "MaxTRESPerAccount"},
+    {LimitField::kMaxTresPerJob, "MaxTRESPerJob"},
+    {LimitField::kMaxTresPerNode, "MaxTRESPerNode"},
+    {LimitField::kMaxTresPerUser, "MaxTRESPerUser"},
+    {LimitField::kMinPrioThreshold, "MinPrioThresh"},
+    {LimitField::kMinTresPerJob, "MinTRESPerJob"},
+    {LimitField::kMaxTresMinsPerJob, "MaxTRESMins"},
+    {LimitField::kMaxTresRunMinsPerAccount, "MaxTRESRUNMinsPerAccount"},
+    {LimitField::kMaxTresRunMins, "MaxTRESRUNMinsPerUser"},
+    {LimitField::kMaxWall, "MaxWall"},
+    {LimitField::kPreemptExemptTime, "PreemptExemptTime"},  // behind Preempt and PreemptMode
+    {LimitField::kPriority, "Priority"},
+    {LimitField::kUsageFactor, "UsageFactor"},
+    {LimitField::kUsageThreshold, "UsageThreshold"},
+    {LimitField::kLimitFactor, "LimitFactor"},
+};
+
+}  // namespace
+
 std::string qos_settings(const Entities& entities, const AccountingSettings& settings) {
   std::string out;
   const auto line = [&](std::string_view name, std::string_view value) {
@@ -118,21 +160,18 @@ std::string qos_settings(const Entities& entities, const AccountingSettings& set
   for (const protocol::FlagSet& set : settings.qos_flags)
     flags = set.change == SetChange::kRemove ? flags & ~set.flags : flags | set.flags;
   if (!settings.qos_flags.empty()) line("Flags", accounting::qos_flags_text(flags));
-  bool preempt_shown = false;
-  const auto preempt = [&] {
-    if (std::exchange(preempt_shown, true)) return;
-    if (!settings.preempt.empty()) line("Preempt", qos_words(settings.preempt));
-    if (settings.preempt_mode)
-      line("PreemptMode", accounting::preempt_mode_text(*settings.preempt_mode));
-  };
-  for (const LimitRow& row : accounting::limit_rows()) {
-    if (row.field == LimitField::kPreemptExemptTime) preempt();
-    const LimitSetting* setting = given(settings, row.field);
-    if (row.qos == nullptr || setting == nullptr) continue;
-    const bool plain = row.field == LimitField::kGraceTime && setting->number;
-    line(row.qos, plain ? std::to_string(*setting->number) : limit_words(entities, *setting, row));
+  for (const QosLine& one : kQosLines) {
+    if (one.field == LimitField::kPreemptExemptTime) {
+      if (!settings.preempt.empty()) line("Preempt", qos_words(settings.preempt));
+      if (settings.preempt_mode)
+        line("PreemptMode", to_upper(accounting::preempt_mode_text(*settings.preempt_mode)));
+    }
+    const LimitSetting* setting = given(settings, one.field);
+    if (setting == nullptr) continue;
+    const bool plain = one.field == LimitField::kGraceTime && setting->number;
+    line(one.name, plain ? std::to_string(*setting->number)
+                         : limit_words(entities, *setting, accounting::limit_row(one.field)));
   }
-  preempt();
   return out;
 }
 

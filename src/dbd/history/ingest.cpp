@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/log/log.hpp"
+#include "common/names/job_states.hpp"
 #include "common/wire/codec.hpp"
 #include "common/wire/instances.hpp"
 #include "dbd/store/usage_mark.hpp"
@@ -76,8 +77,9 @@ class Writer {
     state_ = static_cast<int>(job.state);
     times_ = {micros(job.eligible), micros(job.start),
               job.end == kNoTime ? kNotEnded : micros(job.end)};
-    record_ = sql_.bytes(wire::encode(job));
-    if (find_run_.execute(true)) {
+    const bool there = find_run_.execute(true);
+    record_ = sql_.bytes(there ? with_reason(job) : wire::encode(job));
+    if (there) {
       if (keeps_ends_ && known_.ended != kNotEnded && times_.ended != known_.ended) return;
       mark_.changed(known_, times_);
       change_job_.execute(true);
@@ -226,6 +228,20 @@ class Writer {
   void finish() { mark_.write(sql_, cluster_); }
 
  private:
+  // The record of a run that is there already. What it waited for only the scheduler knew when it
+  // started: later records, which say nothing of it, leave that as it is.
+  std::string with_reason(const JobHistory& job) {
+    if (job.state == JobState::kPending || job.reason != reason_text(JobReason::kNone))
+      return wire::encode(job);
+    std::string before;
+    sql_ << "SELECT record FROM job WHERE id = :i", use(row_), into(before);
+    const auto known = wire::decode<JobHistory>(sql_.read_bytes(before));
+    if (!known || known->reason == job.reason) return wire::encode(job);
+    JobHistory whole = job;
+    whole.reason = known->reason;
+    return wire::encode(whole);
+  }
+
   Session& sql_;
   int64_t cluster_;
   int64_t job_ = 0, submit_ = 0, restarts_ = 0, part_ = 0, array_job_ = 0, het_job_ = 0, uid_ = 0,

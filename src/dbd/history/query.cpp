@@ -239,7 +239,8 @@ Result<std::string> job_text(const Database& database, const protocol::QueryJobT
   if (!found) return tl::unexpected(found.error());
   if (!*found) return failure(ErrorCode::kInvalidJobId);
   const JobHistory& job = (*found)->jobs.front().job;
-  if (!may_see(job)) return failure(ErrorCode::kAccessDenied);
+  // no other words than of one that is not there: whose jobs there are may be private
+  if (!may_see(job)) return failure(ErrorCode::kInvalidJobId);
   const std::string& key = request.environment ? job.environment_blob : job.script_blob;
   std::string text;
   bool is_there = false;

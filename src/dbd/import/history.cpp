@@ -1,6 +1,9 @@
 #include "dbd/import/history.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -43,13 +46,16 @@ uint64_t count_of(const std::string& amounts, uint32_t tres) {
   return 0;
 }
 
-// "0x3E", bit 0 being task 0, or "1-5,7".
-std::string pending_tasks(const std::string& stored) {
+// "0x3E", bit 0 being task 0, or "1-5,7". Nothing where it is neither.
+std::optional<std::string> pending_tasks(const std::string& stored) {
   if (!stored.starts_with("0x")) return stored;
+  constexpr std::string_view kDigits = "0123456789abcdef";
   IndexSet tasks;
   uint32_t task = 0;
   for (size_t at = stored.size(); at-- > 2; task += 4) {
-    const int digit = std::stoi(std::string(1, stored[at]), nullptr, 16);
+    const size_t digit =
+        kDigits.find(static_cast<char>(std::tolower(static_cast<unsigned char>(stored[at]))));
+    if (digit == kDigits.npos) return std::nullopt;
     for (uint32_t bit = 0; bit < 4; ++bit)
       if ((digit >> bit & 1) != 0) tasks.insert(task + bit);
   }
@@ -122,7 +128,10 @@ class HistoryImport {
     JobHistory job;
     job.id = row.number("id_job");
     job.state = static_cast<JobState>(stored & kStateBase);
-    set_place(row, job);
+    if (!set_place(row, job)) {
+      ++counts_.skipped;
+      return;
+    }
     set_texts(row, job);
     job.submit = time_of(row, "time_submit");
     job.eligible = time_of(row, "time_eligible");
@@ -154,18 +163,24 @@ class HistoryImport {
     records_.push_back({.job = std::make_shared<const JobHistory>(std::move(job))});
   }
 
-  static void set_place(const SourceRow& row, JobHistory& job) {
+  // False where the tasks of an array cannot be read.
+  static bool set_place(const SourceRow& row, JobHistory& job) {
     if (const auto array = row.number("id_array_job"); array != 0) {
       job.array_job = array;
       const auto task = row.number("id_array_task", kNoValue);
       job.array_task = task == kNoValue ? kNoTask : task;
       job.array_limit = job.array_task == kNoTask ? row.number("array_max_tasks") : 0;
-      if (job.array_task == kNoTask) job.array_tasks = pending_tasks(row.text("array_task_str"));
+      if (job.array_task == kNoTask) {
+        auto tasks = pending_tasks(row.text("array_task_str"));
+        if (!tasks) return false;
+        job.array_tasks = std::move(*tasks);
+      }
     }
     if (const auto het = row.number("het_job_id"); het != 0) {
       job.het_job = het;
       job.het_offset = row.number("het_job_offset");
     }
+    return true;
   }
 
   void set_texts(const SourceRow& row, JobHistory& job) const {

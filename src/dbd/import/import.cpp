@@ -54,7 +54,8 @@ std::string counts_text(const ImportCounts& counts) {
       counts.clusters, counts.accounts, counts.users, counts.associations, counts.qos,
       counts.wckeys, counts.jobs, counts.steps, counts.events, counts.reservations);
   if (counts.skipped != 0)
-    out += fmt::format("\n{} jobs left out: their state is not known", counts.skipped);
+    out += fmt::format("\n{} jobs left out: their state or their array tasks cannot be read",
+                       counts.skipped);
   return out;
 }
 

@@ -16,7 +16,7 @@ namespace sluice::dbd {
 struct ImportCounts {
   uint64_t clusters = 0, accounts = 0, users = 0, associations = 0, qos = 0, wckeys = 0;
   uint64_t jobs = 0, steps = 0, events = 0, reservations = 0;
-  uint64_t skipped = 0;  // jobs in a state that is not known
+  uint64_t skipped = 0;  // jobs whose state or array tasks cannot be read
 };
 
 // Errors: a schema of another version, names table and column; whatever either database says.

@@ -168,8 +168,10 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
                               EntityDiff& diff) -> Result<bool> {
     Entities state = before;
     std::vector<TransactionRecord> transactions;
-    for (const protocol::ChangeAccountingRequest& change : request.changes) {
-      if (!change_in_place(state, change, actor, now, reply.replies.emplace_back(), transactions))
+    for (const std::string& bytes : request.changes) {
+      const auto change = wire::decode<protocol::ChangeAccountingRequest>(bytes);
+      if (!change) return tl::unexpected<Error>(change.error());
+      if (!change_in_place(state, *change, actor, now, reply.replies.emplace_back(), transactions))
         return false;
     }
     if (std::string problem = default_qos_problem(state); !problem.empty()) {

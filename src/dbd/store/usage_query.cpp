@@ -132,6 +132,7 @@ class Asker {
   void size_rows(QueryReportReply& reply) {
     std::map<std::pair<std::string, std::string>, protocol::JobSizeRow> rows;
     each_job([&](const JobHistory& job, uint64_t seconds) {
+      if (seconds == 0) return;
       auto& row = rows[{job.account, job.wckey}];
       row.cpu_seconds.resize(request_.sizes.size() + 1);
       row.jobs.resize(request_.sizes.size() + 1);
@@ -192,7 +193,8 @@ class Asker {
         continue;
       const Time from = std::max(job->start, request_.from);
       const Time to = std::min({job->end == kNoTime ? now_ : job->end, request_.until});
-      if (from < to) take(*job, static_cast<uint64_t>((to - from) / std::chrono::seconds(1)));
+      // whole seconds as sacct shows them
+      if (from < to) take(*job, static_cast<uint64_t>(to_seconds(to) - to_seconds(from)));
     }
   }
   std::vector<ReservationHistory> reservations_there() {

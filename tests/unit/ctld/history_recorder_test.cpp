@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/wire/instances.hpp"
+#include "ctld/accounting/history.hpp"
 #include "support/core_fixture.hpp"
 
 namespace sluice::state {
@@ -66,6 +67,60 @@ TEST_F(Recorder, ACancelledJobThatWaitedHasAnEndAndNoStart) {
   EXPECT_EQ(told[0].ended_by, kAnn.uid);
   EXPECT_EQ(told[0].start, kNoTime);
   EXPECT_EQ(told[0].end, now_);
+}
+
+// Reason was None of nearly every job. The record of its end says None: the daemon keeps what that
+// of the start said.
+TEST_F(Recorder, TheReasonOfAJobThatStartsIsWhatItWaitedFor) {
+  register_node("n1");
+  const JobId id = submit(batch_spec());
+  recorder_.ask([&](JobId job, bool starts) {
+    return job == id && starts ? JobReason::kBeginTime : JobReason::kNone;
+  });
+  StartJobs start;
+  start.starts = {{.job = id, .partition = "debug", .allocation = free_cores("n1", 1)}};
+  const auto told = jobs(record(start));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].state, JobState::kRunning);
+  EXPECT_EQ(told[0].reason, "BeginTime");
+}
+
+TEST_F(Recorder, TheReasonOfAJobThatNeverRanIsWhatTheSchedulerSays) {
+  const JobId id = submit(batch_spec());
+  recorder_.ask([&](JobId job, bool starts) {
+    return job == id && !starts ? JobReason::kQOSGrpWallLimit : JobReason::kNone;
+  });
+  const SignalJob cancel{
+      .who = kAnn, .target = std::to_string(id), .flags = protocol::kSignalCancel};
+  EXPECT_EQ(jobs(record(cancel)).at(0).reason, "QOSGrpWallLimit");
+}
+
+// It had the signal that ended its script.
+TEST_F(Recorder, ARunThatIsQueuedAgainHasNoExitCode) {
+  register_node("n1");
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(run(ChangeJob{
+      .who = kRoot, .target = std::to_string(id), .action = protocol::JobAction::kRequeue}));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", SIGTERM));
+  EXPECT_EQ(ctld::job_history(state_, job(id)).exit_status, 0);
+}
+
+// Cyclic was told of the step of each srun that has no more tasks than nodes.
+TEST_F(Recorder, TheStepOfASrunThatMadeItsJobIsInBlocks) {
+  Job job;
+  JobSpec spec;
+  spec.submit_line = "srun true";
+  job.spec = std::make_shared<const JobSpec>(spec);
+  Step step;
+  StepSpec asked;
+  asked.submit_line = "srun true";
+  step.spec = std::make_shared<const StepSpec>(asked);
+  step.layout = std::make_shared<const StepLayout>();
+  EXPECT_EQ(ctld::step_history(*state_.config, job, step).layout, "Block");
+  asked.submit_line = "srun hostname";
+  step.spec = std::make_shared<const StepSpec>(asked);
+  EXPECT_EQ(ctld::step_history(*state_.config, job, step).layout, "Cyclic");
 }
 
 TEST_F(Recorder, NothingIsToldWhereThereIsNoDaemon) {

@@ -120,7 +120,8 @@ TEST_P(Store, ManyChangesAreAllOrNothing) {
   const Entities before = *store->current();
   protocol::LoadAccountingRequest load;
   load.commit = true;
-  load.changes = {add(AccountingEntity::kAccount, "a"), add(AccountingEntity::kAccount, "a b")};
+  load.changes = {wire::encode(add(AccountingEntity::kAccount, "a")),
+                  wire::encode(add(AccountingEntity::kAccount, "a b"))};
   auto reply = store->load(load, kRoot, at(90));
   ASSERT_TRUE(reply);
   EXPECT_FALSE(reply->committed);
@@ -131,6 +132,19 @@ TEST_P(Store, ManyChangesAreAllOrNothing) {
   EXPECT_TRUE(reply->committed);
   open();
   EXPECT_NE(find_account(*store->current(), "a"), nullptr);
+}
+
+// What a dump of ten thousand short lines comes to was more than a request of its size may be.
+TEST_P(Store, ALongLoadIsDecoded) {
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
+  protocol::LoadAccountingRequest load;
+  for (int i = 0; i < 10'000; ++i)
+    load.changes.push_back(wire::encode(add(AccountingEntity::kAccount, "a" + std::to_string(i))));
+  const auto sent = wire::decode<protocol::LoadAccountingRequest>(wire::encode(load));
+  ASSERT_TRUE(sent);
+  EXPECT_EQ(sent->changes.size(), 10'000U);
+  load.changes = {"\xff nothing"};
+  EXPECT_FALSE(store->load(load, kRoot, at(90)));
 }
 
 // As sacctmgr load clean does: who comes back in the same file was never gone.
@@ -157,7 +171,7 @@ TEST_P(Store, ALoadTakesNobodyAwayWhoseJobsRun) {
   gone.verb = AccountingVerb::kDelete;
   gone.where.accounts.clear();
   protocol::LoadAccountingRequest load;
-  load.changes = {gone};
+  load.changes = {wire::encode(gone)};
   for (const bool commit : {false, true}) {
     load.commit = commit;
     const auto reply = store->load(load, kRoot, at(90));
@@ -167,7 +181,7 @@ TEST_P(Store, ALoadTakesNobodyAwayWhoseJobsRun) {
     EXPECT_TRUE(reply->replies.back().errors[0].starts_with(
         " Error with request: Job(s) active, cancel job(s) before remove\n  JobID = 7"));
   }
-  load.changes = {gone, user};
+  load.changes = {wire::encode(gone), wire::encode(user)};
   const auto reply = store->load(load, kRoot, at(91));
   ASSERT_TRUE(reply);
   EXPECT_FALSE(reply->replies.back().refused);

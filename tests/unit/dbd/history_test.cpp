@@ -84,6 +84,23 @@ TEST_P(History, WhatIsRepeatedCountsOnce) {
   EXPECT_EQ(jobs[0].job, job(1));
 }
 
+// That of a job's end, which does not know it, came behind that of its start.
+TEST_P(History, WhatAJobWaitedForStays) {
+  JobHistory started = job(1, JobState::kRunning), ended = job(1);
+  started.reason = "BeginTime";
+  ended.reason = "None";
+  ASSERT_TRUE(store(1, {record(started), record(ended)}));
+  ASSERT_EQ(ask().size(), 1U);
+  EXPECT_EQ(ask()[0].job.state, JobState::kCompleted);
+  EXPECT_EQ(ask()[0].job.reason, "BeginTime");
+  // a job that waits may do so for nothing any more
+  JobHistory held = job(2, JobState::kPending), released = held;
+  held.reason = "JobHeldUser";
+  released.reason = "None";
+  ASSERT_TRUE(store(3, {record(held), record(released)}));
+  EXPECT_EQ(ask().at(1).job.reason, "None");
+}
+
 // The database was put back from a copy: what comes next is not lost with what was in between.
 TEST_P(History, AGapIsPassedOver) {
   ASSERT_TRUE(store(1, {record(job(1))}));

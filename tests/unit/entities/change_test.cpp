@@ -276,6 +276,48 @@ TEST_F(Change, PreemptionHasNoCircle) {
   what.where.names = {"low"};
   what.settings.preempt = {{{"high"}, SetChange::kAdd}};
   EXPECT_TRUE(run(what).refused);
+  // that it was modified was told as well
+  EXPECT_EQ(shown(what),
+            "sacctmgr: error: QOS Preemption loop detected\n"
+            " Error with request: QOS Preemption loop detected\n");
+}
+
+// As Slurm 22.05 printed them: other names, other digits and another order were told.
+TEST_F(Change, SettingsOfAQosAreNamedAsSlurmDoes) {
+  auto what = add_qos("odd");
+  protocol::LimitSetting factor;
+  factor.field = LimitField::kUsageFactor;
+  factor.real = 2.5;
+  what.settings.limits = {factor,
+                          count(LimitField::kMinPrioThreshold, 5),
+                          tres(LimitField::kMaxTresMinsPerJob, {{1, 100}}),
+                          count(LimitField::kMaxJobs, 4),
+                          count(LimitField::kMaxJobsPerAccount, 3),
+                          count(LimitField::kPreemptExemptTime, 600)};
+  what.settings.preempt_mode = QosPreemptMode::kRequeue;
+  EXPECT_EQ(shown(what),
+            " Adding QOS(s)\n  odd\n Settings\n  Description    = odd\n"
+            "  MaxJobsPerAccount        = 3\n"
+            "  MaxJobsPerUser           = 4\n"
+            "  MinPrioThresh            = 5\n"
+            "  MaxTRESMins              = cpu=100\n"
+            "  PreemptMode              = REQUEUE\n"
+            "  PreemptExemptTime        = 00:10:00\n"
+            "  UsageFactor              = 2.5000\n");
+}
+
+TEST_F(Change, WhatANewAccountIsBelowIsToldBesideItsLimits) {
+  auto what = add_account({"physics"});
+  what.settings.limits = {count(LimitField::kGrpJobs, 3)};
+  EXPECT_TRUE(shown(what).ends_with(" Settings\n  GrpJobs       = 3\n  Parent        = root\n"));
+}
+
+TEST_F(Change, ClustersAreToldWithTheirRoot) {
+  auto what = request(AccountingVerb::kModify, AccountingEntity::kCluster);
+  what.settings.limits = {count(LimitField::kGrpJobs, 1000)};
+  EXPECT_EQ(shown(what),
+            " Setting\n  Default Limits:\n  GrpJobs       = 1000\n"
+            " Modified cluster defaults for associations...\n  C = demo       A = root\n");
 }
 
 TEST_F(Change, OnlyThoseWhoMayChange) {

@@ -22,6 +22,7 @@ JobHistory ended_job() {
   job.partition = "debug";
   job.nodes = "n[1-2]";
   job.node_count = 2;
+  job.cpus = 8;
   return job;
 }
 
@@ -70,6 +71,25 @@ TEST(WasThere, PendingIsWhatWaitedThen) {
   EXPECT_FALSE(was_there(waits, 500, 600, {JobState::kRunning}));
 }
 
+// -s CA listed runs of jobs that went on, -s RQ those that others made room by.
+TEST(WasThere, ARunThatWasQueuedAgainWasNotCancelled) {
+  JobHistory run = ended_job();
+  run.state = JobState::kCancelled;
+  run.flags = kJobRequeued;
+  EXPECT_FALSE(was_there(run, 15, 25, {JobState::kCancelled}));
+  QueryHistoryRequest requeued;
+  requeued.from = at(15);
+  requeued.until = at(25);
+  requeued.flags = kJobRequeued;
+  EXPECT_TRUE(history::was_there(run, requeued));
+  run.state = JobState::kFailed;  // RequeueExit
+  EXPECT_TRUE(history::was_there(run, requeued));
+  EXPECT_FALSE(was_there(run, 15, 25, {JobState::kFailed}));
+  run.state = JobState::kPreempted;
+  EXPECT_FALSE(history::was_there(run, requeued));
+  EXPECT_TRUE(was_there(run, 15, 25, {JobState::kPreempted}));
+}
+
 // The tasks of an array were parsed again for each name, and for each of its steps.
 TEST(Named, ManyTasksOfALongArrayCostLittle) {
   JobHistory array = ended_job();
@@ -107,6 +127,17 @@ TEST(Named, JobsTasksAndComponents) {
   EXPECT_FALSE(is_named(part, {.job = 6, .offset = 0}));
 }
 
+// A job that was cancelled while it waited was found by the CPUs that it asked for.
+TEST(Filter, WhatNeverRanHadNoCpus) {
+  QueryHistoryRequest request;
+  request.cpus = {1, 64};
+  JobHistory waits = ended_job();
+  waits.start = kNoTime;
+  waits.cpus = 0;
+  waits.requested_cpus = 8;
+  EXPECT_FALSE(Filter::make(request)->matches(waits));
+}
+
 TEST(Filter, NodesSizesAndLists) {
   const auto matches = [](auto change) {
     QueryHistoryRequest request;
@@ -118,6 +149,9 @@ TEST(Filter, NodesSizesAndLists) {
   EXPECT_FALSE(matches([](auto& r) { r.nodes = "n3"; }));
   EXPECT_TRUE(matches([](auto& r) { r.node_count = {1, 2}; }));
   EXPECT_FALSE(matches([](auto& r) { r.node_count = {3, 9}; }));
+  // CPUs that it had, not those that it asked for
+  EXPECT_TRUE(matches([](auto& r) { r.cpus = {8, 8}; }));
+  EXPECT_FALSE(matches([](auto& r) { r.cpus = {16, 16}; }));
   EXPECT_TRUE(matches([](auto& r) { r.partitions = {"other", "DEBUG"}; }));
   EXPECT_FALSE(matches([](auto& r) { r.accounts = {"physics"}; }));
   EXPECT_FALSE(Filter::make({.nodes = "n[1-"}).has_value());

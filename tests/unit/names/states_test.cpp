@@ -8,6 +8,7 @@
 #include "common/base/text.hpp"
 #include "common/names/errors.hpp"
 #include "common/names/job_states.hpp"
+#include "common/names/node_events.hpp"
 #include "common/format/job_values.hpp"
 
 namespace sluice {
@@ -193,6 +194,16 @@ TEST(Errors, SayWhatSlurmSays) {
   EXPECT_EQ(error_text({ErrorCode::kInvalidPartition, ""}), "Invalid partition name specified");
   EXPECT_EQ(error_text({ErrorCode::kError, "my own"}), "my own");
   EXPECT_EQ(error_sentence(ErrorCode::kTaskMemory), "Memory required by task is not available");
+}
+
+// A node whose registration is invalid was shown as "IDLE++".
+TEST(NodeStates, OfEventsAreOneWord) {
+  EXPECT_EQ(node_event_state("IDLE+DRAIN+INVALID_REG"), "INVAL");
+  EXPECT_EQ(node_event_state("IDLE+DRAIN"), "DRAIN");
+  EXPECT_EQ(node_event_state("MIXED+DRAIN"), "DRNG");
+  EXPECT_EQ(node_event_state("DOWN"), "DOWN");
+  EXPECT_EQ(node_event_state("something+DRAIN"), "something+DRAIN");
+  EXPECT_EQ(node_event_state(""), "");
 }
 
 }  // namespace

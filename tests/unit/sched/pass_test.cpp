@@ -486,5 +486,39 @@ TEST(Pass, SerialJobsAtTheEnd) {
   EXPECT_EQ(w.pass(), "1:n2 2:n1 3:n2") << "of those that weigh the same";
 }
 
+// What accounting is told: the last reason, but for what every job that is not the first waits for.
+TEST(Pass, ReasonsAreRemembered) {
+  World w;
+  w.up();
+  JobSpec later = World::spec(1);
+  later.begin = w.now + std::chrono::seconds(60);
+  const JobId id = w.submit(later);
+  WorkBudget budget;
+  const Plan first = plan_pass(w.state, make_policies(w.state), w.now, budget);
+  EXPECT_EQ(first.soft->waited_for(id, false), JobReason::kBeginTime);
+  budget.previous = first.soft.get();
+  const Plan second =
+      plan_pass(w.state, make_policies(w.state), w.now + std::chrono::seconds(61), budget);
+  ASSERT_EQ(second.starts.size(), 1U);
+  EXPECT_EQ(second.soft->waited_for(id, true), JobReason::kBeginTime);
+}
+
+// Tasks that start at once waited for nothing, others for those.
+TEST(Pass, OfAnArrayTheReasonIsThatBeforeThePass) {
+  World w;
+  w.up();
+  JobSpec array = World::spec(1);
+  array.array = "1-3%2";
+  const JobId id = w.submit(array);
+  WorkBudget budget;
+  const Plan first = plan_pass(w.state, make_policies(w.state), w.now, budget);
+  ASSERT_EQ(first.starts.size(), 2U);
+  EXPECT_EQ(first.soft->waited_for(id, true), JobReason::kNone);
+  EXPECT_EQ(first.soft->waited_for(id, false), JobReason::kJobArrayTaskLimit);
+  budget.previous = first.soft.get();
+  const Plan second = plan_pass(w.state, make_policies(w.state), w.now, budget);
+  EXPECT_EQ(second.soft->waited_for(id, true), JobReason::kJobArrayTaskLimit);
+}
+
 }  // namespace
 }  // namespace sluice::sched

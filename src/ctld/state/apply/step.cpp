@@ -58,10 +58,12 @@ void apply_event(ClusterState& state, const StepEnded& event) {
     return true;
   });
   SLUICE_CHECK(gone == 1);
-  // a job that was cancelled or ran out of time ends as its processes did
+  // a job that was cancelled or ran out of time ends as its processes did, one that is to run again
+  // does not end
   const bool counts =
       event.id.step == kBatchStep || (!job.spec->batch && event.id.step <= kMaxNormalStep);
-  const bool stopped = is_completing(job) && job.state != JobState::kCompleted;
+  const bool stopped =
+      is_completing(job) && job.state != JobState::kCompleted && (job.flags & kJobRequeued) == 0;
   if (counts && stopped && job.exit_status == 0) job.exit_status = event.exit_status;
   if (event.id.step == kBatchStep || event.id.step == kExternStep) return;
   job.derived_exit_status = worse_of_reports(job.derived_exit_status, event.exit_status);
