@@ -27,6 +27,55 @@ std::string names_of(const CopiedTable& table) {
   return out;
 }
 
+struct TableText {
+  std::string_view name, columns;  // with ' for a text, # for bytes
+  std::string_view part_by = {};
+  bool numbered = false;
+};
+constexpr TableText kTables[] = {
+    {"cluster",
+     "id name' stream' sequence control_host' control_port protocol_version created deleted",
+     {},
+     true},
+    {"job",
+     "id cluster job_id submit restarts part array_job het_job uid gid account' state eligible "
+     "start ended record#",
+     "id", true},
+    {"step", "job number record#", "job"},
+    {"node_event", "cluster node' start ended record#"},
+    {"cluster_event", "cluster start ended record#"},
+    {"reservation", "cluster name' start ended record#"},
+    {"blob", "cluster key# bytes#"},
+    {"entity_version", "version"},
+    {"account", "name' description' organization' deleted record#"},
+    {"user", "name' admin_level deleted record#"},
+    {"association", "id cluster' account' user' partition' parent lineage' deleted record#"},
+    {"qos", "id name' deleted record#"},
+    {"tres", "id type' name' record#"},
+    {"wckey", "id cluster' user' name' deleted record#"},
+    {"site_cluster", "name' deleted record#"},
+    {"txn", "id time action' actor' subject' info' record#", "id", true},
+    {"usage_state", "cluster rolled"},
+    {"job_usage", "cluster period time account' user' wckey' qos' tres' used"},
+    {"cluster_usage",
+     "cluster period time tres' count allocated down planned_down idle planned over"},
+    {"purge_state", "cluster floor"},
+};
+
+std::vector<CopiedColumn> columns_of(std::string_view text) {
+  std::vector<CopiedColumn> out;
+  while (!text.empty()) {
+    std::string_view name = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(name.size() + 1, text.size()));
+    CopiedColumn& column = out.emplace_back();
+    if (name.ends_with('\'')) column.kind = ColumnKind::kText;
+    if (name.ends_with('#')) column.kind = ColumnKind::kBytes;
+    if (column.kind != ColumnKind::kNumber) name.remove_suffix(1);
+    column.name = name;
+  }
+  return out;
+}
+
 // One row on its way.
 class Row {
  public:
@@ -178,107 +227,12 @@ uint64_t CopyCounts::of(std::string_view table) const {
 }
 
 const std::vector<CopiedTable>& copied_tables() {
-  constexpr ColumnKind kText = ColumnKind::kText, kBytes = ColumnKind::kBytes;
-  static const std::vector<CopiedTable> tables = {
-      {"cluster",
-       {{"id"},
-        {"name", kText},
-        {"stream", kText},
-        {"sequence"},
-        {"control_host", kText},
-        {"control_port"},
-        {"protocol_version"},
-        {"created"},
-        {"deleted"}},
-       {},
-       true},
-      {"job",
-       {{"id"},
-        {"cluster"},
-        {"job_id"},
-        {"submit"},
-        {"restarts"},
-        {"part"},
-        {"array_job"},
-        {"het_job"},
-        {"uid"},
-        {"gid"},
-        {"account", kText},
-        {"state"},
-        {"eligible"},
-        {"start"},
-        {"ended"},
-        {"record", kBytes}},
-       "id",
-       true},
-      {"step", {{"job"}, {"number"}, {"record", kBytes}}, "job"},
-      {"node_event", {{"cluster"}, {"node", kText}, {"start"}, {"ended"}, {"record", kBytes}}},
-      {"cluster_event", {{"cluster"}, {"start"}, {"ended"}, {"record", kBytes}}},
-      {"reservation", {{"cluster"}, {"name", kText}, {"start"}, {"ended"}, {"record", kBytes}}},
-      {"blob", {{"cluster"}, {"key", kBytes}, {"bytes", kBytes}}},
-      {"entity_version", {{"version"}}},
-      {"account",
-       {{"name", kText},
-        {"description", kText},
-        {"organization", kText},
-        {"deleted"},
-        {"record", kBytes}}},
-      {"user", {{"name", kText}, {"admin_level"}, {"deleted"}, {"record", kBytes}}},
-      {"association",
-       {{"id"},
-        {"cluster", kText},
-        {"account", kText},
-        {"user", kText},
-        {"partition", kText},
-        {"parent"},
-        {"lineage", kText},
-        {"deleted"},
-        {"record", kBytes}}},
-      {"qos", {{"id"}, {"name", kText}, {"deleted"}, {"record", kBytes}}},
-      {"tres", {{"id"}, {"type", kText}, {"name", kText}, {"record", kBytes}}},
-      {"wckey",
-       {{"id"},
-        {"cluster", kText},
-        {"user", kText},
-        {"name", kText},
-        {"deleted"},
-        {"record", kBytes}}},
-      {"site_cluster", {{"name", kText}, {"deleted"}, {"record", kBytes}}},
-      {"txn",
-       {{"id"},
-        {"time"},
-        {"action", kText},
-        {"actor", kText},
-        {"subject", kText},
-        {"info", kText},
-        {"record", kBytes}},
-       "id",
-       true},
-      {"usage_state", {{"cluster"}, {"rolled"}}},
-      {"job_usage",
-       {{"cluster"},
-        {"period"},
-        {"time"},
-        {"account", kText},
-        {"user", kText},
-        {"wckey", kText},
-        {"qos", kText},
-        {"tres", kText},
-        {"used"}}},
-      {"cluster_usage",
-       {{"cluster"},
-        {"period"},
-        {"time"},
-        {"tres", kText},
-        {"count"},
-        {"allocated"},
-        {"down"},
-        {"planned_down"},
-        {"idle"},
-        {"planned"},
-        {"over"}}},
-      {"purge_state", {{"cluster"}, {"floor"}}},
-  };
+  static const std::vector<CopiedTable> tables = [] {
+    std::vector<CopiedTable> out;
+    for (const TableText& one : kTables)
+      out.push_back({one.name, columns_of(one.columns), one.part_by, one.numbered});
+    return out;
+  }();
   return tables;
 }
 
