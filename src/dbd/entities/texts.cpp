@@ -38,7 +38,7 @@ std::string limit_words(const Entities& entities, const LimitSetting& setting,
   using accounting::LimitKind;
   if (row.kind == LimitKind::kTres) return accounting::tres_text(setting.tres, tres_list(entities));
   if (row.kind == LimitKind::kReal)
-    return setting.real ? fmt::format("{:.4f}", *setting.real) : "NONE";
+    return setting.real ? fmt::format("{:.6f}", *setting.real) : "NONE";
   if (!setting.number || *setting.number < 0) return "NONE";
   AssociationRecord as_association;
   QosRecord as_qos;
@@ -168,9 +168,11 @@ std::string qos_settings(const Entities& entities, const AccountingSettings& set
     }
     const LimitSetting* setting = given(settings, one.field);
     if (setting == nullptr) continue;
-    const bool plain = one.field == LimitField::kGraceTime && setting->number;
-    line(one.name, plain ? std::to_string(*setting->number)
-                         : limit_words(entities, *setting, accounting::limit_row(one.field)));
+    const LimitRow& row = accounting::limit_row(one.field);
+    if (one.field == LimitField::kGraceTime && setting->number)
+      line(one.name, std::to_string(*setting->number));
+    else if (setting->real) line(one.name, fmt::format("{:.4f}", *setting->real));
+    else line(one.name, limit_words(entities, *setting, row));
   }
   return out;
 }
