@@ -174,7 +174,9 @@ std::vector<FlagLine> PassDebug::lines_of(const engine::PassReport& report, bool
         {DebugFlag::kLicense, fmt::format("{} jobs wait for licenses", counts.unlicensed)});
   add_starts(report.plan.starts, out);
   std::map<JobId, uint32_t> priorities;
-  for (const auto& [job, soft] : report.plan.soft->jobs) {
+  for (const sched::SchedulerView::Entry& entry : report.plan.soft->jobs) {
+    const JobId job = entry.job;
+    const SchedulerHints& soft = entry.soft;
     if (with_priorities) {  // age changes all of them all the time
       priorities.emplace_hint(priorities.end(), job, soft.priority);
       const auto before = priorities_.find(job);

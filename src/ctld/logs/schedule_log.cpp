@@ -59,7 +59,9 @@ std::string ScheduleLog::lines_of(const engine::PassReport& report) {
                        job_name(report.state, one.preemptor, kNoTask));
   }
   std::map<JobId, std::string> waiting;
-  for (const auto& [job, soft] : report.plan.soft->jobs) {
+  for (const sched::SchedulerView::Entry& entry : report.plan.soft->jobs) {
+    const JobId job = entry.job;
+    const SchedulerHints& soft = entry.soft;
     const bool waits = soft.reason != JobReason::kNone;
     // of what was started, only tasks of an array may wait on, for another reason than that others
     // come first
