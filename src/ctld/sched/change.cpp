@@ -34,7 +34,12 @@ class Search {
       if (auto update = (this->*single)()) return done(*update);
     }
     if (auto update = several()) return done(*update);
+    const bool all_tried = by_admin_;
     by_admin_ = true;
+    if (!all_tried && (spec_.contiguous || asks_alone())) {
+      if (auto update = drop_one()) return done(*update);
+      if (auto update = several()) return done(*update);
+    }
     if (auto update = higher_priority()) return done(*update);
     return std::nullopt;
   }
@@ -178,11 +183,15 @@ class Search {
     return works(update) ? Found(update) : std::nullopt;
   }
 
-  // Constraints that can be left out altogether.
+  bool asks_alone() const {
+    return spec_.sharing == Sharing::kExclusive || spec_.sharing == Sharing::kUser;
+  }
+
+  // Constraints that can be left out altogether; two of them by administrators alone.
   std::vector<std::function<void(JobUpdate&)>> droppable() const {
     std::vector<std::function<void(JobUpdate&)>> all;
-    if (spec_.contiguous) all.emplace_back([](JobUpdate& u) { u.contiguous = false; });
-    if (spec_.sharing == Sharing::kExclusive || spec_.sharing == Sharing::kUser) {
+    if (spec_.contiguous && by_admin_) all.emplace_back([](JobUpdate& u) { u.contiguous = false; });
+    if (asks_alone() && by_admin_) {
       all.emplace_back([](JobUpdate& u) { u.sharing = Sharing::kOversubscribe; });
     }
     if (!spec_.required_nodes.empty())

@@ -72,7 +72,7 @@ TEST(PartitionUpdate, SaysWhatDoesNothing) {
       Keys{});
   EXPECT_EQ(partition_keys_without_effect(
                 ClusterConfig(), {{"PowerDownOnIdle", "YES"}, {"maxtime", "5"}, {"qos", "fast"}}),
-            (Keys{"PartitionName.PowerDownOnIdle", "PartitionName.QOS"}));
+            Keys{"PartitionName.QOS"});
   EXPECT_EQ(partition_keys_without_effect(ClusterConfig(), {{"Exclusive", "TOPO"}}),
             Keys{"PartitionName.Exclusive=TOPO"});
   EXPECT_EQ(

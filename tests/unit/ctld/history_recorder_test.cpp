@@ -116,7 +116,9 @@ TEST_F(Recorder, TheStepOfASrunThatMadeItsJobIsInBlocks) {
   StepSpec asked;
   asked.submit_line = "srun true";
   step.spec = std::make_shared<const StepSpec>(asked);
-  step.layout = std::make_shared<const StepLayout>();
+  StepLayout one_node;
+  one_node.nodes.resize(1);
+  step.layout = std::make_shared<const StepLayout>(one_node);
   EXPECT_EQ(ctld::step_history(*state_.config, job, step).layout, "Block");
   asked.submit_line = "srun hostname";
   step.spec = std::make_shared<const StepSpec>(asked);

@@ -55,7 +55,7 @@ Result<std::string> changed_list(const std::string& before, const NameList& chan
 Status check_accounts(const Accounting& accounting, std::string_view accounts) {
   if (accounting.version == 0) return {};
   for (const std::string& name : split_list(accounts)) {
-    if (!accounting.accounts->contains(excludes(name) ? name.substr(1) : name))
+    if (!accounting.accounts->contains(to_lower(excludes(name) ? name.substr(1) : name)))
       return failure(ErrorCode::kInvalidAccount);
   }
   return {};
