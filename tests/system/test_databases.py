@@ -267,7 +267,7 @@ class Moves(unittest.TestCase):
             ("sacct", "-anPD", "-S", "now-1day", "-o", "ALL"), ("sacctmgr", "-nP", "list", "assoc", "format=id,account,user,qos,grptres,share"),
             ("sacctmgr", "-nP", "list", "account", "withcoord"), ("sacctmgr", "-nP", "list", "user"), ("sacctmgr", "-nP", "list", "tres"),
             ("sacctmgr", "-nP", "list", "qos", "format=id,name,priority"), ("sacctmgr", "-nP", "list", "txn"), ("sacctmgr", "-nP", "list", "cluster"),
-            ("sacctmgr", "-nP", "list", "event", "all_time", "format=node,start,reason"))}
+            ("sacctmgr", "-nP", "list", "event", "all_time", "format=nodename,start,reason"))}
 
     def submitted(self, *options):
         job = int(self.out("sbatch", "--parsable", *options, "-o", "/dev/null", "--wrap", "hostname"))
