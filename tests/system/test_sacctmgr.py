@@ -137,9 +137,11 @@ class Changes(Administered):
         self.mgr("add", "account", "extra")
         self.mgr("load", f"file={path}", "clean")
         self.assertEqual((self.rows("list", "assoc", "tree", *fields), self.rows("list", "account", "withcoord")), before)
-        with open(path, "a", encoding="utf-8") as f:
+        with open(path, "a+", encoding="utf-8") as f:
             f.write("User - 'frank:MaxJobs=3\n")
-        self.assertIn("dump.cfg:17: Misformatted line: User - 'frank", self.refused("load", f"file={path}"))
+            f.seek(0)
+            last = len(f.readlines())
+        self.assertIn(f"dump.cfg:{last}: Misformatted line: User - 'frank", self.refused("load", f"file={path}"))
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"Cluster - '{self.name}'\nParent - 'root'\nAccount - 'x':Description='open\n")
         self.assertIn("dump.cfg:3: A quote is not closed", self.refused("load", f"file={path}"))

@@ -125,8 +125,8 @@ class Users(ClusterCase):
         self.run_cmd("scontrol", "create", "PartitionName=hour", "Nodes=ALL", "MaxTime=60")
         self.addCleanup(self.run_cmd, "scontrol", "delete", "PartitionName=hour")
         job = self.submit("-H", "-t", "10", "-p", "hour", "-o", "/dev/null", "--wrap", "true", user=ALICE)
-        self.refused(job, denied, "TimeLimit=61", "TimeLimit=UNLIMITED", "Priority=100000", "Nice=-1",
-                     "Deadline=now+1hour", "SiteFactor=1")
+        self.refused(job, denied, "TimeLimit=61", "TimeLimit=UNLIMITED", "Nice=-1", "Deadline=now+1hour", "SiteFactor=1")
+        self.refused(job, "Job is in held state, pending scheduler release", "Priority=100000")
         self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=60", user=ALICE)
         self.run_cmd("scancel", job)
 
