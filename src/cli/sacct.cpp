@@ -317,7 +317,8 @@ int sacct_main(int argc, char** argv) {
   if (!columns) return 1;
   Result<Client> client = Client::open();
   if (!client) return report("sacct", client.error());
-  if (o.completion && client->config().job_comp_type.empty()) {
+  const std::string& completions = client->config().job_comp_type;
+  if (o.completion && (completions.empty() || iequals(completions, "jobcomp/none"))) {
     std::fputs("Slurm job completion is disabled\n", stderr);
     return 1;
   }

@@ -166,7 +166,7 @@ TEST_F(Accounting, AScriptIsItsOwnersAndTheOperators) {
   }));
   const auto of_bob = cluster.call_as<QueryJobTextReply>(kBob, request, Server::kAccounting);
   ASSERT_FALSE(of_bob);
-  EXPECT_EQ(of_bob.error().code, ErrorCode::kAccessDenied);
+  EXPECT_EQ(of_bob.error().code, ErrorCode::kInvalidJobId) << "as if there were none";
   const auto of_root = cluster.call_as<QueryJobTextReply>(0, request, Server::kAccounting);
   ASSERT_TRUE(of_root);
   EXPECT_NE(of_root->text.find("sleep 1000"), std::string::npos);
