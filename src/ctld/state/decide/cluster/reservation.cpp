@@ -23,14 +23,9 @@ constexpr std::chrono::seconds kLate{60};
 
 bool excludes(std::string_view name) { return name.starts_with('-'); }
 
-bool may_be_overlapped(const Reservation& r) {
-  return (r.flags & (kReservationMaint | kReservationOverlap)) != 0;
-}
-
 // Whether two may never be on one node, or core, at the same time.
 bool excludes_each_other(const Reservation& r, const Reservation& other, Time now) {
-  return other.id != r.id && !may_be_overlapped(r) && !may_be_overlapped(other) &&
-         ever_meet(r, other, now);
+  return other.id != r.id && stands_apart(r) && stands_apart(other) && ever_meet(r, other, now);
 }
 
 // The list as it will be; all of its names begin with "-", or none does (else kInvalidAccount).

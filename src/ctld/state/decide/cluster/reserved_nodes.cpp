@@ -19,12 +19,9 @@ bool is_free_of_jobs(const ClusterState& state, const Node& node, Time from) {
                               [&](JobId id) { return is_there(state.jobs.at(id), from); });
 }
 
-bool stands_apart(const Reservation& r) {
-  return (r.flags & (kReservationMaint | kReservationOverlap)) == 0;
-}
-
 // Nodes that it may be given, those that are preferred first.
-Result<std::vector<const Node*>> candidates(const ClusterState& state, const Reservation& r) {
+Result<std::vector<const Node*>> candidates(const ClusterState& state, const NodeWish& wish) {
+  const Reservation& r = *wish.reservation;
   Bitmap from;
   if ((r.flags & kReservationAnyNodes) != 0 && r.partition.empty()) {
     from = all_nodes(state);
@@ -43,7 +40,7 @@ Result<std::vector<const Node*>> candidates(const ClusterState& state, const Res
   std::vector<const Node*> nodes;
   from.for_each([&](size_t id) {
     const Node& node = state.nodes.at(static_cast<NodeId>(id));
-    if (!may_serve(state, node)) return;
+    if (!may_serve(state, node) || wish.without.test(node.id)) return;
     if (!r.features.empty() && !fit::satisfies_any(features, node.config->features)) return;
     nodes.push_back(&node);
   });
@@ -175,16 +172,20 @@ std::vector<uint32_t> evenly(uint32_t total, uint32_t nodes) {
 
 }  // namespace
 
+bool stands_apart(const Reservation& r) {
+  return (r.flags & (kReservationMaint | kReservationOverlap)) == 0;
+}
+
 Result<Bitmap> choose_nodes(const ClusterState& state, const NodeWish& wish, Time now) {
   const Reservation& r = *wish.reservation;
-  const auto nodes = candidates(state, r);
+  const auto nodes = candidates(state, wish);
   if (!nodes) return tl::unexpected(nodes.error());
   const Bitmap kept = kept_by_others(state, r, now).nodes();
   const Time start = period_of(r, now).start;
   Bitmap chosen = wish.keep;
   for (const Node* node : *nodes) {
     if (chosen.count() >= wish.count) break;
-    if (kept.test(node->id) || wish.without.test(node->id)) continue;
+    if (kept.test(node->id)) continue;
     const bool free =
         (r.flags & kReservationIgnoreJobs) != 0 || is_free_of_jobs(state, *node, start);
     if (free) chosen.set(node->id);
@@ -203,11 +204,10 @@ Result<std::vector<ReservedCores>> choose_cores(const ClusterState& state, const
     if (chosen) choice.widen(*chosen);
     return chosen;
   }
-  const auto nodes = candidates(state, r);
+  const auto nodes = candidates(state, wish);
   if (!nodes) return tl::unexpected(nodes.error());
   std::vector<ReservedCores> free;
   for (const Node* node : *nodes) {
-    if (wish.without.test(node->id)) continue;
     if (Bitmap cores = choice.free(*node); cores.any())
       free.push_back({node->id, std::move(cores)});
   }

@@ -7,6 +7,9 @@
 
 namespace sluice::state {
 
+// Whether it was not made to overlap others (MAINT, OVERLAP).
+[[nodiscard]] bool stands_apart(const Reservation& r);
+
 // What nodes are chosen for a reservation by.
 struct NodeWish {
   const Reservation* reservation = nullptr;  // as it will be; its own nodes are not looked at

@@ -289,9 +289,9 @@ void wake_for_job(Draft& draft, NodeId id, Time now) {
 
 void put_down_left_idle(Draft& draft, const Job& job, const Bitmap& positions, Time now) {
   const ClusterState& state = draft.state();
+  if (!saves_power(*state.config)) return;
   const Partition* partition = find_partition(state, job.partition.view());
-  if (partition == nullptr || !partition->config->power_down_on_idle || !saves_power(*state.config))
-    return;
+  if (partition == nullptr || !partition->config->power_down_on_idle) return;
   const Bitmap excepted = excepted_nodes(state);
   const std::vector<std::string> states = split_list(value_of(*state.config, "SuspendExcStates"));
   const std::shared_ptr<const Allocation> allocation = job.allocation;
