@@ -17,8 +17,6 @@ using soci::use;
 
 constexpr int kBatch = 5000;  // rows of a transaction
 
-long long micros(Time at) { return at.time_since_epoch().count(); }
-
 // A table that is purged. `select` gives what names the row (two numbers, a text), its time and its
 // record, of a cluster before a time; `erase` takes what names it.
 struct Table {

@@ -14,8 +14,6 @@ namespace {
 using soci::into;
 using soci::use;
 
-int64_t micros(Time time) { return time.time_since_epoch().count(); }
-
 // The statements of one transaction, each prepared when it is first needed.
 class Writer {
  public:
@@ -37,6 +35,8 @@ class Writer {
                                     "start = :b, ended = :d, record = :x WHERE id = :i",
                      use(account_), use(state_), use(times_.eligible), use(times_.start),
                      use(times_.ended), use(record_), use(row_))),
+        find_record_(
+            (sql.prepare << "SELECT record FROM job WHERE id = :i", use(row_), into(before_))),
         find_step_((sql.prepare << "SELECT record FROM step WHERE job = :j AND number = :n",
                     use(row_), use(number_), into(record_))),
         add_step_((sql.prepare << "INSERT INTO step(job, number, record) VALUES(:j, :n, :r)",
@@ -233,9 +233,8 @@ class Writer {
   std::string with_reason(const JobHistory& job) {
     if (job.state == JobState::kPending || job.reason != reason_text(JobReason::kNone))
       return wire::encode(job);
-    std::string before;
-    sql_ << "SELECT record FROM job WHERE id = :i", use(row_), into(before);
-    const auto known = wire::decode<JobHistory>(sql_.read_bytes(before));
+    find_record_.execute(true);
+    const auto known = wire::decode<JobHistory>(sql_.read_bytes(before_));
     if (!known || known->reason == job.reason) return wire::encode(job);
     JobHistory whole = job;
     whole.reason = known->reason;
@@ -250,8 +249,9 @@ class Writer {
   UsageMark mark_;
   bool keeps_ends_ = false;
   int state_ = 0;
-  std::string account_, record_;
-  soci::statement find_run_, add_job_, change_job_, find_step_, add_step_, change_step_;
+  std::string account_, record_, before_;
+  soci::statement find_run_, add_job_, change_job_, find_record_, find_step_, add_step_,
+      change_step_;
 };
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace {
 using soci::into;
 using soci::use;
 
-long long micros(Time time) { return time.time_since_epoch().count(); }
-
 void end_unknown(JobHistory& job) {
   job.end = std::max({job.start, job.eligible, job.submit});
   job.state = JobState::kCompleted;

@@ -21,11 +21,15 @@
 #include <vector>
 
 #include "common/base/result.hpp"
+#include "common/base/time.hpp"
 #include "dbd/store/file_mark.hpp"
 #include "dbd/store/session.hpp"
 #include "dbd/store/storage.hpp"
 
 namespace sluice::dbd {
+
+// As times are stored: microseconds since 1970.
+[[nodiscard]] inline int64_t micros(Time time) { return time.time_since_epoch().count(); }
 
 // In columns of ends: not yet. Sorts behind all times.
 inline constexpr int64_t kNotEnded = INT64_MAX;

@@ -24,8 +24,6 @@ using soci::use;
 constexpr size_t kMostSizes = 100;  // each group of jobs has a number for every one
 constexpr size_t kMostWords = 1000;
 
-long long micros(Time at) { return at.time_since_epoch().count(); }
-
 // Whole periods that together are a time: months in the middle, days and hours at its ends.
 struct Segment {
   int period;

@@ -15,7 +15,6 @@ using soci::use;
 constexpr Duration kHour = std::chrono::hours(1);
 enum Period : int { kHours = 0, kDays = 1, kMonths = 2 };
 
-long long micros(Time at) { return at.time_since_epoch().count(); }
 Time time_of(long long count) { return Time(Duration(count)); }
 Time hour_of(Time at) { return time_of(micros(at) - micros(at) % kHour.count()); }
 
