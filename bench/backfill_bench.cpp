@@ -104,8 +104,13 @@ void BM_FullDepth(benchmark::State& run) {
   Plan plan;
   for (auto _ : run) plan = plan_pass(cluster.state, policies, kNow);
   size_t planned = plan.starts.size();
-  for (const SchedulerView::Entry& entry : plan.soft->jobs)
-    planned += entry.soft.expected_start != kNoTime ? 1 : 0;
+  Duration wait{0};
+  for (const SchedulerView::Entry& entry : plan.soft->jobs) {
+    if (entry.soft.expected_start == kNoTime) continue;
+    ++planned;
+    wait += entry.soft.expected_start - kNow;
+  }
+  run.counters["wait_s"] = std::chrono::duration<double>(wait).count();
   run.counters["planned"] = static_cast<double>(planned);
   run.counters["started"] = static_cast<double>(plan.starts.size());
 }
@@ -114,6 +119,7 @@ BENCHMARK(BM_FullDepth)
     ->Args({200, 10'000})
     ->Args({1'000, 10'000})
     ->Args({10'000, 10'000})
+    ->Args({10'000, 30'000})
     ->Args({10'000, 100'000})
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);

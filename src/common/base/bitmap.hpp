@@ -14,9 +14,9 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "common/base/describe.hpp"
+#include "common/base/words.hpp"
 
 namespace sluice {
 
@@ -66,18 +66,24 @@ class Bitmap {
 
   Bitmap& operator|=(const Bitmap& other) {
     if (other.words_.size() > words_.size()) words_.resize(other.words_.size());
-    for (size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
+    uint64_t* mine = words_.data();
+    const uint64_t* its = other.words_.data();
+    for (size_t i = 0; i < other.words_.size(); ++i) mine[i] |= its[i];
     return *this;
   }
   Bitmap& operator&=(const Bitmap& other) {
     if (words_.size() > other.words_.size()) words_.resize(other.words_.size());
-    for (size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
+    uint64_t* mine = words_.data();
+    const uint64_t* its = other.words_.data();
+    for (size_t i = 0; i < words_.size(); ++i) mine[i] &= its[i];
     return *this;
   }
   // Takes the other's bits away.
   Bitmap& and_not(const Bitmap& other) {
     const size_t shared = std::min(words_.size(), other.words_.size());
-    for (size_t i = 0; i < shared; ++i) words_[i] &= ~other.words_[i];
+    uint64_t* mine = words_.data();
+    const uint64_t* its = other.words_.data();
+    for (size_t i = 0; i < shared; ++i) mine[i] &= ~its[i];
     return *this;
   }
   friend Bitmap operator|(Bitmap a, const Bitmap& b) { return a |= b; }
@@ -143,7 +149,7 @@ class Bitmap {
     const auto& [small, large] = a.words_.size() < b.words_.size() ? std::tie(a.words_, b.words_)
                                                                    : std::tie(b.words_, a.words_);
     return std::equal(small.begin(), small.end(), large.begin()) &&
-           std::all_of(large.begin() + static_cast<std::ptrdiff_t>(small.size()), large.end(),
+           std::all_of(large.begin() + small.size(), large.end(),
                        [](uint64_t word) { return word == 0; });
   }
 
@@ -199,7 +205,7 @@ class Bitmap {
     return sum;
   }
 
-  std::vector<uint64_t> words_;
+  Words words_;
 };
 
 template <>

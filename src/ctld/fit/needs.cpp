@@ -190,11 +190,14 @@ uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,
   return at_most_32_bits(rounded_up_quotient(spec.memory_mib, most));
 }
 
+bool asks_alone(Sharing sharing) {
+  return sharing == Sharing::kExclusive || sharing == Sharing::kUser;
+}
+
 Sharing sharing_of(const JobSpec& spec, const PartitionConfig& partition) {
-  const bool asks_alone = spec.sharing == Sharing::kExclusive || spec.sharing == Sharing::kUser;
   const bool forced =
       partition.over_subscribe == OverSubscribe::kForce && partition.over_subscribe_count != 1;
-  return asks_alone && forced ? Sharing::kDefault : spec.sharing;
+  return asks_alone(spec.sharing) && forced ? Sharing::kDefault : spec.sharing;
 }
 
 Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,

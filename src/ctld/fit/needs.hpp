@@ -86,6 +86,9 @@ struct DefaultMemory {
 [[nodiscard]] DefaultMemory default_memory(const PartitionConfig& partition,
                                            const ClusterConfig& config);
 
+// Whether it asks to share its nodes with no job of others (--exclusive, --exclusive=user).
+[[nodiscard]] bool asks_alone(Sharing sharing);
+
 // How the job shares its nodes: as it asks for, but --exclusive has no effect in a partition that
 // has several jobs share each resource (OverSubscribe=FORCE), which users cannot turn off.
 [[nodiscard]] Sharing sharing_of(const JobSpec& spec, const PartitionConfig& partition);

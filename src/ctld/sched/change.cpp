@@ -36,7 +36,7 @@ class Search {
     if (auto update = several()) return done(*update);
     const bool all_tried = by_admin_;
     by_admin_ = true;
-    if (!all_tried && (spec_.contiguous || asks_alone())) {
+    if (!all_tried && (spec_.contiguous || fit::asks_alone(spec_.sharing))) {
       if (auto update = drop_one()) return done(*update);
       if (auto update = several()) return done(*update);
     }
@@ -183,15 +183,11 @@ class Search {
     return works(update) ? Found(update) : std::nullopt;
   }
 
-  bool asks_alone() const {
-    return spec_.sharing == Sharing::kExclusive || spec_.sharing == Sharing::kUser;
-  }
-
   // Constraints that can be left out altogether; two of them by administrators alone.
   std::vector<std::function<void(JobUpdate&)>> droppable() const {
     std::vector<std::function<void(JobUpdate&)>> all;
     if (spec_.contiguous && by_admin_) all.emplace_back([](JobUpdate& u) { u.contiguous = false; });
-    if (asks_alone() && by_admin_) {
+    if (fit::asks_alone(spec_.sharing) && by_admin_) {
       all.emplace_back([](JobUpdate& u) { u.sharing = Sharing::kOversubscribe; });
     }
     if (!spec_.required_nodes.empty())

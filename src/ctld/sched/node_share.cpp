@@ -12,8 +12,7 @@ uint32_t NodeShare::units(NodeId node, const timeline::Free& free) const {
   const bool alone = needs.whole_nodes || (needs.uses_memory && needs.all_memory);
   if (alone && free.jobs > 0) return 0;
   if (fit::bars(free.jobs, free.user, needs.uid, free.one_user || needs.one_user)) return 0;
-  const NodeConfig& config = *resources_.idle(node)->config;
-  const uint32_t each = cpus_of_core(config);
+  const uint32_t each = resources_.threads_of(node);
   const uint32_t threads =
       needs.threads_per_core > 0 ? std::min(each, needs.threads_per_core) : each;
   uint32_t cpus = free.core_count * threads;

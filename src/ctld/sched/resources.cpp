@@ -70,11 +70,13 @@ Resources::Resources(const ClusterState& state, Time now)
       rules_(fit::rules_of(*state.config)),
       tree_(state),
       idle_(state.next_node_id),
+      threads_(state.next_node_id),
       timeline_(state.next_node_id),
       spans_(state.next_node_id) {
   state.nodes.for_each([&](const Node& node) {
     if (!state::may_serve(state, node)) return;
     idle_[node.id] = fit::room_empty(node, rules_.unit);
+    threads_[node.id] = cpus_of_core(*node.config);
     // it comes up with the features that it has
     if (state::is_asleep(node)) idle_[node.id].changeable = nullptr;
     timeline_.reset(node.id, base_of(node.id));

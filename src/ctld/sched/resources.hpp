@@ -92,6 +92,8 @@ class Resources {
   [[nodiscard]] const fit::Room* idle(NodeId node) const {
     return idle_[node].config == nullptr ? nullptr : &idle_[node];
   }
+  // Hardware threads of a core of a schedulable node.
+  [[nodiscard]] uint32_t threads_of(NodeId node) const { return threads_[node]; }
   // A moment up to and without another one, of a node as some jobs see it (null: as it is).
   struct Window {
     NodeId node = kNoNode;
@@ -174,6 +176,7 @@ class Resources {
   const fit::Rules rules_;
   const SwitchTree tree_;
   std::vector<fit::Room> idle_;               // by NodeId; without configuration: not schedulable
+  std::vector<uint32_t> threads_;             // by NodeId, of a core
   mutable timeline::Timeline timeline_;       // views are added as they are asked for
   std::vector<std::vector<NodeSpan>> spans_;  // by NodeId
   std::vector<Claimed> claims_;

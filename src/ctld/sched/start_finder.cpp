@@ -113,22 +113,38 @@ bool StartFinder::asks_nodes_for_the_same(const StartFinder& other) const {
          mine.one_user == its.one_user;
 }
 
-// The latest bound that is known of jobs that ask for no more and last no longer.
-void StartFinder::learn(StartIndex& index) const {
-  const StartIndex* best = nullptr;
-  bool same_on_nodes = false;
-  for (const StartFinder* one : finders_->by_partition[request_.partition]) {
-    if (one->indexes_.empty() || one->indexes_.begin()->first > index.duration()) continue;
-    if (!one->asks_no_more_than(*this)) continue;
-    for (const auto& [duration, known] : one->indexes_) {
-      if (duration > index.duration()) break;
-      const bool better = &known != &index && (best == nullptr || known.bound() > best->bound());
-      if (!better || !known.is_current()) continue;
-      best = &known;
-      same_on_nodes = one->asks_nodes_for_the_same(*this);
+// Finders are made one after another: of those since the last look.
+void StartFinder::list_smaller() {
+  const std::vector<StartFinder*>& all = finders_->by_partition[request_.partition];
+  for (; seen_ < all.size(); ++seen_) {
+    const StartFinder& other = *all[seen_];
+    if (!other.asks_no_more_than(*this)) continue;
+    smaller_.push_back(
+        {&other, other.nodes_.ids() == nodes_.ids(), other.asks_nodes_for_the_same(*this)});
+  }
+}
+
+// From two indexes whose jobs ask for no more and last no longer: the one with the latest bound,
+// and the one that was used last, which knows most of what nodes have been claimed since.
+void StartFinder::learn(Known& mine) {
+  list_smaller();
+  StartIndex::Other best, fresh;
+  uint64_t last_used = 0;
+  for (const Smaller& one : smaller_) {
+    for (const auto& [duration, known] : one.finder->indexes_) {
+      if (duration > mine.index.duration()) break;
+      if (&known == &mine || !known.index.is_current()) continue;
+      const StartIndex::Other other{&known.index, one.same_nodes, one.asks_the_same};
+      if (best.index == nullptr || known.index.bound() > best.index->bound()) best = other;
+      if (known.used > last_used) fresh = other;
+      last_used = std::max(last_used, known.used);
     }
   }
-  if (best != nullptr) index.learn_from(*best, same_on_nodes);
+  mine.used = ++finders_->uses;
+  if (best.index == nullptr) return;
+  mine.index.raise_bound(best.index->bound());
+  mine.index.learn_from(best);
+  if (fresh.index != nullptr && fresh.index != best.index) mine.index.learn_from(fresh);
 }
 
 // From the end, of those that weigh the same.
@@ -160,11 +176,12 @@ void StartFinder::list_nodes() {
     const fit::Capacity most = fit::capacity(needs, *resources_.idle(id));
     if (most.tasks == 0) continue;
     const auto closings = closings_.by_node->find(id);
-    nodes_.push_back({id, std::min(most.tasks, std::max(1U, needs.tasks)),
-                      closings == closings_.by_node->end() ? nullptr : &closings->second,
-                      request_.required.test(id)});
-    set_least(*resources_.idle(id), nodes_.back());
-    required += nodes_.back().required ? 1 : 0;
+    timeline::IndexedNode node{id, std::min(most.tasks, std::max(1U, needs.tasks)),
+                               closings == closings_.by_node->end() ? nullptr : &closings->second,
+                               request_.required.test(id)};
+    set_least(*resources_.idle(id), node);
+    nodes_.add(node);
+    required += node.required ? 1 : 0;
   }
   possible_ = !request_.unknown_node && required == request_.required.count();
 }
@@ -179,13 +196,30 @@ uint32_t StartFinder::exact_units(NodeId node, const Free& free) const {
   return fit::capacity(request_.needs, scratch_).tasks;
 }
 
+// What others found out since is of use to one that is there, too.
 StartIndex& StartFinder::index_for(Tick duration) {
-  const auto found = indexes_.find(duration);
-  if (found != indexes_.end()) return found->second;
-  const auto made = indexes_.try_emplace(duration, resources_.timeline(), nodes_, *this, duration,
-                                         every_change_, closings_.view);
-  if (finders_ != nullptr) learn(made.first->second);
-  return made.first->second;
+  auto found = indexes_.find(duration);
+  if (found == indexes_.end()) {
+    if (finders_ != nullptr) finders_->make_place(*this, duration, nodes_.size());
+    found = indexes_
+                .try_emplace(duration, resources_.timeline(), nodes_, *this, duration,
+                             every_change_, closings_.view)
+                .first;
+  }
+  if (finders_ != nullptr) learn(found->second);
+  return found->second.index;
+}
+
+void Finders::make_place(StartFinder& finder, Tick duration, size_t positions) {
+  // 20 bytes each
+  constexpr size_t kMostPositions = 32'000'000;
+  for (; !made.empty() && known_positions + positions > kMostPositions; made.pop_front()) {
+    const Made& oldest = made.front();
+    known_positions -= oldest.positions;
+    oldest.finder->forget(oldest.duration);
+  }
+  known_positions += positions;
+  made.push_back({&finder, duration, positions});
 }
 
 std::optional<FoundStart> StartFinder::first(const Wanted& wanted) {
@@ -270,8 +304,9 @@ Placed StartFinder::place_with(StartIndex& index, Tick at, const fit::Needs& nee
 Placed StartFinder::place_on_one(StartIndex& index, Tick at, const fit::Needs& needs) {
   if (rooms_.empty()) rooms_.resize(1);
   if (uses_.empty()) uses_.resize(1);
-  for (uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].most < needs.tasks || !index.serves(i, at) || index.units(i) < needs.tasks)
+  const auto size = static_cast<uint32_t>(nodes_.size());
+  for (uint32_t i = index.next_hopeful(0, at); i < size; i = index.next_hopeful(i + 1, at)) {
+    if (nodes_.most()[i] < needs.tasks || !index.serves(i, at) || index.units(i) < needs.tasks)
       continue;
     resources_.window({nodes_[i].id, at, at + index.duration(), closings_.view},
                       *request_.partition, rooms_[0], uses_.data());

@@ -5,9 +5,11 @@
 // before); fit::place() decides at each of them.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ctld/sched/node_share.hpp"
@@ -27,7 +29,17 @@ class StartFinder;
 // Finders of one pass, of which one learns from those whose jobs ask for no more.
 struct Finders {
   bool keeps_users_apart = false;  // what fits depends on the user
-  std::unordered_map<const state::Partition*, std::vector<const StartFinder*>> by_partition;
+  std::unordered_map<const state::Partition*, std::vector<StartFinder*>> by_partition;
+  // Jobs of many durations would fill the memory with what is known of each: the oldest goes first.
+  struct Made {
+    StartFinder* finder = nullptr;
+    Tick duration = 0;
+    size_t positions = 0;
+  };
+  std::deque<Made> made;
+  size_t known_positions = 0;
+  uint64_t uses = 0;  // of indexes
+  void make_place(StartFinder& finder, Tick duration, size_t positions);
 };
 
 class StartFinder final : public timeline::NodeDemand {
@@ -47,9 +59,17 @@ class StartFinder final : public timeline::NodeDemand {
   [[nodiscard]] Placed place_at(Tick at, const Wanted& wanted);
   // No earlier moment is worth a try after `at` failed; kNoTick: none.
   [[nodiscard]] Tick next_after(Tick at, const Wanted& wanted);
+  // What is known of jobs of this duration is given up, to be found out again.
+  void forget(Tick duration) { indexes_.erase(duration); }
 
  private:
   using Serving = std::vector<uint32_t>;  // positions in nodes_
+  struct Known {
+    template <class... Args>
+    explicit Known(Args&&... args) : index(std::forward<Args>(args)...) {}
+    timeline::StartIndex index;
+    uint64_t used = 0;  // the number of the use; 0: none
+  };
   [[nodiscard]] uint32_t units(NodeId node, const timeline::Free& free) const override;
   [[nodiscard]] uint32_t exact_units(NodeId node, const timeline::Free& free) const;
   [[nodiscard]] std::vector<NodeId> order() const;
@@ -59,7 +79,8 @@ class StartFinder final : public timeline::NodeDemand {
   // Where jobs of `other` can start, those of this one can, too.
   [[nodiscard]] bool asks_no_more_than(const StartFinder& other) const;
   [[nodiscard]] bool asks_nodes_for_the_same(const StartFinder& other) const;
-  void learn(timeline::StartIndex& index) const;
+  void list_smaller();
+  void learn(Known& mine);
   [[nodiscard]] timeline::StartIndex& index_for(Tick duration);
   [[nodiscard]] Placed place(timeline::StartIndex& index, Tick at, const Patience& patience,
                              Serving& serving);
@@ -77,16 +98,24 @@ class StartFinder final : public timeline::NodeDemand {
   const bool from_end_;
   Finders* const finders_;
   Resources::Closings closings_;
-  std::vector<timeline::IndexedNode> nodes_;  // that could serve, in order
+  timeline::IndexedNodes nodes_;  // that could serve, in order
   timeline::StartIndex::Enough enough_;
   bool possible_ = true;       // required nodes are among them
   bool exact_ = false;         // what a node gives is asked of fit::capacity()
   bool any_subset_ = true;     // the first nodes that are enough are those that are chosen
   bool every_change_ = false;  // more than counts matters
   mutable fit::Room scratch_;
-  std::map<Tick, timeline::StartIndex> indexes_;  // by duration
-  std::vector<fit::Room> rooms_;                  // scratch
-  std::vector<fit::PartitionUse> uses_;           // scratch
+  std::map<Tick, Known> indexes_;  // by duration
+  // Finders whose jobs ask for no more, and how many of all were looked at for that.
+  struct Smaller {
+    const StartFinder* finder = nullptr;
+    bool same_nodes = false;
+    bool asks_the_same = false;  // of each node
+  };
+  std::vector<Smaller> smaller_;
+  size_t seen_ = 0;
+  std::vector<fit::Room> rooms_;         // scratch
+  std::vector<fit::PartitionUse> uses_;  // scratch
 };
 
 }  // namespace sluice::sched

@@ -42,23 +42,22 @@ bool has_room_for(const Free& free, const Claim& claim) {
 
 }  // namespace
 
-NodeTimeline::NodeTimeline(Free base)
-    : from_{0}, counts_{base.core_count}, memories_{base.memory_mib} {
+NodeTimeline::NodeTimeline(Free base) : spans_{{0, base.core_count, base.memory_mib}} {
   free_.push_back(std::move(base));
 }
 
 size_t NodeTimeline::span_at(Tick tick) const {
-  const auto after = std::ranges::upper_bound(from_, tick);
-  return static_cast<size_t>(after - from_.begin()) - 1;
+  const auto after = std::ranges::upper_bound(spans_, tick, {}, &Span::from);
+  return static_cast<size_t>(after - spans_.begin()) - 1;
 }
 
 size_t NodeTimeline::split(Tick tick) {
   const size_t at = span_at(tick);
-  if (from_[at] == tick) return at;
+  if (spans_[at].from == tick) return at;
   const auto behind = static_cast<ptrdiff_t>(at) + 1;
-  from_.insert(from_.begin() + behind, tick);
-  counts_.insert(counts_.begin() + behind, counts_[at]);
-  memories_.insert(memories_.begin() + behind, memories_[at]);
+  Span span = spans_[at];
+  span.from = tick;
+  spans_.insert(spans_.begin() + behind, span);
   free_.insert(free_.begin() + behind, Free(free_[at]));
   return at + 1;
 }
@@ -66,23 +65,23 @@ size_t NodeTimeline::split(Tick tick) {
 void NodeTimeline::add(Tick from, Tick to, const Claim& claim) {
   if (from >= to) return;
   size_t at = split(from);
-  const size_t end = to == kNoTick ? from_.size() : split(to);
+  const size_t end = to == kNoTick ? spans_.size() : split(to);
   for (; at < end; ++at) {
     free_[at].take(claim);
-    counts_[at] = free_[at].core_count;
-    memories_[at] = free_[at].memory_mib;
+    spans_[at].cores = free_[at].core_count;
+    spans_[at].memory_mib = free_[at].memory_mib;
   }
 }
 
 void NodeTimeline::window(Tick from, Tick to, Free& free) const {
   size_t at = span_at(from);
   free = free_[at];
-  for (++at; at < from_.size() && from_[at] < to; ++at) free.intersect(free_[at]);
+  for (++at; at < spans_.size() && spans_[at].from < to; ++at) free.intersect(free_[at]);
 }
 
 bool NodeTimeline::is_free(Tick from, Tick to, const Claim& claim) const {
-  for (size_t at = span_at(from); at < from_.size() && (from_[at] < to || from_[at] == from);
-       ++at) {
+  for (size_t at = span_at(from);
+       at < spans_.size() && (spans_[at].from < to || spans_[at].from == from); ++at) {
     if (!has_room_for(free_[at], claim)) return false;
   }
   return true;
@@ -90,23 +89,23 @@ bool NodeTimeline::is_free(Tick from, Tick to, const Claim& claim) const {
 
 Tick NodeTimeline::next_free(Tick from, Tick duration, const Claim& claim) const {
   Tick start = from;
-  for (size_t at = span_at(from); at < from_.size(); ++at) {
-    const bool last = at + 1 == from_.size();
-    if (!has_room_for(free_[at], claim)) start = last ? kNoTick : from_[at + 1];
-    else if (last || from_[at + 1] >= start + duration) return start;
+  for (size_t at = span_at(from); at < spans_.size(); ++at) {
+    const bool last = at + 1 == spans_.size();
+    if (!has_room_for(free_[at], claim)) start = last ? kNoTick : spans_[at + 1].from;
+    else if (last || spans_[at + 1].from >= start + duration) return start;
   }
   return start;
 }
 
 Tick NodeTimeline::free_until(const Claim& claim) const {
   const Free& first = free_.front();
-  for (size_t at = 1; at < from_.size(); ++at) {
+  for (size_t at = 1; at < spans_.size(); ++at) {
     const Free& free = free_[at];
     const bool cores = claim.whole ? free.jobs == 0 : free.cores.contains(*claim.cores);
     const bool stays = cores && free.memory_mib >= claim.memory_mib &&
                        (claim.gres == nullptr || free.used_gres == first.used_gres ||
                         free.used_gres == nullptr || !uses_any(*free.used_gres, *claim.gres));
-    if (!stays) return from_[at];
+    if (!stays) return spans_[at].from;
   }
   return kNoTick;
 }
@@ -114,11 +113,12 @@ Tick NodeTimeline::free_until(const Claim& claim) const {
 size_t NodeTimeline::span_behind(size_t first, Tick to) const {
   constexpr size_t kFew = 8;  // most windows hold few spans
   size_t at = first + 1;
-  for (; at < from_.size() && at < first + kFew; ++at) {
-    if (from_[at] >= to) return at;
+  for (; at < spans_.size() && at < first + kFew; ++at) {
+    if (spans_[at].from >= to) return at;
   }
-  const auto begin = from_.begin() + static_cast<ptrdiff_t>(at);
-  return static_cast<size_t>(std::lower_bound(begin, from_.end(), to) - from_.begin());
+  const auto begin = spans_.begin() + static_cast<ptrdiff_t>(at);
+  return static_cast<size_t>(std::ranges::lower_bound(begin, spans_.end(), to, {}, &Span::from) -
+                             spans_.begin());
 }
 
 Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDemand& demand,
@@ -137,8 +137,8 @@ Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDem
     const size_t behind = span_behind(first, end);
     if (const size_t useless = last_useless(first, behind, wanted); useless != kNone) {
       first = useless + 1;
-      if (first >= from_.size()) return {};
-      start = from_[first];
+      if (first >= spans_.size()) return {};
+      start = spans_[first].from;
       continue;
     }
     uint32_t units = demand.units(node, free_[first]);
@@ -154,8 +154,8 @@ Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDem
       starts.last = last_start({first, behind}, starts, node, wanted, demand, scratch);
       return starts;
     }
-    if (++first >= from_.size()) return {};
-    start = from_[first];
+    if (++first >= spans_.size()) return {};
+    start = spans_[first].from;
   }
 }
 
@@ -163,16 +163,17 @@ Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDem
 Tick NodeTimeline::last_start(Met met, const Starts& starts, NodeId node, const Wanted& wanted,
                               const NodeDemand& demand, Free& scratch) const {
   Tick last = kNoTick - 1 - wanted.duration;
-  if (starts.units < wanted.most && met.first + 1 < from_.size()) last = from_[met.first + 1] - 1;
+  if (starts.units < wanted.most && met.first + 1 < spans_.size())
+    last = spans_[met.first + 1].from - 1;
   const Tick closed = next_closing(wanted.closings, starts.first);
   if (closed != kNoTick) last = std::min(last, closed - wanted.duration);
   size_t behind = met.behind;
-  for (; behind < from_.size() && from_[behind] - wanted.duration < last; ++behind) {
+  for (; behind < spans_.size() && spans_[behind].from - wanted.duration < last; ++behind) {
     if (!is_useless(behind, wanted)) {
       scratch.intersect(free_[behind]);
       if (demand.units(node, scratch) >= starts.units) continue;
     }
-    return from_[behind] - wanted.duration;
+    return spans_[behind].from - wanted.duration;
   }
   return last;
 }

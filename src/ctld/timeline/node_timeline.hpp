@@ -75,7 +75,8 @@ class NodeTimeline {
   // A span begins there; its position.
   size_t split(Tick tick);
   [[nodiscard]] bool is_useless(size_t span, const Wanted& wanted) const {
-    return counts_[span] < wanted.least_cores || memories_[span] < wanted.least_memory_mib;
+    return spans_[span].cores < wanted.least_cores ||
+           spans_[span].memory_mib < wanted.least_memory_mib;
   }
   // The last useless span that a job would meet which begins in `first`, of those before `behind`;
   // or kNone.
@@ -95,11 +96,14 @@ class NodeTimeline {
                                 const NodeDemand& demand, Free& scratch) const;
 
   static constexpr size_t kNone = SIZE_MAX;
-  // by span
-  std::vector<Tick> from_;
-  std::vector<uint32_t> counts_;    // of free cores
-  std::vector<uint64_t> memories_;  // free, in MiB
-  std::vector<Free> free_;
+  // What most looks at a span want to know of it.
+  struct Span {
+    Tick from = 0;
+    uint32_t cores = 0;  // free ones
+    uint64_t memory_mib = 0;
+  };
+  std::vector<Span> spans_;
+  std::vector<Free> free_;           // by span
 };
 
 }  // namespace sluice::timeline

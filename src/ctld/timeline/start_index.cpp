@@ -5,7 +5,7 @@
 
 namespace sluice::timeline {
 
-StartIndex::StartIndex(const Timeline& timeline, const std::vector<IndexedNode>& nodes,
+StartIndex::StartIndex(const Timeline& timeline, const IndexedNodes& nodes,
                        const NodeDemand& demand, Tick duration, bool every_change,
                        const Timeline::View* view)
     : timeline_(timeline),
@@ -18,8 +18,6 @@ StartIndex::StartIndex(const Timeline& timeline, const std::vector<IndexedNode>&
     if (nodes_[i].required) required_.push_back(i);
   }
   epoch_ = timeline_.epoch();
-  most_.reserve(nodes_.size());
-  for (const IndexedNode& node : nodes_) most_.push_back(node.most);
   begin_anew();
 }
 
@@ -28,26 +26,41 @@ void StartIndex::begin_anew() {
   const size_t count = nodes_.size();
   first_.assign(count, 0);
   last_.assign(count, 0);
-  units_.resize(count);
-  versions_.resize(count);
-  for (size_t i = 0; i < count; ++i) {
-    units_[i] = most_[i];
-    versions_[i] = timeline_.version(nodes_[i].id) - 1;  // another one: it was not looked at
-  }
+  units_ = nodes_.most();
+  versions_.assign(count, kUnknown);
+  least_.assign((count + kBlock - 1) / kBlock, 0);
 }
 
-void StartIndex::learn_from(const StartIndex& other, bool same_on_nodes) {
-  if (!other.is_current() || other.floor_ > other.bound_ || other.bound_ < bound_) return;
-  bound_ = floor_ = other.bound_;
-  for (size_t mine = 0, its = 0; mine < nodes_.size(); ++mine) {
-    while (its < other.nodes_.size() && other.nodes_[its].id != nodes_[mine].id) ++its;
-    if (its == other.nodes_.size()) break;
-    first_[mine] = std::max(first_[mine], other.first_[its]);
-    if (!same_on_nodes || other.duration_ != duration_ || other.most_[its] != most_[mine]) continue;
+void StartIndex::renew_least(size_t block) {
+  const size_t from = block * kBlock;
+  least_[block] = least_of(first_.data() + from, std::min<size_t>(kBlock, nodes_.size() - from));
+}
+
+void StartIndex::learn_from(const Other& known) {
+  const StartIndex& other = *known.index;
+  if (!is_current() || !other.is_current() || other.floor_ > bound_) return;
+  floor_ = std::max(floor_, other.floor_);
+  const std::vector<NodeId>&ids = nodes_.ids(), &its_ids = other.nodes_.ids();
+  if (known.same_nodes) {
+    put_off(first_.data(), versions_.data(), other.first_.data(), first_.size(), kUnknown);
+  }
+  const bool copies = known.asks_the_same && other.duration_ == duration_;
+  for (size_t mine = 0, its = 0; mine < ids.size() && (copies || !known.same_nodes); ++mine) {
+    while (its < its_ids.size() && its_ids[its] != ids[mine]) ++its;
+    if (its == its_ids.size()) break;
+    if (first_[mine] > other.first_[its]) continue;
+    if (first_[mine] < other.first_[its]) {
+      first_[mine] = other.first_[its];
+      versions_[mine] = kUnknown;
+    }
+    if (!copies || other.nodes_.most()[its] != nodes_.most()[mine] ||
+        versions_[mine] == timeline_.version(ids[mine]))
+      continue;
     last_[mine] = other.last_[its];
     units_[mine] = other.units_[its];
     versions_[mine] = other.versions_[its];
   }
+  for (size_t block = 0; block < least_.size(); ++block) renew_least(block);
 }
 
 bool StartIndex::is_known(uint32_t position, Tick at) const {
@@ -57,6 +70,7 @@ bool StartIndex::is_known(uint32_t position, Tick at) const {
 
 void StartIndex::look_at(uint32_t position, Tick from) {
   floor_ = std::max(floor_, from);
+  const Tick before = first_[position];
   const IndexedNode& node = nodes_[position];
   NodeTimeline::Wanted wanted{.from = from,
                               .duration = duration_,
@@ -71,6 +85,8 @@ void StartIndex::look_at(uint32_t position, Tick from) {
   last_[position] = starts.first == kNoTick ? kNoTick : starts.last;
   units_[position] = std::min(starts.units, node.most);
   versions_[position] = timeline_.version(node.id);
+  if (first_[position] > before && before == least_[position / kBlock])
+    renew_least(position / kBlock);
 }
 
 bool StartIndex::serves(uint32_t position, Tick at) {
@@ -79,38 +95,46 @@ bool StartIndex::serves(uint32_t position, Tick at) {
   return first_[position] <= at;
 }
 
-// What can be hoped for: nodes that changed have no more than they had.
-StartIndex::Count StartIndex::count_at(Tick at) const {
-  const size_t size = nodes_.size();
-  const Tick *first = first_.data(), *last = last_.data();
-  const uint32_t *units = units_.data(), *most = most_.data();
-  Tick later = kNoTick;
-  uint32_t count = 0;
-  uint64_t sum = 0, sum_of_most = 0;
-  for (size_t i = 0; i < size; ++i) {
-    const bool serves = first[i] <= at;
-    const uint32_t gives = last[i] < at ? most[i] : units[i];
-    const Tick changes = gives < most[i] ? last[i] + 1 : kNoTick;
-    later = std::min(later, serves ? changes : first[i]);
-    count += serves ? 1 : 0;
-    sum += serves ? gives : 0;
-    sum_of_most += serves ? most[i] : 0;
+uint32_t StartIndex::next_hopeful(uint32_t position, Tick at) const {
+  const auto size = static_cast<uint32_t>(nodes_.size());
+  while (position < size) {
+    const uint32_t behind = std::min(size, (position / kBlock + 1) * kBlock);
+    if (least_[position / kBlock] > at) {
+      position = behind;
+      continue;
+    }
+    for (; position < behind; ++position) {
+      if (first_[position] <= at) return position;
+    }
   }
-  return {count, sum, sum_of_most, later};
+  return size;
+}
+
+// What can be hoped for: nodes that changed have no more than they had.
+Sum StartIndex::count_at(Tick at) const {
+  const KnownStarts known{first_.data(), last_.data(), units_.data(), nodes_.most().data()};
+  Sum sum;
+  for (size_t block = 0; block < least_.size(); ++block) {
+    const size_t from = block * kBlock;
+    if (least_[block] > at) sum.later = std::min(sum.later, least_[block]);
+    else add_serving(known, from, std::min<size_t>(from + kBlock, nodes_.size()), at, sum);
+  }
+  return sum;
 }
 
 Tick StartIndex::jump_from(Tick at, Enough enough) {
-  Count count;
+  const std::vector<uint32_t>& at_best = nodes_.most();
+  Sum count;
   coming_.clear();
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (first_[i] <= at) {
       ++count.nodes;
-      count.units += most_[i];
+      count.units += at_best[i];
     } else if (first_[i] != kNoTick) {
-      coming_.emplace_back(first_[i], most_[i]);
+      coming_.emplace_back(first_[i], at_best[i]);
     }
   }
-  if (count.is_enough(enough)) return at;
+  if (is_enough(count, enough)) return at;
   std::ranges::make_heap(coming_, std::greater());
   while (!coming_.empty()) {
     std::ranges::pop_heap(coming_, std::greater());
@@ -118,12 +142,12 @@ Tick StartIndex::jump_from(Tick at, Enough enough) {
     coming_.pop_back();
     ++count.nodes;
     count.units += most;
-    if (count.is_enough(enough)) return first;
+    if (is_enough(count, enough)) return first;
   }
   return kNoTick;
 }
 
-bool StartIndex::verify(Tick at, Enough enough, bool all, Count& hoped,
+bool StartIndex::verify(Tick at, Enough enough, bool all, Sum& hoped,
                         std::vector<uint32_t>& serving) {
   serving.clear();
   for (const uint32_t position : required_) {
@@ -132,31 +156,30 @@ bool StartIndex::verify(Tick at, Enough enough, bool all, Count& hoped,
     return false;
   }
   if (!required_.empty()) hoped = count_at(at);  // they may have been looked at
-  Count found;
+  Sum found;
+  const std::vector<uint32_t>& most = nodes_.most();
   const auto size = static_cast<uint32_t>(nodes_.size());
-  const Tick* first = first_.data();
-  for (uint32_t i = 0; i < size; ++i) {
-    if (first[i] > at) continue;
+  for (uint32_t i = next_hopeful(0, at); i < size; i = next_hopeful(i + 1, at)) {
     if (!is_known(i, at)) {
-      hoped.units -= last_[i] < at ? most_[i] : units_[i];
+      hoped.units -= last_[i] < at ? most[i] : units_[i];
       look_at(i, at);
-      if (first[i] > at) {
+      if (first_[i] > at) {
         --hoped.nodes;
-        hoped.most -= most_[i];
-        hoped.later = std::min(hoped.later, first[i]);
-        if (!hoped.is_enough(enough)) return false;
+        hoped.most -= most[i];
+        hoped.later = std::min(hoped.later, first_[i]);
+        if (!is_enough(hoped, enough)) return false;
         continue;
       }
       hoped.units += units_[i];
-      if (units_[i] < most_[i]) hoped.later = std::min(hoped.later, last_[i] + 1);
-      if (!hoped.is_enough(enough)) return false;
+      if (units_[i] < most[i]) hoped.later = std::min(hoped.later, last_[i] + 1);
+      if (!is_enough(hoped, enough)) return false;
     }
     serving.push_back(i);
     ++found.nodes;
     found.units += units_[i];
-    if (!all && found.is_enough(enough)) return true;
+    if (!all && is_enough(found, enough)) return true;
   }
-  return found.is_enough(enough);
+  return is_enough(found, enough);
 }
 
 Tick StartIndex::next(Tick from, Enough enough, bool all, std::vector<uint32_t>& serving) {
@@ -169,8 +192,8 @@ Tick StartIndex::next(Tick from, Enough enough, bool all, std::vector<uint32_t>&
   Tick at = std::max(from, bound_);
   if (is_void || at < floor_) begin_anew();
   for (uint32_t step = 1; at < kHorizon; ++step) {
-    Count hoped = count_at(at);
-    if (hoped.is_enough(enough) && verify(at, enough, all, hoped, serving)) return at;
+    Sum hoped = count_at(at);
+    if (is_enough(hoped, enough) && verify(at, enough, all, hoped, serving)) return at;
     const bool too_few = hoped.nodes < enough.nodes || hoped.most < enough.units;
     at = std::max(hoped.later, at + 1);
     if (too_few && step % kSteps == 0 && at != kNoTick) at = std::max(at, jump_from(at, enough));

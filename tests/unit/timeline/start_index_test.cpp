@@ -33,10 +33,10 @@ TEST(StartIndex, AnswersAreThoseOfASearchByTicks) {
   for (int round = 0; round < 200; ++round) {
     const uint32_t count = pick(1, 5);
     Timeline timeline(count);
-    std::vector<IndexedNode> nodes;
+    IndexedNodes nodes;
     for (NodeId id = 0; id < count; ++id) {
       timeline.reset(id, idle(4));
-      nodes.push_back({.id = id, .most = pick(1, 4), .required = pick(0, 9) == 0});
+      nodes.add({.id = id, .most = pick(1, 4), .required = pick(0, 9) == 0});
     }
     const Tick duration = pick(1, 10);
     StartIndex index(timeline, nodes, demand, duration, pick(0, 1) == 0);
@@ -75,7 +75,8 @@ TEST(StartIndex, WhatIsGivenBackIsFound) {
   timeline.reset(0, idle(2));
   const Bitmap cores = Bitmap::first(2);
   timeline.add(0, 0, 10, {.cores = &cores});
-  const std::vector<IndexedNode> nodes{{.id = 0, .most = 2}};
+  IndexedNodes nodes;
+  nodes.add({.id = 0, .most = 2});
   const CoreDemand demand;
   StartIndex index(timeline, nodes, demand, 5, false);
   std::vector<uint32_t> serving;

@@ -59,8 +59,7 @@ fit::PartitionUse use_of(const ClusterState& state, const Partition& partition, 
 
 uint32_t sharers_of(const PartitionConfig& partition, const JobSpec& spec) {
   const uint32_t most = partition.over_subscribe_count == 0 ? 4 : partition.over_subscribe_count;
-  const Sharing sharing = fit::sharing_of(spec, partition);
-  if (sharing == Sharing::kExclusive || sharing == Sharing::kUser) return 1;
+  if (fit::asks_alone(fit::sharing_of(spec, partition))) return 1;
   if (partition.over_subscribe == OverSubscribe::kForce) return most;
   const bool asked = spec.sharing == Sharing::kOversubscribe;
   return partition.over_subscribe == OverSubscribe::kYes && asked ? most : 1;
