@@ -5,6 +5,7 @@
 #include "common/base/text.hpp"
 #include "ctld/state/core/indexes.hpp"
 #include "ctld/state/rules/fits.hpp"
+#include "ctld/state/rules/gang.hpp"
 #include "ctld/state/rules/reservations.hpp"
 #include "ctld/state/rules/room.hpp"
 
@@ -79,6 +80,26 @@ Resources::Resources(const ClusterState& state, Time now)
     if (state::is_asleep(node)) idle_[node.id].changeable = nullptr;
     timeline_.reset(node.id, base_of(node.id));
   });
+  for (GangTurns::Place at = 0; at < turns_.size(); ++at) {
+    if (turns_.group(at).front() == at) stretch(at);
+  }
+}
+
+void Resources::stretch(GangTurns::Place place) {
+  if (turns_.group(place).size() < 2) return;
+  const Tick slice = tick_from(now_ + state_.config->scheduler_time_slice);
+  Bitmap nodes;
+  for (const GangTurns::Place job : turns_.group(place)) {
+    const Tick to = turns_.length(job, slice);
+    for (const NodeAllocation* part : turns_.parts(job)) {
+      for (NodeSpan& span : spans_[part->node]) {
+        if (span.part != part || span.from > 0 || span.to >= to) continue;
+        span.to = to;
+        nodes.set(part->node);
+      }
+    }
+  }
+  nodes.for_each([&](size_t node) { rebuild(static_cast<NodeId>(node)); });
   state.active.for_each([&](JobId id) {
     const Job& job = state.jobs.at(id);
     if (job.allocation) hold(job);
@@ -106,13 +127,17 @@ void Resources::hold(const Job& job) {
   span.whole = job.allocation->whole_nodes;
   span.one_user = state::is_one_user(partition, *job.spec);
   span.runs = true;
+  std::vector<const NodeAllocation*> parts;
   span.parked = !state::holds_processors(job);
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     const NodeAllocation& part = job.allocation->nodes[at];
     if (job.released.test(at) || part.node >= idle_.size() || idle(part.node) == nullptr) continue;
+    parts.push_back(&part);
     span.part = &part;
     spans_[part.node].push_back(span);
     timeline_.add(part.node, span.from, span.to, span.claim());
+  if (state_.config->preempt_gang && state::takes_turns(state_, job))
+    turns_.add(std::move(parts), span.to);
   }
 }
 
@@ -252,6 +277,14 @@ Resources::Closings Resources::closings_for(const Request& request) const {
   Closings closings;
   closings.closed = closed_to(request, now_, now_).whole;
   const auto [at, fresh] = closings_.try_emplace({request.reservation, request.leaves_within});
+  const bool by_turns = state_.config->preempt_gang && claim.from == 0 && request.sharers > 1 &&
+                        !request.needs.whole_nodes && !trial_ &&
+                        state::has_turns(*request.partition->config);
+  std::vector<const NodeAllocation*> parts;
+  if (by_turns) {
+    for (const NodeAllocation& part : *claim.nodes) parts.push_back(&part);
+    stretch(turns_.add(std::move(parts), claim.to));
+  }
   if (fresh) at->second = make_closings(request);
   closings.by_node = at->second.by_node;
   closings.view = at->second.view;

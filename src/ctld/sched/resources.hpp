@@ -17,6 +17,7 @@
 #include "common/base/bitmap.hpp"
 #include "ctld/fit/place.hpp"
 #include "ctld/sched/request.hpp"
+#include "ctld/sched/gang_turns.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/timeline/timeline.hpp"
 
@@ -158,6 +159,8 @@ class Resources {
  private:
   void hold(const Job& job);
   void claim(const Job& job, const Request& request, Claimed claim);
+  // The job and all with which it takes turns hold their CPUs longer for that.
+  void stretch(GangTurns::Place place);
   struct MadeClosings {
     std::shared_ptr<const NodeClosings> by_node;
     const timeline::Timeline::View* view = nullptr;
@@ -182,6 +185,7 @@ class Resources {
     std::vector<NodeId> nodes;  // claimed since it began, in order
     size_t claims = 0;          // before it began
     // nodes on which jobs end early, as they were
+  GangTurns turns_;                           // of jobs that take turns, where they do
     std::unordered_map<NodeId, std::vector<NodeSpan>> before;
   };
   std::optional<Trial> trial_;
