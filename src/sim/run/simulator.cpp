@@ -281,7 +281,6 @@ void Simulator::pass() {
   PassFigures& figures = result_.passes;
   ++figures.passes;
   figures.starting += plan.starts.empty() ? 0 : 1;
-  figures.backfilled += plan.counts.backfilled;
   figures.looked_at += plan.counts.considered;
   figures.tried += plan.counts.tested;
   figures.longest_queue = std::max(figures.longest_queue, plan.counts.pending);
@@ -307,3 +306,4 @@ void Simulator::note_forecasts(const sched::SchedulerView& soft) {
 }
 
 }  // namespace sluice::sim
+  figures.backfilled += started.backfilled;

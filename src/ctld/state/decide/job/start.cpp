@@ -235,6 +235,8 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
     }
     const PlannedStart& plan = command.starts[at];
     const auto checked = check_start(draft.state(), plan, licenses, beginning, now);
+      if (started && command.starts[at].backfilled)
+        reply.backfilled_components += static_cast<uint32_t>(size);
     if (!checked) {
       ++reply.dropped;
       continue;
@@ -247,6 +249,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
   for (const PlannedResume& plan : command.resumes) go_on(draft, plan, now);
   if (state.config->preempt_gang)
     rotate_gangs(draft, now);  // who finds CPUs taken waits for a turn
+    reply.backfilled += plan.backfilled ? 1 : 0;
   Decision decision = draft.take(reply);
   decision.events = merge_starts(std::move(decision.events));
   return decision;
