@@ -78,7 +78,9 @@ void append_reservation_keys(std::string& out) {
   out.append("\n## scontrol create and update reservation\n");
   append_list("Taken", taken, out);
   append_list("Refused", refused, out);
-  out.append("\nOf `TRES` only `node=…`, `cpu=…` and `license/NAME=…` are taken.\n");
+  out.append(
+      "\nOf `TRES` only `node=…`, `cpu=…`, `license/NAME=…` and `gres/NAME=…` are taken, of "
+      "`TRESPerNode` only the last.\n");
   append_list("Flags", {names.begin(), names.end()}, out);
   append_list("Flags that are refused", {"FIRST_CORES"}, out);
 }

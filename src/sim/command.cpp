@@ -1,6 +1,7 @@
 #include "sim/command.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -13,14 +14,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/config_files/load.hpp"
+#include "common/os/read_file.hpp"
 #include "common/os/replace_file.hpp"
 #include "sim/png.hpp"
 #include "sim/read_trace.hpp"
 #include "sim/report/chart.hpp"
 #include "sim/report/text.hpp"
 #include "sim/run/node_command.hpp"
+#include "sim/run/reservation_lines.hpp"
 #include "sim/run/simulator.hpp"
 #include "sim/trace/lublin.hpp"
 
@@ -28,7 +32,7 @@ namespace sluice::sim {
 namespace {
 
 struct Arguments {
-  std::string conf, compare, trace, until, requested = "trace", unit = "cpu";
+  std::string conf, compare, trace, until, reservations, requested = "trace", unit = "cpu";
   std::vector<std::string> nodes;
   std::string csv, svg, png;
   uint64_t seed = 1;
@@ -68,6 +72,9 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--nodes", a.nodes,
                  "so many nodes in place of the file's, like its first: 1000, or "
                  "1000:CPUs=64,RealMemory=256000; several add up");
+  app.add_option("--reservations", a.reservations,
+                 "file of reservations, a line each as scontrol create reservation takes it; times "
+                 "are UTC, or from the trace's beginning on: StartTime=now+2hours");
   app.add_option("--seed", a.seed, "of everything that is random (default: 1)");
   app.add_option("--until", a.until, "stop after so much of the trace's time: 30-0, 12:00:00");
   app.add_option("--csv", a.csv, "write a line for each job to this file");
@@ -209,6 +216,31 @@ Status write_files(const Arguments& a, const SimResult& result) {
   return a.png.empty() ? Status() : write_png(result, a.png);
 }
 
+Status read_reservations(const std::string& path, Time begin, SimOptions& options) {
+  errno = 0;
+  const auto text = read_file(path);
+  if (!text) return failure(path + ": " + errno_text(errno));
+  auto read = parse_reservations(*text, path, begin);
+  if (!read) return tl::unexpected(read.error());
+  options.reservations = std::move(*read);
+  return {};
+}
+
+// Of each configuration, before any takes long.
+Status check_reservations(const std::vector<std::shared_ptr<const ClusterConfig>>& configs,
+                          const Trace& trace, const SimOptions& options) {
+  Trace nothing;
+  nothing.begin = trace.begin;
+  SimOptions own;
+  own.reservations = options.reservations;
+  for (const auto& config : configs) {
+    const SimResult result = Simulator(config, nothing, own).run();
+    if (!result.refused_reservations.empty())
+      return failure("reservation " + result.refused_reservations.front());
+  }
+  return {};
+}
+
 int run(const Arguments& a) {
   if (std::isnan(a.load)) return fail("--load: nan is no percentage");
   SimOptions options;
@@ -230,6 +262,12 @@ int run(const Arguments& a) {
   }
   const auto load = make_load(a, units_of(*configs.front(), options.unit));
   if (!load) return fail(load.error().text);
+  if (!a.reservations.empty()) {
+    ::setenv("TZ", "UTC0", 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
+    Status ok = read_reservations(a.reservations, load->trace.begin, options);
+    if (ok) ok = check_reservations(configs, load->trace, options);
+    if (!ok) return fail(ok.error().text);
+  }
   std::vector<std::string> names;
   names.reserve(paths.size());
   for (const std::string& path : paths) names.push_back(path.substr(path.rfind('/') + 1));

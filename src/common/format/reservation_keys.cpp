@@ -9,6 +9,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/environment/gres_env.hpp"
+#include "common/model/gres.hpp"
 #include "common/format/show_lines.hpp"
 
 namespace sluice {
@@ -113,11 +114,38 @@ Status set_duration(std::string_view text, ListChange change, std::string_view t
   return {};
 }
 
-// "node=2,cpu=8,license/foo=3".
+constexpr std::string_view kGres = "gres/";
+
+void append(std::string& list, std::string_view name, uint64_t count) {
+  if (!list.empty()) list += ',';
+  list.append(name).append(":").append(std::to_string(count));
+}
+
+// "gres/gpu=4", "gres/gpu:a100=2", also with a colon before the number.
+Status add_gres(const std::string& word, std::string& list) {
+  const auto items = gres_items(word);
+  const size_t number = word.find_last_of("=:");
+  if (!items || items->size() != 1 || number == std::string::npos ||
+      !parse_count(word.substr(number + 1)))
+    return refuse("invalid TRES '" + word + "'");
+  const GresItem& item = items->front();
+  if (is_shared_gres(item.name)) {
+    return refuse("TRES type 'gres/" + item.name.str() + "' not supported with reservations");
+  }
+  append(list, item.type.empty() ? item.name.str() : item.name.str() + ":" + item.type.str(),
+         item.count);
+  return {};
+}
+
+// "node=2,cpu=8,license/foo=3,gres/gpu=4".
 Status set_tres(std::string_view text, ReservationValues& values) {
   constexpr std::string_view kLicense = "license/";
-  std::string licenses;
+  std::string licenses, gres;
   for (const std::string& word : split_list(text)) {
+    if (starts_with_i(word, kGres)) {
+      if (Status ok = add_gres(word, gres); !ok) return ok;
+      continue;
+    }
     const size_t equals = word.find('=');
     if (equals == std::string::npos) return refuse("invalid TRES '" + word + "'");
     const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
@@ -128,13 +156,28 @@ Status set_tres(std::string_view text, ReservationValues& values) {
     } else if (iequals(name, "cpu")) {
       values.core_counts = {*count};
     } else if (starts_with_i(name, kLicense)) {
-      if (!licenses.empty()) licenses += ',';
-      licenses.append(name, kLicense.size()).append(":").append(std::to_string(*count));
+      append(licenses, std::string_view(name).substr(kLicense.size()), *count);
     } else {
       return refuse("TRES type '" + name + "' not supported with reservations");
     }
   }
   if (!licenses.empty()) values.licenses = std::move(licenses);
+  if (!gres.empty()) values.gres = std::move(gres);
+  return {};
+}
+
+// Of each node nothing but generic resources.
+Status set_tres_per_node(std::string_view text, ReservationValues& values) {
+  std::string gres;
+  for (const std::string& word : split_list(text)) {
+    if (!starts_with_i(word, kGres)) {
+      const std::string name = word.substr(0, word.find('='));
+      return refuse("TRES type '" + name + "' not supported with reservations");
+    }
+    if (Status ok = add_gres(word, gres); !ok) return ok;
+  }
+  if (gres.empty()) return refuse("invalid TRES '" + std::string(text) + "'");
+  values.gres_per_node = std::move(gres);
   return {};
 }
 
@@ -234,7 +277,8 @@ constexpr Key kKeys[] = {
     {"BurstBuffer", 1, set_none},
     {"AllowedPartitions", 2, set_none},
     {"QOS", 1, set_none},
-    {"TRESPerNode", 5, set_none},
+    {"TRESPerNode", 5,
+     [](const Given& g, ReservationValues& v) { return set_tres_per_node(g.value, v); }},
 };
 
 bool is_among(int weekday, ReservationFlags flags) {
@@ -250,6 +294,19 @@ std::string or_null(std::string_view text) { return text.empty() ? "(null)" : st
 std::string tres_of(const protocol::ReservationRecord& record,
                     const std::vector<std::string>& accounting_tres) {
   std::string out = record.cpus == 0 ? "" : fmt::format(",cpu={}", record.cpus);
+  GresShares gres;
+  for (const ReservedGres& part : record.reservation.gres) add_shares(gres, part.shares);
+  // what is reserved is told in any case, of types what accounting counts
+  std::vector<std::string> shown;
+  for (const GresShare& share : gres) {
+    std::string name = std::string(kGres) + share.name.str();
+    if (std::ranges::find(shown, name) == shown.end()) shown.push_back(std::move(name));
+  }
+  for (const std::string& tres : accounting_tres) {
+    const bool is_type = tres.starts_with(kGres) && tres.find(':') != std::string::npos;
+    if (is_type) shown.push_back(tres);
+  }
+  out += gres_tres(gres, shown);
   out += license_tres(record.reservation.licenses, accounting_tres);
   return out.substr(out.empty() ? 0 : 1);
 }
@@ -314,6 +371,7 @@ std::string lacking_of_reservation(const ReservationValues& values) {
   const bool some = values.nodes
                         ? !values.nodes->empty()
                         : values.node_count || values.partition || !values.core_counts.empty() ||
+                              values.gres || values.gres_per_node ||
                               (values.licenses && !values.licenses->empty());
   if (!some) return "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.";
   const auto names = [](const std::optional<NameList>& list) {

@@ -7,6 +7,7 @@
 
 #include "common/base/bitmap.hpp"
 #include "common/base/time.hpp"
+#include "common/model/gres.hpp"
 
 namespace sluice {
 
@@ -60,6 +61,17 @@ struct ReservedCores {
   }
 };
 
+// Generic resources of one node.
+struct ReservedGres {
+  uint32_t node = 0;  // NodeId
+  GresShares shares;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "node", &ReservedGres::node);
+    field(2, "shares", &ReservedGres::shares);
+  }
+};
+
 struct Reservation {
   uint32_t id = 0;
   std::string name;
@@ -80,8 +92,10 @@ struct Reservation {
   // no job has used it since it started or since then (kReservationPurge)
   Time idle_since = kNoTime;
   std::string licenses;              // as they are shown
-  std::vector<ReservedCores> cores;  // of each of its nodes; empty: it has whole nodes
+  std::vector<ReservedCores> cores;  // of each of its nodes; none and no `gres`: whole nodes
   bool begun = false;  // ResvProlog has been run for this occurrence, and ResvEpilog has not
+  // of its nodes; those have whole nodes no more: but for `cores` of these any cores do
+  std::vector<ReservedGres> gres;
   template <class V>
   static void describe(V&& field) {
     field(1, "id", &Reservation::id);
@@ -104,6 +118,7 @@ struct Reservation {
     field(18, "licenses", &Reservation::licenses);
     field(19, "cores", &Reservation::cores);
     field(20, "begun", &Reservation::begun);
+    field(21, "gres", &Reservation::gres);
   }
 };
 using Reservations = std::vector<Reservation>;  // in the order in which they were made

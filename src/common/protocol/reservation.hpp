@@ -40,6 +40,8 @@ struct ReservationValues {
   // cores in all, or of one node after the other; empty: whole nodes
   std::vector<uint32_t> core_counts;
   bool skip = false;  // the next occurrence, or the rest of this one
+  // "gpu:a100:2,fan:1": generic resources of all its nodes together, and of each of them
+  std::optional<std::string> gres, gres_per_node;
   template <class V>
   static void describe(V&& field) {
     field(1, "start", &ReservationValues::start);
@@ -61,6 +63,8 @@ struct ReservationValues {
     field(17, "duration_change", &ReservationValues::duration_change);
     field(18, "licenses", &ReservationValues::licenses);
     field(19, "core_counts", &ReservationValues::core_counts);
+    field(20, "gres", &ReservationValues::gres);
+    field(21, "gres_per_node", &ReservationValues::gres_per_node);
   }
 };
 struct ChangeReservationRequest {

@@ -301,11 +301,13 @@ ReservationHistory reservation_history(const state::ClusterState& state,
     const Node* node = state.nodes.find(static_cast<NodeId>(id));
     if (node == nullptr) return;
     const auto part = std::ranges::find(reservation.cores, node->id, &ReservedCores::node);
-    if (part == reservation.cores.end()) {
+    const auto gres = std::ranges::find(reservation.gres, node->id, &ReservedGres::node);
+    if (gres != reservation.gres.end()) add_shares(counts.gres, gres->shares);
+    if (part != reservation.cores.end()) {
+      counts.cpus += part->cores.count() * cpus_of_core(*node->config);
+    } else if (gres == reservation.gres.end()) {
       ++counts.nodes;
       counts.cpus += node->config->cpus;
-    } else {
-      counts.cpus += part->cores.count() * cpus_of_core(*node->config);
     }
   });
   out.tres = named_tres(counts, *state.config);

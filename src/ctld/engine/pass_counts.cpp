@@ -74,10 +74,13 @@ void PassCounts::add(const sched::PassTimings& pass, Duration took, Time now) {
     add_cycle(backfill_, pass, took, now);
     ++end_of(backfill_, pass, true);
   }
-  backfilled_ += pass.backfilled;
-  backfilled_ever_ += pass.backfilled;
-  backfilled_components_ever_ += pass.backfilled_components;
   (pass.incremental ? incremental_ : full_).add(pass, took, now);
+}
+
+void PassCounts::note_started(const state::StartedReply& reply) {
+  backfilled_ += reply.backfilled;
+  backfilled_ever_ += reply.backfilled;
+  backfilled_components_ever_ += reply.backfilled_components;
 }
 
 void PassCounts::reset() {

@@ -8,12 +8,15 @@
 #include "common/base/time.hpp"
 #include "common/protocol/admin.hpp"
 #include "ctld/sched/pass.hpp"
+#include "ctld/state/messages/effects.hpp"
 
 namespace sluice::engine {
 
 class PassCounts {
  public:
   void add(const sched::PassTimings& pass, Duration took, Time now);
+  // What the engine made of a pass's starts: two passes may have planned the same.
+  void note_started(const state::StartedReply& reply);
   void reset();  // but for what is counted since the start
   // Into the answer to sdiag.
   void report(protocol::QueryStatisticsReply& reply) const;

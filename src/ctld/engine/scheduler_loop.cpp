@@ -225,6 +225,7 @@ std::optional<size_t> SchedulerLoop::start(state::StartJobs command, Depth depth
   {
     const std::lock_guard lock(mutex_);
     under_way_[static_cast<size_t>(depth)] = nullptr;
+    if (answered) counts_.note_started(started->reply);
   }
   if (!answered) return std::nullopt;
   is_disk_full_ = started->refusal == ErrorCode::kStorageFull;

@@ -112,6 +112,9 @@ QueryReservationsReply query_reservations(const ServiceParts& parts, const CallC
     record.reservation.start = period.start;
     record.reservation.end = period.end;
     record.reservation.nodes = state::nodes_of(*state, one);
+    std::erase_if(record.reservation.gres, [&](const ReservedGres& part) {
+      return !record.reservation.nodes.test(part.node);  // it is no more
+    });
     record.node_list = state::node_list(*state, record.reservation.nodes);
     record.active = state::is_active(one, reply.now);
     const state::NodeHold hold = state::hold_of(*state, one);

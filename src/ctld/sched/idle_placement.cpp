@@ -10,7 +10,7 @@ Placed place_idle_but(const Resources& resources, const Request& request, bool a
   const state::ClusterState& state = resources.state();
   const fit::Unit unit = resources.rules().unit;
   std::vector<fit::Room> made;  // of nodes that are not schedulable, or not all of which is open
-  made.reserve(any_state ? request.partition->nodes.count() : closed.cores.size());
+  made.reserve(any_state ? request.partition->nodes.count() : closed.parts().count());
   std::vector<const fit::Room*> list;
   request.partition->nodes.for_each([&](size_t at) {
     const auto id = static_cast<NodeId>(at);
@@ -22,7 +22,7 @@ Placed place_idle_but(const Resources& resources, const Request& request, bool a
       room = &made.back();
     }
     if (room == nullptr) return;
-    if (closed.cores.contains(id)) {
+    if (closed.has_part(id)) {
       if (!is_made) made.push_back(*room);
       if (!resources.leave_open(closed, made.back())) return;
       room = &made.back();
@@ -51,14 +51,14 @@ bool fit_together(const Resources& resources, const std::vector<const Request*>&
     if (request->unknown_node) return false;
     const state::NodeHold closed = resources.closed_to(*request, now, now);
     std::vector<fit::Room> open;  // of nodes not all of which is
-    open.reserve(closed.cores.size());
+    open.reserve(closed.parts().count());
     std::vector<const fit::Room*> list;
     request->partition->nodes.for_each([&](size_t at) {
       const auto id = static_cast<NodeId>(at);
       if (closed.whole.test(id) || resources.idle(id) == nullptr) return;
       const auto found = taken.find(id);
       const fit::Room* room = found != taken.end() ? &found->second : resources.idle(id);
-      if (closed.cores.contains(id)) {
+      if (closed.has_part(id)) {
         open.push_back(*room);
         if (!resources.leave_open(closed, open.back())) return;
         room = &open.back();

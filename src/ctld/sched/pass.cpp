@@ -444,7 +444,10 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   license_plan_.claim(*job.spec, own, 0, ends);
   licenses_.take(*job.spec, {own, resources_.end_of(limit)});
   plan_start(job, *demand.request, std::move(found->nodes), task, limit < whole ? limit : 0);
-  if (blocked_[c.partition] > 0) ++plan_.counts.backfilled;
+  if (blocked_[c.partition] > 0) {
+    ++plan_.counts.backfilled;
+    plan_.starts.back().backfilled = true;
+  }
   if (task == kNoTask) gone_[c.entry] = true;
   return true;
 }

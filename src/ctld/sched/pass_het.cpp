@@ -100,8 +100,10 @@ std::optional<JobReason> PassRun::start_het(const std::vector<HetPart>& parts) {
     plan_start(*part.job, *part.demand->request, std::move(found->nodes), kNoTask);
   }
   resources_.end_trial(true);
-  if (blocked_[static_cast<size_t>(parts.front().partition - state_.partitions->data())] > 0)
+  if (blocked_[static_cast<size_t>(parts.front().partition - state_.partitions->data())] > 0) {
     plan_.counts.backfilled_components += static_cast<uint32_t>(parts.size());
+    for (size_t at = before; at < plan_.starts.size(); ++at) plan_.starts[at].backfilled = true;
+  }
   for (const HetPart& part : parts) {
     license_plan_.claim(*part.job->spec, part.demand->request->reservation, 0,
                         resources_.duration_of(limit_of(*part.job, *part.partition)));

@@ -5,6 +5,7 @@
 #include "common/base/text.hpp"
 #include "ctld/state/core/indexes.hpp"
 #include "ctld/state/rules/fits.hpp"
+#include "ctld/state/rules/gang.hpp"
 #include "ctld/state/rules/reservations.hpp"
 #include "ctld/state/rules/room.hpp"
 
@@ -13,14 +14,10 @@ namespace sluice::sched {
 using state::ClusterState;
 using state::Partition;
 using timeline::Claim;
-using timeline::Closing;
 using timeline::Free;
 using timeline::kNoTick;
 
 namespace {
-
-// Occurrences that are looked at of a reservation that comes again.
-constexpr int kMostOccurrences = 400;
 
 Duration resolution_of(const ClusterConfig& config) {
   const auto text = option_value(config.scheduler_parameters, "bf_resolution");
@@ -60,7 +57,7 @@ Bitmap nodes_of(const Job& job) {
 
 Claim NodeSpan::claim() const {
   if (cores_only) return {&part->cores, 0, nullptr, uid, whole, one_user};
-  return {&part->cores, part->memory_mib, &part->gres, uid, whole, one_user, parked};
+  return {&part->cores, part->memory_mib, &part->gres, uid, whole, one_user, parked, group};
 }
 
 Resources::Resources(const ClusterState& state, Time now)
@@ -85,6 +82,26 @@ Resources::Resources(const ClusterState& state, Time now)
     const Job& job = state.jobs.at(id);
     if (job.allocation) hold(job);
   });
+  for (GangTurns::Place at = 0; at < turns_.size(); ++at) {
+    if (turns_.group(at).front() == at) stretch(at);
+  }
+}
+
+void Resources::stretch(GangTurns::Place place) {
+  if (turns_.group(place).size() < 2) return;
+  const Tick slice = tick_from(now_ + state_.config->scheduler_time_slice);
+  Bitmap nodes;
+  for (const GangTurns::Place job : turns_.group(place)) {
+    const Tick to = turns_.length(job, slice);
+    for (const NodeAllocation* part : turns_.parts(job)) {
+      for (NodeSpan& span : spans_[part->node]) {
+        if (span.part != part || span.from > 0 || span.to >= to) continue;
+        span.to = to;
+        nodes.set(part->node);
+      }
+    }
+  }
+  nodes.for_each([&](size_t node) { rebuild(static_cast<NodeId>(node)); });
 }
 
 Free Resources::base_of(NodeId node) const {
@@ -104,18 +121,25 @@ void Resources::hold(const Job& job) {
   span.job = job.id;
   span.partition = partition;
   span.uid = job.spec->uid;
+  const Reservation* reservation =
+      job.reservation.empty() ? nullptr : state::find_reservation(state_, job.reservation.view());
+  span.group = reservation == nullptr ? 0 : reservation->id;
   span.sharers = partition == nullptr ? 1 : state::sharers_of(*partition->config, *job.spec);
   span.whole = job.allocation->whole_nodes;
   span.one_user = state::is_one_user(partition, *job.spec);
   span.runs = true;
   span.parked = !state::holds_processors(job);
+  std::vector<const NodeAllocation*> parts;
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     const NodeAllocation& part = job.allocation->nodes[at];
     if (job.released.test(at) || part.node >= idle_.size() || idle(part.node) == nullptr) continue;
     span.part = &part;
+    parts.push_back(&part);
     spans_[part.node].push_back(span);
     timeline_.add(part.node, span.from, span.to, span.claim());
   }
+  if (state_.config->preempt_gang && state::takes_turns(state_, job))
+    turns_.add(std::move(parts), span.to);
 }
 
 Tick Resources::tick_from(Time when) const {
@@ -214,87 +238,9 @@ const std::vector<NodeId>& Resources::order_of(const Partition& partition) {
   return ids;
 }
 
-state::NodeHold Resources::closed_to(const Request& request, Time from, Time to) const {
-  state::NodeHold closed;
-  closed.whole = request.excluded;
-  if (request.confined) {
-    Bitmap outside = request.partition->nodes;
-    closed.whole |= outside.and_not(request.confined->nodes());
-    for (const auto& [node, cores] : request.confined->cores) {
-      Bitmap others = cores_beside(node, cores);
-      if (!closed.whole.test(node) && others.any()) closed.cores[node] = std::move(others);
-    }
-  }
-  if (from < to && !state_.reservations->empty()) {
-    state::NodeHold others =
-        state::closed_to(state_, {request.reservation, from, to, request.leaves_within}, now_);
-    // nobody else is to come there
-    if (request.needs.one_user || request.needs.whole_nodes) others = {others.nodes(), {}};
-    closed.add(others);
-  }
-  return closed;
-}
-
-Bitmap Resources::cores_beside(NodeId node, const Bitmap& cores) const {
-  Bitmap others = Bitmap::first(state_.nodes.at(node).config->cores());
-  return others.and_not(cores);
-}
-
-bool Resources::leave_open(const state::NodeHold& closed, fit::Room& room) const {
-  const auto at = closed.cores.find(room.node);
-  if (at == closed.cores.end()) return true;
-  Bitmap open = room.free_cores;
-  fit::set_free_cores(room, open.and_not(at->second), rules_.unit);
-  room.jobs = std::max(room.jobs, 1U);  // nobody has the node alone
-  room.changeable = nullptr;
-  return room.free_cores.any();
-}
-
-Resources::Closings Resources::closings_for(const Request& request) const {
-  Closings closings;
-  closings.closed = closed_to(request, now_, now_).whole;
-  const auto [at, fresh] = closings_.try_emplace({request.reservation, request.leaves_within});
-  if (fresh) at->second = make_closings(request);
-  closings.by_node = at->second.by_node;
-  closings.view = at->second.view;
-  return closings;
-}
-
-Resources::MadeClosings Resources::make_closings(const Request& request) const {
-  NodeClosings by_node;
-  timeline::ReservedByNode reserved;
-  if (request.confined) {
-    for (const auto& [node, cores] : request.confined->cores) {
-      Bitmap others = cores_beside(node, cores);
-      if (others.any()) reserved[node].push_back({0, kNoTick, std::move(others), fit::kNoUser});
-    }
-  }
-  for (const Reservation& other : *state_.reservations) {
-    const state::NodeHold hold =
-        state::closed_by(state_, other, request.reservation, request.leaves_within);
-    if (hold.none()) continue;
-    const bool floats = (other.flags & kReservationTimeFloat) != 0;
-    const bool recurs = !floats && (other.flags & kReservationRecurs) != 0;
-    state::Period period = state::period_of(other, now_);
-    std::vector<Closing> list;
-    for (int n = 0; n < (recurs ? kMostOccurrences : 1); ++n) {
-      const Closing closing{tick_until(period.start), floats ? kNoTick : tick_from(period.end)};
-      if (closing.to > closing.from) list.push_back(closing);
-      if (recurs) period = state::next_period(period, other.flags);
-    }
-    for (const auto& [node, cores] : hold.cores) {
-      for (const Closing& one : list) reserved[node].push_back({one.from, one.to, cores});
-    }
-    hold.whole.for_each([&](size_t id) {
-      std::vector<Closing>& all = by_node[static_cast<NodeId>(id)];
-      all.insert(all.end(), list.begin(), list.end());
-    });
-  }
-  for (auto& [node, list] : by_node) std::ranges::sort(list, {}, &Closing::from);
-  std::erase_if(reserved, [&](const auto& one) { return idle(one.first) == nullptr; });
-  const timeline::Timeline::View* view =
-      reserved.empty() ? nullptr : &timeline_.add_view(std::move(reserved));
-  return {std::make_shared<const NodeClosings>(std::move(by_node)), view};
+void Resources::tell_claims(NodeId node) const {
+  timeline_.reset(node, base_of(node));
+  for (const NodeSpan& span : spans_[node]) timeline_.add(node, span.from, span.to, span.claim());
 }
 
 void Resources::claim(const Job& job, const Request& request,
@@ -316,6 +262,7 @@ void Resources::claim(const Job& job, const Request& request, Claimed claim) {
                   .part = &part,
                   .partition = request.partition,
                   .uid = request.needs.uid,
+                  .group = request.reservation == nullptr ? 0 : request.reservation->id,
                   .sharers = request.sharers,
                   .whole = request.needs.whole_nodes,
                   .one_user = request.needs.one_user};
@@ -331,6 +278,14 @@ void Resources::claim(const Job& job, const Request& request, Claimed claim) {
     spans_[part.node].push_back(span);
     timeline_.add(part.node, 0, 1, span.claim());
     if (trial_) trial_->nodes.push_back(part.node);
+  }
+  const bool by_turns = state_.config->preempt_gang && claim.from == 0 && request.sharers > 1 &&
+                        !request.needs.whole_nodes && !trial_ &&
+                        state::has_turns(*request.partition->config);
+  std::vector<const NodeAllocation*> parts;
+  if (by_turns) {
+    for (const NodeAllocation& part : *claim.nodes) parts.push_back(&part);
+    stretch(turns_.add(std::move(parts), claim.to));
   }
   claims_.push_back(std::move(claim));
 }
@@ -349,17 +304,14 @@ bool Resources::is_free(const Request& request, const std::vector<NodeAllocation
     const auto closed =
         closings == nullptr ? NodeClosings::const_iterator() : closings->find(part.node);
     const bool open = closings == nullptr || closed == closings->end() ||
-                      std::ranges::none_of(closed->second, [&](const Closing& one) {
+                      std::ranges::none_of(closed->second, [&](const timeline::Closing& one) {
                         return one.from < to && from < one.to;
                       });
     return open && timeline_.node(part.node, view).is_free(from, to, claim_of(request, part));
   });
 }
 
-void Resources::rebuild(NodeId node) {
-  timeline_.reset(node, base_of(node));
-  for (const NodeSpan& span : spans_[node]) timeline_.add(node, span.from, span.to, span.claim());
-}
+void Resources::rebuild(NodeId node) { tell_claims(node); }
 
 void Resources::end_trial(bool keep) {
   auto [claimed, claims, before] = std::move(*trial_);

@@ -17,6 +17,7 @@
 #include "common/base/bitmap.hpp"
 #include "ctld/fit/place.hpp"
 #include "ctld/sched/request.hpp"
+#include "ctld/sched/gang_turns.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/timeline/timeline.hpp"
 
@@ -37,6 +38,7 @@ struct NodeSpan {
   const NodeAllocation* part = nullptr;         // not owned
   const state::Partition* partition = nullptr;  // null: it is no more
   uint32_t uid = 0;
+  uint32_t group = 0;  // the reservation that it is in; 0: none
   uint32_t sharers = 1;
   bool whole = false;
   bool one_user = false;
@@ -159,12 +161,19 @@ class Resources {
 
  private:
   void hold(const Job& job);
+  // The job and all with which it takes turns hold their CPUs longer for that.
+  void stretch(GangTurns::Place place);
   void claim(const Job& job, const Request& request, Claimed claim);
   struct MadeClosings {
     std::shared_ptr<const NodeClosings> by_node;
     const timeline::Timeline::View* view = nullptr;
   };
   [[nodiscard]] Bitmap cores_beside(NodeId node, const Bitmap& cores) const;
+  void reserve_counts(const Request& request, const Reservation& of,
+                      const std::vector<timeline::Closing>& when,
+                      timeline::ReservedForOthers& reserved) const;
+  void confine(const Request& request, timeline::ReservedForOthers& reserved) const;
+  void tell_claims(NodeId node) const;
   [[nodiscard]] MadeClosings make_closings(const Request& request) const;
   [[nodiscard]] bool may_share_again(const Job& job, Tick to) const;
   void rebuild(NodeId node);
@@ -179,6 +188,7 @@ class Resources {
   std::vector<uint32_t> threads_;             // by NodeId, of a core
   mutable timeline::Timeline timeline_;       // views are added as they are asked for
   std::vector<std::vector<NodeSpan>> spans_;  // by NodeId
+  GangTurns turns_;                           // of jobs that take turns, where they do
   std::vector<Claimed> claims_;
   std::unordered_map<const state::Partition*, std::vector<NodeId>> orders_;
   struct Trial {

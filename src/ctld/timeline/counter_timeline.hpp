@@ -24,6 +24,39 @@ class CounterTimeline {
   void keep(Tick from, Tick to, uint64_t count, uint32_t group) {
     change(from, to, [&](Step& step) { step.share_of(group).kept += count; });
   }
+  // One of the group, who may have no more than `most` with the others of it.
+  struct Viewer {
+    uint32_t group = kNoGroup;
+    uint64_t most = UINT64_MAX;
+  };
+  // The same as add() and keep(). `told` hears of each span in which the viewer has less for it,
+  // and how much less.
+  struct Change {
+    Tick from = 0, to = 0;
+    uint64_t count = 0;
+    uint32_t group = kNoGroup;
+    bool keeps = false;
+  };
+  template <class Told>
+  void change_for(const Viewer& viewer, const Change& what, const Told& told) {
+    if (what.from >= what.to) return;
+    size_t at = split(what.from);
+    const size_t end = what.to == kNoTick ? steps_.size() : split(what.to);
+    for (; at < end; ++at) {
+      Step& step = steps_[at];
+      const uint64_t before = taken_from(step, viewer);
+      if (what.keeps) step.share_of(what.group).kept += what.count;
+      else if (what.group == kNoGroup) step.used += what.count;
+      else step.share_of(what.group).used += what.count;
+      const uint64_t after = taken_from(step, viewer);
+      const Tick behind = at + 1 < steps_.size() ? steps_[at + 1].from : kNoTick;
+      if (after > before) told(step.from, behind, after - before);
+    }
+  }
+  // What the viewer cannot have where nothing is used nor kept.
+  [[nodiscard]] uint64_t closed_to(const Viewer& viewer) const {
+    return total_ - std::min(total_, viewer.most);
+  }
   // The first moment, `from` or later, from which `count` are free for so long, or until `until`,
   // for one of the group; kNoTick: never.
   [[nodiscard]] Tick next_start(Tick from, Tick duration, uint64_t count, uint32_t group = kNoGroup,
@@ -72,8 +105,13 @@ class CounterTimeline {
       return taken;
     }
   };
-  template <class Change>
-  void change(Tick from, Tick to, const Change& change) {
+  [[nodiscard]] uint64_t taken_from(const Step& step, const Viewer& viewer) const {
+    uint64_t own = 0;
+    for (const Share& share : step.shares) own += share.group == viewer.group ? share.used : 0;
+    return std::max(step.taken_from(viewer.group), closed_to(viewer) + own);
+  }
+  template <class Changes>
+  void change(Tick from, Tick to, const Changes& change) {
     if (from >= to) return;
     size_t at = split(from);
     const size_t end = to == kNoTick ? steps_.size() : split(to);

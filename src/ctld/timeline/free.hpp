@@ -20,6 +20,7 @@ struct Claim {
   bool one_user = false;  // no job of another user beside it
   // suspended: it holds memory and generic resources alone, and any job may be beside it
   bool parked = false;
+  uint32_t group = 0;  // of those for whom something may be kept; 0: none
 };
 
 struct Free {

@@ -7,24 +7,39 @@
 #include <utility>
 #include <vector>
 
+#include "ctld/timeline/counter_timeline.hpp"
 #include "ctld/timeline/node_timeline.hpp"
 
 namespace sluice::timeline {
 
-// Cores that some jobs never get in this time, as they are kept for others.
+// Cores and units that some jobs never get in this time, as they are kept for others.
 struct Reserved {
   Tick from = 0, to = 0;
   Bitmap cores;
   uint32_t uid = fit::kSeveralUsers;  // whose they are
+  GresShares units = {};
 };
-using ReservedByNode = std::map<NodeId, std::vector<Reserved>>;
+// Of a generic resource that is only counted so many are kept for groups of jobs.
+struct ReservedCounts {
+  SharedText name, type;
+  uint64_t total = 0;
+  uint64_t most = UINT64_MAX;  // for all jobs of the view's own group together
+  std::vector<CounterTimeline::Change> kept = {};
+};
+// What some jobs see otherwise than it is.
+struct ReservedForOthers {
+  std::map<NodeId, std::vector<Reserved>> parts;
+  std::map<NodeId, std::vector<ReservedCounts>> counts;
+  uint32_t group = CounterTimeline::kNoGroup;  // of these jobs
+  [[nodiscard]] bool empty() const { return parts.empty() && counts.empty(); }
+};
 
 class Timeline {
  public:
   // The nodes as some jobs see them: without what is reserved for others.
   class View {
    public:
-    explicit View(ReservedByNode reserved) : reserved_(std::move(reserved)) {}
+    explicit View(ReservedForOthers reserved) : reserved_(std::move(reserved)) {}
     // Null: they see the node as it is.
     [[nodiscard]] const NodeTimeline* node(NodeId node) const {
       const auto at = nodes_.find(node);
@@ -39,11 +54,15 @@ class Timeline {
     void reset(NodeId node, const NodeTimeline& base);
     void add(NodeId node, Tick from, Tick to, const Claim& claim) {
       const auto at = nodes_.find(node);
-      if (at != nodes_.end()) at->second.add(from, to, claim);
+      if (at == nodes_.end()) return;
+      if (claim.gres == nullptr || reserved_.counts.empty()) at->second.add(from, to, claim);
+      else add_counted(node, at->second, {from, to}, claim);
     }
+    void add_counted(NodeId node, NodeTimeline& seen, const Closing& when, const Claim& claim);
 
-    ReservedByNode reserved_;
+    ReservedForOthers reserved_;
     std::map<NodeId, NodeTimeline> nodes_;
+    std::map<NodeId, std::vector<CounterTimeline>> counters_;  // as in reserved_.counts
   };
 
   explicit Timeline(size_t nodes) : nodes_(nodes), versions_(nodes) {}
@@ -63,8 +82,9 @@ class Timeline {
     const NodeTimeline* seen = view == nullptr ? nullptr : view->node(node);
     return seen == nullptr ? nodes_[node] : *seen;
   }
-  // It follows what is claimed from now on. It stands as long as this.
-  [[nodiscard]] const View& add_view(ReservedByNode reserved);
+  // It follows what is claimed from now on. It stands as long as this. Of nodes of which counts are
+  // reserved claims have to be told anew, from reset() on.
+  [[nodiscard]] const View& add_view(ReservedForOthers reserved);
 
   // It changes with each change of the node.
   [[nodiscard]] uint32_t version(NodeId node) const { return versions_[node]; }
@@ -79,29 +99,5 @@ class Timeline {
   std::vector<uint32_t> versions_;
   uint32_t epoch_ = 0;
 };
-
-inline Bitmap Timeline::View::reserved(NodeId node, Tick before) const {
-  Bitmap cores;
-  const auto at = reserved_.find(node);
-  if (at == reserved_.end()) return cores;
-  for (const Reserved& one : at->second) {
-    if (one.from < before) cores |= one.cores;
-  }
-  return cores;
-}
-
-inline void Timeline::View::reset(NodeId node, const NodeTimeline& base) {
-  const auto at = reserved_.find(node);
-  if (at == reserved_.end()) return;
-  NodeTimeline& seen = nodes_[node] = base;
-  for (const Reserved& one : at->second)
-    seen.add(one.from, one.to, Claim{.cores = &one.cores, .uid = one.uid});
-}
-
-inline const Timeline::View& Timeline::add_view(ReservedByNode reserved) {
-  View& view = views_.emplace_back(std::move(reserved));
-  for (const auto& [node, list] : view.reserved_) view.reset(node, nodes_[node]);
-  return view;
-}
 
 }  // namespace sluice::timeline

@@ -40,19 +40,27 @@ void Submissions::set_size(const TraceJob& job, JobSpec& spec) const {
   if (!job.gres.empty()) spec.tres_per_job = job.gres;
 }
 
-state::SubmitJob Submissions::command(const TraceJob& job) {
-  state::SubmitJob made;
-  JobSpec& spec = made.job;
+JobSpec Submissions::spec_of(const TraceJob& job) {
+  JobSpec spec;
   if (job.spec) spec = *job.spec;
   else set_size(job, spec);
   spec.batch = true;
   spec.user_name = job.user.empty() ? "unknown" : job.user;
   spec.uid = spec.gid = uid_of(job.user);
-  spec.name = job.id;
+  // a singleton goes by its name
+  if (!job.spec || spec.name.empty()) spec.name = job.id;
   spec.account = job.account;
   spec.partitions = known_of(job.partition);
   spec.time_limit = limit_minutes(job);
-  made.who = {spec.uid, spec.gid};
+  return spec;
+}
+
+state::SubmitJob Submissions::command(const TraceJob& job) {
+  state::SubmitJob made;
+  made.job = spec_of(job);
+  for (uint32_t at = 1; at < job.components; ++at)
+    made.components.push_back(spec_of(*(&job + at)));  // they stand side by side
+  made.who = {made.job.uid, made.job.gid};
   made.groups = groups_;
   return made;
 }

@@ -17,12 +17,15 @@ enum class Unit { kCpu, kNode };
 class Submissions {
  public:
   Submissions(const ClusterConfig& config, Unit unit);
+  // `job` and what follows it in the trace: as many as it has components. What it depends on and
+  // its reservation are the caller's to fill in.
   [[nodiscard]] state::SubmitJob command(const TraceJob& job);
+  [[nodiscard]] uint32_t uid_of(const std::string& user);
 
  private:
   [[nodiscard]] std::string known_of(const std::string& partitions) const;
   void set_size(const TraceJob& job, JobSpec& spec) const;
-  [[nodiscard]] uint32_t uid_of(const std::string& user);
+  [[nodiscard]] JobSpec spec_of(const TraceJob& job);
 
   Unit unit_;
   std::vector<std::string> partitions_;

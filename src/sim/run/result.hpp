@@ -58,9 +58,10 @@ struct SimResult {
   std::string name;            // of the configuration
   std::vector<SimNode> nodes;  // by NodeId
   uint64_t cpus = 0;
-  std::vector<SimJob> jobs;                 // as in the trace
-  std::vector<SimRun> runs;                 // in the order of their ends
-  std::map<std::string, uint64_t> refused;  // jobs by what submission said
+  std::vector<SimJob> jobs;                       // as in the trace
+  std::vector<SimRun> runs;                       // in the order of their ends
+  std::map<std::string, uint64_t> refused;        // jobs by what submission said
+  std::vector<std::string> refused_reservations;  // and why
   PassFigures passes;
   Time begin = kNoTime, last_submit = kNoTime, end = kNoTime;
   bool stopped = false;  // --until

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "common/base/check.hpp"
+#include "common/base/text.hpp"
 #include "common/names/errors.hpp"
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
 #include "ctld/state/react.hpp"
 #include "ctld/state/rules/batch_host.hpp"
+#include "ctld/state/rules/reservations.hpp"
 #include "sim/run/node_command.hpp"
 
 namespace sluice::sim {
@@ -40,7 +42,23 @@ Simulator::Simulator(std::shared_ptr<const ClusterConfig> config, const Trace& t
       trace_(trace),
       options_(std::move(options)),
       submissions_(*config_, options_.unit),
-      now_(trace.begin) {}
+      now_(trace.begin),
+      ids_(trace) {
+  find_followers();
+}
+
+// After a job that comes before it in the trace: else it is submitted at its time.
+void Simulator::find_followers() {
+  follows_.resize(trace_.jobs.size());
+  for (uint32_t at = 0; at < trace_.jobs.size(); ++at) {
+    for (uint32_t part = 1; part < trace_.jobs[at].components; ++part) follows_[at + part] = true;
+    const std::string& preceding = trace_.jobs[at].preceding;
+    const uint32_t place = preceding.empty() ? TraceIds::kNowhere : ids_.place(preceding);
+    if (place >= at) continue;
+    follows_[at] = true;
+    followers_[place].push_back(at);
+  }
+}
 
 SimResult Simulator::run() {
   bring_up();
@@ -81,6 +99,7 @@ void Simulator::bring_up() {
     result_.cpus += node.config->cpus;
     register_node(id);
   }
+  make_reservations();
   next_tick_ = now_;
   pass_wanted_ = urgent_ = true;
 }
@@ -103,11 +122,14 @@ Time Simulator::next_submission() const {
 bool Simulator::may_pass() const { return now_ >= last_pass_ + rest_.before_next(!urgent_); }
 
 bool Simulator::advance() {
+  // with reservations that come again, and for what never comes about, there is always a next time
+  constexpr uint32_t kMostIdleWakes = 400, kMostIdleTicks = 100'000;
   Time next = next_submission();
   if (!due_.empty()) next = std::min(next, due_.top().at);
-  if (!state_.pending.empty()) next = std::min(next, pass_due_);
+  if (!state_.pending.empty() && idle_wakes_ < kMostIdleWakes) next = std::min(next, pass_due_);
   if (pass_wanted_) next = std::min(next, last_pass_ + rest_.before_next(!urgent_));
-  const bool alive = next != kNever || !state_.active.empty() || !state_.waiting.empty();
+  const bool waits = !state_.waiting.empty() && idle_ticks_ < kMostIdleTicks;
+  const bool alive = next != kNever || !state_.active.empty() || waits;
   if (!alive) return false;
   next = std::max(std::min(next, next_tick_), now_);
   if (options_.until != kNoLimit && next > trace_.begin + options_.until) {
@@ -121,20 +143,106 @@ bool Simulator::advance() {
 
 void Simulator::submit_due() {
   for (; next_submission() <= now_; ++submitted_) {
-    const TraceJob& job = trace_.jobs[submitted_];
+    if (!follows_[submitted_]) submit(static_cast<uint32_t>(submitted_));
+  }
+}
+
+void Simulator::submit(uint32_t place) {
+  idle_wakes_ = idle_ticks_ = 0;
+  const TraceJob& job = trace_.jobs[place];
+  const uint32_t count = std::max(1U, job.components);
+  SubmitJob command = submissions_.command(job);
+  command.job.dependency = ids_.dependency(place);
+  command.job.reservation = known_reservations(job.reservation);
+  for (JobSpec& part : command.components) {
+    part.dependency = command.job.dependency;
+    part.reservation = command.job.reservation;
+  }
+  const auto reply = run_command(command);
+  if (!reply) ++result_.refused[error_text(reply.error())];
+  const JobId first = reply ? std::get<JobSubmittedReply>(*reply).job : kNoJob;
+  for (uint32_t at = 0; at < count; ++at) {
     SimJob& made = result_.jobs.emplace_back();
-    made.trace = &job;
+    made.trace = &trace_.jobs[place + at];
     made.submit = now_;
-    const auto reply = run_command(submissions_.command(job));
-    if (!reply) {
-      ++result_.refused[error_text(reply.error())];
-      continue;
-    }
-    made.id = std::get<JobSubmittedReply>(*reply).job;
+    if (!reply) continue;
+    made.id = first + at;
     made.limit = state_.jobs.at(made.id).time_limit;
-    const size_t at = made.id - config_->first_job_id;
-    if (by_id_.size() <= at) by_id_.resize(at + 1, kNobody);
-    by_id_[at] = static_cast<uint32_t>(result_.jobs.size() - 1);
+    ids_.submitted(place + at, made.id);
+    const size_t position = made.id - config_->first_job_id;
+    if (by_id_.size() <= position) by_id_.resize(position + 1, kNobody);
+    by_id_[position] = static_cast<uint32_t>(result_.jobs.size() - 1);
+  }
+  if (!reply) is_over(place);
+}
+
+void Simulator::is_over(uint32_t place) {
+  idle_wakes_ = idle_ticks_ = 0;
+  const auto at = followers_.find(place);
+  if (at == followers_.end()) return;
+  for (const uint32_t follower : at->second)
+    due_.push({now_ + seconds(trace_.jobs[follower].think_s), Kind::kSubmit, follower, 0});
+  followers_.erase(at);
+}
+
+std::string Simulator::known_reservations(const std::string& names) const {
+  std::vector<std::string> known = split_list(names);
+  std::erase_if(known, [&](const auto& name) { return find_reservation(state_, name) == nullptr; });
+  return join(known, ",");
+}
+
+void Simulator::take_over(const TraceReservation& known) {
+  Reservation made = *known.reservation;
+  std::map<uint32_t, NodeId> here;
+  made.nodes = {};
+  for (const auto& [id, name] : known.nodes) {
+    const Node* node = find_node(state_, name);
+    if (node == nullptr) continue;
+    here.emplace(id, node->id);
+    made.nodes.set(node->id);
+  }
+  const auto is_gone = [&](auto& part) {
+    const auto at = here.find(part.node);
+    if (at != here.end()) part.node = at->second;
+    return at == here.end();
+  };
+  std::erase_if(made.cores, is_gone);
+  std::erase_if(made.gres, is_gone);
+  if (made.nodes.none() && !known.nodes.empty()) {
+    result_.refused_reservations.push_back(made.name + ": none of its nodes is here");
+    return;
+  }
+  made.uids.clear();
+  for (const std::string& user : known.people) made.uids.push_back(submissions_.uid_of(user));
+  std::ranges::sort(made.uids);
+  made.id = state_.next_reservation_id;
+  made.begun = false;
+  apply(state_, ReservationChanged{.reservation = std::move(made)});
+}
+
+void Simulator::make_reservations() {
+  if (trace_.reservations.empty() && options_.reservations.empty()) return;
+  std::vector<uint32_t> everybody;
+  for (const TraceJob& job : trace_.jobs) everybody.push_back(submissions_.uid_of(job.user));
+  std::ranges::sort(everybody);
+  everybody.erase(std::unique(everybody.begin(), everybody.end()), everybody.end());
+  for (const TraceReservation& known : trace_.reservations) take_over(known);
+  for (const protocol::ChangeReservationRequest& request : options_.reservations) {
+    ChangeReservation command{{0, 0}, request, {}};
+    const auto bare = [](const std::string& name) {
+      return name.starts_with('-') ? name.substr(1) : name;
+    };
+    if (const auto& users = request.values.users) {
+      for (const std::string& name : split_list(users->names))
+        command.users[bare(name)] = {submissions_.uid_of(bare(name))};
+    }
+    if (const auto& groups = request.values.groups) {  // everybody is in all of them
+      for (const std::string& name : split_list(groups->names))
+        command.users[bare(name)] = everybody;
+    }
+    const auto reply = run_command(command);
+    if (!reply)
+      result_.refused_reservations.push_back(request.name + ": " + error_text(reply.error()));
   }
 }
 
@@ -151,6 +259,7 @@ void Simulator::do_due() {
     if (due.kind == Kind::kJobOver) job_over(due.id, due.restart, ended);
     if (due.kind == Kind::kLimit) tick_wanted_ = true;
     if (due.kind == Kind::kNodeUp) register_node(due.id);
+    if (due.kind == Kind::kSubmit) submit(due.id);
   }
   if (!ended.empty()) (void)run_command(EndSteps{std::move(ended)});
 }
@@ -175,6 +284,7 @@ void Simulator::tick() {
   next_tick_ = now_ + (state_.config->preempt_gang
                            ? std::min<Duration>(kBetweenTicks, state_.config->scheduler_time_slice)
                            : kBetweenTicks);
+  ++idle_ticks_;
   (void)run_command(Tick{ticks_++});
   if (!options_.on_progress) return;
   options_.on_progress(
@@ -184,7 +294,11 @@ void Simulator::tick() {
 // All that follows from what has happened, in this moment.
 void Simulator::settle() {
   if (now_ >= next_tick_) tick_wanted_ = true;
-  if (now_ >= pass_due_ && !state_.pending.empty()) pass_wanted_ = urgent_ = true;
+  if (now_ >= pass_due_ && !state_.pending.empty()) {
+    pass_wanted_ = urgent_ = true;
+    ++idle_wakes_;
+    tick_wanted_ = tick_wanted_ || !state_.reservations->empty();  // one may have begun, or ended
+  }
   while (true) {
     if (!effects_.empty()) obey(std::exchange(effects_, {}));
     else if (tick_wanted_) tick();
@@ -231,13 +345,19 @@ void Simulator::obey(std::vector<Effect> effects) {
 void Simulator::launch(const protocol::StepKey& key) {
   const Job* job = state_.jobs.find(key.id.job);
   if (job == nullptr || job->restart_count != key.restart || job->allocation == nullptr) return;
-  SimJob& known = *job_of(job->id);
-  ++known.runs;
-  known.begun = job->start;
-  if (known.start == kNoTime) known.start = job->start;
-  known.cpus = job->allocation->cpus;
-  known.limit = job->time_limit;
-  const Time over = now_ + seconds(known.trace->run_s);
+  idle_wakes_ = idle_ticks_ = 0;
+  const auto note = [&](const Job& part) {
+    SimJob* known = job_of(part.id);
+    if (known == nullptr || !part.allocation) return;
+    ++known->runs;
+    known->begun = part.start;
+    if (known->start == kNoTime) known->start = part.start;
+    known->cpus = part.allocation->cpus;
+    known->limit = part.time_limit;
+  };
+  if (job->het) for_components(state_, *job->het, note);
+  else note(*job);
+  const Time over = now_ + seconds(job_of(job->id)->trace->run_s);
   due_.push({over, Kind::kJobOver, job->id, key.restart});
   if (job->end != kNever && job->end < over) due_.push({job->end, Kind::kLimit, job->id, 0});
 }
@@ -250,6 +370,7 @@ void Simulator::note_run(const Job& job) {
   if (over) {
     known->state = job.state;
     known->end = job.end;
+    is_over(static_cast<uint32_t>(known->trace - trace_.jobs.data()));
   } else if (!is_terminal(job.state)) {
     known->state = job.state;
   }
@@ -281,7 +402,6 @@ void Simulator::pass() {
   PassFigures& figures = result_.passes;
   ++figures.passes;
   figures.starting += plan.starts.empty() ? 0 : 1;
-  figures.backfilled += plan.counts.backfilled;
   figures.looked_at += plan.counts.considered;
   figures.tried += plan.counts.tested;
   figures.longest_queue = std::max(figures.longest_queue, plan.counts.pending);
@@ -295,6 +415,7 @@ void Simulator::pass() {
   if (!reply) return;
   const auto& started = std::get<StartedReply>(*reply);
   figures.starts += started.started;
+  figures.backfilled += started.backfilled;
   if (started.started > 0 && (cut || started.dropped > 0)) pass_wanted_ = urgent_ = true;
 }
 

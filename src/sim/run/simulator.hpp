@@ -19,6 +19,7 @@
 #include "ctld/state/messages/effects.hpp"
 #include "sim/run/job_command.hpp"
 #include "sim/run/result.hpp"
+#include "sim/run/trace_ids.hpp"
 
 namespace sluice::sim {
 
@@ -32,6 +33,8 @@ struct SimOptions {
   std::string name;           // of the configuration
   Unit unit = Unit::kCpu;     // what a processor of the trace is
   Duration until = kNoLimit;  // of the trace's time: it ends then, whatever still waits or runs
+  // that are asked for when it begins, beside those of the trace
+  std::vector<protocol::ChangeReservationRequest> reservations = {};
   std::function<void(const Progress&)> on_progress;  // now and then; may be null
   std::function<Duration()> cpu_clock;  // for the time of passes; null: it is not measured
   // what one pass may do, as the daemon has it; true: a pass over all jobs
@@ -45,11 +48,11 @@ class Simulator {
   [[nodiscard]] SimResult run();
 
  private:
-  enum class Kind : uint8_t { kJobOver, kLimit, kNodeUp };
+  enum class Kind : uint8_t { kJobOver, kLimit, kNodeUp, kSubmit };
   struct Due {
     Time at = kNoTime;
     Kind kind = Kind::kJobOver;
-    uint32_t id = 0;       // of a job, or a node
+    uint32_t id = 0;       // of a job, or a node; kSubmit: a place in the trace
     uint32_t restart = 0;  // of a job
     friend bool operator>(const Due& a, const Due& b) {
       if (a.at != b.at) return a.at > b.at;
@@ -61,7 +64,14 @@ class Simulator {
   void bring_up();
   [[nodiscard]] bool advance();  // to the next moment in which anything happens
   [[nodiscard]] Time next_submission() const;
+  void find_followers();
   void submit_due();
+  // The job at this place, with all of its components.
+  void submit(uint32_t place);
+  void is_over(uint32_t place);  // those that are submitted after it may be
+  void make_reservations();
+  void take_over(const TraceReservation& known);
+  [[nodiscard]] std::string known_reservations(const std::string& names) const;
   void do_due();
   void job_over(JobId id, uint32_t restart, std::vector<protocol::StepEnded>& ended);
   void settle();
@@ -83,7 +93,12 @@ class Simulator {
   SimResult result_;
   state::ClusterState state_;
   Time now_ = kNoTime;
-  size_t submitted_ = 0;
+  size_t submitted_ = 0;  // of the trace, those passed over that wait for their preceding job
+  TraceIds ids_;
+  // by place: it is submitted after another one's end, or as a component with the first one
+  std::vector<bool> follows_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> followers_;  // places by place
+  uint32_t idle_wakes_ = 0, idle_ticks_ = 0;  // since something was submitted, started or ended
   std::vector<uint32_t> by_id_;  // positions in result_.jobs, by job id less the first one
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::vector<state::Effect> effects_;

@@ -1,6 +1,10 @@
 #include "sim/run/state_jobs.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "common/model/component_name.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::sim {
 namespace {
@@ -50,8 +54,49 @@ TraceJob trace_job(const state::ClusterState& state, const Job& job) {
   made.user = spec.user_name.view();
   made.account = spec.account.view();
   made.partition = spec.partitions.view();
+  made.reservation = spec.reservation.view();
+  made.dependency = spec.dependency.view();
   made.spec = spec_of(job);
   return made;
+}
+
+// Users by their numbers in this state.
+std::map<uint32_t, std::string> names_of_users(const state::ClusterState& state) {
+  std::map<uint32_t, std::string> names;
+  state.jobs.for_each([&](const Job& job) {
+    if (!job.spec->user_name.empty()) names.emplace(job.spec->uid, job.spec->user_name.view());
+  });
+  return names;
+}
+
+TraceReservation trace_reservation(const state::ClusterState& state, const Reservation& one,
+                                   const std::map<uint32_t, std::string>& users) {
+  TraceReservation made{std::make_shared<const Reservation>(one), {}, {}};
+  state::nodes_of(state, one).for_each([&](size_t id) {
+    made.nodes.emplace(static_cast<uint32_t>(id), state.nodes.at(static_cast<NodeId>(id)).name);
+  });
+  for (const uint32_t uid : one.uids) {
+    if (const auto at = users.find(uid); at != users.end()) made.people.push_back(at->second);
+  }
+  return made;
+}
+
+// All components of it, or none.
+void add_het(const state::ClusterState& state, const Job& first, Trace& trace) {
+  std::vector<const Job*> parts;
+  state::for_components(state, *first.het, [&](const Job& one) { parts.push_back(&one); });
+  const bool over = is_terminal(first.state);
+  if (parts.size() != first.het->size || (over && !first.allocation)) {
+    trace.passed_over += parts.size();
+    return;
+  }
+  for (const Job* part : parts) {
+    TraceJob made = trace_job(state, *part);
+    made.submit_s = to_seconds(first.submit);
+    made.ends_at_limit = !over;
+    made.id = component_name(*part->het);
+    trace.jobs.push_back(std::move(made));
+  }
 }
 
 }  // namespace
@@ -60,8 +105,12 @@ Trace trace_of(const state::ClusterState& state) {
   Trace trace;
   trace.begin = kNoTime;
   state.jobs.for_each([&](const Job& job) {
+    if (job.het) {
+      if (!is_het_follower(job)) add_het(state, job, trace);
+      return;
+    }
     const bool over = is_terminal(job.state);
-    if (job.het || (over && !job.allocation)) {
+    if (over && !job.allocation) {
       ++trace.passed_over;
       return;
     }
@@ -80,7 +129,11 @@ Trace trace_of(const state::ClusterState& state) {
     if (job.array->task == kNoTask) job.array->pending.for_each(add);
     else add(job.array->task);
   });
+  const std::map<uint32_t, std::string> users = names_of_users(state);
+  for (const Reservation& one : *state.reservations)
+    trace.reservations.push_back(trace_reservation(state, one, users));
   sort_by_submission(trace);
+  join_components(trace);
   return trace;
 }
 

@@ -10,8 +10,8 @@ namespace sluice::sim {
 // Jobs that wait and run, and those that are over and not forgotten (MinJobAge), with all that they
 // ask for; each waiting task of an array is a job. Who is not over runs to his time limit (a year
 // where it is UNLIMITED): how long he would is not known. Of what stands outside of the
-// configuration nothing is taken over: dependencies, reservations, QOS, holds, numbers of users.
-// Jobs that never ran and components of heterogeneous jobs are passed over.
+// configuration its reservations are taken over, and what jobs depend on; not QOS, holds and
+// numbers of users. Jobs that never ran and are over are passed over.
 [[nodiscard]] Trace trace_of(const state::ClusterState& state);
 
 }  // namespace sluice::sim

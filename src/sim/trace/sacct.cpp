@@ -166,6 +166,7 @@ std::optional<TraceJob> job_of(const Record& record, int64_t submit) {
   job.partition = record.cell("Partition");
   job.constraint = record.cell("Constraints");
   job.gres = tres.gres;
+  job.reservation = record.cell("Reservation");
   return job;
 }
 
@@ -197,6 +198,7 @@ Result<Trace> parse_sacct(std::string_view text, const std::string& file) {
   if (names.empty()) return failure(file + ": there is nothing in it");
   trace.begin = kNoTime;
   sort_by_submission(trace);
+  join_components(trace);
   return trace;
 }
 

@@ -73,7 +73,7 @@ Status check(const Numbers& n, const Place& place) {
     if (n[field] <= most) return {};
     return place.error(fmt::format("field {} is {}, more than {}", field + 1, n[field], most));
   };
-  for (const int field : {kSubmit, kRun, kRequestedTime}) {
+  for (const int field : {kSubmit, kRun, kRequestedTime, kThinkTime}) {
     if (Status ok = refuse(field, kMostTime); !ok) return ok;
   }
   for (const int field : {kAllocated, kRequested, kRequestedMemory}) {
@@ -120,6 +120,15 @@ Result<Trace> parse_swf(std::string_view text, const std::string& file) {
       job.memory_mib = (static_cast<uint64_t>(n[kRequestedMemory]) + kKibOfMib - 1) / kKibOfMib;
     }
     job.user = name_of(n[kUser], "user");
+    if (n[kPreceding] > 0) {
+      const std::string preceding = fmt::format("{:.0f}", n[kPreceding]);
+      if (n[kThinkTime] >= 0) {
+        job.preceding = preceding;
+        job.think_s = static_cast<int64_t>(n[kThinkTime]);
+      } else {
+        job.dependency = "afterany:" + preceding;
+      }
+    }
     trace.jobs.push_back(std::move(job));
   }
   sort_by_submission(trace);

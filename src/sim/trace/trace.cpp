@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/text.hpp"
 #include "sim/trace/random.hpp"
 
 namespace sluice::sim {
@@ -13,6 +14,32 @@ void sort_by_submission(Trace& trace) {
   const int64_t first = trace.jobs.front().submit_s;
   for (TraceJob& job : trace.jobs) job.submit_s -= first;
   trace.begin += std::chrono::seconds(first);
+}
+
+void join_components(Trace& trace) {
+  constexpr size_t kNone = SIZE_MAX;
+  std::vector<TraceJob> joined;
+  joined.reserve(trace.jobs.size());
+  size_t first = kNone;  // of the job whose components come
+  for (TraceJob& job : trace.jobs) {
+    const size_t plus = job.id.find('+');
+    const std::string_view behind =
+        plus == std::string::npos ? std::string_view() : std::string_view(job.id).substr(plus + 1);
+    const uint32_t offset = to_number<uint32_t>(behind).value_or(UINT32_MAX);
+    if (offset == 0) {
+      first = joined.size();
+    } else if (offset == UINT32_MAX) {
+      first = kNone;
+    } else if (first == kNone || joined[first].components != offset ||
+               joined[first].id.compare(0, plus + 1, job.id, 0, plus + 1) != 0) {
+      ++trace.passed_over;
+      continue;
+    }
+    joined.push_back(std::move(job));
+    if (first != kNone) ++joined[first].components;
+  }
+  trace.jobs = std::move(joined);
+  for (TraceJob& job : trace.jobs) job.components = job.components < 2 ? 0 : job.components;
 }
 
 double work_of(const Trace& trace) {

@@ -3,12 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/time.hpp"
 #include "common/model/job_spec.hpp"
+
+namespace sluice {
+struct Reservation;
+}
 
 namespace sluice::sim {
 
@@ -29,6 +34,20 @@ struct TraceJob {
   // all that it asks for, where its source knows it; null: what stands above
   std::shared_ptr<const JobSpec> spec;
   bool ends_at_limit = false;  // its run time is not known: it runs to its time limit
+  std::string reservation;     // names, of which those are looked at that are there
+  std::string dependency;      // as --dependency takes it, with the trace's ids
+  // the job whose end it is submitted so long after, whatever `submit_s` says; empty: none
+  std::string preceding;
+  int64_t think_s = 0;
+  // of the first component of a heterogeneous job: how many they are, the others follow it; else 0
+  uint32_t components = 0;
+};
+
+// One that a controller knows.
+struct TraceReservation {
+  std::shared_ptr<const Reservation> reservation;
+  std::map<uint32_t, std::string> nodes;  // names of its NodeIds
+  std::vector<std::string> people;        // users in its list, by name
 };
 
 struct Trace {
@@ -36,7 +55,12 @@ struct Trace {
   Time begin = from_seconds(978'307'200);  // where it does not say: Monday, 2001-01-01, UTC
   std::vector<TraceJob> jobs;              // in the order of submission
   uint64_t passed_over = 0;  // records of which nothing can be simulated: no size, never run
+  std::vector<TraceReservation> reservations = {};
 };
+
+// Finds heterogeneous jobs: 12+0 and what follows it as 12+1, 12+2 and so on. A component without
+// those before it is passed over. After sort_by_submission().
+void join_components(Trace& trace);
 
 // Stable, so that jobs of one second keep their order; the first is submitted at 0 then.
 void sort_by_submission(Trace& trace);

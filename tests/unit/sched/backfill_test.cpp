@@ -182,5 +182,27 @@ TEST(Backfill, NeverDelaysTheFirstJobThatWaits) {
   }
 }
 
+// Two passes at the same time may plan the same starts: sdiag counts those that the engine took.
+TEST(Backfill, AJobIsBackfilledOnceWhenItStarts) {
+  World w(2, 4);
+  w.up();
+  w.submit(World::spec(4, 60));
+  w.submit(World::spec(8, 60));
+  w.submit(World::spec(1, 10));
+  w.submit(World::spec(1, 10));
+  const auto start = [&](const Plan& plan) {
+    return std::get<state::StartedReply>(*w.run(state::StartJobs{plan.starts}));
+  };
+  const Plan plan = plan_pass(w.state, make_policies(w.state), w.now);
+  EXPECT_EQ(plan.counts.backfilled, 2U);
+  const state::StartedReply first = start(plan);
+  EXPECT_EQ(first.started, 3U);
+  EXPECT_EQ(first.backfilled, 2U) << "the first started by its turn";
+  const state::StartedReply second = start(plan);
+  EXPECT_EQ(second.started, 0U);
+  EXPECT_EQ(second.dropped, 3U);
+  EXPECT_EQ(second.backfilled, 0U);
+}
+
 }  // namespace
 }  // namespace sluice::sched

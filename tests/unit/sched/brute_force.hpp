@@ -67,6 +67,7 @@ class BruteForce {
     bool whole = false;
     bool one_user = false;
     NodeAllocation part;
+    const Reservation* own = nullptr;
   };
   struct Minutes {
     uint32_t from = 0, to = 0;
@@ -94,7 +95,7 @@ class BruteForce {
             bool whole, Minutes minutes) {
     const bool one_user = job.spec->sharing == Sharing::kUser;
     for (const NodeAllocation& part : nodes)
-      held_.push_back({minutes.from, minutes.to, job.spec->uid, whole, one_user, part});
+      held_.push_back({minutes.from, minutes.to, job.spec->uid, whole, one_user, part, own});
     // its jobs are over with a reservation
     minutes.to = std::max(minutes.from + 1, std::min(minutes.to, end_of(own)));
     if (!job.spec->licenses.empty())
@@ -133,6 +134,64 @@ class BruteForce {
     return true;
   }
 
+  // What of a kind is gone on the node for jobs of `own` in a minute: units, or so many.
+  GresShare gone_at(uint32_t minute, const GresKind& kind, NodeId id,
+                    const Reservation* own) const {
+    GresShare gone{kind.name, kind.type, 0, {}, {}};
+    std::map<const Reservation*, uint64_t> used;
+    for (const Held& held : held_) {
+      if (held.part.node != id || minute < held.from || held.to <= minute) continue;
+      for (const GresShare& share : held.part.gres) {
+        if (share.name != kind.name || share.type != kind.type) continue;
+        gone.units |= share.units;
+        used[held.own] += share.count;
+      }
+    }
+    gone.count = used[nullptr];
+    uint64_t most = kind.count;
+    for (const Reservation& one : *state_.reservations) {
+      uint64_t kept = 0;
+      bool has_name = false;
+      Bitmap units;
+      for (const ReservedGres& part : one.gres) {
+        if (part.node != id) continue;
+        for (const GresShare& share : part.shares) {
+          has_name = has_name || share.name == kind.name;
+          if (share.name != kind.name || share.type != kind.type) continue;
+          kept += share.count;
+          units |= share.units;
+        }
+      }
+      if (&one == own && has_name) {
+        Bitmap others = kind.units;
+        gone.units |= others.and_not(units);
+        most = kept;
+      }
+      const bool others_now = &one != own && minutes_of(one).holds(minute);
+      if (others_now) gone.units |= units;
+      gone.count += others_now ? std::max(used[&one], kept) : used[&one];
+    }
+    gone.count = std::max(gone.count, kind.count - most + used[own] * (own == nullptr ? 0 : 1));
+    if (kind.units.any()) gone.count = gone.units.count();
+    return gone;
+  }
+  GresShares gone_gres(NodeId id, const Reservation* own, Minutes minutes) const {
+    GresShares gone;
+    const Node& node = state_.nodes.at(id);
+    if (node.gres == nullptr) return gone;
+    for (const GresKind& kind : node.gres->kinds) {
+      GresShare all{kind.name, kind.type, 0, {}, {}};
+      for (uint32_t minute = minutes.from; minute < minutes.to; ++minute) {
+        const GresShare now = gone_at(minute, kind, id, own);
+        all.units |= now.units;
+        all.count = std::max(all.count, now.count);
+      }
+      if (all.units.any()) all.count = all.units.count();
+      if (all.count > 0) gone.push_back(std::move(all));
+    }
+    return gone;
+  }
+
   // What is free of the node in each of these minutes.
   fit::Room room(NodeId id, uint32_t from, uint32_t to) const {
     const Node& node = state_.nodes.at(id);
@@ -167,6 +226,14 @@ class BruteForce {
     for (const Reservation& one : *state_.reservations) {
       const Minutes its = minutes_of(one);
       const bool meets = its.from < minutes.to && minutes.from < its.to;
+      for (const ReservedGres& part : one.gres) {
+        if (part.node != id || &one == own || !meets) continue;
+        in_part = true;
+        room.user = fit::kSeveralUsers;
+      }
+      for (const ReservedGres& part : one.gres)
+        in_part = in_part || (part.node == id && &one == own && own->cores.empty() &&
+                              has_more_than(id, part.shares));
       for (const ReservedCores& part : one.cores) {
         const bool is_others = &one != own;
         if (part.node != id || (is_others && !meets)) continue;
@@ -181,6 +248,12 @@ class BruteForce {
     if (!in_part) return;
     fit::set_free_cores(room, open, rules_.unit);
     room.jobs = std::max(room.jobs, 1U);
+  }
+
+  // Of names that are reserved.
+  bool has_more_than(NodeId id, const GresShares& kept) const {
+    const Node& node = state_.nodes.at(id);
+    return node.gres != nullptr && !state::units_only(state::gres_beside(node, kept)).empty();
   }
 
   std::optional<std::vector<NodeAllocation>> place(const Job& job, const Request& request,
@@ -206,6 +279,9 @@ class BruteForce {
     for (const NodeId id : order) {
       rooms.push_back(room(id, from, to));
       leave_reserved(id, own, minutes, rooms.back());
+      GresShares gone = gone_gres(id, own, minutes);
+      if (!gone.empty())
+        rooms.back().used_gres = std::make_shared<const GresShares>(std::move(gone));
       list.push_back(&rooms.back());
     }
     return fit::place(request.needs, list, &request.required, rules_.unit);

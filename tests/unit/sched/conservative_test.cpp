@@ -162,6 +162,11 @@ class RandomCase {
       node.weight = pick(1, 2);
       if (pick(0, 2) == 0) node.features = {"x"};
     }
+    config.gres_types = {"gpu", "disk"};
+    for (NodeConfig& node : config.nodes) node.gres = "gpu:a:1,gpu:b:2,disk:4";
+    world_.devices = {{"gpu", "a", 1, {"/dev/a0"}, "", "", {}},
+                      {"gpu", "b", 2, {"/dev/b0", "/dev/b1"}, "", "", {}},
+                      {"disk", "", 4, {}, "", "", {}}};
     if (pick(0, 1) == 0) {
       PartitionConfig& other = world_.partition("other");
       other.nodes.resize(pick(1, static_cast<uint32_t>(config.nodes.size())));
@@ -204,6 +209,8 @@ class RandomCase {
     if (pick(0, 9) == 0) spec.required_nodes = "n1";
     if (pick(0, 9) == 0) spec.excluded_nodes = "n2";
     if (pick(0, 4) == 0) spec.licenses = "matlab:" + std::to_string(pick(1, 2));
+    const char* gres[] = {"gpu:1", "gpu:2", "gpu:b:1", "disk:1", "disk:3", "gpu:1,disk:2"};
+    if (pick(0, 2) == 0) spec.gres = gres[pick(0, 5)];
     if (world_.config.partitions.size() > 1 && pick(0, 2) == 0) spec.partitions = "other";
     if (reservations_ > 0 && pick(0, 4) == 0)
       spec.reservation = "r" + std::to_string(pick(1, reservations_));
@@ -215,11 +222,13 @@ class RandomCase {
     values.start = world_.now + std::chrono::minutes(pick(0, 2) == 0 ? 0 : pick(3, 20));
     values.duration = std::chrono::minutes(pick(2, 10));
     values.add_flags = kReservationIgnoreJobs;
-    const uint32_t what = pick(0, 3);
+    const uint32_t what = pick(0, 5);
     if (what > 0 && what < 3) values.licenses = "matlab:" + std::to_string(pick(1, 2));
     if (what < 2) values.nodes = "n1";
     else if (what == 2) values.add_flags |= kReservationAnyNodes;
-    else values.core_counts = {pick(1, 4)};
+    else if (what != 4) values.core_counts = {pick(1, 4)};
+    const char* gres[] = {"gpu:1", "gpu:a:1", "gpu:2", "disk:2", "disk:5", "gpu:2,disk:1"};
+    if (what > 3) values.gres = gres[pick(0, 5)];
     values.users = protocol::NameList{"user"};
     const std::string name = "r" + std::to_string(++reservations_);
     world_.run(state::ChangeReservation{
@@ -262,11 +271,11 @@ class RandomCase {
   }
   static std::string words(const JobSpec& spec) {
     return fmt::format(
-        "-n{} -c{} -N{} -t{} mem {}/{} sharing {} {}{}{}{}{}{} in {}", spec.num_tasks,
+        "-n{} -c{} -N{} -t{} mem {}/{} sharing {} {}{}{}{}{}{} {} in {}", spec.num_tasks,
         spec.cpus_per_task, spec.min_nodes, spec.time_limit, static_cast<int>(spec.memory_kind),
         spec.memory_mib, static_cast<int>(spec.sharing), spec.contiguous ? "contiguous " : "",
         spec.constraint.view(), spec.required_nodes.view(), spec.excluded_nodes.view(),
-        spec.licenses.view(), spec.partitions.view(), spec.reservation.view());
+        spec.licenses.view(), spec.partitions.view(), spec.gres.view(), spec.reservation.view());
   }
 
   void end_jobs() {

@@ -1,6 +1,9 @@
 // Jobs that share CPUs take turns (PreemptMode=GANG): the rule by itself, and in the state.
+#include <random>
+
 #include <gtest/gtest.h>
 
+#include "ctld/sched/gang_turns.hpp"
 #include "ctld/state/rules/gang.hpp"
 #include "unit/sched/world.hpp"
 
@@ -340,6 +343,60 @@ TEST(Gang, WhoIsPreemptedTakesTurnsAgain) {
   EXPECT_EQ(w.states(), "1R 2S");
   w.pass_time(seconds(30));
   EXPECT_EQ(w.states(), "1S 2R");
+}
+
+// Each of two has half of the time, and perhaps a slice to wait for at the end.
+TEST(Gang, ForecastsAreForTheTimeThatTurnsTake) {
+  GangWorld w;
+  w.up();
+  for (int i = 0; i < 3; ++i) w.submit(GangWorld::in_force());
+  w.pass();
+  const Time forecast = w.soft->find(3)->expected_start;
+  EXPECT_EQ(forecast, w.now + std::chrono::minutes(20) + seconds(30))
+      << "also where both of them start in the same pass";
+  w.pass();
+  EXPECT_EQ(w.soft->find(3)->expected_start, forecast);
+  while (w.states().find("1") != std::string::npos || w.states().find("2") != std::string::npos)
+    w.pass_time(seconds(1));
+  EXPECT_LE(w.now, forecast);
+  EXPECT_GT(w.now, forecast - std::chrono::minutes(1));
+}
+
+TEST(Gang, ForecastsOfWhatRunsAloneStay) {
+  GangWorld w;
+  w.up();
+  w.submit(GangWorld::in_force(2));
+  w.submit(GangWorld::in_force(2));
+  w.submit(World::spec(4, 10));
+  EXPECT_EQ(w.pass(), "1:n1 2:n1");
+  EXPECT_EQ(w.soft->find(3)->expected_start, w.now + std::chrono::minutes(10));
+}
+
+// Random jobs on random cores, by turns until all are over: none lasts longer than is planned for.
+TEST(GangTurns, NobodyHoldsItsCpusLongerThanPlanned) {
+  std::mt19937 random(1);
+  const auto pick = [&](uint32_t low, uint32_t high) {
+    return std::uniform_int_distribution<uint32_t>(low, high)(random);
+  };
+  for (int round = 0; round < 300; ++round) {
+    Turns t;
+    GangTurns planned;
+    std::vector<int> left;
+    for (uint32_t n = pick(2, 6); n > 0; --n) {
+      const uint32_t from = pick(0, 7);
+      t.add(from, pick(from, 7), true);
+      left.push_back(static_cast<int>(pick(1, 300)));
+      planned.add({t.jobs.back()->allocation.nodes.data()}, static_cast<uint32_t>(left.back()));
+    }
+    for (int second = 0; std::ranges::any_of(left, [](int s) { return s > 0; }); ++second) {
+      t.turn(second == 0 ? 0 : 1);
+      for (uint32_t at = 0; at < left.size(); ++at) {
+        if (left[at] <= 0 || !t.jobs[at]->job.runs || --left[at] > 0) continue;
+        EXPECT_LE(static_cast<uint32_t>(second) + 1, planned.length(at, 30)) << "round " << round;
+        for (NodeAllocation& part : t.jobs[at]->allocation.nodes) part.cores.clear();
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct World {
   state::ClusterState state;
   Time now = from_seconds(1'000'000);
   std::shared_ptr<const SchedulerView> soft;
-  std::string leave;  // who had to make room in the last pass: "1 for 3"
+  std::vector<GresDevices> devices;  // that each node registers
+  std::string leave;                 // who had to make room in the last pass: "1 for 3"
 
   // n1 … of `cpus` cores in one socket and 1000 MiB; a partition "debug" of all of them.
   explicit World(uint32_t nodes = 4, uint32_t cpus = 8) {
@@ -55,6 +56,7 @@ struct World {
       command.node.hardware.boot_id = "boot";
       command.node.hardware.cpus = node.cpus;
       command.node.hardware.real_memory_mib = node.real_memory_mib;
+      command.node.hardware.devices = devices;
       run(command);
     }
     return *this;

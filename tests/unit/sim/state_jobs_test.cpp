@@ -86,16 +86,43 @@ TEST_F(StateJobsTest, AJobAsksForWhatItAskedFor) {
   EXPECT_GE(made.uid, 100'000U);
 }
 
-// What is not of the configuration is not taken over.
-TEST_F(StateJobsTest, HoldsDependenciesAndReservationsAreLeft) {
+// What is not of the configuration is not taken over, but for reservations.
+TEST_F(StateJobsTest, HoldsAreLeftAndReservationsAreNot) {
+  protocol::ReservationValues values;
+  values.start = now_ + seconds(100);
+  values.duration = seconds(3600);
+  values.nodes = "n1";
+  values.users = protocol::NameList{"ann"};
+  ASSERT_TRUE(run(state::ChangeReservation{
+      state::kRoot, {protocol::ReservationAction::kCreate, "r", values}, {{"ann", {kAnn.uid}}}}));
   JobSpec asked = spec(10);
   asked.dependency = "singleton";
+  asked.reservation = "r";
   asked.hold = true;
   submit(asked);
   const Trace trace = trace_of(state_);
   ASSERT_EQ(trace.jobs.size(), 1U);
-  EXPECT_TRUE(trace.jobs[0].spec->dependency.empty());
+  EXPECT_EQ(trace.jobs[0].dependency, "singleton");
+  EXPECT_EQ(trace.jobs[0].reservation, "r");
   EXPECT_FALSE(trace.jobs[0].spec->hold);
+  ASSERT_EQ(trace.reservations.size(), 1U);
+  EXPECT_EQ(trace.reservations[0].nodes.begin()->second, "n1");
+  EXPECT_EQ(trace.reservations[0].people, std::vector<std::string>{"ann"});
+}
+
+TEST_F(StateJobsTest, ComponentsOfAHeterogeneousJobFollowOneAnother) {
+  submit(spec(10));
+  state::SubmitJob command{kAnn, spec(10), {}, {spec(20)}};
+  const auto reply = run(command);
+  ASSERT_TRUE(reply);
+  const std::string id = std::to_string(std::get<state::JobSubmittedReply>(*reply).job);
+  const Trace trace = trace_of(state_);
+  ASSERT_EQ(trace.jobs.size(), 3U);
+  EXPECT_EQ(trace.jobs[0].components, 0U);
+  EXPECT_EQ(trace.jobs[1].id, id + "+0");
+  EXPECT_EQ(trace.jobs[1].components, 2U);
+  EXPECT_EQ(trace.jobs[2].id, id + "+1");
+  EXPECT_EQ(trace.jobs[2].limit_s, 1200);
 }
 
 }  // namespace

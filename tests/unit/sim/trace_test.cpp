@@ -34,6 +34,35 @@ TEST(Swf, ReadsWhatIsKnown) {
   EXPECT_EQ(trace->jobs[1].user, "user3");
 }
 
+TEST(Swf, KnowsWhatAJobComesAfter) {
+  const auto trace = parse_swf(
+      "1 0 0 100 1 0 0 1 0 0 1 1 1 1 1 1 -1 -1\n"
+      "2 5 0 100 1 0 0 1 0 0 1 1 1 1 1 1 1 30\n"
+      "3 6 0 100 1 0 0 1 0 0 1 1 1 1 1 1 1 -1\n",
+      "t.swf");
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(trace->jobs[0].preceding, "");
+  EXPECT_EQ(trace->jobs[1].preceding, "1");
+  EXPECT_EQ(trace->jobs[1].think_s, 30);
+  EXPECT_EQ(trace->jobs[1].dependency, "");
+  EXPECT_EQ(trace->jobs[2].preceding, "");
+  EXPECT_EQ(trace->jobs[2].dependency, "afterany:1");
+}
+
+TEST(Trace, ComponentsStandSideBySide) {
+  Trace trace;
+  for (const char* id : {"3+1", "4+0", "4+1", "4+2", "5", "6+0", "7+1"}) {
+    trace.jobs.emplace_back();
+    trace.jobs.back().id = id;
+  }
+  join_components(trace);
+  ASSERT_EQ(trace.jobs.size(), 5U);
+  EXPECT_EQ(trace.passed_over, 2U) << "those without a first one";
+  EXPECT_EQ(trace.jobs[0].components, 3U);
+  EXPECT_EQ(trace.jobs[1].components, 0U);
+  EXPECT_EQ(trace.jobs[4].components, 0U) << "it has one alone";
+}
+
 TEST(Swf, NamesTheLineThatIsWrong) {
   const auto text_of = [](std::string_view text) {
     const auto trace = parse_swf(text, "t.swf");

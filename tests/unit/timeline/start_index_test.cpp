@@ -148,7 +148,7 @@ TEST(Timeline, AViewIsWithoutWhatIsReserved) {
   base.memory_mib = 100;
   timeline.reset(0, base);
   const Bitmap two = Bitmap::first(2);
-  const Timeline::View& view = timeline.add_view({{0, {{10, 20, two}}}});
+  const Timeline::View& view = timeline.add_view({.parts = {{0, {{10, 20, two}}}}});
   Bitmap last;
   last.set(3);
   timeline.add(0, 0, 5, {.cores = &last, .memory_mib = 10, .uid = 1});

@@ -47,6 +47,9 @@ struct RegisteredReply {
 struct StartedReply {
   uint32_t started = 0;
   uint32_t dropped = 0;  // no longer possible
+  // of those that started: by backfilling, and the components of heterogeneous jobs among these
+  uint32_t backfilled = 0;
+  uint32_t backfilled_components = 0;
 };
 struct CrontabReply {
   std::vector<JobId> jobs;   // in the order of the lines

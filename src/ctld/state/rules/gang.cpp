@@ -75,6 +75,10 @@ std::vector<JobId> jobs_with_turn(const std::vector<GangJob>& jobs, Duration sli
   return run;
 }
 
+bool has_turns(const PartitionConfig& partition) {
+  return partition.preempt_mode != PreemptMode::kOff || partition.preempt_gang;
+}
+
 bool takes_turns(const ClusterState& state, const Job& job) {
   const bool here = job.state == JobState::kRunning || job.time_sliced;
   if (!here || is_completing(job) || job.allocation == nullptr || job.preparing.any() ||
@@ -82,9 +86,7 @@ bool takes_turns(const ClusterState& state, const Job& job) {
     return false;
   const Partition* partition = find_partition(state, job.partition.view());
   if (partition == nullptr) return false;
-  const PartitionConfig& config = *partition->config;
-  const bool off = config.preempt_mode == PreemptMode::kOff && !config.preempt_gang;
-  return !off && sharers_of(config, *job.spec) > 1;
+  return has_turns(*partition->config) && sharers_of(*partition->config, *job.spec) > 1;
 }
 
 std::vector<GangJob> gang_jobs(const ClusterState& state) {

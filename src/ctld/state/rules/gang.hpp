@@ -25,6 +25,8 @@ struct GangJob {
 [[nodiscard]] std::vector<JobId> jobs_with_turn(const std::vector<GangJob>& jobs, Duration slice,
                                                 Time now);
 
+// Whether jobs of the partition that share CPUs run by turns.
+[[nodiscard]] bool has_turns(const PartitionConfig& partition);
 // Whether it runs by turns with those that hold CPUs of its own.
 [[nodiscard]] bool takes_turns(const ClusterState& state, const Job& job);
 // All that share a CPU with another one, or wait for a turn.

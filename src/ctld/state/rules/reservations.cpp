@@ -28,53 +28,253 @@ bool user_allowed(const Reservation& reservation, uint32_t uid) {
   return people.empty() || std::ranges::binary_search(reservation.uids, uid) != excludes(people);
 }
 
-// Whether jobs of `own` may use nodes that `other` has, too: it was made to overlap, one of them.
-bool gives_way(const Reservation& other, const Reservation& own) {
-  return (other.flags & kReservationMaint) == 0 || (own.flags & kReservationMaint) != 0;
-}
-
 Bitmap all_cores(const ClusterState& state, NodeId node) {
   return Bitmap::first(state.nodes.at(node).config->cores());
+}
+GresShares all_gres(const ClusterState& state, NodeId node) {
+  const GresInventory* inventory = state.nodes.at(node).gres.get();
+  return inventory == nullptr ? GresShares() : all_of(*inventory);
 }
 
 // What jobs of `own` may use all the same, as it gives way to them.
 void leave_to(const ClusterState& state, const NodeHold& own, NodeHold& closed) {
   closed.whole.and_not(own.whole);
-  own.whole.for_each([&](size_t id) { closed.cores.erase(static_cast<NodeId>(id)); });
-  for (const auto& [node, cores] : own.cores) {
+  own.whole.for_each([&](size_t id) {
+    closed.cores.erase(static_cast<NodeId>(id));
+    closed.gres.erase(static_cast<NodeId>(id));
+  });
+  own.parts().for_each([&](size_t id) {
+    const auto node = static_cast<NodeId>(id);
     if (closed.whole.test(node)) {
       closed.whole.reset(node);
-      closed.cores[node] = all_cores(state, node);
+      if (own.cores.contains(node)) closed.cores[node] = all_cores(state, node);
+      if (own.gres.contains(node)) closed.gres[node] = all_gres(state, node);
     }
+    const auto cores = own.cores.find(node);
     const auto at = closed.cores.find(node);
-    if (at != closed.cores.end() && at->second.and_not(cores).none()) closed.cores.erase(at);
+    if (cores != own.cores.end() && at != closed.cores.end() &&
+        at->second.and_not(cores->second).none())
+      closed.cores.erase(at);
+    const auto gres = own.gres.find(node);
+    const auto kept = closed.gres.find(node);
+    if (gres == own.gres.end() || kept == closed.gres.end()) return;
+    kept->second = gres_without(std::move(kept->second), gres->second);
+    if (kept->second.empty()) closed.gres.erase(kept);
+  });
+}
+
+// Whose units those of a share are: parts (shard, mps) are of GPUs.
+std::string_view owner_of(const GresShare& share) {
+  return is_shared_gres(share.name) ? std::string_view("gpu") : share.name.view();
+}
+
+bool names(const GresShares& shares, std::string_view name) {
+  return std::ranges::any_of(shares, [&](const GresShare& one) { return one.name == name; });
+}
+
+Bitmap units_of(const GresShares& shares, std::string_view name) {
+  Bitmap units;
+  for (const GresShare& share : shares) {
+    if (share.name == name) units |= share.units;
   }
+  return units;
+}
+
+uint64_t count_like(const GresShare& like, const GresShares& shares) {
+  for (const GresShare& share : shares) {
+    if (is_counted(share) && share.name == like.name && share.type == like.type) return share.count;
+  }
+  return 0;
+}
+
+// What jobs hold of one kind at a moment.
+class CountsOfJobs {
+ public:
+  CountsOfJobs(const ClusterState& state, const Node& node, const GresShare& like) {
+    for (const JobId id : node.jobs) {
+      const Job& job = state.jobs.at(id);
+      if (!job.allocation) continue;
+      const bool endless = job.end == kNoTime || job.end >= kNever;
+      for (const NodeAllocation& part : job.allocation->nodes) {
+        if (part.node != node.id) continue;
+        const uint64_t count = count_like(like, part.gres);
+        if (count > 0) held_.push_back({job.reservation.view(), endless ? kNever : job.end, count});
+      }
+    }
+  }
+  // Of jobs in the reservation that last beyond `at`; what is overdue is held now.
+  [[nodiscard]] uint64_t in(std::string_view reservation, Time at, bool is_now) const {
+    uint64_t sum = 0;
+    for (const Held& one : held_) {
+      if (one.reservation == reservation && (is_now || one.end > at)) sum += one.count;
+    }
+    return sum;
+  }
+  [[nodiscard]] uint64_t all(Time at, bool is_now) const {
+    uint64_t sum = 0;
+    for (const Held& one : held_) sum += is_now || one.end > at ? one.count : 0;
+    return sum;
+  }
+
+ private:
+  struct Held {
+    std::string_view reservation;
+    Time end = kNever;
+    uint64_t count = 0;
+  };
+  std::vector<Held> held_;
+};
+
+struct Keeper {
+  const Reservation* reservation = nullptr;
+  uint64_t kept = 0;
+};
+
+// Now, and when each of them begins as long as the job lasts: the moments at which the least is
+// left.
+std::vector<Time> moments_of(const std::vector<Keeper>& keepers, const PlannedUse& use, Time now) {
+  std::vector<Time> moments{now};
+  for (const Keeper& one : keepers) {
+    const bool recurs = (one.reservation->flags & kReservationRecurs) != 0;
+    Period period = period_of(*one.reservation, now);
+    for (int n = 0; n < (recurs ? kMostOccurrences : 1) && period.start < use.to; ++n) {
+      if (period.start > now) moments.push_back(period.start);
+      if (recurs) period = next_period(period, one.reservation->flags);
+    }
+  }
+  return moments;
+}
+
+bool leaves_counted(const ClusterState& state, const PlannedUse& use, const NodeAllocation& part,
+                    const GresShare& share, Time now) {
+  std::vector<Keeper> keepers;
+  uint64_t own = 0;
+  if (use.own != nullptr) own = counted_in(*use.own, part.node, share);
+  for (const Reservation& other : *state.reservations) {
+    const bool is_own = use.own != nullptr && other.id == use.own->id;
+    if (is_own || lets_in(other, use.leaves_within)) continue;
+    uint64_t kept = counted_in(other, part.node, share);
+    if (use.own != nullptr && gives_way(other, *use.own)) kept -= std::min(kept, own);
+    if (kept > 0) keepers.push_back({&other, kept});
+  }
+  if (keepers.empty() && own == 0) return true;
+  const Node& node = state.nodes.at(part.node);
+  const CountsOfJobs held(state, node, share);
+  constexpr ReservationFlags kOpen = kReservationFlex | kReservationAnyNodes;
+  const bool confined = own > 0 && (use.own->flags & kOpen) == 0;
+  if (confined && held.in(use.own->name, now, true) + share.count > own) return false;
+  const uint64_t total = total_of(node, share);
+  return std::ranges::all_of(moments_of(keepers, use, now), [&](Time at) {
+    const bool is_now = at == now;
+    uint64_t taken = held.all(at, is_now);
+    for (const Keeper& one : keepers) {
+      const uint64_t used = held.in(one.reservation->name, at, is_now);
+      if (overlaps(*one.reservation, at, at + Duration(1), now) && used < one.kept)
+        taken += one.kept - used;
+    }
+    return taken + share.count <= total;
+  });
 }
 
 }  // namespace
 
+bool is_counted(const GresShare& share) { return share.units.none() && !share.no_consume; }
+
+GresShares units_only(GresShares shares) {
+  std::erase_if(shares, is_counted);
+  return shares;
+}
+
+uint64_t total_of(const Node& node, const GresShare& like) {
+  uint64_t total = 0;
+  if (node.gres == nullptr) return total;
+  for (const GresKind& kind : node.gres->kinds) {
+    if (kind.name == like.name && kind.type == like.type) total += kind.count;
+  }
+  return total;
+}
+
+bool uses_units_of(const GresShares& held, const GresShares& units) {
+  return std::ranges::any_of(held, [&](const GresShare& share) {
+    return !share.no_consume && share.units.intersects(units_of(units, owner_of(share)));
+  });
+}
+
+bool is_within(const GresShares& held, const GresShares& kept) {
+  return std::ranges::all_of(held, [&](const GresShare& share) {
+    const std::string_view owner = owner_of(share);
+    if (share.no_consume || !names(kept, owner)) return true;
+    if (is_counted(share)) return share.count <= count_like(share, kept);
+    return units_of(kept, owner).contains(share.units);
+  });
+}
+
+GresShares gres_without(GresShares shares, const GresShares& less) {
+  for (GresShare& share : shares) {
+    if (is_counted(share)) {
+      share.count -= std::min(share.count, count_like(share, less));
+    } else {
+      share.units.and_not(units_of(less, share.name.view()));
+      share.count = share.units.count();
+    }
+  }
+  std::erase_if(shares, [](const GresShare& share) { return share.count == 0; });
+  return shares;
+}
+
+GresShares gres_beside(const Node& node, const GresShares& kept) {
+  if (node.gres == nullptr) return {};
+  GresShares all = all_of(*node.gres);
+  std::erase_if(all, [&](const GresShare& share) {
+    return share.no_consume || !names(kept, share.name.view());
+  });
+  return gres_without(std::move(all), kept);
+}
+
+uint64_t counted_in(const Reservation& reservation, NodeId node, const GresShare& like) {
+  const auto at = std::ranges::find(reservation.gres, node, &ReservedGres::node);
+  return at == reservation.gres.end() ? 0 : count_like(like, at->shares);
+}
+
+bool leaves_reserved_counts(const ClusterState& state, const PlannedUse& use,
+                            const NodeAllocation& part, Time now) {
+  return std::ranges::all_of(part.gres, [&](const GresShare& share) {
+    return !is_counted(share) || leaves_counted(state, use, part, share, now);
+  });
+}
+
 void NodeHold::add(const NodeHold& other) {
   whole |= other.whole;
   for (const auto& [node, part] : other.cores) cores[node] |= part;
+  for (const auto& [node, part] : other.gres) add_shares(gres[node], part);
   std::erase_if(cores, [&](const auto& one) { return whole.test(one.first); });
+  std::erase_if(gres, [&](const auto& one) { return whole.test(one.first); });
 }
 
-Bitmap NodeHold::nodes() const {
-  Bitmap nodes = whole;
+Bitmap NodeHold::parts() const {
+  Bitmap nodes;
   for (const auto& [node, part] : cores) nodes.set(node);
+  for (const auto& [node, part] : gres) nodes.set(node);
   return nodes;
 }
+
+Bitmap NodeHold::nodes() const { return whole | parts(); }
 
 bool NodeHold::touches(const NodeAllocation& part) const {
   if (whole.test(part.node)) return true;
   const auto at = cores.find(part.node);
-  return at != cores.end() && at->second.intersects(part.cores);
+  if (at != cores.end() && at->second.intersects(part.cores)) return true;
+  const auto units = gres.find(part.node);
+  return units != gres.end() && uses_units_of(part.gres, units->second);
 }
 
 bool NodeHold::covers(const NodeAllocation& part) const {
   if (whole.test(part.node)) return true;
-  const auto at = cores.find(part.node);
-  return at != cores.end() && at->second.contains(part.cores);
+  const auto at = cores.find(part.node), none = cores.end();
+  if (at != none && !at->second.contains(part.cores)) return false;
+  const auto units = gres.find(part.node);
+  if (units == gres.end()) return at != none;
+  return is_within(part.gres, units->second);
 }
 
 bool is_named(std::string_view list, std::string_view name) {
@@ -111,6 +311,10 @@ bool overlaps(const Reservation& reservation, Time from, Time to, Time now) {
     period = next_period(period, reservation.flags);
   }
   return false;
+}
+
+bool gives_way(const Reservation& other, const Reservation& own) {
+  return (other.flags & kReservationMaint) == 0 || (own.flags & kReservationMaint) != 0;
 }
 
 void move_on(Reservation& reservation) {
@@ -158,10 +362,16 @@ Bitmap nodes_of(const ClusterState& state, const Reservation& reservation) {
 NodeHold hold_of(const ClusterState& state, const Reservation& reservation) {
   NodeHold hold;
   hold.whole = nodes_of(state, reservation);
+  const Bitmap there = hold.whole;
   for (const ReservedCores& part : reservation.cores) {
-    if (!hold.whole.test(part.node)) continue;  // it is no more
+    if (!there.test(part.node)) continue;  // it is no more
     hold.whole.reset(part.node);
     hold.cores[part.node] = part.cores;
+  }
+  for (const ReservedGres& part : reservation.gres) {
+    if (!there.test(part.node)) continue;
+    hold.whole.reset(part.node);
+    hold.gres[part.node] = part.shares;
   }
   return hold;
 }

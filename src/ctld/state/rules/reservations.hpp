@@ -22,12 +22,19 @@ struct Period {
 struct NodeHold {
   Bitmap whole;                    // nodes of which it is all
   std::map<NodeId, Bitmap> cores;  // of the others
+  std::map<NodeId, GresShares> gres;
 
   void add(const NodeHold& other);
-  [[nodiscard]] bool none() const { return whole.none() && cores.empty(); }
-  // All nodes of which something is kept.
+  [[nodiscard]] bool none() const { return whole.none() && cores.empty() && gres.empty(); }
+  // Whether a part of the node is kept.
+  [[nodiscard]] bool has_part(NodeId node) const {
+    return cores.contains(node) || gres.contains(node);
+  }
+  // Nodes of which a part is kept; all of which something is.
+  [[nodiscard]] Bitmap parts() const;
   [[nodiscard]] Bitmap nodes() const;
-  // Whether the job's part of a node is touched; whether it has all of that part.
+  // Whether the job's part of a node is touched; whether it has all of that part. Of generic
+  // resources that are only counted nothing can be touched: see leaves_reserved_counts().
   [[nodiscard]] bool touches(const NodeAllocation& part) const;
   [[nodiscard]] bool covers(const NodeAllocation& part) const;
 };
@@ -46,6 +53,8 @@ struct NodeHold {
 void move_on(Reservation& reservation);
 // Whether both ever hold at the same time; of two that come again, for as long as can be told.
 [[nodiscard]] bool ever_meet(const Reservation& a, const Reservation& b, Time now);
+// Whether jobs of `own` may use nodes that `other` has, too: it was made to overlap, one of them.
+[[nodiscard]] bool gives_way(const Reservation& other, const Reservation& own);
 // Every node that is there.
 [[nodiscard]] Bitmap all_nodes(const ClusterState& state);
 // Its nodes that are there (any more).
@@ -94,6 +103,28 @@ struct PlannedUse {
 [[nodiscard]] NodeHold closed_to(const ClusterState& state, const PlannedUse& use, Time now);
 // What a job of `own` is confined to; nullopt: it is not.
 [[nodiscard]] std::optional<NodeHold> confines(const ClusterState& state, const Reservation* own);
+
+// Generic resources of nodes: units, which are told apart, and amounts of what is only counted.
+// Whether something is held of the units.
+[[nodiscard]] bool uses_units_of(const GresShares& held, const GresShares& units);
+// Whether all that is held of names that `kept` has is of that.
+[[nodiscard]] bool is_within(const GresShares& held, const GresShares& kept);
+[[nodiscard]] GresShares gres_without(GresShares shares, const GresShares& less);
+// Of names that `kept` has: what else the node has.
+[[nodiscard]] GresShares gres_beside(const Node& node, const GresShares& kept);
+// Nobody else has the same: the unit, or so many of what is counted.
+[[nodiscard]] bool is_counted(const GresShare& share);
+[[nodiscard]] GresShares units_only(GresShares shares);
+// How many of the kind the node has.
+[[nodiscard]] uint64_t total_of(const Node& node, const GresShare& like);
+// What of the reservation is counted on a node.
+[[nodiscard]] uint64_t counted_in(const Reservation& reservation, NodeId node,
+                                  const GresShare& like);
+
+// Whether a job with this part of a node leaves to (other) reservations what they keep of counted
+// resources, now and when they begin, and has of its own no more than that has.
+[[nodiscard]] bool leaves_reserved_counts(const ClusterState& state, const PlannedUse& use,
+                                          const NodeAllocation& part, Time now);
 
 // Submission and update: each that the job names is there, open to it and large enough.
 [[nodiscard]] Status check_reservations(const ClusterState& state, const JobSpec& spec);

@@ -166,7 +166,7 @@ Status check_named_nodes(const ClusterState& state, const Reservation& r, const 
 // Licenses alone are reserved: its jobs may use any nodes.
 bool needs_no_nodes(const ReservationValues& v) {
   return v.licenses && !v.licenses->empty() && (v.add_flags & kReservationAnyNodes) != 0 &&
-         !v.nodes && !v.partition && v.core_counts.empty();
+         !v.nodes && !v.partition && v.core_counts.empty() && !v.gres && !v.gres_per_node;
 }
 
 // Where it comes from when nothing is said of that.
@@ -179,31 +179,89 @@ Status set_default_partition(const ClusterState& state, Reservation& r) {
 }
 
 // As they stay when its time changes.
-Status check_cores(const ClusterState& state, const Reservation& r, Time now) {
+Status check_parts(const ClusterState& state, const Reservation& r, Time now) {
+  NodeHold others;
   for (const Reservation& other : *state.reservations) {
-    if (!excludes_each_other(r, other, now)) continue;
-    const NodeHold kept = hold_of(state, other);
-    const bool meets = std::ranges::any_of(r.cores, [&](const ReservedCores& part) {
-      NodeAllocation of_node;
-      of_node.node = part.node;
-      of_node.cores = part.cores;
-      return kept.touches(of_node);
-    });
-    if (meets) return failure(ErrorCode::kReservationOverlap);
+    if (excludes_each_other(r, other, now)) others.add(hold_of(state, other));
   }
-  return {};
+  const NodeHold own = hold_of(state, r);
+  bool meets = false;
+  own.parts().for_each([&](size_t id) {
+    NodeAllocation part;
+    part.node = static_cast<NodeId>(id);
+    if (const auto at = own.cores.find(part.node); at != own.cores.end()) part.cores = at->second;
+    if (const auto at = own.gres.find(part.node); at != own.gres.end()) part.gres = at->second;
+    meets = meets || others.touches(part);
+    const auto kept = others.gres.find(part.node);
+    if (kept == others.gres.end()) return;
+    for (const GresShare& share : part.gres) {
+      if (!is_counted(share)) continue;
+      const uint64_t sum = share.count + count_of(kept->second, share.name, share.type.view());
+      meets = meets || sum > total_of(state.nodes.at(part.node), share);
+    }
+  });
+  return meets ? failure(ErrorCode::kReservationOverlap) : Status();
 }
 
-// Cores of nodes are chosen once and for all.
-Status set_cores(const ClusterState& state, const ReservationValues& v, bool create, Time now,
-                 Reservation& r) {
-  if (!create) {
-    const bool asks = !v.core_counts.empty() || v.nodes || v.node_count;
-    if (asks) return failure(ErrorCode::kBadRequest, "Core-based reservation can not be updated");
-    return check_cores(state, r, now);
+// Everything that is asked for stands in GresTypes, and can be told apart from the rest. "0": none.
+Result<GresWish> gres_wish(const ClusterState& state, const ReservationValues& v,
+                           const Reservation& r) {
+  if (v.gres && v.gres_per_node) return failure(ErrorCode::kInvalidGres);
+  GresWish wish;
+  wish.per_node = v.gres_per_node.has_value();
+  wish.cores = v.core_counts;
+  if (!v.gres && !v.gres_per_node) {  // as many as it has
+    for (const ReservedGres& part : r.gres) {
+      for (const GresShare& share : part.shares) {
+        const auto at = std::ranges::find_if(wish.items, [&](const GresItem& item) {
+          return item.name == share.name && item.type == share.type;
+        });
+        if (at != wish.items.end()) at->count += share.count;
+        else wish.items.push_back({share.name, share.type, share.count});
+      }
+    }
+    return wish;
   }
+  auto items = gres_items(v.gres ? *v.gres : *v.gres_per_node);
+  if (!items || items->empty()) return failure(ErrorCode::kInvalidGres);
+  for (const GresItem& item : *items) {
+    const auto& types = state.config->gres_types;
+    const bool known = std::ranges::find(types, item.name.view()) != types.end();
+    if (!known || item.count == 0 || is_shared_gres(item.name))
+      return failure(ErrorCode::kInvalidGres);
+    const auto same = std::ranges::count_if(*items, [&](const GresItem& other) {
+      return other.name == item.name &&
+             (other.type == item.type || other.type.empty() || item.type.empty());
+    });
+    if (same > 1) return failure(ErrorCode::kInvalidGres);
+  }
+  wish.items = std::move(*items);
+  return wish;
+}
+
+bool asks_for_gres(const ReservationValues& v) { return v.gres || v.gres_per_node; }
+
+// What of an update may be: cores of nodes are chosen once and for all.
+Status check_new_parts(const ReservationValues& v, const Reservation& r) {
+  const bool cores = !v.core_counts.empty();
+  if (cores || !r.cores.empty())
+    return failure(ErrorCode::kBadRequest, "Core-based reservation can not be updated");
+  // whole nodes are not given back in part
+  return r.gres.empty() ? failure(ErrorCode::kNotSupported) : Status();
+}
+
+// Cores and generic resources of nodes.
+Status set_parts(const ClusterState& state, const ReservationValues& v, bool create, Time now,
+                 Reservation& r) {
+  const bool asks = !v.core_counts.empty() || v.nodes || v.node_count || asks_for_gres(v);
+  if (!create) {
+    if (!asks) return check_parts(state, r, now);
+    if (Status ok = check_new_parts(v, r); !ok) return ok;
+  }
+  const bool has_gres = asks_for_gres(v) || !r.gres.empty();
   if ((r.flags & (kReservationReplace | kReservationReplaceDown)) != 0)
-    return failure(ErrorCode::kBadRequest, "CPU count specification invalid");
+    return has_gres ? failure(ErrorCode::kNotSupported)
+                    : failure(ErrorCode::kBadRequest, "CPU count specification invalid");
   if (Status ok = set_default_partition(state, r); !ok) return ok;
   NodeWish wish{.reservation = &r, .keep = {}, .count = v.node_count.value_or(0)};
   if (v.nodes) {
@@ -211,18 +269,36 @@ Status set_cores(const ClusterState& state, const ReservationValues& v, bool cre
     if (Status ok = set_named_nodes(state, *v.nodes, false, named); !ok) return ok;
     r.flags = named.flags;
     wish.keep = nodes_of(state, named);
+  } else if (v.node_count) {
+    r.flags &= ~(kReservationSpecNodes | kReservationAllNodes);
+  } else if (!create && (r.flags & kReservationSpecNodes) != 0) {
+    wish.keep = nodes_of(state, r);
   }
-  auto chosen = choose_cores(state, wish, v.core_counts, now);
-  if (!chosen) return tl::unexpected(chosen.error());
-  r.cores = std::move(*chosen);
+  ReservedParts chosen;
+  if (has_gres) {
+    const auto gres = gres_wish(state, v, r);
+    if (!gres) return tl::unexpected(gres.error());
+    auto parts = choose_gres(state, wish, *gres, now);
+    if (!parts) return tl::unexpected(parts.error());
+    chosen = std::move(*parts);
+  } else {
+    auto cores = choose_cores(state, wish, v.core_counts, now);
+    if (!cores) return tl::unexpected(cores.error());
+    chosen.cores = std::move(*cores);
+  }
+  r.cores = std::move(chosen.cores);
+  r.gres = std::move(chosen.gres);
+  r.nodes = {};
   for (const ReservedCores& part : r.cores) r.nodes.set(part.node);
+  for (const ReservedGres& part : r.gres) r.nodes.set(part.node);
   return {};
 }
 
 Status set_nodes(const ClusterState& state, const ReservationValues& v, bool create, Time now,
                  Reservation& r) {
   const Bitmap before = nodes_of(state, r);
-  if (!v.core_counts.empty() || !r.cores.empty()) return set_cores(state, v, create, now, r);
+  const bool parts = !v.core_counts.empty() || asks_for_gres(v);
+  if (parts || !r.cores.empty() || !r.gres.empty()) return set_parts(state, v, create, now, r);
   const bool no_nodes = create && needs_no_nodes(v);
   const bool named = v.nodes || (create && !v.node_count && !no_nodes);
   if (named) {  // of a partition without more: all that it has
@@ -276,8 +352,9 @@ Status check_flags_of_nodes(const ReservationValues& v, bool create, const Reser
     if (r.partition.empty()) return failure(ErrorCode::kInvalidPartition);
     if (!v.nodes || !iequals(*v.nodes, "ALL")) return failure(ErrorCode::kInvalidNodeName);
   }
-  const bool named = v.nodes || (!v.node_count && v.core_counts.empty() &&
-                                 (create || (r.flags & kReservationSpecNodes) != 0));
+  const bool parts = !v.core_counts.empty() || v.gres || v.gres_per_node;
+  const bool named =
+      v.nodes || (!v.node_count && !parts && (create || (r.flags & kReservationSpecNodes) != 0));
   if (named && (v.add_flags & (kReservationReplace | kReservationReplaceDown)) != 0) {
     // there is nothing to choose from
     return failure(create ? ErrorCode::kInvalidNodeName : ErrorCode::kNotSupported);
@@ -374,7 +451,8 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& c
   if (create) {
     if (known != nullptr) return failure(ErrorCode::kDuplicateReservation);
     const protocol::ReservationValues& v = request.values;
-    const bool some = v.nodes || v.node_count || v.partition || !v.core_counts.empty();
+    const bool some =
+        v.nodes || v.node_count || v.partition || !v.core_counts.empty() || asks_for_gres(v);
     const bool any = (v.add_flags & kReservationAnyNodes) != 0;
     // of any nodes no number can be kept: only licenses, or nodes that are named
     if (any && v.node_count && !v.nodes && !needs_no_nodes(v))

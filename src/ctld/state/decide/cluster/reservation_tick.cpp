@@ -105,7 +105,7 @@ void purge_when_idle(Draft& draft, Reservation r, Time now) {
 // that is so of every such reservation, afterwards with REPLACE_DOWN or REPLACE; that one replaces
 // nodes that its jobs use, too.
 void replace_nodes(Draft& draft, Reservation r, Time now) {
-  if (r.node_count == 0 || !r.cores.empty() ||
+  if (r.node_count == 0 || !r.cores.empty() || !r.gres.empty() ||
       (r.flags & (kReservationStatic | kReservationSpecNodes)) != 0)
     return;
   const bool replaces = (r.flags & (kReservationReplace | kReservationReplaceDown)) != 0;
@@ -130,23 +130,53 @@ void replace_nodes(Draft& draft, Reservation r, Time now) {
   }
 }
 
-// Cores that were chosen by number and whose node cannot be used any more give way to as many of
-// another node, until the reservation begins.
-void replace_cores(Draft& draft, Reservation r, Time now) {
+// What was chosen of a node: as much of another one.
+GresWish wish_for(const Reservation& r, NodeId node) {
+  GresWish wish{.items = {}, .per_node = true, .cores = {}};
+  const auto cores = std::ranges::find(r.cores, node, &ReservedCores::node);
+  if (cores != r.cores.end()) wish.cores = {static_cast<uint32_t>(cores->cores.count())};
+  const auto gres = std::ranges::find(r.gres, node, &ReservedGres::node);
+  if (gres == r.gres.end()) return wish;
+  for (const GresShare& share : gres->shares)
+    wish.items.push_back({share.name, share.type, share.count});
+  return wish;
+}
+
+// Cores and generic resources that were chosen by number and whose node cannot be used any more
+// give way to as many of another node, until the reservation begins.
+void replace_parts(Draft& draft, Reservation r, Time now) {
   const bool stays = (r.flags & (kReservationStatic | kReservationSpecNodes)) != 0;
-  if (r.cores.empty() || stays || is_active(r, now)) return;
+  if ((r.cores.empty() && r.gres.empty()) || stays || is_active(r, now)) return;
   bool replaced = false;
-  for (ReservedCores& part : r.cores) {
-    if (may_serve(draft.state(), draft.node(part.node))) continue;
-    const auto count = static_cast<uint32_t>(part.cores.count());
-    const NodeWish wish{.reservation = &r, .keep = {}, .count = 1, .without = r.nodes};
-    auto chosen = choose_cores(draft.state(), wish, {count}, now);
-    if (!chosen) continue;
-    r.nodes.reset(part.node);
-    part = std::move(chosen->front());
-    r.nodes.set(part.node);
+  const Bitmap had = r.nodes;
+  had.for_each([&](size_t id) {
+    const auto node = static_cast<NodeId>(id);
+    if (may_serve(draft.state(), draft.node(node))) return;
+    const NodeWish nodes{.reservation = &r, .keep = {}, .count = 1, .without = r.nodes};
+    const GresWish wish = wish_for(r, node);
+    ReservedParts chosen;
+    if (wish.items.empty()) {
+      auto cores = choose_cores(draft.state(), nodes, wish.cores, now);
+      if (!cores) return;
+      chosen.cores = std::move(*cores);
+    } else {
+      auto parts = choose_gres(draft.state(), nodes, wish, now);
+      if (!parts) return;
+      chosen = std::move(*parts);
+    }
     replaced = true;
-  }
+    r.nodes.reset(node);
+    std::erase_if(r.cores, [&](const ReservedCores& part) { return part.node == node; });
+    std::erase_if(r.gres, [&](const ReservedGres& part) { return part.node == node; });
+    for (ReservedCores& part : chosen.cores) {
+      r.nodes.set(part.node);
+      r.cores.push_back(std::move(part));
+    }
+    for (ReservedGres& part : chosen.gres) {
+      r.nodes.set(part.node);
+      r.gres.push_back(std::move(part));
+    }
+  });
   if (replaced) draft.emit(ReservationChanged{.reservation = std::move(r)});
 }
 
@@ -168,7 +198,7 @@ void tick_reservations(Draft& draft, Time now) {
       continue;
     }
     replace_nodes(draft, r, now);
-    replace_cores(draft, r, now);
+    replace_parts(draft, r, now);
     const Reservation* after = find_reservation(draft.state(), r.name);
     if (after != nullptr && (after->flags & kReservationPurge) != 0)
       purge_when_idle(draft, *after, now);

@@ -61,10 +61,11 @@ NodeHold kept_by_others(const ClusterState& state, const Reservation& r, Time no
   return kept;
 }
 
-class CoreChoice {
+class PartChoice {
  public:
-  CoreChoice(const ClusterState& state, const Reservation& r, Time now)
+  PartChoice(const ClusterState& state, const Reservation& r, Time now)
       : state_(state),
+        r_(r),
         unit_(fit::rules_of(*state.config).unit),
         ignores_jobs_((r.flags & kReservationIgnoreJobs) != 0),
         start_(period_of(r, now).start),
@@ -78,6 +79,40 @@ class CoreChoice {
     fit::Room room = fit::room_empty(node, unit_);
     fit::set_free_cores(room, left_of(node, std::move(room.free_cores)), unit_);
     return std::move(room.free_cores);
+  }
+
+  // Its generic resources that nobody has then: those that the reservation has itself first.
+  [[nodiscard]] GresShares free_gres(const Node& node) const {
+    if (node.gres == nullptr || kept_.whole.test(node.id)) return {};
+    GresShares used;
+    if (const auto at = kept_.gres.find(node.id); at != kept_.gres.end()) used = at->second;
+    for (const JobId id : node.jobs) {
+      const Job& job = state_.jobs.at(id);
+      const bool own = !r_.name.empty() && job.reservation == r_.name;
+      if (ignores_jobs_ || own || !is_there(job, start_) || !job.allocation) continue;
+      for (const NodeAllocation& part : job.allocation->nodes) {
+        if (part.node == node.id) add_shares(used, part.gres);
+      }
+    }
+    const auto had = std::ranges::find(r_.gres, node.id, &ReservedGres::node);
+    GresShares own, others;
+    for (const GresKind& kind : node.gres->kinds) {
+      if (kind.no_consume || is_shared_gres(kind.name)) continue;
+      GresFree free = free_of(kind, used);
+      if (had != r_.gres.end() && kind.units.any()) {
+        Bitmap units = free.units;
+        for (const GresShare& share : had->shares) {
+          if (share.name == kind.name && share.type == kind.type) units &= share.units;
+          else if (share.name == kind.name) units.and_not(share.units);
+        }
+        free.units.and_not(units);
+        if (units.any()) own.push_back({kind.name, kind.type, units.count(), units, {}});
+        free.count = free.units.count();
+      }
+      if (free.count > 0) others.push_back({kind.name, kind.type, free.count, free.units, {}});
+    }
+    own.insert(own.end(), others.begin(), others.end());
+    return own;
   }
 
   // With CR_Socket jobs get whole sockets, and so does it.
@@ -112,13 +147,14 @@ class CoreChoice {
   }
 
   const ClusterState& state_;
+  const Reservation& r_;
   const fit::Unit unit_;
   const bool ignores_jobs_;
   const Time start_;
   const NodeHold kept_;
 };
 
-Result<std::vector<ReservedCores>> of_named(const ClusterState& state, const CoreChoice& choice,
+Result<std::vector<ReservedCores>> of_named(const ClusterState& state, const PartChoice& choice,
                                             const Bitmap& nodes,
                                             const std::vector<uint32_t>& counts) {
   if (counts.size() < nodes.count())
@@ -170,6 +206,106 @@ std::vector<uint32_t> evenly(uint32_t total, uint32_t nodes) {
   return std::vector<uint32_t>(nodes, total / nodes + (total % nodes == 0 ? 0 : 1));
 }
 
+// What is asked of one node.
+struct NodeDemand {
+  std::vector<uint64_t> counts;  // by item
+  uint32_t cores = 0;
+};
+// What a node has free.
+struct Offer {
+  NodeId node = kNoNode;
+  GresShares gres;
+  Bitmap cores;
+};
+
+// So many of each item out of what is free, one after the other; nullopt: there are not so many.
+std::optional<GresShares> taken_of(GresShares free, const std::vector<GresItem>& items,
+                                   const std::vector<uint64_t>& counts) {
+  GresShares taken;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const GresShares part =
+        take_shares(free, items[i].name.view(), items[i].type.view(), counts[i]);
+    if (count_of(part, items[i].name.view()) < counts[i]) return std::nullopt;
+    remove_shares(free, part);
+    add_shares(taken, part);
+  }
+  return taken;
+}
+
+void take(const Offer& offer, GresShares gres, uint32_t cores, ReservedParts& out) {
+  if (cores > 0) out.cores.push_back({offer.node, offer.cores.take_first(cores)});
+  out.gres.push_back({offer.node, std::move(gres)});
+}
+
+// Each of the demands on another node, the larger ones first; nullopt: it does not come out so.
+std::optional<ReservedParts> dealt(const std::vector<Offer>& offers,
+                                   const std::vector<GresItem>& items,
+                                   const std::vector<NodeDemand>& demands) {
+  ReservedParts out;
+  Bitmap used;
+  for (const NodeDemand& demand : demands) {
+    bool found = false;
+    for (size_t at = 0; at < offers.size() && !found; ++at) {
+      if (used.test(at) || offers[at].cores.count() < demand.cores) continue;
+      auto gres = taken_of(offers[at].gres, items, demand.counts);
+      if (!gres) continue;
+      take(offers[at], std::move(*gres), demand.cores, out);
+      used.set(at);
+      found = true;
+    }
+    if (!found) return std::nullopt;
+  }
+  return out;
+}
+
+// What each of so many nodes is to give; of what does not come out even the first give one more.
+std::vector<NodeDemand> demands_of(const GresWish& wish, uint32_t nodes) {
+  std::vector<NodeDemand> out(nodes);
+  for (uint32_t n = 0; n < nodes; ++n) {
+    for (const GresItem& item : wish.items) {
+      const uint64_t more = n < item.count % nodes ? 1 : 0;
+      out[n].counts.push_back(wish.per_node ? item.count : item.count / nodes + more);
+    }
+    if (wish.cores.size() == 1) out[n].cores = evenly(wish.cores.front(), nodes).front();
+    else if (n < wish.cores.size()) out[n].cores = wish.cores[n];
+  }
+  return out;
+}
+
+// As much of the one item as each node has until there is enough, with cores in proportion.
+std::optional<ReservedParts> walked(const std::vector<Offer>& offers, const GresWish& wish) {
+  const GresItem& item = wish.items.front();
+  const uint64_t cores = wish.cores.empty() ? 0 : wish.cores.front();
+  ReservedParts out;
+  uint64_t left = item.count;
+  for (const Offer& offer : offers) {
+    const uint64_t count = std::min(left, count_of(offer.gres, item.name.view(), item.type.view()));
+    const auto share = static_cast<uint32_t>((cores * count + item.count - 1) / item.count);
+    if (count == 0 || offer.cores.count() < share) continue;
+    take(offer, *taken_of(offer.gres, wish.items, {count}), share, out);
+    left -= count;
+    if (left == 0) return out;
+  }
+  return std::nullopt;
+}
+
+std::optional<ReservedParts> gathered(const std::vector<Offer>& offers, const GresWish& wish) {
+  constexpr uint64_t kMostTries = 64;
+  uint64_t most = kMostTries;
+  for (const GresItem& item : wish.items) most = std::min(most, item.count);
+  for (uint32_t nodes = 1; nodes <= std::min<uint64_t>(most, offers.size()); ++nodes) {
+    if (auto parts = dealt(offers, wish.items, demands_of(wish, nodes))) return parts;
+  }
+  return wish.items.size() == 1 ? walked(offers, wish) : std::nullopt;
+}
+
+// How many nodes follow from what is asked for; 0: any number.
+uint32_t nodes_asked(const NodeWish& nodes, const GresWish& gres) {
+  if (nodes.count > 0) return nodes.count;
+  if (gres.cores.size() > 1) return static_cast<uint32_t>(gres.cores.size());
+  return gres.per_node ? 1 : 0;
+}
+
 }  // namespace
 
 bool stands_apart(const Reservation& r) {
@@ -198,7 +334,7 @@ Result<std::vector<ReservedCores>> choose_cores(const ClusterState& state, const
                                                 const std::vector<uint32_t>& counts, Time now) {
   constexpr uint32_t kMostNodes = 1U << 16;
   const Reservation& r = *wish.reservation;
-  const CoreChoice choice(state, r, now);
+  const PartChoice choice(state, r, now);
   if (wish.keep.any()) {
     auto chosen = of_named(state, choice, wish.keep, counts);
     if (chosen) choice.widen(*chosen);
@@ -220,6 +356,43 @@ Result<std::vector<ReservedCores>> choose_cores(const ClusterState& state, const
   if (!all) return failure(ErrorCode::kNodesBusy);
   choice.widen(chosen);
   return chosen;
+}
+
+Result<ReservedParts> choose_gres(const ClusterState& state, const NodeWish& wish,
+                                  const GresWish& gres, Time now) {
+  constexpr uint32_t kMostNodes = 1U << 16;
+  const PartChoice choice(state, *wish.reservation, now);
+  std::vector<const Node*> nodes;
+  if (wish.keep.any()) {
+    wish.keep.for_each(
+        [&](size_t id) { nodes.push_back(&state.nodes.at(static_cast<NodeId>(id))); });
+    for (const Node* node : nodes) {
+      if (choice.is_kept(node->id)) return failure(ErrorCode::kReservationOverlap);
+    }
+  } else {
+    auto found = candidates(state, wish);
+    if (!found) return tl::unexpected(found.error());
+    nodes = std::move(*found);
+    const Bitmap& own = wish.reservation->nodes;
+    std::ranges::stable_partition(nodes, [&](const Node* node) { return own.test(node->id); });
+  }
+  std::vector<Offer> offers;
+  for (const Node* node : nodes) {
+    Offer offer{node->id, choice.free_gres(*node), choice.free(*node)};
+    if (!offer.gres.empty()) offers.push_back(std::move(offer));
+  }
+  const uint32_t count =
+      wish.keep.any() ? static_cast<uint32_t>(wish.keep.count()) : nodes_asked(wish, gres);
+  const bool all_have_some = gres.per_node || std::ranges::all_of(gres.items, [&](const auto& one) {
+                               return one.count >= count;
+                             });
+  std::optional<ReservedParts> parts;
+  if (count == 0) parts = gathered(offers, gres);
+  else if (count <= kMostNodes && all_have_some)
+    parts = dealt(offers, gres.items, demands_of(gres, count));
+  if (!parts) return failure(ErrorCode::kNodesBusy);
+  choice.widen(parts->cores);
+  return std::move(*parts);
 }
 
 bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "common/model/gres.hpp"
 #include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::state {
@@ -27,6 +28,21 @@ struct NodeWish {
                                                               const NodeWish& wish,
                                                               const std::vector<uint32_t>& counts,
                                                               Time now);
+// Generic resources that are to be reserved, of all nodes together or of each one.
+struct GresWish {
+  std::vector<GresItem> items;
+  bool per_node = false;
+  // cores in all, or of one node after the other; empty: none
+  std::vector<uint32_t> cores;
+};
+struct ReservedParts {
+  std::vector<ReservedCores> cores;
+  std::vector<ReservedGres> gres;
+};
+// Nodes as choose_cores() does: without a number as few as have it. Units that the reservation has
+// already are preferred.
+[[nodiscard]] Result<ReservedParts> choose_gres(const ClusterState& state, const NodeWish& wish,
+                                                const GresWish& gres, Time now);
 // Whether running jobs hold one of these nodes at or after `from`.
 [[nodiscard]] bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from);
 

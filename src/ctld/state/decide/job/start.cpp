@@ -91,6 +91,11 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   if (!account) return std::nullopt;
   if (*account != job->account) event.account = *account;
   if (!beginning.may_begin(*job, plan.reservation, *plan.allocation, end)) return std::nullopt;
+  const PlannedUse of_nodes{use.own, now, end, leaves_within(*job->spec)};
+  const auto leaves_counts = [&](const NodeAllocation& part) {
+    return leaves_reserved_counts(state, of_nodes, part, now);
+  };
+  if (!std::ranges::all_of(plan.allocation->nodes, leaves_counts)) return std::nullopt;
   event.reservation = plan.reservation;
   event.time = now;
   event.end =
@@ -230,6 +235,8 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
       const bool started = start_together(draft, std::span(command.starts).subspan(at, size),
                                           licenses, beginning, now);
       (started ? reply.started : reply.dropped) += static_cast<uint32_t>(size);
+      if (started && command.starts[at].backfilled)
+        reply.backfilled_components += static_cast<uint32_t>(size);
       at += size - 1;
       continue;
     }
@@ -242,6 +249,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
     licenses.take(*draft.job(checked->event.record).spec, use_of(draft.state(), checked->event));
     start(draft, *checked, now);
     ++reply.started;
+    reply.backfilled += plan.backfilled ? 1 : 0;
   }
   for (const PlannedPreemption& plan : command.preemptions) preempt(draft, plan, now);
   for (const PlannedResume& plan : command.resumes) go_on(draft, plan, now);
