@@ -240,6 +240,7 @@ struct PlannedStart {
   uint32_t priority = 0;  // that it had
   // what it asked for then; null: not told
   std::shared_ptr<const JobSpec> spec = nullptr;
+  bool softly = false;  // a limit holds it back: it starts in the QOS of soft_limit_qos
 };
 // A running job is to make room for one that waits; looked at again, too.
 struct PlannedPreemption {
