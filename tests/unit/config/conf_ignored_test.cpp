@@ -76,11 +76,11 @@ TEST(ConfIgnored, SluiceParametersKnowsItsOptions) {
             3U);
   for (const char* bad :
        {"log_format=xml", "accept_ignored=NoSuchKey", "MCSPlugin", "accept=MCSPlugin",
-        "soft_limit_qos", "soft_limit_qos="}) {
+        "soft_limit_qos", "soft_limit_qos=", "submit_advice=maybe", "submit_advice"}) {
     EXPECT_NE(error_of(std::string("SluiceParameters=") + bad + "\n"), "") << bad;
   }
   EXPECT_EQ(accepted_ignored(config_of("SluiceParameters=accept_ignored=MCSPlugin,PrivateData,"
-                                       "soft_limit_qos=low\n")),
+                                       "soft_limit_qos=low,submit_advice=no\n")),
             (std::vector<std::string>{"MCSPlugin", "PrivateData"}));
 }
 

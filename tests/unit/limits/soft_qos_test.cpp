@@ -1,6 +1,9 @@
 // SluiceParameters=soft_limit_qos: jobs over a limit run in a QOS that others preempt.
 #include "ctld/state/limits/soft_qos.hpp"
 
+#include <algorithm>
+
+#include "ctld/sched/explain.hpp"
 #include "ctld/state/core/invariants.hpp"
 #include "unit/limits/accounting_fixture.hpp"
 
@@ -295,6 +298,28 @@ TEST_F(SoftQos, ARestartKnowsBothQos) {
   EXPECT_EQ(again.jobs.at(second).account->own_qos, "normal");
   EXPECT_EQ(again.jobs.at(second).spec->qos, "soft");
   EXPECT_EQ(held(kAnnPhysics).jobs, 1u);
+}
+
+TEST_F(SoftQos, IsExplained) {
+  submit(on("n1"));
+  const JobId second = submit(on("n2"));
+  JobSpec once = on("n2");
+  once.requeue = Toggle::kNo;
+  const JobId third = submit(once), fourth = submit(on("n2"));
+  pass();
+  const auto says = [&](JobId id, std::string_view line) {
+    const auto reply = sched::explain(state_, soft_view_.get(), std::to_string(id), now_, {});
+    EXPECT_TRUE(reply);
+    return reply && std::ranges::find(reply->lines, line) != reply->lines.end();
+  };
+  EXPECT_TRUE(says(second,
+                   "A limit of its own QOS (normal) or its association held it back: it "
+                   "runs in QOS soft until others need its nodes."));
+  EXPECT_TRUE(
+      says(third, "It does not run in QOS soft meanwhile, since it cannot be queued again."));
+  EXPECT_TRUE(says(fourth,
+                   "Over that limit it may run in QOS soft, until others need its nodes: when it "
+                   "finds room beside what is planned, in the limits of that QOS."));
 }
 
 }  // namespace

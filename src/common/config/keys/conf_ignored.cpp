@@ -120,7 +120,7 @@ bool has_key(const Keys& keys, std::string_view name) {
 
 // Of SluiceParameters.
 bool is_other_option(std::string_view name) {
-  constexpr std::string_view kNames[] = {"log_format", "soft_limit_qos"};
+  constexpr std::string_view kNames[] = {"log_format", "soft_limit_qos", "submit_advice"};
   return std::ranges::any_of(kNames, [&](std::string_view one) { return iequals(one, name); });
 }
 
