@@ -70,8 +70,8 @@ class SoftLimits(ClusterCase):
         self.assertEqual(self.wait_ended(second), "COMPLETED")
         said = [line for line in self.file("soft.out").splitlines() if line.startswith("in ")]
         self.assertEqual(said, ["in scavenge", "in normal"])
-        wait_for(lambda: [row for row in self.cluster.sacct("-j", str(second), "-X", "-D", "-o", "State,QOS")]
-                 == [["PREEMPTED", "scavenge"], ["COMPLETED", "normal"]], "each run is recorded with its QOS")
+        wait_for(lambda: sorted(self.cluster.sacct("-j", str(second), "-X", "-D", "-o", "State,QOS"))
+                 == [["COMPLETED", "normal"], ["PREEMPTED", "scavenge"]], "each run is recorded with its QOS")
 
     def test_what_cannot_be_queued_again_waits(self):
         first = self.whole_node()
