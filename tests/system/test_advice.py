@@ -78,6 +78,18 @@ class Advice(ClusterCase):
         self.assertEqual(self.out("salloc", "-Q", "-n1", "sh", "-c", told), "physics normal\n")
         self.assertEqual(self.out("srun", "-Q", "-n1", "sh", "-c", told), "physics normal\n")
 
+    def test_unknown_clusters(self):
+        unknown = "{0}: error: No cluster 'nosuch' known by database.\n"
+        unreached = ("{0}: error: '{1}' can't be reached now, or it is an invalid entry for --cluster.  "
+                     "Use 'sacctmgr list clusters' to see available clusters.\n")
+        for command in (["squeue"], ["sinfo"], ["scontrol", "show", "node"], ["sprio"], ["sdiag"]):
+            name = command[0]
+            self.fails(1, (unknown + unreached).format(name, "nosuch"), name, "-M", "nosuch", *command[1:])
+        done = self.run_cmd("squeue", "-h", "-M", f"nosuch,{self.name}")
+        self.assertEqual(done.stderr, unknown.format("squeue"))
+        self.run_cmd("sacctmgr", "-i", "add", "cluster", "far")
+        self.fails(1, unreached.format("squeue", "far"), "squeue", "-M", "far")
+
 
 if __name__ == "__main__":
     unittest.main()
