@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options/batch_script.hpp"
+#include "cli/submit_advice.hpp"
 #include "cli/shared/client.hpp"
 #include "cli/step/defined_options.hpp"
 #include "cli/options/het_request.hpp"
@@ -182,6 +183,8 @@ int submit(Client& client, const Batch& batch, const Environment& environment) {
   }
   if (!settings.quiet) std::fputs(said.c_str(), stdout);
   std::fflush(stdout);
+  if (!settings.quiet && !settings.parsable && cluster.empty())
+    tell_advice(client.config(), reply->job);
   return settings.wait_for_end ? wait_for_end(client, reply->job) : 0;
 }
 

@@ -207,6 +207,22 @@ class Changes(Administered):
         self.assertEqual(port, config["SlurmctldPort"])
         self.assertNotEqual(host, "")
 
+    def test_a_mode_beside_within(self):
+        """As Slurm names them: WITHIN first."""
+        self.mgr("add", "qos", "both", "preemptmode=within,cancel")
+        self.addCleanup(self.mgr, "delete", "qos", "both")
+        self.assertRegex(self.rows("list", "txn", "action=Add QOS", "format=where,info")[-1], r"^both\|.*, preempt_mode=16392, ")
+        for given, shown in (("requeue,within", "within,requeue"), ("WITHIN", "within"), ("suspend,within", "within,suspend"),
+                             ("cluster,within", "within"), ("cancel", "cancel"), ("within,requeue", "within,requeue")):
+            self.mgr("modify", "qos", "both", "set", f"preemptmode={given}")
+            self.assertEqual(self.rows("list", "qos", "both", "format=preemptmode"), [shown])
+        self.assertRegex(self.rows("list", "txn", "action=Modify QOS", "format=info")[-1], r"^preempt_mode=16386$")
+        wait_for(lambda: "PreemptMode=WITHIN,REQUEUE" in self.out("scontrol", "show", "assoc_mgr", "qos=both", "flags=qos"), "the controller knows it")
+        document = json.loads(self.cluster.run("sacctmgr", "--json", "list", "qos", "both").stdout)
+        self.assertEqual(document["qos"][0]["preempt"]["mode"], ["WITHIN", "REQUEUE"])
+        for bad in ("gang,within", "foo,within", "cancel,requeue"):
+            self.fails(1, f" Bad Preempt Mode given: preemptmode={bad}\n", "sacctmgr", "-i", "modify", "qos", "both", "set", f"preemptmode={bad}")
+
     def test_documents(self):
         document = json.loads(self.cluster.run("sacctmgr", "--json", "list", "assoc").stdout)
         root = document["associations"][0]

@@ -137,6 +137,8 @@ class Reports(ClusterCase):
                 ("hourper", ("user", "top"), "  Cluster     Login     Proper Name         Account              Used            Energy "),
                 ("secper", ("cluster", "WCKeyUtilizationByUser"), "  Cluster           WCKey     Login     Proper Name              Used "),
                 ("minper", ("job", "SizesByAccount", "grouping=3"), "  Cluster   Account             0-2 CPUs            >= 3 CPUs % of cluster "),
+                ("minutes", ("job", "SizesByAccount", "grouping=individual"), "  Cluster   Account        2 CPUs        4 CPUs % of cluster "),
+                ("minutes", ("reservation", "utilization", "format=reservationid,name"), "      Id      Name "),
                 ("hourper", ("reservation", "utilization", "format=name,allocated,idle,totaltime"),
                  "     Name                     Allocated                          Idle TotalTime ")):
             self.assertEqual(self.cluster.run("sreport", *words, *span, "-t", form).stdout.splitlines()[4], columns)
@@ -148,6 +150,8 @@ class Reports(ClusterCase):
             "  Cluster     Login     Proper Name         Account     Used   Energy \n"
             "--------- --------- --------------- --------------- -------- -------- \n"), done.stdout)
         self.assertEqual(self.cluster.run("sreport", "-p", "-n", "user", "top", *span, "format=login,used%3", "users=bob").stdout, "bob|120|\n")
+        self.fails(1, " We need a grouping list to set up the print.\n", "sreport", "job", "SizesByAccount", "grouping=individual",
+                   "start=2020-01-01", "end=2020-01-02")
         done = self.cluster.run("sreport", "cluster", "nope", check=False)
         self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (1, "Not valid report nope"))
 
@@ -177,6 +181,9 @@ class Reports(ClusterCase):
                 ("job SizesByAccount FlatView accounts=chem", ["chem|120|0|0|0|0|100.00%"]),
                 ("job SizesByAccount FlatView partitions=night", ["physics|960|0|0|0|0|100.00%"]),
                 ("job SizesByAccount FlatView grouping=5", ["chem|120|0|9.09%", "physics|240|960|90.91%"]),
+                ("job SizesByAccount FlatView grouping=individual", ["chem|120|0|0|9.09%", "physics|0|240|960|90.91%"]),
+                ("job SizesByAccount grouping=individual PrintJobCount", ["root|1|1|1|100.00%"]),
+                ("job SizesByWckey grouping=individual", ["paper|120|240|0|27.27%", "thesis|0|0|960|72.73%"]),
                 ("job SizesByAccount FlatView PrintJobCount", ["chem|1|0|0|0|0|33.33%", "physics|2|0|0|0|0|66.67%"]),
                 ("job SizesByAccountAndWckey", ["root:paper|360|0|0|0|0|27.27%", "root:thesis|960|0|0|0|0|72.73%"]),
                 ("job SizesByWckey", ["paper|360|0|0|0|0|27.27%", "thesis|960|0|0|0|0|72.73%"]),
@@ -240,6 +247,7 @@ class Reports(ClusterCase):
         for words, found in (([f"clusters={self.name}"], ["mine"]), (["clusters=nowhere"], []), ([f"id={number}"], ["mine"]), (["id=99999"], []), (["nodes=n1"], ["mine"]), (["nodes=n2"], []),
                              (["end=2020-01-01"], []), (["end=now+1day"], ["mine"]), (["names=other"], [])):
             self.assertEqual(names(*words), found, words)
+        self.assertEqual(self.report("reservation", "utilization", "start=now-1hour", "end=now+1hour", "format=reservationid,name,tresname"), [f"{number}|mine|cpu"])
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ namespace sluice::cli {
 
 [[nodiscard]] std::optional<uint32_t> user_id(const std::string& name_or_number);
 
-// --clusters: false when another cluster than this is named (then it was reported).
+// --clusters: false when none but other clusters are named, or one that cannot be reached (then it
+// was reported). One that the accounting database does not know is reported and left out.
 [[nodiscard]] bool accept_cluster(const char* command, const std::string& clusters,
                                   const ClusterConfig& config);
 

@@ -49,6 +49,7 @@ JobHistory current_history(const protocol::JobRecord& record) {
   out.account = text(spec.account);
   out.partition = text(job.partition.empty() ? spec.partitions : job.partition);
   out.qos = out.qos_asked = text(spec.qos);
+  if (runs_softly(job.account.get())) out.qos_asked = text(job.account->own_qos);
   out.wckey = text(spec.wckey);
   out.comment = text(spec.comment);
   out.constraint = text(spec.constraint);

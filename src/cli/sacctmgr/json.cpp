@@ -110,7 +110,10 @@ Json qos_json(const QosRecord& r, const QueryAccountingReply& names) {
   Json mode = Json::array();
   static constexpr const char* kModes[] = {"DISABLED", "CANCEL",  "GANG",
                                            "REQUEUE",  "SUSPEND", "WITHIN"};
-  mode.push_back(kModes[std::min<size_t>(static_cast<size_t>(r.preempt_mode), 5)]);
+  const QosPreemptMode beside = mode_beside_within(r.preempt_mode);
+  if (is_within(r.preempt_mode)) mode.push_back("WITHIN");
+  if (!is_within(r.preempt_mode) || beside != QosPreemptMode::kClusterDefault)
+    mode.push_back(kModes[std::min<size_t>(static_cast<size_t>(beside), 5)]);
   Json max_jobs = {
       {"count", number(r.group.submit)},
       {"active_jobs",

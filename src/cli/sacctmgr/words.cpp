@@ -382,15 +382,21 @@ bool take_account_flags(Session& session, const Option& option, AccountingSettin
   return true;
 }
 
+// As it is named: WITHIN first, and a mode beside it where there is one.
+std::string preempt_mode_word(std::string_view value) {
+  std::vector<std::string> words = split_list(to_lower(value));
+  const bool within = std::erase(words, "within") > 0;
+  std::string mode = join(words, ",");
+  if (mode == "off" || mode == "priority") mode = "cluster";
+  if (!within) return mode;
+  return mode.empty() || mode == "cluster" ? "within" : "within," + mode;
+}
+
 bool take_qos_setting(Session& session, const Option& option, AccountingSettings& settings) {
   if (option.is("Description", 1)) return settings.description = to_lower(option.value), true;
   if (option.is("Flags", 2)) return take_qos_flags(session, option, settings);
   if (option.is("PreemptMode", 8)) {
-    std::string mode = to_lower(option.value);
-    // WITHIN is said beside another mode, and stands for itself here
-    if (mode.find("within") != std::string::npos) mode = "within";
-    if (mode == "off" || mode == "priority") mode = "cluster";
-    settings.preempt_mode = accounting::preempt_mode(mode);
+    settings.preempt_mode = accounting::preempt_mode(preempt_mode_word(option.value));
     if (settings.preempt_mode) return true;
     session.told = true;
     return session.fail(fmt::format(" Bad Preempt Mode given: {}={}", option.key, option.value));

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "common/accounting/limit_fields.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::cli::scontrol {
@@ -102,7 +103,7 @@ class Printer {
     line("MaxTRESMinsPJ=" + amounts(record.job.tres_mins));
     line("MinPrioThresh=" + plain(record.job.min_priority) + " ");
     line("MinTRESPJ=" + amounts(record.job.min_tres));
-    line(std::string("PreemptMode=") + preempt_mode(record.preempt_mode));
+    line("PreemptMode=" + preempt_mode(record.preempt_mode));
     line(fmt::format("Priority={}", record.priority));
     members({"Account Limits", "Accounts", "PA"}, record.account, one.accounts);
     members({"User Limits", "Users", "PU"}, record.user, one.users);
@@ -121,9 +122,9 @@ class Printer {
 
   static std::string id_text(uint32_t uid) { return std::to_string(uid); }
 
-  static const char* preempt_mode(QosPreemptMode mode) {
-    constexpr const char* kNames[] = {"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN"};
-    return kNames[static_cast<size_t>(mode)];
+  static std::string preempt_mode(QosPreemptMode mode) {
+    return mode == QosPreemptMode::kClusterDefault ? "OFF"
+                                                   : to_upper(accounting::preempt_mode_text(mode));
   }
 
   [[nodiscard]] std::string parent_of(const AssociationRecord& record) const {

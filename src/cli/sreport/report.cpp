@@ -40,7 +40,8 @@ std::vector<std::string> values(std::string_view text) {
 
 bool read_sizes(std::string_view text, Asked& asked) {
   asked.request.sizes.clear();
-  if (iequals(text, "individual")) return asked.individual = true;
+  if (is(text, "individual", 1)) return asked.request.each_size = true;
+  asked.request.each_size = false;
   for (const std::string& one : values(text)) {
     const auto size = to_number<uint32_t>(one);
     if (!size || *size == 0) return false;

@@ -37,8 +37,7 @@ struct Asked {
   protocol::QueryReportRequest request;
   std::vector<std::string> fields;
   bool tree = false, group = false, flat = false, as_parent = false, count_jobs = false;
-  bool individual = false;  // grouping=individual
-  bool refused = false;     // it names what is not there, which was told
+  bool refused = false;  // it names what is not there, which was told
   size_t top = 10;
 };
 using Words = std::vector<std::string>;

@@ -390,8 +390,13 @@ void user_report(Session& session, std::string_view report, const Words& words) 
 
 namespace {
 
-std::vector<std::string> size_headings(const std::vector<uint32_t>& sizes) {
+std::vector<std::string> size_headings(const protocol::QueryReportRequest& request) {
+  const std::vector<uint32_t>& sizes = request.sizes;
   std::vector<std::string> out;
+  if (request.each_size) {
+    for (const uint32_t size : sizes) out.push_back(fmt::format("{} CPUs", size));
+    return out;
+  }
   uint32_t from = 0;
   for (const uint32_t size : sizes) {
     out.push_back(fmt::format("{}-{} CPUs", from, size - 1));
@@ -399,6 +404,26 @@ std::vector<std::string> size_headings(const std::vector<uint32_t>& sizes) {
   }
   out.push_back(fmt::format(">= {} CPUs", from));
   return out;
+}
+
+// grouping=individual: each row gets all sizes that any has; they become those of the request.
+void spread_sizes(QueryReportReply& reply, protocol::QueryReportRequest& request) {
+  std::set<uint32_t> found;
+  for (const protocol::JobSizeRow& row : reply.sizes)
+    found.insert(row.cpus.begin(), row.cpus.end());
+  request.sizes.assign(found.begin(), found.end());
+  for (protocol::JobSizeRow& row : reply.sizes) {
+    protocol::JobSizeRow all = row;
+    all.cpus = request.sizes;
+    all.cpu_seconds.assign(found.size(), 0);
+    all.jobs.assign(found.size(), 0);
+    for (size_t i = 0; i < row.cpus.size(); ++i) {
+      const auto at = std::ranges::lower_bound(all.cpus, row.cpus[i]) - all.cpus.begin();
+      all.cpu_seconds[static_cast<size_t>(at)] = row.cpu_seconds[i];
+      all.jobs[static_cast<size_t>(at)] = row.jobs[i];
+    }
+    row = std::move(all);
+  }
 }
 
 // Which line of the report a job's account belongs to; several where accounts stand in each other.
@@ -440,11 +465,14 @@ void job_report(Session& session, std::string_view report, const Words& words) {
   Asked asked;
   asked.request.sizes = {50, 250, 500, 1000};
   read_words(session, words, asked);
-  if (asked.individual)
-    return void(session.fail(" grouping=individual is not supported by this version."));
   asked.request.tres = {"cpu"};
   const std::vector<std::string> accounts = std::exchange(asked.request.accounts, {});
-  const auto reply = ask(session, asked, UsageReport::kJobSizes);
+  auto reply = ask(session, asked, UsageReport::kJobSizes);
+  if (reply && asked.request.each_size) {
+    spread_sizes(*reply, asked.request);
+    if (asked.request.sizes.empty())
+      return void(session.fail(" We need a grouping list to set up the print."));
+  }
   const auto tree = reply ? tree_of(session, asked) : std::nullopt;
   if (!reply || !tree) return;
   std::map<std::pair<std::string, std::string>, protocol::JobSizeRow> rows;
@@ -463,7 +491,7 @@ void job_report(Session& session, std::string_view report, const Words& words) {
     }
   }
   const char* whose = by_wckey ? "Wckey" : "Account";
-  const std::vector<std::string> headings = size_headings(asked.request.sizes);
+  const std::vector<std::string> headings = size_headings(asked.request);
   std::vector<Column> all = {{"Cluster", "Cluster", 9}, {whose, whose, both ? -20 : 9}};
   std::vector<std::string> usual = {"Cluster", whose};
   for (const std::string& heading : headings) {
@@ -519,6 +547,7 @@ void reservation_report(Session& session, std::string_view report, const Words& 
                                    {"Idle", "Idle", width},
                                    {"Name", "Name", 9},
                                    {"Nodes", "Nodes", 15},
+                                   {"ReservationId", "Id", 8},
                                    {"Start", "Start", 19},
                                    {"TotalTime", "TotalTime", 9},
                                    {"TresName", "TRES Name", 14}};
@@ -535,6 +564,7 @@ void reservation_report(Session& session, std::string_view report, const Words& 
                      {"Idle", text(row.idle)},
                      {"Name", row.name},
                      {"Nodes", row.nodes},
+                     {"ReservationId", std::to_string(row.id)},
                      {"Start", format_time(row.start)},
                      {"TotalTime", text(whole)},
                      {"TresName", row.tres}});

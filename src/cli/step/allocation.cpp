@@ -282,8 +282,10 @@ JobFacts facts_of(const Allocated& allocated, const JobSpec& spec, const Cluster
   facts.cpus = allocated.grant.cpus_per_node;
   facts.cluster = config.cluster_name;
   facts.partition = allocated.grant.partition;
-  facts.account = spec.account.str();
-  facts.qos = spec.qos.str();
+  // as the controller filled them in
+  const protocol::JobWatchUpdate& grant = allocated.grant;
+  facts.account = grant.account.empty() ? spec.account.str() : grant.account;
+  facts.qos = grant.qos.empty() ? spec.qos.str() : grant.qos;
   facts.reservation = spec.reservation.str();
   facts.end = allocated.grant.end;
   return facts;
@@ -299,6 +301,8 @@ std::vector<JobFacts> het_facts_of(const Allocated& allocated, const std::vector
     facts.node_list = component.node_list;
     facts.cpus = component.cpus;
     facts.partition = component.partition;
+    if (i != 0 && !specs[i].account.empty()) facts.account = specs[i].account.str();
+    if (i != 0 && !specs[i].qos.empty()) facts.qos = specs[i].qos.str();
     if (i != 0) facts.allocation.reset();
     all.push_back(std::move(facts));
   }

@@ -321,8 +321,9 @@ std::optional<QosFlags> qos_flag(std::string_view word) {
 }
 
 namespace {
-constexpr std::array<const char*, 6> kModes = {"cluster", "cancel",  "gang",
-                                               "requeue", "suspend", "within"};
+constexpr std::array<const char*, 9> kModes = {"cluster",       "cancel",         "gang",
+                                               "requeue",       "suspend",        "within",
+                                               "within,cancel", "within,requeue", "within,suspend"};
 constexpr std::array<const char*, 3> kLevels = {"None", "Operator", "Administrator"};
 }  // namespace
 

@@ -172,6 +172,16 @@ Status check_preemption(ConfDraft& draft) {
   return {};
 }
 
+// Nobody could take back what jobs over a limit hold.
+Status check_soft_limits(ConfDraft& draft) {
+  const ClusterConfig& config = draft.parsed.config;
+  const bool soft = option_value(config.sluice_parameters, "soft_limit_qos").has_value() &&
+                    has_option(config.accounting_storage_enforce, "limits");
+  if (!soft || iequals(config.preempt_type, "preempt/qos")) return {};
+  return fail_at(draft, "SluiceParameters",
+                 "SluiceParameters=soft_limit_qos needs PreemptType=preempt/qos");
+}
+
 Status check_propagation(ConfDraft& draft) {
   ClusterConfig& config = draft.parsed.config;
   if (config.propagate_resource_limits_except.empty()) return {};
@@ -319,6 +329,8 @@ void note_unenforced(ClusterConfig& config) {
   const auto is_set = [&](std::string_view key) {
     using P = PartitionConfig;
     if (key == "AccountingStorageEnforce") return !config.accounting_storage_enforce.empty();
+    if (key.ends_with("=soft_limit_qos"))
+      return option_value(config.sluice_parameters, "soft_limit_qos").has_value();
     if (key.ends_with("AllowAccounts"))
       return any([](const P& p) { return !p.allow_accounts.empty(); });
     if (key.ends_with("DenyAccounts"))
@@ -344,8 +356,8 @@ void finish_config(ConfDraft& draft, std::vector<std::string>& errors) {
   derive_times(draft);
   choose_priority(draft);
   for (const auto step :
-       {check_controllers, check_accepted, check_limits, check_preemption, check_propagation,
-        finish_nodes, finish_node_sets, finish_partitions, finish_down_nodes}) {
+       {check_controllers, check_accepted, check_limits, check_preemption, check_soft_limits,
+        check_propagation, finish_nodes, finish_node_sets, finish_partitions, finish_down_nodes}) {
     append_errors(errors, step(draft));
   }
   note_unenforced(draft.parsed.config);

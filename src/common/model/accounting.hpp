@@ -176,8 +176,25 @@ enum class QosPreemptMode : uint8_t {
   kGang,
   kRequeue,
   kSuspend,
-  kWithin
+  kWithin,  // jobs of the QOS preempt one another, too; the mode is the cluster's
+  // the same with a mode of its own
+  kWithinCancel,
+  kWithinRequeue,
+  kWithinSuspend,
 };
+[[nodiscard]] constexpr bool is_within(QosPreemptMode mode) {
+  return mode >= QosPreemptMode::kWithin;
+}
+// The mode beside WITHIN.
+[[nodiscard]] constexpr QosPreemptMode mode_beside_within(QosPreemptMode mode) {
+  switch (mode) {
+    case QosPreemptMode::kWithin: return QosPreemptMode::kClusterDefault;
+    case QosPreemptMode::kWithinCancel: return QosPreemptMode::kCancel;
+    case QosPreemptMode::kWithinRequeue: return QosPreemptMode::kRequeue;
+    case QosPreemptMode::kWithinSuspend: return QosPreemptMode::kSuspend;
+    default: return mode;
+  }
+}
 
 struct QosRecord {
   QosId id = 0;  // 1 is "normal", which a new database has

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "common/base/shared_text.hpp"
 #include "common/model/accounting.hpp"
 
 namespace sluice {
@@ -12,14 +13,23 @@ struct JobAccount {
   AssociationId association = 0;
   QosId qos = 0;
   QosId partition_qos = 0;  // QOS= of the partition that it runs in, or asks for first
+  // Name of the QOS that it asked for, while a limit would hold it back and it runs in the one of
+  // SluiceParameters=soft_limit_qos: in that one's limits alone. Empty: it runs in its own.
+  SharedText own_qos;
   bool operator==(const JobAccount&) const = default;
   template <class V>
   static void describe(V&& field) {
     field(1, "association", &JobAccount::association);
     field(2, "qos", &JobAccount::qos);
     field(3, "partition_qos", &JobAccount::partition_qos);
+    field(4, "own_qos", &JobAccount::own_qos);
   }
 };
+
+// It runs by leave of the soft QOS.
+[[nodiscard]] inline bool runs_softly(const JobAccount* account) {
+  return account != nullptr && !account->own_qos.empty();
+}
 
 inline constexpr uint64_t kMicro = 1'000'000;  // of what is counted in millionths
 

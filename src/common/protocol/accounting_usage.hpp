@@ -35,6 +35,7 @@ struct QueryReportRequest {
   // lists that are empty say nothing
   std::vector<std::string> accounts, users, wckeys, qos, partitions, names;
   std::vector<uint32_t> sizes;  // of JobSizes: where the next group of CPU counts begins
+  bool each_size = false;       // each CPU count that jobs had is a group, whatever `sizes` says
   template <class V>
   static void describe(V&& field) {
     field(1, "report", &QueryReportRequest::report);
@@ -49,6 +50,7 @@ struct QueryReportRequest {
     field(10, "partitions", &QueryReportRequest::partitions);
     field(11, "names", &QueryReportRequest::names);
     field(12, "sizes", &QueryReportRequest::sizes);
+    field(13, "each_size", &QueryReportRequest::each_size);
   }
 };
 // Amounts times seconds, here and below.
@@ -87,6 +89,7 @@ struct JobSizeRow {
   std::string cluster, account, wckey;
   std::vector<uint64_t> cpu_seconds;  // by group: those below sizes[0], then from each on
   std::vector<uint64_t> jobs;
+  std::vector<uint32_t> cpus;  // with each_size: of each group, ascending
   template <class V>
   static void describe(V&& field) {
     field(1, "cluster", &JobSizeRow::cluster);
@@ -94,6 +97,7 @@ struct JobSizeRow {
     field(3, "wckey", &JobSizeRow::wckey);
     field(4, "cpu_seconds", &JobSizeRow::cpu_seconds);
     field(5, "jobs", &JobSizeRow::jobs);
+    field(6, "cpus", &JobSizeRow::cpus);
   }
 };
 struct ReservationUsageRow {

@@ -86,6 +86,7 @@ struct JobWatchUpdate {
   bool booting = false;  // it runs, and some of its nodes are still to boot
   Time end = kNoTime;
   std::vector<HetComponent> components;  // of a heterogeneous job that runs: all, without specs
+  std::string account, qos;              // where the user named none, too
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobWatchUpdate::job);
@@ -102,6 +103,8 @@ struct JobWatchUpdate {
     field(12, "end", &JobWatchUpdate::end);
     field(13, "components", &JobWatchUpdate::components);
     field(380, "booting", &JobWatchUpdate::booting);
+    field(381, "account", &JobWatchUpdate::account);
+    field(382, "qos", &JobWatchUpdate::qos);
   }
 };
 

@@ -84,7 +84,7 @@ void add_names(const Job& job, const ClusterConfig& config, JobHistory& out) {
   out.name = text(spec.name);
   out.account = text(spec.account);
   out.qos = text(spec.qos);
-  out.qos_asked = out.qos;
+  out.qos_asked = runs_softly(job.account.get()) ? text(job.account->own_qos) : out.qos;
   out.wckey = text(spec.wckey);
   if (keeps("job_comment")) out.comment = text(spec.comment);
   out.admin_comment = text(spec.admin_comment);

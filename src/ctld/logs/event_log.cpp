@@ -22,6 +22,7 @@
 #include "ctld/state/core/exit_status.hpp"
 #include "ctld/state/core/fold.hpp"
 #include "ctld/state/limits/accounts.hpp"
+#include "ctld/state/limits/soft_qos.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -64,6 +65,7 @@ class EventLines {
     info("read_slurm_conf: {} nodes, {} partitions{}", e.config->nodes.size(),
          e.config->partitions.size(), by_uid(at_.by));
     if (at_.before.accounting.version == 0) return;
+    soft_qos(true);
     for (const PartitionConfig& one : e.config->partitions) {
       if (lacks_qos(at_.before, one)) missing_qos(one);
     }
@@ -111,8 +113,8 @@ class EventLines {
   // --- jobs that run
   void operator()(const JobStarted& e) {
     for (const auto& start : e.starts) {
-      info("sched: Allocate JobId={} NodeList={} #CPUs={} Partition={}", name(start.job),
-           start.allocation->node_list, start.allocation->cpus, e.partition.view());
+      info("sched: Allocate JobId={} NodeList={} #CPUs={} Partition={}{}", name(start.job),
+           start.allocation->node_list, start.allocation->cpus, e.partition.view(), softly(e));
     }
   }
   void operator()(const JobPrepared& e) {
@@ -257,6 +259,7 @@ class EventLines {
         Level::kVerbose,
         "accounting: version {}: {} associations, {} QOS, {} accounts, {} users are new or changed",
         e.version, e.associations.size(), e.qos.size(), e.accounts.size(), e.users.size());
+    soft_qos(false);
     // told once: of what goes now, and of what the first answer of the daemon lacks
     const bool first = at_.before.accounting.version == 0;
     if (!first && e.gone_qos.empty()) return;
@@ -320,6 +323,16 @@ class EventLines {
           enforced(*at_.before.config).limits || enforced(*at_.before.config).qos
               ? ": its jobs are held with the reason InvalidQOS"
               : "");
+  }
+  // Limits are hard though the configuration says otherwise. `again`: told before, too.
+  void soft_qos(bool again) {
+    const std::string_view why = why_no_soft_qos(at_.after);
+    if (why.empty() || (!again && why == why_no_soft_qos(at_.before))) return;
+    error("SluiceParameters=soft_limit_qos={}: {}: jobs over a limit wait",
+          soft_limit_qos(*at_.after.config), why);
+  }
+  static std::string softly(const JobStarted& e) {
+    return e.soft_qos.empty() ? "" : fmt::format(" over a limit, in QOS {}", e.soft_qos.view());
   }
   // Of a job that is held Slurm says 0.
   [[nodiscard]] uint32_t first_priority(const Job& job) const {

@@ -7,8 +7,11 @@
 #include "common/names/job_states.hpp"
 #include "ctld/sched/change.hpp"
 #include "ctld/sched/explain_nodes.hpp"
+#include "ctld/sched/limit_plan.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/core/fold.hpp"
+#include "ctld/state/limits/billing.hpp"
+#include "ctld/state/limits/soft_qos.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/licenses.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -55,6 +58,38 @@ std::string describe_other(const Job& job) {
     return fmt::format("{}: {}.", start, job.state_description.view());
   }
   return start + ".";
+}
+
+// Of SluiceParameters=soft_limit_qos.
+void explain_soft_run(const Job& job, std::vector<std::string>& lines) {
+  if (job.state != JobState::kRunning || !runs_softly(job.account.get())) return;
+  lines.push_back(
+      fmt::format("A limit of its own QOS ({}) or its association held it back: it runs in QOS {} "
+                  "until others need its nodes.",
+                  job.account->own_qos.view(), job.spec->qos.view()));
+}
+
+void explain_soft_limit(const ClusterState& state, const Job& job, Time now,
+                        std::vector<std::string>& lines) {
+  const std::string name = state::soft_limit_qos(*state.config);
+  const state::Partition* partition = state::find_partition(state, job.partition.view());
+  if (name.empty() || partition == nullptr || job.hold != HoldKind::kNone) return;
+  const auto limit =
+      LimitPlan(state, now)
+          .why_not(job, *partition, state::requested_amounts(state, *job.spec, *partition->config),
+                   limit_of(job, *partition));
+  if (!limit || !state::may_be_exceeded(*limit)) return;
+  const QosRecord* soft = state::find_soft_qos(state);
+  const std::string_view why = soft == nullptr
+                                   ? state::why_no_soft_qos(state)
+                                   : state::why_not_softly(state, job, *partition, *soft);
+  if (!why.empty())
+    return lines.push_back(fmt::format("It does not run in QOS {} meanwhile{} {}.", name,
+                                       soft == nullptr ? ":" : ",", why));
+  lines.push_back(fmt::format(
+      "Over that limit it may run in QOS {}, until others need its nodes: when it finds "
+      "room beside what is planned, in the limits of that QOS.",
+      name));
 }
 
 // Why no pass looks at the job at all.
@@ -194,6 +229,7 @@ Result<protocol::ExplainReply> explain(const ClusterState& state, const Schedule
   protocol::ExplainReply reply;
   if (job->state != JobState::kPending) {
     reply.lines.push_back(describe_other(*job));
+    explain_soft_run(*job, reply.lines);
     return reply;
   }
   const SchedulerHints* known = soft == nullptr ? nullptr : soft->find(job->id);
@@ -203,6 +239,7 @@ Result<protocol::ExplainReply> explain(const ClusterState& state, const Schedule
   }
   reply.lines.push_back(first + ".");
   explain_ineligible(*job, now, reply.lines);
+  explain_soft_limit(state, *job, now, reply.lines);
   if (job->het != nullptr) {
     reply.lines.push_back(
         fmt::format("It starts together with the other {} of its heterogeneous job.",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ctld/state/limits/billing.hpp"
+#include "ctld/state/limits/soft_qos.hpp"
 #include "ctld/state/rules/fits.hpp"
 
 namespace sluice::sched {
@@ -29,9 +30,16 @@ LimitPlan::LimitPlan(const state::ClusterState& state, Time now)
       rules_(state::enforced(*state.config)),
       held_(state.accounting.held) {}
 
+AccountIn LimitPlan::account_of(const Job& job, const state::Partition& partition) const {
+  AccountIn in = state::account_in(state_, job, partition, rules_);
+  if (soft_ != nullptr && !in.reason && in.account != nullptr)
+    in.account = state::soft_account(job, *in.account, *soft_);
+  return in;
+}
+
 std::optional<JobReason> LimitPlan::why_not(const Job& job, const state::Partition& partition,
                                             const TresAmounts& asked, Minutes limit) const {
-  const AccountIn in = state::account_in(state_, job, partition, rules_);
+  const AccountIn in = account_of(job, partition);
   if (in.reason) return in.reason;
   const StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
   return state::why_limited(state_, held_, start, rules_, now_);
@@ -40,7 +48,7 @@ std::optional<JobReason> LimitPlan::why_not(const Job& job, const state::Partiti
 LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partition,
                                   const Allocation& allocation, Minutes limit) const {
   Start out;
-  const AccountIn in = state::account_in(state_, job, partition, rules_);
+  const AccountIn in = account_of(job, partition);
   out.reason = in.reason;
   if (in.reason || in.account == nullptr) return out;
   auto charge = state::charge_of(state_, *job.spec, *partition.config, allocation, *in.account);
@@ -98,6 +106,7 @@ void LimitPlan::load_changes() {
 bool LimitPlan::is_covered(const state::Counted& counted, const state::LimitHit& hit) const {
   const JobAccount& account = *counted.account;
   if (hit.qos != 0) return account.qos == hit.qos || account.partition_qos == hit.qos;
+  if (runs_softly(&account)) return false;
   bool covered = false;
   state::for_ancestors(state_.accounting, account.association,
                        [&](AssociationId id, const AssociationRecord*) {
@@ -109,7 +118,7 @@ bool LimitPlan::is_covered(const state::Counted& counted, const state::LimitHit&
 std::optional<Time> LimitPlan::next_start(const Job& job, const state::Partition& partition,
                                           const TresAmounts& asked, Minutes limit) {
   constexpr size_t kMostHits = 4;
-  const AccountIn in = state::account_in(state_, job, partition, rules_);
+  const AccountIn in = account_of(job, partition);
   if (in.reason || in.account == nullptr) return std::nullopt;
   StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
   start.on_fresh_nodes = true;
@@ -155,7 +164,7 @@ LimitPlan::Foreseen LimitPlan::foresee(const StartToCheck& start,
 
 void LimitPlan::plan(const Job& job, const state::Partition& partition, const TresAmounts& asked,
                      Time start, Minutes limit, const std::vector<NodeAllocation>& nodes) {
-  const AccountIn in = state::account_in(state_, job, partition, rules_);
+  const AccountIn in = account_of(job, partition);
   if (in.account == nullptr) return;
   auto charge = std::make_shared<JobCharge>();
   charge->tres = asked;

@@ -18,6 +18,8 @@ class LimitPlan {
 
   // Whether anything is enforced at all; else nothing of this needs to be asked.
   [[nodiscard]] bool acts() const { return rules_.associations || rules_.qos; }
+  // From now on jobs are looked at as they run in this QOS (soft_limit_qos); null: in their own.
+  void run_in(const QosRecord* soft) { soft_ = soft; }
   // By what the job asks for, whichever nodes it gets: its account and QOS, and limits.
   [[nodiscard]] std::optional<JobReason> why_not(const Job& job, const state::Partition& partition,
                                                  const TresAmounts& asked, Minutes limit) const;
@@ -47,6 +49,8 @@ class LimitPlan {
   void put_back(state::HeldTables held) { held_ = std::move(held); }
 
  private:
+  [[nodiscard]] state::AccountIn account_of(const Job& job,
+                                            const state::Partition& partition) const;
   // What is held changes then.
   struct Change {
     Time time = kNoTime;
@@ -72,6 +76,7 @@ class LimitPlan {
   state::HeldTables held_;
   std::vector<Change> changes_;  // by time; of running jobs once they were asked for
   bool loaded_ = false;
+  const QosRecord* soft_ = nullptr;
 };
 
 }  // namespace sluice::sched

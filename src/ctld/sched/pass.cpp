@@ -4,6 +4,7 @@
 
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/limits/billing.hpp"
+#include "ctld/state/limits/soft_qos.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/preemption.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -59,6 +60,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
   looked_at_in_.resize(names_.size());
   stopped_.resize(names_.size());
   by_qos_ = state::preempts_by_qos(state);
+  soft_qos_ = state::find_soft_qos(state);
   in_strict_order_ = state.config->scheduler_type == "sched/builtin";
   soft_->made = now;
 }
@@ -72,6 +74,7 @@ Plan PassRun::run() {
   }
   plan_resumes(0);
   timer_.enter(Stage::kBackfill);
+  start_softly();
   plan_.counts.started = static_cast<uint32_t>(plan_.starts.size());
   plan_.counts.incremental = repair_.repairs();
   const PassTimings& counts = plan_.counts;
@@ -107,7 +110,8 @@ bool PassRun::run_until_started(JobId job) {
     const bool it = jobs_[group.front().entry]->id == job;
     if (it && plan_.starts.size() > before) return true;
   }
-  return false;
+  start_softly();
+  return std::ranges::any_of(plan_.starts, [&](const auto& start) { return start.job == job; });
 }
 
 PassRun::Group PassRun::group_at(size_t first) const {
@@ -331,6 +335,7 @@ void PassRun::wait_here(const Candidate& c, Demand& demand) {
   if (limited_) {
     wait(c, *limited_);
     stopped_[c.partition] = budget_.limits_stop;
+    if (may_run_softly(c)) over_limits_.push_back({c, &demand});
     return plan_limited(c, demand);
   }
   waiting_here_.push_back({c, &demand});
@@ -502,7 +507,7 @@ void PassRun::plan_start(const Job& job, const Request& request, std::vector<Nod
       request.reservation != nullptr ? request.reservation->name : std::string();
   plan_.starts.push_back({job.id, task, request.partition->config->name, std::move(allocation),
                           std::move(reservation), shorter_limit,
-                          priority_in(job, *request.partition->config), job.spec});
+                          priority_in(job, *request.partition->config), job.spec, softly_});
 }
 
 const SchedulerHints* SchedulerView::find(JobId job) const {

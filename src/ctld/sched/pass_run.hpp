@@ -123,6 +123,12 @@ class PassRun {
   // After a limit of nodes: on those first that its jobs use already, where they count no more.
   [[nodiscard]] bool place_on_used(const Demand& demand, const StartFinder::Wanted& wanted,
                                    std::vector<NodeAllocation>& nodes);
+  // Jobs that a limit holds back start in the soft QOS (pass_soft.cpp), where they fit beside all
+  // that was started and planned.
+  void start_softly();
+  void start_softly(const Blocked& blocked);
+  // Whether the job, which limited_ holds back, may.
+  [[nodiscard]] bool may_run_softly(const Candidate& c) const;
   // Licenses that it cannot have from now on, for as long as it lasts at least.
   [[nodiscard]] bool lacks_licenses(const Job& job, const Reservation* own,
                                     const state::Partition& partition) const;
@@ -225,8 +231,11 @@ class PassRun {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
   std::optional<JobReason> limited_;  // by which limit the last try to start failed
   Bitmap used_nodes_;  // by jobs of the limit that was asked last; none: it is no such one
-  uint32_t placed_on_used_ = 0;   // attempts
-  uint32_t limited_planned_ = 0;  // jobs that a limit holds back, planned or tried
+  uint32_t placed_on_used_ = 0;          // attempts
+  uint32_t limited_planned_ = 0;         // jobs that a limit holds back, planned or tried
+  const QosRecord* soft_qos_ = nullptr;  // SluiceParameters=soft_limit_qos; null: limits are hard
+  std::vector<Blocked> over_limits_;     // candidates that may start in it
+  bool softly_ = false;                  // that is being tried
   uint32_t failed_tests_ = 0;
   uint32_t until_clock_ = 0;             // candidates before budget_.out_of_time is asked again
   bool some_share_with_nobody_ = false;  // jobs of --exclusive=user: what fits depends on the user

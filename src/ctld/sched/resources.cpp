@@ -1,7 +1,9 @@
 #include "ctld/sched/resources.hpp"
 
 #include <algorithm>
+#include <iterator>
 
+#include "common/base/check.hpp"
 #include "common/base/text.hpp"
 #include "ctld/state/core/indexes.hpp"
 #include "ctld/state/rules/fits.hpp"
@@ -312,6 +314,22 @@ bool Resources::is_free(const Request& request, const std::vector<NodeAllocation
 }
 
 void Resources::rebuild(NodeId node) { tell_claims(node); }
+
+std::vector<Claimed> Resources::withdraw(JobId job) {
+  SLUICE_CHECK(!trial_);
+  const auto its = [job](const auto& one) { return one.job == job; };
+  std::vector<Claimed> withdrawn;
+  std::ranges::copy_if(claims_, std::back_inserter(withdrawn), its);
+  std::erase_if(claims_, its);
+  for (const Claimed& claim : withdrawn) {
+    for (const NodeAllocation& part : *claim.nodes) {
+      std::erase_if(spans_[part.node], [&](const NodeSpan& s) { return its(s) && !s.runs; });
+      rebuild(part.node);
+    }
+  }
+  if (!withdrawn.empty()) timeline_.more_is_free();
+  return withdrawn;
+}
 
 void Resources::end_trial(bool keep) {
   auto [claimed, claims, before] = std::move(*trial_);

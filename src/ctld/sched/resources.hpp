@@ -143,6 +143,8 @@ class Resources {
   // Whether all of this is free in [from, to), and open for such jobs.
   [[nodiscard]] bool is_free(const Request& request, const std::vector<NodeAllocation>& nodes,
                              Tick from, Tick to) const;
+  // What was claimed for a job that waits is free again; what it was. Outside of trials.
+  [[nodiscard]] std::vector<Claimed> withdraw(JobId job);
   // What claim() and end_early() do from begin_trial() on is undone by end_trial(false).
   void begin_trial() { trial_.emplace(Trial{{}, claims_.size(), {}}); }
   void end_trial(bool keep);

@@ -98,7 +98,7 @@ bool makes_sense(const Entities& entities, const protocol::AccountingSettings& s
   const auto mode =
       static_cast<int>(settings.preempt_mode.value_or(QosPreemptMode::kClusterDefault));
   if (level > static_cast<int>(AdminLevel::kAdministrator) ||
-      mode > static_cast<int>(QosPreemptMode::kWithin))
+      mode > static_cast<int>(QosPreemptMode::kWithinSuspend))
     return false;
   for (const protocol::LimitSetting& limit : settings.limits) {
     const int field = static_cast<int>(limit.field);

@@ -223,11 +223,24 @@ std::string association_info(const Entities& entities, const AssociationRecord& 
   return out + fmt::format(", qos='{}'", id_list(record.qos));
 }
 
+// As Slurm's database has it.
+uint32_t stored_mode(QosPreemptMode mode) {
+  constexpr uint32_t kWithin = 0x4000, kGang = 0x8000;
+  const uint32_t within = is_within(mode) ? kWithin : 0;
+  switch (mode_beside_within(mode)) {
+    case QosPreemptMode::kSuspend: return within | 1;
+    case QosPreemptMode::kRequeue: return within | 2;
+    case QosPreemptMode::kCancel: return within | 8;
+    case QosPreemptMode::kGang: return within | kGang;
+    default: return within;
+  }
+}
+
 std::string qos_info(const Entities& entities, const QosRecord& record, Time now) {
   std::string out = fmt::format("mod_time={}, description='{}', flags={}", seconds(now),
                                 record.description, record.flags);
   if (!record.preempt.empty()) out += fmt::format(", preempt='{}'", id_list(record.preempt));
-  out += fmt::format(", preempt_mode={}", static_cast<int>(record.preempt_mode));
+  out += fmt::format(", preempt_mode={}", stored_mode(record.preempt_mode));
   return out + number_columns(record, entities, false);
 }
 
@@ -254,8 +267,7 @@ std::string settings_info(const Entities& entities, const AccountingSettings& se
     out.push_back(fmt::format("flags{}='{}'", sign, accounting::qos_flags_text(set.flags)));
   }
   if (settings.preempt_mode)
-    out.push_back(
-        fmt::format("preempt_mode='{}'", accounting::preempt_mode_text(*settings.preempt_mode)));
+    out.push_back(fmt::format("preempt_mode={}", stored_mode(*settings.preempt_mode)));
   for (const LimitSetting& limit : settings.limits) {
     const LimitRow& row = accounting::limit_row(limit.field);
     out.push_back(fmt::format("{}={}", row.column, limit_words(entities, limit, row)));

@@ -32,11 +32,13 @@ std::optional<double> optional_real(const SourceRow& row, std::string_view colum
 
 QosPreemptMode preempt_mode_of(uint32_t stored) {
   constexpr uint32_t kSuspend = 1, kRequeue = 2, kCancel = 8, kWithin = 0x4000, kGang = 0x8000;
-  if ((stored & kWithin) != 0) return QosPreemptMode::kWithin;
-  if ((stored & kSuspend) != 0) return QosPreemptMode::kSuspend;
-  if ((stored & kRequeue) != 0) return QosPreemptMode::kRequeue;
-  if ((stored & kCancel) != 0) return QosPreemptMode::kCancel;
-  return (stored & kGang) != 0 ? QosPreemptMode::kGang : QosPreemptMode::kClusterDefault;
+  using Mode = QosPreemptMode;
+  const bool within = (stored & kWithin) != 0;
+  if ((stored & kSuspend) != 0) return within ? Mode::kWithinSuspend : Mode::kSuspend;
+  if ((stored & kRequeue) != 0) return within ? Mode::kWithinRequeue : Mode::kRequeue;
+  if ((stored & kCancel) != 0) return within ? Mode::kWithinCancel : Mode::kCancel;
+  if (within) return Mode::kWithin;
+  return (stored & kGang) != 0 ? Mode::kGang : Mode::kClusterDefault;
 }
 
 // What the source's numbers are here.

@@ -127,16 +127,31 @@ class Asker {
       reply.jobs.push_back({name_, key[0], key[1], key[2], key[3], key[4], used});
   }
 
+  // Where the job counts among the groups of its row.
+  size_t group_of(uint32_t cpus, protocol::JobSizeRow& row) const {
+    if (!request_.each_size) {
+      row.cpu_seconds.resize(request_.sizes.size() + 1);
+      row.jobs.resize(request_.sizes.size() + 1);
+      return static_cast<size_t>(
+          std::upper_bound(request_.sizes.begin(), request_.sizes.end(), cpus) -
+          request_.sizes.begin());
+    }
+    const auto at = std::lower_bound(row.cpus.begin(), row.cpus.end(), cpus);
+    const auto group = at - row.cpus.begin();
+    if (at == row.cpus.end() || *at != cpus) {
+      row.cpus.insert(at, cpus);
+      row.cpu_seconds.insert(row.cpu_seconds.begin() + group, 0);
+      row.jobs.insert(row.jobs.begin() + group, 0);
+    }
+    return static_cast<size_t>(group);
+  }
+
   void size_rows(QueryReportReply& reply) {
     std::map<std::pair<std::string, std::string>, protocol::JobSizeRow> rows;
     each_job([&](const JobHistory& job, uint64_t seconds) {
       if (seconds == 0) return;
       auto& row = rows[{job.account, job.wckey}];
-      row.cpu_seconds.resize(request_.sizes.size() + 1);
-      row.jobs.resize(request_.sizes.size() + 1);
-      const auto group = static_cast<size_t>(
-          std::upper_bound(request_.sizes.begin(), request_.sizes.end(), job.cpus) -
-          request_.sizes.begin());
+      const size_t group = group_of(job.cpus, row);
       row.cpu_seconds[group] += seconds * job.cpus;
       ++row.jobs[group];
     });

@@ -75,9 +75,26 @@ TEST(ConfIgnored, SluiceParametersKnowsItsOptions) {
                 .sluice_parameters.size(),
             3U);
   for (const char* bad :
-       {"log_format=xml", "accept_ignored=NoSuchKey", "MCSPlugin", "accept=MCSPlugin"}) {
+       {"log_format=xml", "accept_ignored=NoSuchKey", "MCSPlugin", "accept=MCSPlugin",
+        "soft_limit_qos", "soft_limit_qos=", "submit_advice=maybe", "submit_advice"}) {
     EXPECT_NE(error_of(std::string("SluiceParameters=") + bad + "\n"), "") << bad;
   }
+  EXPECT_EQ(accepted_ignored(config_of("SluiceParameters=accept_ignored=MCSPlugin,PrivateData,"
+                                       "soft_limit_qos=low,submit_advice=no\n")),
+            (std::vector<std::string>{"MCSPlugin", "PrivateData"}));
+}
+
+TEST(ConfIgnored, SoftLimitsNeedLimitsAndPreemptionByQos) {
+  const std::string key = "SluiceParameters=soft_limit_qos=low\n";
+  EXPECT_EQ(ignored_summary(config_of(key)),
+            "keys without effect: accounting: SluiceParameters=soft_limit_qos");
+  const std::string limits =
+      "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageEnforce=limits\n";
+  EXPECT_NE(error_of(key + limits).find("soft_limit_qos needs PreemptType=preempt/qos"),
+            std::string::npos);
+  const ClusterConfig good =
+      config_of(key + limits + "PreemptType=preempt/qos\nPreemptMode=REQUEUE\n");
+  EXPECT_EQ(ignored_summary(good), "");
 }
 
 TEST(ConfIgnored, ANameThatIsNoKeyIsNamed) {

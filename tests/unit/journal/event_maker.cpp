@@ -229,6 +229,13 @@ void EventMaker::start(Events& events) {
   if (job.account != nullptr) {
     one.charge = std::make_shared<JobCharge>(
         JobCharge{{{kTresCpu, pick(9)}, {kTresNode, 1}}, pick(5) * kMicro / 3, kMicro / 2});
+    if (pick(4) == 0) {
+      auto account = std::make_shared<JobAccount>(*job.account);
+      account->partition_qos = 0;
+      account->own_qos = "normal";
+      started.account = std::move(account);
+      started.soft_qos = "soft";
+    }
   }
   if (job.array && job.array->task == kNoTask) {
     job.array->pending.for_each([&](uint32_t task) {

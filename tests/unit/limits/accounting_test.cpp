@@ -3,6 +3,7 @@
 
 #include "common/model/job_update.hpp"
 #include "ctld/state/core/invariants.hpp"
+#include "ctld/state/rules/preemption.hpp"
 #include "unit/limits/accounting_fixture.hpp"
 
 namespace sluice::state {
@@ -405,6 +406,13 @@ TEST_F(AccountingTest, WithinAQosAHigherPriorityPreempts) {
   qos(kNormal).preempt_mode = QosPreemptMode::kWithin;
   follow();
   EXPECT_EQ(preempted().size(), 1u);
+  // a mode beside it
+  const Partition& debug = state_.partitions->front();
+  EXPECT_EQ(preempt_mode_in(state_, debug, kNormal), PreemptMode::kRequeue) << "the cluster's";
+  qos(kNormal).preempt_mode = QosPreemptMode::kWithinCancel;
+  follow();
+  EXPECT_EQ(preempted().size(), 1u);
+  EXPECT_EQ(preempt_mode_in(state_, state_.partitions->front(), kNormal), PreemptMode::kCancel);
   qos(kNormal).preempt_mode = QosPreemptMode::kClusterDefault;
   follow();
   configure([](ClusterConfig& config) { config.preempt_within = true; });

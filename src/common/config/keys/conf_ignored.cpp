@@ -56,7 +56,7 @@ struct Group {
 constexpr Group kGroups[] = {
     {Class::kAccounting,
      "Accounting*,AcctGather*,JobComp*,TrackWCKey,MaxDBDMsgs,FairShareDampeningFactor,PartitionName.TRESBillingWeights,"
-     "NodeName.TRESWeights,JobAcctGather*,PriorityDecayHalfLife,PriorityUsageResetPeriod"},
+     "NodeName.TRESWeights,JobAcctGather*,PriorityDecayHalfLife,PriorityUsageResetPeriod,SluiceParameters"},
     {Class::kScheduling,
      "Priority*,Preempt*,Scheduler*,SelectType*,Topology*,LicenseParameters,BurstBuffer*,FederationParameters,"
      "DependencyParameters,PartitionName.Alternate,PartitionName.Exclusive*,PartitionName.SelectTypeParameters,"
@@ -118,6 +118,12 @@ bool has_key(const Keys& keys, std::string_view name) {
   return find_key(keys, name) != nullptr;
 }
 
+// Of SluiceParameters.
+bool is_other_option(std::string_view name) {
+  constexpr std::string_view kNames[] = {"log_format", "soft_limit_qos", "submit_advice"};
+  return std::ranges::any_of(kNames, [&](std::string_view one) { return iequals(one, name); });
+}
+
 }  // namespace
 
 std::string_view class_text(IgnoredClass is) {
@@ -150,7 +156,7 @@ std::vector<std::string> accepted_ignored(const ClusterConfig& config) {
     const bool begins = item.size() >= kName.size() &&
                         iequals(std::string_view(item).substr(0, kName.size()), kName);
     if (begins) in_list = true;
-    else if (iequals(without_option(item), "log_format")) in_list = false;
+    else if (is_other_option(without_option(item))) in_list = false;
     if (in_list) accepted.push_back(begins ? item.substr(kName.size()) : item);
   }
   return accepted;
@@ -179,7 +185,10 @@ std::vector<std::string> unenforced_keys(const ClusterConfig& config) {
     keys.emplace_back("PartitionName.AllowQos");
     keys.emplace_back("PartitionName.DenyQos");
   }
-  if (!enforces("limits")) keys.emplace_back("PartitionName.QOS");
+  if (!enforces("limits")) {
+    keys.emplace_back("PartitionName.QOS");
+    keys.emplace_back("SluiceParameters=soft_limit_qos");
+  }
   return keys;
 }
 

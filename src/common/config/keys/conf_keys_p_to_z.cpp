@@ -157,7 +157,7 @@ constexpr GlobalKey kRows[] = {
     key("SerializerParameters", K::kOptions).allow("compact,pretty,complex,no_tag").hidden(),
     key("SerializerPlugins", K::kWords).hidden(),
     key("SluiceParameters", K::kWords)  // Sluice's own
-        .acts_by(set_sluice_parameters, "accept_ignored=KEY,... and log_format=text or json").hidden(),
+        .acts_by(set_sluice_parameters, "accept_ignored=KEY,..., log_format=text or json, soft_limit_qos=QOS, and submit_advice=yes or no").hidden(),
     key("SlurmUser", K::kText, "root").acts<&C::slurm_user>().needs_restart(),
     key("SlurmctldAddr", K::kText).acts<&C::slurmctld_addr>(),
     key("SlurmctldDebug", K::kEnum, "info")

@@ -31,10 +31,13 @@ bool set_accounting_tres(ClusterConfig& config, const ConfValue& value) {
 bool set_sluice_parameters(ClusterConfig& config, const ConfValue& value) {
   bool in_list = false;
   for (const std::string& item : value.items) {
-    const size_t equals = item.find('=');
+    const size_t equals = std::min(item.find('='), item.size());
     const std::string_view name = std::string_view(item).substr(0, equals);
-    if (iequals(name, "accept_ignored") && equals != std::string::npos) in_list = true;
+    if (iequals(name, "accept_ignored") && equals < item.size()) in_list = true;
     else if (iequals(item, "log_format=json") || iequals(item, "log_format=text")) in_list = false;
+    else if (iequals(item, "submit_advice=yes") || iequals(item, "submit_advice=no"))
+      in_list = false;
+    else if (iequals(name, "soft_limit_qos") && item.size() > equals + 1) in_list = false;
     else if (!in_list) return false;
   }
   config.sluice_parameters = value.items;

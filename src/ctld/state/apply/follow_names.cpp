@@ -153,14 +153,16 @@ class JobNumbers {
     job.charge = made.second;
   }
   std::shared_ptr<const JobAccount> shared(const JobAccount& account) {
-    auto& made = accounts_[{account.association, account.qos, account.partition_qos}];
+    auto& made =
+        accounts_[{account.association, account.qos, account.partition_qos, account.own_qos.str()}];
     if (made == nullptr) made = std::make_shared<JobAccount>(account);
     return made;
   }
 
   ClusterState& state_;
   const NumberChanges& changes_;
-  std::map<std::tuple<AssociationId, QosId, QosId>, std::shared_ptr<const JobAccount>> accounts_;
+  std::map<std::tuple<AssociationId, QosId, QosId, std::string>, std::shared_ptr<const JobAccount>>
+      accounts_;
   // with what it was, so that its address is not another's meanwhile
   std::unordered_map<const JobCharge*,
                      std::pair<std::shared_ptr<const JobCharge>, std::shared_ptr<const JobCharge>>>

@@ -27,7 +27,26 @@ std::shared_ptr<const Step> make_batch_step(const Job& job, StepNode part) {
   return step;
 }
 
+std::shared_ptr<const JobSpec> with_qos(const JobSpec& spec, const SharedText& qos) {
+  auto changed = std::make_shared<JobSpec>(spec);
+  changed->qos = qos;
+  return changed;
+}
+
+// It waits in the QOS that it asked for.
+void leave_soft_qos(const ClusterState& state, Job& job) {
+  auto account = std::make_shared<JobAccount>(*job.account);
+  const Partition* partition = find_partition(state, job.partition.view());
+  job.spec = with_qos(*job.spec, account->own_qos);
+  account->qos = find_qos_id(state.accounting, account->own_qos.view());
+  if (partition != nullptr)
+    account->partition_qos = find_qos_id(state.accounting, partition->config->qos);
+  account->own_qos = {};
+  job.account = std::move(account);
+}
+
 void start_job(ClusterState& state, const JobStarted& event, const JobStarted::Start& start) {
+  const std::shared_ptr<const JobSpec> before = state.jobs.at(start.job).spec;
   change_job(state, start.job, [&](Job& job) {
     SLUICE_CHECK(job.state == JobState::kPending && start.allocation != nullptr);
     job.state = JobState::kRunning;
@@ -53,6 +72,7 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
     if (job.preparing.any()) job.flags |= kJobConfiguring;
     job.priority = event.priority;
     if (event.account != nullptr) job.account = event.account;
+    if (!event.soft_qos.empty()) job.spec = with_qos(*job.spec, event.soft_qos);
     job.charge = start.charge;
     job.charged = kNoTime;
     if (!job.spec->batch || is_het_follower(job)) return;
@@ -61,6 +81,7 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
         start.batch != nullptr ? start.batch : batch_part(state, *job.spec, *job.allocation);
     job.steps.push_back(make_batch_step(job, *batch));
   });
+  if (!event.soft_qos.empty()) recount_text(state, state.jobs.at(start.job), *before, JobSpec());
   occupy_nodes(state, state.jobs.at(start.job));
   note_busy(state, state.jobs.at(start.job));
 }
@@ -152,6 +173,7 @@ void apply_event(ClusterState& state, const JobRequeueCancelled& event) {
 
 void apply_event(ClusterState& state, const JobRequeued& event) {
   unfold_job(state, event.job);
+  const std::shared_ptr<const JobSpec> before = state.jobs.at(event.job).spec;
   change_job(state, event.job, [&](Job& job) {
     job.state = JobState::kPending;
     job.flags = event.flags;
@@ -180,7 +202,10 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.priority = 0;
     job.charge = nullptr;
     job.charged = kNoTime;
+    if (runs_softly(job.account.get())) leave_soft_qos(state, job);
   });
+  const Job& job = state.jobs.at(event.job);
+  if (job.spec != before) recount_text(state, job, *before, JobSpec());
 }
 
 void apply_event(ClusterState& state, const JobSuspended& event) {

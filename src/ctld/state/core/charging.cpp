@@ -69,9 +69,11 @@ void change_held(HeldTables& held, const Accounting& accounting, const Counted& 
   part.end = to_seconds(counted.end);
   part.since = charged_since(accounting, counted.since);
   part.is_charged = counted.is_charged;
+  JobPart of_account = part;
+  of_account.at_once = !runs_softly(counted.account.get());
   for_ancestors(accounting, counted.account->association,
                 [&](AssociationId id, const AssociationRecord*) {
-                  change_table(held.associations, id, part, more);
+                  change_table(held.associations, id, of_account, more);
                 });
   for_qos(*counted.account, [&](QosId id) { change_table(held.qos, id, part, more); });
   part.is_charged = false;  // of members no usage is kept

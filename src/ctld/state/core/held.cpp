@@ -32,9 +32,10 @@ void change_running(Held& held, const JobPart& part, int sign) {
   for (const TresAmount& amount : charge.tres) {
     if (amount.count == 0) continue;
     HeldTres& tres = held_of(held, amount.id);
+    change(tres.rate, factor * Wide(amount.count), part);
+    if (!part.at_once) continue;
     tres.count = sign > 0 ? tres.count + amount.count : tres.count - amount.count;
     tres.until_end += Wide(sign) * Wide(amount.count) * part.end;
-    change(tres.rate, factor * Wide(amount.count), part);
   }
   change(held.billing, factor * Wide(charge.billing_micro), part);
   change(held.wall, factor, part);
@@ -56,20 +57,21 @@ uint64_t Held::left_of(TresId id, int64_t second) const {
 }
 
 void add_part(Held& held, const JobPart& part) {
-  held.jobs += part.jobs;
+  if (part.at_once) held.jobs += part.jobs;
   held.accruing += part.accruing;
   held.submit += part.submit;
   if (part.charge != nullptr) change_running(held, part, 1);
-  if (part.allocation != nullptr) held.nodes.add(part.allocation->nodes, &node_of);
+  if (part.at_once && part.allocation != nullptr) held.nodes.add(part.allocation->nodes, &node_of);
 }
 
 void take_part(Held& held, const JobPart& part) {
-  SLUICE_CHECK(held.jobs >= part.jobs && held.submit >= part.submit);
-  held.jobs -= part.jobs;
+  const uint32_t jobs = part.at_once ? part.jobs : 0;
+  SLUICE_CHECK(held.jobs >= jobs && held.submit >= part.submit);
+  held.jobs -= jobs;
   held.accruing -= part.accruing;
   held.submit -= part.submit;
   if (part.charge != nullptr) change_running(held, part, -1);
-  if (part.allocation != nullptr) held.nodes.take(part.allocation->nodes, &node_of);
+  if (part.at_once && part.allocation != nullptr) held.nodes.take(part.allocation->nodes, &node_of);
 }
 
 }  // namespace sluice::state

@@ -60,6 +60,8 @@ struct JobPart {
   int64_t end = 0;                         // second
   int64_t since = 0;                       // second from which it is charged
   bool is_charged = true;                  // a suspended job is not
+  // false: it is charged, and what it holds counts for no limit (soft_limit_qos)
+  bool at_once = true;
 };
 void add_part(Held& held, const JobPart& part);
 void take_part(Held& held, const JobPart& part);

@@ -180,12 +180,6 @@ bool is_running(const Job& job) {
          !is_completing(job);
 }
 
-bool may_requeue(const ClusterConfig& config, const Job& job) {
-  if (!job.spec->batch) return false;
-  return job.spec->requeue == Toggle::kYes ||
-         (job.spec->requeue == Toggle::kDefault && config.job_requeue);
-}
-
 Duration time_suspended(const Job& job) {
   if (job.suspended_at == kNoTime) return Duration(0);
   return (job.suspended_at - job.start) - job.before_suspend;

@@ -6,6 +6,7 @@
 
 #include "common/protocol/node_reports.hpp"
 #include "ctld/state/decide/draft.hpp"
+#include "ctld/state/rules/preemption.hpp"
 
 namespace sluice::state {
 
@@ -51,8 +52,6 @@ void release_nodes(Draft& draft, JobId job, Bitmap positions, Time now);
 
 // The ending of a batch script or an allocation's command that exited with `status`.
 [[nodiscard]] Ending ending_of_exit(const ClusterConfig& config, const Job& job, int32_t status);
-// May the job be requeued: a batch job that allows it?
-[[nodiscard]] bool may_requeue(const ClusterConfig& config, const Job& job);
 [[nodiscard]] bool is_running(const Job& job);
 
 enum class NodeLoss : uint8_t {

@@ -224,6 +224,7 @@ struct JobStarted {
   Duration preempt_exempt = kNotPreemptable;
   uint32_t priority = 0;
   std::shared_ptr<const JobAccount> account = {};  // null: as it was
+  SharedText soft_qos = {};  // it runs in this one (soft_limit_qos); empty: in its own
   template <class V>
   static void describe(V&& field) {
     field(1, "record", &JobStarted::record);
@@ -240,6 +241,7 @@ struct JobStarted {
     field(560, "preempt_exempt", &JobStarted::preempt_exempt);
     field(563, "priority", &JobStarted::priority);
     field(660, "account", &JobStarted::account);
+    field(661, "soft_qos", &JobStarted::soft_qos);
   }
 };
 // Prologs have ended on these nodes of the job, or the controller's own (`controller`).

@@ -93,4 +93,9 @@ JobReason association_reason(const Accounting& accounting, TresLimit limit, Tres
   return kAssociationRows[static_cast<size_t>(limit)][type_of(accounting, tres)];
 }
 
+bool is_least(JobReason reason) {
+  const Row& row = kQosRows[static_cast<size_t>(TresLimit::kLeast)];
+  return std::ranges::find(row, reason) != row.end();
+}
+
 }  // namespace sluice::state

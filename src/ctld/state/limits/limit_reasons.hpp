@@ -25,5 +25,7 @@ enum class TresLimit : uint8_t {
 // Of kGroup … kJobMins.
 [[nodiscard]] JobReason association_reason(const Accounting& accounting, TresLimit limit,
                                            TresId tres);
+// The job asks for less than it may (MinTRES).
+[[nodiscard]] bool is_least(JobReason reason);
 
 }  // namespace sluice::state

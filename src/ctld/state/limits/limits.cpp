@@ -62,6 +62,7 @@ class Check {
         job_(job),
         qos_(qos_of(accounting, *job.account)),
         second_(to_seconds(now)) {
+    if (runs_softly(job.account)) return;  // of the limits of its association it is free
     for_ancestors(accounting, job.account->association,
                   [&](AssociationId, const AssociationRecord* one) {
                     if (one != nullptr && count_ < above_.size()) above_[count_++] = one;

@@ -181,6 +181,8 @@ protocol::JobWatchUpdate make_watch_update(const ClusterState& state, const Job&
     }
   }
   update.partition = job.partition.str();
+  update.account = job.spec->account.str();
+  update.qos = job.spec->qos.str();
   update.exit_status = job.exit_status;
   update.ready = job.state == JobState::kRunning && is_ready(state, job);
   update.booting = job.state == JobState::kRunning && is_booting(job);

@@ -29,7 +29,7 @@ const QosRecord* find_qos_of(const ClusterState& state, QosId id) {
 
 // WITHIN: jobs of a QOS make room for those of it that have a higher priority.
 bool preempts_within(const ClusterState& state, const QosRecord& qos) {
-  return state.config->preempt_within || qos.preempt_mode == QosPreemptMode::kWithin;
+  return state.config->preempt_within || is_within(qos.preempt_mode);
 }
 
 bool has_preemptable_qos(const ClusterState& state, const Preemptor& preemptor,
@@ -130,8 +130,8 @@ PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partitio
   PreemptMode mode = state.config->preempt_mode;
   if (policy->by_qos) {
     const QosRecord* record = find_qos_of(state, qos);
-    const QosPreemptMode own =
-        record == nullptr ? QosPreemptMode::kClusterDefault : record->preempt_mode;
+    const QosPreemptMode own = record == nullptr ? QosPreemptMode::kClusterDefault
+                                                 : mode_beside_within(record->preempt_mode);
     if (own == QosPreemptMode::kCancel) return PreemptMode::kCancel;
     if (own == QosPreemptMode::kRequeue) return PreemptMode::kRequeue;
     if (own == QosPreemptMode::kSuspend) return PreemptMode::kSuspend;

@@ -7,6 +7,13 @@
 
 namespace sluice::state {
 
+// Only a script can begin anew: --requeue, --no-requeue, JobRequeue.
+[[nodiscard]] inline bool may_requeue(const ClusterConfig& config, const Job& job) {
+  if (!job.spec->batch) return false;
+  return job.spec->requeue == Toggle::kYes ||
+         (job.spec->requeue == Toggle::kDefault && config.job_requeue);
+}
+
 // Who needs room: a pending job, where it would run.
 struct Preemptor {
   const Job* job = nullptr;

@@ -9,6 +9,7 @@
 #include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/limits/billing.hpp"
+#include "ctld/state/limits/soft_qos.hpp"
 #include "ctld/state/decide/job/gang.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
 #include "ctld/state/decide/node/node_features.hpp"
@@ -38,6 +39,22 @@ bool asks_for_the_same(const PlannedStart& plan, const Job& job) {
   return plan.spec == nullptr || plan.spec == job.spec || fit::same_demand(*plan.spec, *job.spec);
 }
 
+// In the soft QOS it is in the limits of that one alone; nullopt: these do not let it start.
+std::optional<std::shared_ptr<const JobAccount>> charged_softly(const ClusterState& state,
+                                                                const StartToCheck& hard,
+                                                                const Partition& partition,
+                                                                JobReason limit, Time now) {
+  const QosRecord* soft = find_soft_qos(state);
+  if (soft == nullptr || !may_be_exceeded(limit)) return std::nullopt;
+  if (!why_not_softly(state, *hard.job, partition, *soft).empty()) return std::nullopt;
+  auto account = soft_account(*hard.job, *hard.account, *soft);
+  StartToCheck start = hard;
+  start.account = account.get();
+  if (why_limited(state, state.accounting.held, start, enforced(*state.config), now))
+    return std::nullopt;
+  return account;
+}
+
 // Whom it is charged to there; nullopt: an account or a limit does not let it start.
 std::optional<std::shared_ptr<const JobAccount>> charged_account(const ClusterState& state,
                                                                  const Job& job,
@@ -51,8 +68,9 @@ std::optional<std::shared_ptr<const JobAccount>> charged_account(const ClusterSt
   const TresAmounts tres = allocated_amounts(state, *job.spec, *partition.config, *plan.allocation);
   const TresAmounts of_node = largest_of_nodes(state.accounting, *plan.allocation);
   const StartToCheck start{&job, in.account.get(), &tres, &of_node, limit, plan.allocation.get()};
-  if (why_limited(state, state.accounting.held, start, rules, now)) return std::nullopt;
-  return in.account;
+  const auto limited = why_limited(state, state.accounting.held, start, rules, now);
+  if (!limited) return in.account;
+  return plan.softly ? charged_softly(state, start, partition, *limited, now) : std::nullopt;
 }
 
 // Nothing when the start is no longer possible.
@@ -90,6 +108,10 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   const auto account = charged_account(state, *job, *partition, plan, event.time_limit, now);
   if (!account) return std::nullopt;
   if (*account != job->account) event.account = *account;
+  if (runs_softly(account->get())) {
+    const QosRecord* soft = state.accounting.qos.find((*account)->qos);
+    event.soft_qos = soft->name;
+  }
   if (!beginning.may_begin(*job, plan.reservation, *plan.allocation, end)) return std::nullopt;
   const PlannedUse of_nodes{use.own, now, end, leaves_within(*job->spec)};
   const auto leaves_counts = [&](const NodeAllocation& part) {
@@ -194,6 +216,11 @@ bool start_together(Draft& draft, std::span<const PlannedStart> plans, LicensePo
   return true;
 }
 
+bool is_same(const std::shared_ptr<const JobAccount>& a,
+             const std::shared_ptr<const JobAccount>& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
 // Starts of neighbouring tasks of one array become one event; extern steps come after all of them.
 Events merge_starts(Events events) {
   Events merged, steps;
@@ -211,7 +238,7 @@ Events merge_starts(Events events) {
     auto* last = merged.empty() ? nullptr : std::get_if<JobStarted>(&merged.back());
     if (last != nullptr && last->record == start.record && last->partition == start.partition &&
         last->time_limit == start.time_limit && last->reservation == start.reservation &&
-        last->account == start.account) {
+        is_same(last->account, start.account) && last->soft_qos == start.soft_qos) {
       last->starts.push_back(std::move(start.starts.front()));
     } else {
       merged.push_back(std::move(event));

@@ -43,7 +43,15 @@ Result<std::shared_ptr<const JobAccount>> changed_account(const ClusterState& st
     return nullptr;
   const auto partitions = find_partitions(state, spec);
   if (!partitions) return failure(partitions.error().code);
+  // it need not be let into the QOS of soft_limit_qos, in which it may run
+  const bool softly = runs_softly(job.account.get()) && !update.qos;
+  const SharedText runs_in = spec.qos;
+  if (softly) spec.qos = job.account->own_qos;
   auto account = resolve_account(state, spec, *partitions, is_operator(state, by));
+  if (softly) {
+    spec.qos = runs_in;
+    if (account) return nullptr;
+  }
   if (!account || job.state == JobState::kPending || *account == nullptr) return account;
   const QosId before = job.account == nullptr ? 0 : job.account->qos;
   if ((*account)->qos != before) return failure(ErrorCode::kJobNotPending);
