@@ -103,7 +103,7 @@ class NodeTimeline {
     uint64_t memory_mib = 0;
   };
   std::vector<Span> spans_;
-  std::vector<Free> free_;           // by span
+  std::vector<Free> free_;  // by span
 };
 
 }  // namespace sluice::timeline

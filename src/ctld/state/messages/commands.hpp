@@ -241,7 +241,7 @@ struct PlannedStart {
   // what it asked for then; null: not told
   std::shared_ptr<const JobSpec> spec = nullptr;
   bool backfilled = false;  // while a job of higher priority waits for nodes
-  bool softly = false;  // a limit holds it back: it starts in the QOS of soft_limit_qos
+  bool softly = false;      // a limit holds it back: it starts in the QOS of soft_limit_qos
 };
 // A running job is to make room for one that waits; looked at again, too.
 struct PlannedPreemption {
