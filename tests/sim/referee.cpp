@@ -77,16 +77,52 @@ Time end_of(const ClusterState& state, const Job& job) {
   return with_it ? std::min(own->end, job.end) : job.end;
 }
 
+// What of a name is reserved on the node: units, and how many of what is only counted.
+struct KeptGres {
+  bool any = false;
+  Bitmap units;
+  uint64_t count = 0;
+};
+KeptGres kept_of(const Reservation& one, NodeId node, std::string_view name) {
+  KeptGres kept;
+  for (const ReservedGres& part : one.gres) {
+    for (const GresShare& share : part.shares) {
+      if (part.node != node || share.name != name) continue;
+      kept.any = true;
+      kept.units |= share.units;
+      kept.count += share.count;
+    }
+  }
+  return kept;
+}
+
+bool has_whole_nodes(const Reservation& one) { return one.cores.empty() && one.gres.empty(); }
+
 // Whether something of the job's part of a node, or all of it, is of the reservation.
 bool has_some(const Reservation& one, const NodeAllocation& part) {
-  if (one.cores.empty() || !one.nodes.test(part.node)) return one.nodes.test(part.node);
+  if (has_whole_nodes(one) || !one.nodes.test(part.node)) return one.nodes.test(part.node);
   const auto at = std::ranges::find(one.cores, part.node, &ReservedCores::node);
-  return at != one.cores.end() && at->cores.intersects(part.cores);
+  if (at != one.cores.end() && at->cores.intersects(part.cores)) return true;
+  return std::ranges::any_of(part.gres, [&](const GresShare& share) {
+    return share.units.intersects(kept_of(one, part.node, share.name.view()).units);
+  });
 }
 bool has_all(const Reservation& one, const NodeAllocation& part) {
-  if (one.cores.empty() || !one.nodes.test(part.node)) return one.nodes.test(part.node);
+  if (has_whole_nodes(one) || !one.nodes.test(part.node)) return one.nodes.test(part.node);
   const auto at = std::ranges::find(one.cores, part.node, &ReservedCores::node);
-  return at != one.cores.end() && at->cores.contains(part.cores);
+  if (at != one.cores.end() && !at->cores.contains(part.cores)) return false;
+  return std::ranges::all_of(part.gres, [&](const GresShare& share) {
+    const KeptGres kept = kept_of(one, part.node, share.name.view());
+    return !kept.any || (kept.units.contains(share.units) && kept.count >= share.count);
+  });
+}
+
+uint64_t count_on(const Job& job, NodeId node, std::string_view name) {
+  uint64_t count = 0;
+  for (const NodeAllocation& part : job.allocation->nodes) {
+    if (part.node == node) count += count_of(part.gres, name);
+  }
+  return count;
 }
 
 }  // namespace
@@ -263,7 +299,33 @@ void Referee::check_reservations(const ClusterState& state, const Job& job, Time
       if (!has_some(other, part) || (own != nullptr && has_all(*own, part))) continue;
       wrong(job,
             "started on a node of reservation " + other.name +
-                (other.cores.empty() ? ", which is not its own" : ", whose cores are not its own"));
+                (has_whole_nodes(other) ? ", which is not its own" : ", of what is not its own"));
+    }
+  }
+  for (const NodeAllocation& part : job.allocation->nodes) check_kept_counts(state, job, part, now);
+}
+
+// Of what is only counted others leave so many as is kept, used or not.
+void Referee::check_kept_counts(const ClusterState& state, const Job& job,
+                                const NodeAllocation& part, Time now) {
+  const Node& node = state.nodes.at(part.node);
+  for (const GresShare& share : part.gres) {
+    if (share.units.any()) continue;
+    for (const Reservation& other : *state.reservations) {
+      const uint64_t kept = kept_of(other, part.node, share.name.view()).count;
+      const bool holds = other.start <= now && now < other.end;
+      if (kept == 0 || !holds || job.reservation == other.name || job.spec->signal_reservation ||
+          !job.reservation.empty())
+        continue;
+      uint64_t outside = 0, total = 0;
+      for (const JobId id : node.jobs) {
+        const Job& one = state.jobs.at(id);
+        if (one.allocation && one.reservation != other.name)
+          outside += count_on(one, node.id, share.name.view());
+      }
+      for (const GresKind& kind : node.gres->kinds)
+        total += kind.name == share.name ? kind.count : 0;
+      if (outside + kept > total) wrong(job, "got what is kept for reservation " + other.name);
     }
   }
 }

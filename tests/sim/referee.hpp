@@ -60,6 +60,8 @@ class Referee {
   void check_order(const state::ClusterState& state, const Job& job, const JobSpec& spec);
   void check_throttle(const state::ClusterState& state, const Job& job, const JobSpec& spec);
   void check_reservations(const state::ClusterState& state, const Job& job, Time now);
+  void check_kept_counts(const state::ClusterState& state, const Job& job,
+                         const NodeAllocation& part, Time now);
   void check_licenses(const state::ClusterState& state);
   void check_kept_licenses(const state::ClusterState& state, const Job& job, Time now);
   void check_node(const state::ClusterState& state, NodeId node);

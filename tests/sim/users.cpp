@@ -333,10 +333,15 @@ void World::change_reservations() {
   ask(std::move(command));
 }
 
-// Nodes, cores of nodes, or licenses alone.
+// Nodes, cores or generic resources of nodes, or licenses alone.
 void World::choose_reserved(protocol::ReservationValues& values) {
   const std::string named = nodes_[below(static_cast<uint32_t>(nodes_.size()))]->name();
-  switch (below(8)) {
+  switch (below(10)) {
+    case 8: values.gres = chance(2) ? "gpu:2" : "gpu:a:1,fan:1"; break;
+    case 9:
+      values.gres_per_node = chance(2) ? "fan:2" : "gpu:1";
+      if (chance(2)) values.core_counts = {1 + below(2)};
+      break;
     case 0: values.core_counts = {1 + below(6)}; break;
     case 1:
       values.core_counts = {1 + below(3)};
