@@ -497,6 +497,7 @@ void EventMaker::change_trigger(Events& events) {
   reservation.partition = "debug";
   reservation.licenses = "foo:2";
   if (pick(2) == 0) reservation.cores = {{0, Bitmap::first(2)}};
+  if (pick(2) == 0) reservation.gres = {{0, {{"gpu", "a", 2, Bitmap::first(2), {}}}}};
   make(events, ReservationChanged{reservation});
   make(events, ReservationTurned{reservation.id, pick(2) == 0, reservation.name});
 }
