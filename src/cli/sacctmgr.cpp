@@ -46,10 +46,11 @@ constexpr const char* kHelp =
     "  load file=NAME [cluster=NAME] [clean]  make the database like the file\n"
     "  archive dump [OPTION=VALUE...]  purge what is old, and keep it in files\n"
     "  archive load file=NAME         put such a file back\n"
+    "  shutdown                       end the accounting daemon\n"
     "  associations, oneliner, parsable, parsable2, nonparsable, quiet, readonly, verbose\n"
     "  ping, version, help, exit, quit, !! (the last command again)\n"
-    "\nEntities: account, association, cluster, configuration, coordinator, problem, qos,\n"
-    "  transaction, tres, user, wckey; job to be modified alone. Options, fields and commands\n"
+    "\nEntities: account, association, cluster, configuration, coordinator, event, problem, qos,\n"
+    "  runawayjobs, stats, transaction, tres, user, wckey; job to be modified alone. Options, fields and commands\n"
     "  may be shortened, and are the same in upper and lower case; docs/sacctmgr.md lists them.\n";
 
 using V = const char*;

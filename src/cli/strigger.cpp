@@ -201,6 +201,14 @@ TriggerResource resource_of(const Options& o) {
   return TriggerResource::kNode;
 }
 
+// A word that is no option: `-n n1` names no node (-nn1 does), and would be a trigger for all.
+std::optional<int> refuse_operand(const Options& o, const char* word) {
+  if (!o.set || word == nullptr) return std::nullopt;
+  const std::string hint =
+      o.node && o.nodes.empty() ? fmt::format(": did you mean --node={}?", word) : "";
+  return fail(fmt::format("Unrecognized argument: {}{}", word, hint));
+}
+
 // What does not go together; an exit status when something does not.
 std::optional<int> check(const Options& o) {
   if (int{o.set} + int{o.get} + int{o.clear} != 1) {
@@ -310,6 +318,8 @@ int strigger_main(int argc, char** argv) {
   if (const auto status = read_option_rows<O>("strigger", kOptions, argc, argv, options))
     return *status;
   if (const auto status = check(options)) return *status;
+  if (const auto status = refuse_operand(options, optind < argc ? argv[optind] : nullptr))
+    return *status;
   Result<Client> client = Client::open();
   if (!client) return report("strigger", client.error());
   client->keep_asking();

@@ -43,6 +43,7 @@
 #include "ctld/own_host.hpp"
 #include "ctld/rpc/rate_limits.hpp"
 #include "ctld/rpc/services.hpp"
+#include "ctld/saved_state.hpp"
 #include "ctld/logs/schedule_log.hpp"
 #include "ctld/state/react.hpp"
 
@@ -154,28 +155,17 @@ Status Controller::Graph::check_journal_is_there(const journal::Recovered& recov
   struct stat file {};
   if (::stat(key.c_str(), &file) != 0) return {};
   if (modified(file) >= store->info().created) return {};
-  return failure(
-      ErrorCode::kDamaged,
-      fmt::format(
-          "{} holds the key of a cluster that was here before, and its journal is empty or gone: put a backup "
-          "back (sluice restore FOLDER), or start once with slurmctld -c, which begins without its jobs",
-          config->state_save_location));
+  return missing_journal(config->state_save_location);
 }
 
 // The key that signs launches. A cluster that has been there before had one, and its nodes know it.
 Status Controller::Graph::open_signer(const journal::Recovered& recovered) {
-  const std::string path = config->state_save_location + "/credential.key";
+  const std::string path = config->state_save_location + "/" + kSigningKeyFile;
   if (Status there = check_journal_is_there(recovered, path); !there) return there;
   auto key = net::CredentialSigner::load(path);
   if (!key && key.error().code == ErrorCode::kPathMissing) {
-    const bool known = recovered.last > 0 && recovered.state.next_node_id > 0;
-    if (known && !options.new_key) {
-      return failure(
-          ErrorCode::kPathMissing,
-          path +
-              " is missing, with which this cluster's launches were signed until now: put it back from the "
-              "backup, or start once with --new-credential-key, and the nodes take a new one over");
-    }
+    const bool known = knew_a_key(recovered);
+    if (known && !options.new_key) return missing_key(path);
     if (known) log::info("{}: a new key is made, which the nodes take over", path);
     key = net::CredentialSigner::create(path);
   }
@@ -385,6 +375,12 @@ Status Controller::Graph::read_again() {
     log::error("reconfigure refused: {}", ok.error().text);
     return ok;
   }
+  if (const net::JwtSettings jwt = net::jwt_settings(*fresh); !jwt.key_file.empty()) {
+    if (auto usable = net::load_jwt_key(jwt); !usable) {  // the next start would fail
+      log::error("reconfigure refused: {}", usable.error().text);
+      return tl::unexpected(usable.error());
+    }
+  }
   const auto running = publisher->newest()->state->config;
   if (auto ok = check_new_log(*running, *fresh); !ok) {
     log::error("reconfigure refused: {}", ok.error().text);
@@ -417,6 +413,8 @@ Status Controller::Graph::read_again() {
   rate_limits.use(*next);
   step_waiters.use(step_retry(*next));
   runtime.reset();
+  if (auto ok = daemon::change_log_file(running->slurmctld_log_file, next->slurmctld_log_file); !ok)
+    log::error("SlurmctldLogFile: {}", ok.error().text);
   daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags,
                      next->debug_flags);
   log::info("configuration read again from {}", options.config_path);
@@ -465,6 +463,7 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   graph->options = std::move(options);
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
   if (auto ok = may_control_here(*graph->config); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_tls_with_accounting(*graph->config); !ok) return tl::unexpected(ok.error());
   const std::filesystem::path folder = graph->config->state_save_location;
   auto opened = journal::open_journal(folder / journal::kJournalFolder, graph->options.clean);
   if (!opened) return tl::unexpected(opened.error());
@@ -477,7 +476,10 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   graph->users.use(*graph->config);
   graph->rate_limits.use(*graph->config);
   graph->step_waiters.use(step_retry(*graph->config));
-  Status ok = graph->open_signer(opened->recovered);
+  Status ok;
+  if (opened->recovered.last > 0 && !graph->options.clean)
+    ok = check_cluster_name(opened->recovered, *graph->config);
+  if (ok) ok = graph->open_signer(opened->recovered);
   if (ok) ok = graph->open_identity();
   if (ok) ok = graph->start_core(std::move(opened->recovered));
   if (ok) ok = graph->start_server();

@@ -79,7 +79,10 @@ int serve(const Arguments& a, const std::string& log_file, ClusterConfig config,
   options.end_process = [] { daemon::Signals::stop(); };
   const std::string folder = config.state_save_location;
   auto controller = ctld::Controller::start(std::move(config), std::move(options));
-  if (!controller) log::fatal("{}", controller.error().text);
+  if (!controller) {
+    pid_file->remove();
+    log::fatal("{}", controller.error().text);
+  }
   log::info("slurmctld version {} started", kSlurmVersion);
   background.ready();
   daemon::choose_folder(a, log_file, folder);

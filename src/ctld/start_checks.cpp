@@ -21,6 +21,7 @@
 #include "common/net/tls_config.hpp"
 #include "common/rpc/tls_identity.hpp"
 #include "ctld/own_host.hpp"
+#include "ctld/saved_state.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -137,6 +138,7 @@ class StartChecks {
 
   void certificates() {
     if (!net::uses_tls(config_)) return;
+    if (Status ok = check_tls_with_accounting(config_); !ok) out_.push_back(ok.error().text);
     const net::TlsFiles own = net::controller_tls_files(config_);
     const bool some = fs::exists(own.ca, ignored_) || fs::exists(own.certificate, ignored_) ||
                       fs::exists(own.key, ignored_);
@@ -192,6 +194,8 @@ class StartChecks {
   }
   void folders() {
     state();
+    if (Status ok = check_saved_state(config_); !ok)
+      out_.push_back(fmt::format("StateSaveLocation: {}", ok.error().text));
     place("SlurmctldLogFile", config_.slurmctld_log_file);
     place("SlurmctldPidFile", config_.slurmctld_pid_file);
     place("SlurmSchedLogFile", config_.slurm_sched_log_file);

@@ -42,7 +42,10 @@ int serve(const daemon::ProgramOptions& a, dbd::DbdConfig config, daemon::Backgr
   const std::string log_file = config.log_file;
   const std::string folder = dbd::folder_of(config);
   Result<std::unique_ptr<dbd::Daemon>> running = start(std::move(config), *pid_file);
-  if (!running) log::fatal("{}", running.error().text);
+  if (!running) {
+    pid_file->remove();
+    log::fatal("{}", running.error().text);
+  }
   log::info("slurmdbd version {} started", kSlurmVersion);
   background.ready();
   daemon::choose_folder(a, log_file, folder);

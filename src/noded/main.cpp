@@ -176,7 +176,10 @@ int serve(const Arguments& a, const std::string& log_file, Configuration start,
   options.end_process = [] { daemon::Signals::stop(); };
   const std::string folder = node_path(config.slurmd_spool_dir, self);
   auto agent = noded::Agent::start(std::move(config), std::move(options));
-  if (!agent) log::fatal("{}", agent.error().text);
+  if (!agent) {
+    pid_file->remove();
+    log::fatal("{}", agent.error().text);
+  }
   log::info("slurmd version {} started as node {}", kSlurmVersion, self.name);
   background.ready();
   daemon::choose_folder(a, log_file, folder);

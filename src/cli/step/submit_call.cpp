@@ -17,6 +17,14 @@ namespace {
 
 constexpr int kMostRetries = 15;  // of a controller that answers "not now"
 
+// A request that is worth another try: the controller is busy, or full (MaxJobCount). What comes
+// with words of its own is a bound that the request itself is beyond.
+bool may_fit_later(const Error& error) {
+  if (error.code == ErrorCode::kRetry) return true;
+  return error.code == ErrorCode::kTooManyJobs &&
+         (error.text.empty() || error.text == error_sentence(error.code));
+}
+
 }  // namespace
 
 Result<protocol::SubmitJobReply> submit_job(Client& client,
@@ -30,7 +38,7 @@ Result<protocol::SubmitJobReply> submit_job(Client& client,
     if (reply) return reply;
     const ErrorCode code = reply.error().code;
     const bool away = code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost;
-    const bool later = code == ErrorCode::kRetry && tries < kMostRetries && !request.test_only;
+    const bool later = may_fit_later(reply.error()) && tries < kMostRetries && !request.test_only;
     if (!later && (!away || Clock::now() >= patience)) return reply;
     if (later && tries == 0) {
       std::fprintf(stderr,

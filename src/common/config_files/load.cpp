@@ -184,6 +184,18 @@ Status refuse_namespace_yaml(const ClusterConfig& config, const ReadBeside& besi
       "NamespaceType=namespace/tmpfs, and remove it");
 }
 
+// Without it jobs would share the folders of the node after all.
+Status require_container_conf(const ClusterConfig& config) {
+  const std::string& type = config.job_container_type;
+  const bool wants = type.ends_with("/tmpfs") || type.ends_with("/linux");
+  if (!wants || !config.job_containers.empty()) return {};
+  return failure(
+      ErrorCode::kInvalidConfig,
+      fmt::format("{}: JobContainerType={} needs a job_container.conf beside it, which says where "
+                  "the folders of jobs are (BasePath)",
+                  config.config_path, type));
+}
+
 Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const std::string& path,
                                 const ReadBeside& beside, std::vector<std::string>* warnings) {
   Result<tables::ParsedConfig> parsed = parse_main(main, path, tables::ConfigScope::kAll);
@@ -196,6 +208,7 @@ Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const
     if (!*lines) return tl::unexpected(lines->error());
     if (Status status = parse(**lines, *parsed); !status) return tl::unexpected(status.error());
   }
+  if (Status ok = require_container_conf(parsed->config); !ok) return tl::unexpected(ok.error());
   if (Status status = resolve_boot_users(parsed->config.helpers); !status)
     return tl::unexpected(status.error());
   if (warnings) *warnings = std::move(parsed->warnings);
@@ -346,6 +359,7 @@ WholeConfig load_whole_config(const std::string& path) {
   out.warnings = std::move(parsed.warnings);
   choose_mailer(out.config);
   note_plugstack(folder, out.config);
+  if (Status ok = require_container_conf(out.config); !ok) add(ok.error());
   if (Status ok = resolve_users(path, out.config); !ok) add(ok.error());
   if (Status ok = resolve_boot_users(out.config.helpers); !ok) add(ok.error());
   return out;

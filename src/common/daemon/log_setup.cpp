@@ -14,13 +14,13 @@ void set_flags(const std::vector<std::string>& names) {
   log::set_debug_flags(flags);
 }
 
-}  // namespace
-
-bool wants_json(const ClusterConfig& config) {
-  return iequals(option_value(config.sluice_parameters, "log_format").value_or(""), "json");
+// What the log was last opened with; written by the thread that starts or reconfigures the daemon.
+LogSettings& current_settings() {
+  static LogSettings settings;
+  return settings;
 }
 
-Status start_log(const LogSettings& settings) {
+Status open_log(const LogSettings& settings) {
   const auto adjusted = [&](DebugLevel level) {
     return static_cast<log::Level>(std::clamp(static_cast<int>(level) + settings.more, 0, 9));
   };
@@ -37,8 +37,32 @@ Status start_log(const LogSettings& settings) {
     options.time_format = log::parse_time_format(word).value_or(options.time_format);
   }
   options.json = settings.json;
-  set_flags(settings.debug_flags);
   return log::configure(options);
+}
+
+}  // namespace
+
+bool wants_json(const ClusterConfig& config) {
+  return iequals(option_value(config.sluice_parameters, "log_format").value_or(""), "json");
+}
+
+Status start_log(const LogSettings& settings) {
+  set_flags(settings.debug_flags);
+  current_settings() = settings;
+  return open_log(settings);
+}
+
+Status change_log_file(const std::string& before, const std::string& after) {
+  LogSettings settings = current_settings();
+  if (before == after || settings.file != before) return {};
+  settings.file = after;
+  const log::Level level = log::level();
+  log::info("the log goes on in {}", after.empty() ? "syslog" : after);
+  if (auto ok = open_log(settings); !ok) return ok;
+  if (!before.empty()) log::set_level(level);  // as scontrol setdebug left it
+  current_settings() = settings;
+  log::info("the log was in {} before", before.empty() ? "syslog" : before);
+  return {};
 }
 
 Status set_debug(const std::string& level, const std::vector<std::string>& flags) {
@@ -59,7 +83,10 @@ Status set_debug(const std::string& level, const std::vector<std::string>& flags
 
 void change_log(LogChange level, const std::vector<std::string>& flags_before,
                 const std::vector<std::string>& flags_after) {
-  if (level.before != level.after) log::set_level(static_cast<log::Level>(level.after));
+  if (level.before != level.after) {
+    current_settings().level = level.after;
+    log::set_level(static_cast<log::Level>(level.after));
+  }
   if (flags_before != flags_after) set_flags(flags_after);
 }
 

@@ -32,6 +32,10 @@ struct LogSettings {
 // Errors, which change nothing: a level or a flag that is none.
 [[nodiscard]] Status set_debug(const std::string& level, const std::vector<std::string>& flags);
 
+// A new configuration names another log file, or none (empty): the log goes there from now on,
+// unless the command line had named the file (-L). Errors: it cannot be opened; the log stays.
+[[nodiscard]] Status change_log_file(const std::string& before, const std::string& after);
+
 // A new configuration: what it changes of level and flags acts, what it leaves as it was does not
 // undo `scontrol setdebug`.
 struct LogChange {

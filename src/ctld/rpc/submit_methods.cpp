@@ -132,6 +132,13 @@ void log_submission(const state::SubmitJob& command) {
   for (const JobSpec& component : command.components) say(component);
 }
 
+// What comes with words of its own is another bound than MaxJobCount.
+void log_full(const Result<state::Reply>& reply, const ClusterConfig& config) {
+  if (reply || reply.error().code != ErrorCode::kTooManyJobs) return;
+  if (!reply.error().text.empty()) return log::error("job_allocate: {}", reply.error().text);
+  log::error("job_allocate: MaxJobCount limit from slurm.conf reached ({})", config.max_job_count);
+}
+
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
             Responder<protocol::SubmitJobReply> responder) {
   if (auto ok = check_blobs(parts, request.script, request.environment); !ok)
@@ -153,7 +160,13 @@ void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJob
     out.messages = submitted.messages;
     return out;
   };
-  parts.engine.post({std::move(*command), std::move(blobs), answer(std::move(responder), make)});
+  auto done = answer(std::move(responder), make);
+  parts.engine.post({std::move(*command), std::move(blobs),
+                     [done = std::move(done)](const Result<state::Reply>& reply,
+                                              const state::ClusterSnapshot& after) {
+                       log_full(reply, *after->config);
+                       done(reply, after);
+                     }});
 }
 
 // The stream itself: what many watch is encoded once.

@@ -61,6 +61,10 @@ void adopt_config(NodeState& node, ClusterConfig config) {
   const auto before =
       std::exchange(node.config, std::make_shared<const ClusterConfig>(std::move(config)));
   if (before != nullptr) {
+    if (auto ok = daemon::change_log_file(node_path(before->slurmd_log_file, node.self),
+                                          node_path(node.config->slurmd_log_file, node.self));
+        !ok)
+      log::error("SlurmdLogFile: {}", ok.error().text);
     daemon::change_log({before->slurmd_debug, node.config->slurmd_debug}, before->debug_flags,
                        node.config->debug_flags);
   }

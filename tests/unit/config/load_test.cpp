@@ -61,6 +61,19 @@ TEST_F(LoadConfig, SaysWhatIsMissing) {
                                      "allowed: a user of this machine");
 }
 
+TEST_F(LoadConfig, FoldersOfJobsNeedTheirFile) {
+  const std::string text = "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=root\nNodeName=a\n";
+  put("slurm.conf", text + "JobContainerType=job_container/tmpfs\n");
+  ASSERT_FALSE(load());
+  EXPECT_NE(
+      load().error().text.find("JobContainerType=job_container/tmpfs needs a job_container.conf"),
+      std::string::npos);
+  EXPECT_EQ(load_whole_config((folder_ / "slurm.conf").string()).errors.size(), 1U);
+  put("job_container.conf", "BasePath=none\n");
+  EXPECT_TRUE(load()) << load().error().text;
+  EXPECT_TRUE(load_global_config((folder_ / "slurm.conf").string()));
+}
+
 TEST(ConfigPath, TheCommandLineComesBeforeTheEnvironment) {
   setenv("SLURM_CONF", "/from/environment", 1);
   EXPECT_EQ(config_path("/given"), "/given");

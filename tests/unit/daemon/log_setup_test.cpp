@@ -41,5 +41,29 @@ TEST(LogSetup, TimesLookAsLogTimeFormatSays) {
   EXPECT_TRUE(matches(line_with("nonsense"), day + R"(\.\d{3}\] here)"));
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST(LogSetup, AnotherFileIsOpenedUnlessTheCommandLineNamedOne) {
+  const std::string path = ::testing::TempDir() + "sluice-log-move-" + std::to_string(::getpid());
+  ASSERT_TRUE(start_log({.program = "slurmctld", .file = path}));
+  ASSERT_TRUE(change_log_file("/of/slurm.conf", path + "-not")) << "-L named the present one";
+  log::set_level(log::Level::kDebug);
+  ASSERT_TRUE(change_log_file(path, path + "-new"));
+  log::debug("moved");
+  EXPECT_FALSE(change_log_file(path + "-new", "/no/such/folder/log"));
+  log::info("stays");
+  EXPECT_TRUE(log::configure({}));
+  EXPECT_FALSE(std::filesystem::exists(path + "-not"));
+  EXPECT_NE(text_of(path).find("the log goes on in " + path + "-new"), std::string::npos);
+  EXPECT_EQ(text_of(path).find("moved"), std::string::npos);
+  EXPECT_NE(text_of(path + "-new").find("moved"), std::string::npos) << "the level is kept";
+  EXPECT_NE(text_of(path + "-new").find("stays"), std::string::npos);
+  std::filesystem::remove(path);
+  std::filesystem::remove(path + "-new");
+}
+
 }  // namespace
 }  // namespace sluice::daemon

@@ -56,7 +56,7 @@ constexpr GlobalKey kRows[] = {
             "use_jwt_client_ids_only,userclaimfield")
         .only("disable_token_creation,jwt_key,max_token_lifespan").acts<&C::auth_alt_parameters>(),
     key("AuthInfo", K::kOptions).allow("cred_expire,socket,ttl,use_client_ids")
-        .only("cred_expire,socket,ttl").acts<&C::auth_info>(),
+        .only("cred_expire,socket,ttl").acts<&C::auth_info>().needs_restart(),
     key("AuthType", K::kEnum, "auth/munge").allow("auth/munge,auth/slurm").acts<&C::auth_type>()
         .needs_restart(),
     key("BackupAddr", K::kText).obsolete(),

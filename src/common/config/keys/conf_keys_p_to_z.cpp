@@ -203,7 +203,8 @@ constexpr GlobalKey kRows[] = {
             "conmgr_read_timeout,conmgr_threads,conmgr_use_poll,conmgr_wait_write_delay,"
             "conmgr_write_timeout,contain_spank,workerpool_threads")
         .only("config_overrides,l3cache_as_socket,numa_node_as_socket,shutdown_on_reboot").acts<&C::slurmd_parameters>(),
-    key("SlurmdPidFile", K::kText, "/var/run/slurmd.pid").acts<&C::slurmd_pid_file>(),
+    key("SlurmdPidFile", K::kText, "/var/run/slurmd.pid").acts<&C::slurmd_pid_file>()
+        .needs_restart(),
     key("SlurmdPort", K::kNumber, "6818").range(1, 65535).acts<&C::slurmd_port>().needs_restart(),
     key("SlurmdSpoolDir", K::kAbsolutePath, "/var/spool/slurmd").acts<&C::slurmd_spool_dir>().needs_restart(),
     key("SlurmdSyslogDebug", K::kEnum)

@@ -406,7 +406,20 @@ Status apply_values(const ClusterState& state, const ChangeReservation& command,
   return set_licenses(state, v, now, r);
 }
 
-Status skip_occurrence(Reservation& r) {
+// Beside `skip` nothing else is changed.
+bool changes_more(const protocol::ReservationValues& v) {
+  const bool times = v.start || v.end || v.duration || v.max_start_delay || v.purge_after;
+  const bool people = v.users || v.groups || v.accounts;
+  const bool what =
+      v.nodes || v.node_count || v.partition || v.features || v.licenses || !v.core_counts.empty();
+  return times || people || what || v.comment || v.add_flags != 0 || v.remove_flags != 0;
+}
+
+Status skip_occurrence(const protocol::ReservationValues& values, Reservation& r) {
+  if (changes_more(values)) {
+    return failure(ErrorCode::kBadRequest,
+                   "skip goes with no other change of the reservation: update it once for each");
+  }
   if ((r.flags & kReservationRecurs) == 0) return failure(ErrorCode::kReservationNotSkipable);
   move_on(r);
   return {};
@@ -467,7 +480,8 @@ Result<Decision> decide_on(const ClusterState& state, const ChangeReservation& c
     changed = *known;
   }
   if (request.values.skip && !create) {
-    if (Status ok = skip_occurrence(changed); !ok) return tl::unexpected(ok.error());
+    if (Status ok = skip_occurrence(request.values, changed); !ok)
+      return tl::unexpected(ok.error());
   } else if (Status ok = apply_values(state, command, create, now, changed); !ok) {
     return tl::unexpected(ok.error());
   }

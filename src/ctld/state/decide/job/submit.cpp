@@ -1,4 +1,6 @@
 // sbatch, and the allocations of srun and salloc.
+#include <fmt/format.h>
+
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/fit/gres.hpp"
@@ -270,7 +272,11 @@ Result<Decision> decide_submission(const ClusterState& state, const SubmitJob& c
     decision.events.emplace_back(std::move(*event));
     return decision;
   }
-  if (size > kMostHetComponents) return failure(ErrorCode::kTooManyJobs);
+  if (size > kMostHetComponents) {
+    return failure(
+        ErrorCode::kTooManyJobs,
+        fmt::format("a heterogeneous job has {} components at most", kMostHetComponents));
+  }
   const auto first = free_job_ids(state, size);
   if (!first) return failure(ErrorCode::kTooManyJobs);
   Draft draft(state);

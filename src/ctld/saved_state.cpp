@@ -1,0 +1,81 @@
+#include "ctld/saved_state.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/base/text.hpp"
+#include "common/net/tls_config.hpp"
+#include "ctld/accounting/dbd_client.hpp"
+#include "ctld/journal/sqlite_reader.hpp"
+#include "ctld/journal/sqlite_schema.hpp"
+#include "ctld/journal/state_folder.hpp"
+
+namespace sluice::ctld {
+
+namespace fs = std::filesystem;
+
+Status check_cluster_name(const journal::Recovered& recovered, const ClusterConfig& config) {
+  const std::string& before = recovered.state.config->cluster_name;
+  if (before.empty() || iequals(before, config.cluster_name)) return {};
+  return failure(
+      ErrorCode::kInvalidConfig,
+      fmt::format(
+          "CLUSTER NAME MISMATCH: ClusterName={} in {}, and {} is the state of cluster {}: write ClusterName={} "
+          "again, or name another StateSaveLocation, or start once with slurmctld -c, which begins without its "
+          "jobs",
+          config.cluster_name, config.config_path, config.state_save_location, before, before));
+}
+
+bool knew_a_key(const journal::Recovered& recovered) {
+  return recovered.last > 0 && recovered.state.next_node_id > 0;
+}
+
+tl::unexpected<Error> missing_key(const std::string& path) {
+  return failure(
+      ErrorCode::kPathMissing,
+      path +
+          " is missing, with which this cluster's launches were signed until now: put it back from the "
+          "backup, or start once with --new-credential-key, and the nodes take a new one over");
+}
+
+tl::unexpected<Error> missing_journal(const std::string& folder) {
+  return failure(
+      ErrorCode::kDamaged,
+      fmt::format(
+          "{} holds the key of a cluster that was here before, and its journal is empty or gone: put a backup "
+          "back (sluice restore FOLDER), or start once with slurmctld -c, which begins without its jobs",
+          folder));
+}
+
+Status check_tls_with_accounting(const ClusterConfig& config) {
+  if (!net::uses_tls(config) || !has_accounting_daemon(config)) return {};
+  return failure(
+      ErrorCode::kInvalidConfig,
+      fmt::format(
+          "{}: TLSType=tls/s2n does not go with AccountingStorageType={}: the accounting daemon "
+          "speaks no TLS, and would get no record; leave one of the two out",
+          config.config_path, config.accounting_storage_type));
+}
+
+Status check_saved_state(const ClusterConfig& config) {
+  const fs::path folder = config.state_save_location;
+  const bool may_look = ::geteuid() == 0 || ::geteuid() == config.slurm_user_id;
+  if (folder.empty() || !may_look) return {};
+  std::error_code ignored;
+  const fs::path journal = folder / journal::kJournalFolder;
+  const std::string key = (folder / kSigningKeyFile).string();
+  const bool has_key = fs::exists(key, ignored);
+  if (!fs::exists(journal::database_file(journal), ignored))
+    return has_key ? Status(missing_journal(folder.string())) : Status();
+  auto reader = journal::SqliteReader::open(journal);
+  if (!reader) return tl::unexpected(reader.error());
+  journal::Recovered recovered;
+  if (Status ok = journal::recover_into(recovered, **reader); !ok) return ok;
+  if (knew_a_key(recovered) && !has_key) return missing_key(key);
+  return recovered.last > 0 ? check_cluster_name(recovered, config) : Status();
+}
+
+}  // namespace sluice::ctld

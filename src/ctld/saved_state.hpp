@@ -1,0 +1,32 @@
+// Whether what StateSaveLocation holds belongs to the cluster that is to start with it.
+#pragma once
+
+#include <string>
+
+#include "common/base/result.hpp"
+#include "common/model/cluster_config.hpp"
+#include "ctld/journal/recovery.hpp"
+
+namespace sluice::ctld {
+
+inline constexpr const char* kSigningKeyFile = "credential.key";
+
+// Errors: kInvalidConfig, where the state is that of a cluster with another ClusterName.
+[[nodiscard]] Status check_cluster_name(const journal::Recovered& recovered,
+                                        const ClusterConfig& config);
+
+// The key with which launches were signed is lost.
+[[nodiscard]] bool knew_a_key(const journal::Recovered& recovered);
+[[nodiscard]] tl::unexpected<Error> missing_key(const std::string& path);
+
+// There is a key of before, and no journal.
+[[nodiscard]] tl::unexpected<Error> missing_journal(const std::string& folder);
+
+// All of this, and whether the journal can be read, without changing anything (slurmctld -t). No
+// error where there is no state yet, or this process may not look.
+[[nodiscard]] Status check_saved_state(const ClusterConfig& config);
+
+// The accounting daemon speaks no TLS, and the controller sends nothing in clear under TLSType.
+[[nodiscard]] Status check_tls_with_accounting(const ClusterConfig& config);
+
+}  // namespace sluice::ctld
