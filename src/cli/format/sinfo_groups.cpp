@@ -144,7 +144,7 @@ Json memory_part(const SinfoRow& row) {
 }  // namespace
 
 Json sinfo_row_to_json(const SinfoRow& row, const std::string& tres, const RenderContext& context) {
-  static const NodeRecord nothing;
+  static const NodeRecord nothing{};
   const NodeRecord& first = row.nodes.empty() ? nothing : *row.nodes.front();
   const NodeConfig& config = config_of(first);
   Json states = Json::array();
