@@ -505,9 +505,15 @@ void PassRun::plan_start(const Job& job, const Request& request, std::vector<Nod
   allocation->whole_nodes = request.needs.whole_nodes;
   std::string reservation =
       request.reservation != nullptr ? request.reservation->name : std::string();
-  plan_.starts.push_back({job.id, task, request.partition->config->name, std::move(allocation),
-                          std::move(reservation), shorter_limit,
-                          priority_in(job, *request.partition->config), job.spec, softly_});
+  plan_.starts.push_back({.job = job.id,
+                          .task = task,
+                          .partition = request.partition->config->name,
+                          .allocation = std::move(allocation),
+                          .reservation = std::move(reservation),
+                          .time_limit = shorter_limit,
+                          .priority = priority_in(job, *request.partition->config),
+                          .spec = job.spec,
+                          .softly = softly_});
 }
 
 const SchedulerHints* SchedulerView::find(JobId job) const {

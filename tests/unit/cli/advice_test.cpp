@@ -42,7 +42,7 @@ TEST(Advice, NamesWhatIsFarFromWhatIsAskedFor) {
 
 TEST(Advice, TheLargestRunCounts) {
   std::vector<protocol::HistoryJob> runs(19, run(100));
-  runs.push_back(run(40'000, 20'000));
+  runs.push_back(run(40'000, 25'000));
   EXPECT_EQ(said({.memory_mib = 64 * 1024, .time_limit = 24 * 60}, runs), Lines{});
   runs.insert(runs.begin(), run(200));  // the newest 20 are looked at
   EXPECT_EQ(said({.memory_mib = 64 * 1024}, runs),
