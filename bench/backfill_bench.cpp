@@ -51,7 +51,8 @@ void make_nodes(Cluster& cluster, uint32_t nodes) {
   }
 }
 
-void submit(Cluster& cluster, uint32_t most_tasks) {
+// `any_limit`: time limits are any minutes up to a day, of most no two jobs have the same.
+void submit(Cluster& cluster, uint32_t most_tasks, bool any_limit = false) {
   auto spec = std::make_shared<JobSpec>();
   spec->batch = true;
   spec->uid = 1001;
@@ -60,7 +61,7 @@ void submit(Cluster& cluster, uint32_t most_tasks) {
   spec->num_tasks = 1U << cluster.pick(0, 10);
   spec->num_tasks = std::min(spec->num_tasks, most_tasks);
   const uint32_t limits[] = {10, 30, 60, 120, 240, 480, 720, 1440};
-  spec->time_limit = limits[cluster.pick(0, 7)];
+  spec->time_limit = any_limit ? cluster.pick(1, 1440) : limits[cluster.pick(0, 7)];
   spec->memory_kind = MemoryKind::kPerCpu;
   spec->memory_mib = cluster.pick(1, 4) * 1500;
   if (cluster.pick(0, 9) == 0) spec->constraint = "fast";
@@ -88,18 +89,18 @@ void reserve(Cluster& cluster, uint32_t nodes) {
   state::apply(cluster.state, state::ReservationChanged{.reservation = reservation});
 }
 
-Cluster make(uint32_t nodes, uint32_t jobs) {
+Cluster make(uint32_t nodes, uint32_t jobs, bool any_limit = false) {
   Cluster cluster;
   make_nodes(cluster, nodes);
   reserve(cluster, nodes);
-  for (uint32_t i = 0; i < jobs; ++i) submit(cluster, nodes * 32);
+  for (uint32_t i = 0; i < jobs; ++i) submit(cluster, nodes * 32, any_limit);
   return cluster;
 }
 
-void BM_FullDepth(benchmark::State& run) {
+void full_depth(benchmark::State& run, bool any_limit) {
   const auto nodes = static_cast<uint32_t>(run.range(0));
   const auto jobs = static_cast<uint32_t>(run.range(1));
-  const Cluster cluster = make(nodes, jobs);
+  const Cluster cluster = make(nodes, jobs, any_limit);
   const Policies policies = make_policies(cluster.state);
   Plan plan;
   for (auto _ : run) plan = plan_pass(cluster.state, policies, kNow);
@@ -114,6 +115,7 @@ void BM_FullDepth(benchmark::State& run) {
   run.counters["planned"] = static_cast<double>(planned);
   run.counters["started"] = static_cast<double>(plan.starts.size());
 }
+void BM_FullDepth(benchmark::State& run) { full_depth(run, false); }
 BENCHMARK(BM_FullDepth)
     ->Args({200, 1'000})
     ->Args({200, 10'000})
@@ -121,6 +123,14 @@ BENCHMARK(BM_FullDepth)
     ->Args({10'000, 10'000})
     ->Args({10'000, 30'000})
     ->Args({10'000, 100'000})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+
+void BM_FullDepthOfAnyLimit(benchmark::State& run) { full_depth(run, true); }
+BENCHMARK(BM_FullDepthOfAnyLimit)
+    ->Args({200, 10'000})
+    ->Args({1'000, 10'000})
+    ->Args({10'000, 10'000})
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
