@@ -268,7 +268,6 @@ void token(Session& session, const Words& words) {
   if (!off)
     session.fail("scontrol: error: slurm_fetch_token: error with request: " +
                  error_text(reply.error()));
-  if (off) session.fail("scontrol: error: slurm_fetch_token: AuthAltTypes names no auth/jwt");
   session.fail("Error fetching token");
 }
 
