@@ -117,9 +117,10 @@ class History(AccountedCase):
         self.assertEqual(rows, [[f"{job}+0", "1"], [f"{job}+1", "2"]])
 
     def test_requeued_runs(self):
-        flag = os.path.join(self.cluster.work, "again")
-        job = self.submit("--requeue", "-o", "/dev/null", "--wrap", f"test -e {flag} || sleep 100")
+        flag, looked = (os.path.join(self.cluster.work, name) for name in ("again", "looked"))
+        job = self.submit("--requeue", "-o", "/dev/null", "--wrap", f"test -e {flag} || {{ touch {looked}; sleep 100; }}")
         self.wait_line(job, "RUNNING")
+        wait_for(lambda: os.path.exists(looked), "the first run waits")
         open(flag, "w", encoding="utf-8").close()
         self.run_cmd("scontrol", "requeue", str(job))
         self.wait_line(job, "COMPLETED")
