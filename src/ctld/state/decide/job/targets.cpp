@@ -133,21 +133,16 @@ Result<Decision> for_each_of(const ClusterState& state, Identity who, std::strin
   if (!found) return tl::unexpected(found.error());
   Draft draft(state);
   std::vector<JobId> records = records_reached(state, *found, extent.reach);
+  // where all that wait are meant, their one record is among those found
   const bool waits = !found->pending_tasks.empty();
-  // what is meant for all that wait needs no record for each
-  const bool all_that_wait =
-      extent.splits_tasks && waits && found->pending_tasks.size() > 1 &&
-      found->pending_tasks == state.jobs.at(found->array_record).array->pending;
   size_t count = records.size() + found->folded.size();
-  if (extent.splits_tasks) count += all_that_wait ? 1 : size_t{found->pending_tasks.size()};
+  if (extent.splits_tasks) count += found->pending_tasks.size();
   if (extent.bounded && (count > kMostRecords || count * extent.text_bytes > kMostTextBytes))
     return failure(ErrorCode::kBadRequest, "this changes too much at once: name fewer");
   Outcomes outcomes;
-  const bool splits = extent.splits_tasks && waits && !all_that_wait &&
+  const bool splits = extent.splits_tasks && waits &&
                       is_owner_or_admin(state, draft.job(found->array_record), who.uid);
-  if (all_that_wait) {
-    records.push_back(found->array_record);
-  } else if (!found->pending_tasks.empty() && !splits) {
+  if (waits && !splits) {
     Draft refused(state);  // no task gets a record by who may do nothing to it
     outcomes.note(std::to_string(target->job), found->pending_tasks,
                   action(refused, found->array_record));
