@@ -51,10 +51,11 @@ std::vector<std::string> split(std::string_view text, char separator) {
 
 std::vector<std::string> split_list(std::string_view text, char separator) {
   std::vector<std::string> pieces;
-  for (const std::string& piece : split(text, separator)) {
-    if (const std::string_view trimmed = trim(piece); !trimmed.empty()) {
-      pieces.emplace_back(trimmed);
-    }
+  for (size_t from = 0; from < text.size();) {
+    const size_t behind = std::min(text.find(separator, from), text.size());
+    const std::string_view piece = trim(text.substr(from, behind - from));
+    if (!piece.empty()) pieces.emplace_back(piece);
+    from = behind + 1;
   }
   return pieces;
 }
