@@ -151,7 +151,8 @@ void StartFinder::learn(Known& mine) {
 std::vector<NodeId> StartFinder::order() const {
   std::vector<NodeId> nodes = resources_.order_of(*request_.partition);
   if (request_.first.any()) {
-    std::ranges::stable_partition(nodes, [&](NodeId id) { return request_.first.test(id); });
+    std::stable_partition(nodes.begin(), nodes.end(),
+                          [&](NodeId id) { return request_.first.test(id); });
     return nodes;
   }
   if (!from_end_) return nodes;
