@@ -19,6 +19,7 @@
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/history/history_filter.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/names/errors.hpp"
 #include "common/protocol/accounting_admin.hpp"
@@ -322,7 +323,7 @@ int sacct_main(int argc, char** argv) {
     std::fputs("Slurm job completion is disabled\n", stderr);
     return 1;
   }
-  if (client->config().accounting_storage_type != "accounting_storage/slurmdbd") {
+  if (!has_accounting_daemon(client->config())) {
     std::fputs("Slurm accounting storage is disabled\n", stderr);
     return 1;
   }

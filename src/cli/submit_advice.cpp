@@ -20,8 +20,9 @@
 #include "cli/sacct/advice.hpp"
 #include "cli/shared/client.hpp"
 #include "common/base/text.hpp"
-#include "common/model/cluster_config.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/os/clock.hpp"
+#include "common/os/replace_file.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/query.hpp"
 
@@ -32,7 +33,7 @@ constexpr std::chrono::milliseconds kLongest(200);
 
 bool is_wanted(const ClusterConfig& config) {
   if (::isatty(STDOUT_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) return false;
-  if (config.accounting_storage_type != "accounting_storage/slurmdbd") return false;
+  if (!has_accounting_daemon(config)) return false;
   const char* said = std::getenv("SLUICE_ADVICE");
   if (said != nullptr && to_bool(said) == false) return false;
   return !iequals(option_value(config.sluice_parameters, "submit_advice").value_or(""), "no");
@@ -107,14 +108,6 @@ std::string find_advice(Client& client, JobId job) {
   return text;
 }
 
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-}
-
 // All that is written until the other end is closed; nothing where that takes longer.
 std::string read_within(std::chrono::milliseconds longest, int from) {
   const auto end = std::chrono::steady_clock::now() + longest;
@@ -141,7 +134,7 @@ std::string ask_within(std::chrono::milliseconds longest, const std::function<st
   if (child == 0) {
     const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, fd);
-    write_all(to, ask());
+    (void)write_all(to, ask());
     ::_exit(0);
   }
   ::close(to);

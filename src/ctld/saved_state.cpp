@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "common/base/text.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/net/tls_config.hpp"
-#include "ctld/accounting/dbd_client.hpp"
 #include "ctld/journal/sqlite_reader.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 #include "ctld/journal/state_folder.hpp"

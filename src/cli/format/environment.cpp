@@ -12,6 +12,7 @@
 #include "cli/shared/user_names.hpp"
 #include "common/base/text.hpp"
 #include "common/format/node_values.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/protocol/accounting_admin.hpp"
 
 namespace sluice::cli {
@@ -53,7 +54,7 @@ namespace {
 // Those of the accounting daemon's database; nothing where there is none, or it does not answer.
 std::optional<std::vector<std::string>> known_clusters(const ClusterConfig& config) {
   constexpr Duration kPatience = std::chrono::seconds(5);
-  if (config.accounting_storage_type != "accounting_storage/slurmdbd") return std::nullopt;
+  if (!has_accounting_daemon(config)) return std::nullopt;
   Result<Client> client = Client::open(config);
   if (!client) return std::nullopt;
   protocol::QueryAccountingRequest request;

@@ -14,6 +14,7 @@
 #include "cli/shared/version.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/names/errors.hpp"
 
@@ -92,7 +93,7 @@ int seff_main(int argc, char** argv) {
   }
   Result<Client> client = Client::open();
   if (!client) return report("seff", client.error());
-  if (client->config().accounting_storage_type != "accounting_storage/slurmdbd") {
+  if (!has_accounting_daemon(client->config())) {
     std::fputs("Slurm accounting storage is disabled\n", stderr);
     return 1;
   }

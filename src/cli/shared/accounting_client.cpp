@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "common/model/cluster_config.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/names/errors.hpp"
 
 namespace sluice::cli {
@@ -13,7 +13,7 @@ std::optional<Client> open_accounting(const char* program, int& exit_code) {
     exit_code = report(program, made.error());
     return std::nullopt;
   }
-  if (made->config().accounting_storage_type != "accounting_storage/slurmdbd") {
+  if (!has_accounting_daemon(made->config())) {
     std::fputs(
         "You are not running a supported accounting_storage plugin\n"
         "Only 'accounting_storage/slurmdbd' is supported.\n",

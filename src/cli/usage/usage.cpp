@@ -14,6 +14,7 @@
 #include "cli/shared/client.hpp"
 #include "cli/shared/user_names.hpp"
 #include "cli/usage/output.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/names/errors.hpp"
 
 namespace sluice::cli {
@@ -126,8 +127,8 @@ int usage_main(int argc, char** argv) {
   }
   Result<Client> client = Client::open();
   if (!client) return report("sluice", client.error());
-  if (const std::string& type = client->config().accounting_storage_type;
-      type != "accounting_storage/slurmdbd") {
+  if (!has_accounting_daemon(client->config())) {
+    const std::string& type = client->config().accounting_storage_type;
     return fail(
         fmt::format("this cluster has no accounting, so usage is not kept: "
                     "AccountingStorageType={}",

@@ -23,10 +23,6 @@ net::ClientOptions options_of(const ClusterConfig& config, std::shared_ptr<net::
 
 }  // namespace
 
-bool has_accounting_daemon(const ClusterConfig& config) {
-  return config.accounting_storage_type == "accounting_storage/slurmdbd";
-}
-
 DbdClient::DbdClient(const ClusterConfig& config, std::shared_ptr<net::AuthProvider> auth,
                      std::shared_ptr<net::TlsTrust> tls)
     : client_(options_of(config, std::move(auth), std::move(tls))) {}

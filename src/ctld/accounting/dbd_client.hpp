@@ -6,13 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "common/model/cluster_config.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/rpc/async_client.hpp"
 
 namespace sluice::ctld {
-
-// AccountingStorageType=accounting_storage/slurmdbd: there is one.
-[[nodiscard]] bool has_accounting_daemon(const ClusterConfig& config);
 
 // What this controller says of itself to the accounting daemon.
 struct OwnCluster {
