@@ -138,7 +138,7 @@ std::string ask_within(std::chrono::milliseconds longest, const std::function<st
     ::_exit(0);
   }
   ::close(to);
-  const std::string text = child < 0 ? "" : read_within(longest, from);
+  std::string text = child < 0 ? "" : read_within(longest, from);
   ::close(from);
   if (child > 0) {
     ::kill(child, SIGKILL);
