@@ -247,7 +247,11 @@ class Reports(ClusterCase):
         for words, found in (([f"clusters={self.name}"], ["mine"]), (["clusters=nowhere"], []), ([f"id={number}"], ["mine"]), (["id=99999"], []), (["nodes=n1"], ["mine"]), (["nodes=n2"], []),
                              (["end=2020-01-01"], []), (["end=now+1day"], ["mine"]), (["names=other"], [])):
             self.assertEqual(names(*words), found, words)
-        self.assertEqual(self.report("reservation", "utilization", "start=now-1hour", "end=now+1hour", "format=reservationid,name,tresname"), [f"{number}|mine|cpu"])
+        # a report ends with the hour that is nearest to now: in the first half of one that was before the reservation began
+        report = ("reservation", "utilization", "start=now-1hour", "end=now+1hour")
+        until = self.out("sreport", *report).splitlines()[1].split(" - ")[1]
+        begun = self.out("sacctmgr", "-nP", "list", "reservation", "names=mine", "format=start").strip()
+        self.assertEqual(self.report(*report, "format=reservationid,name,tresname"), [f"{number}|mine|cpu"] if begun <= until else [])
 
 
 if __name__ == "__main__":
