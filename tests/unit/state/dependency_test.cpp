@@ -246,6 +246,22 @@ TEST_F(DependencyTest, NobodyCancelsWhatEndsByItsDependency) {
   EXPECT_EQ(job(waits).cancelled_by, UINT32_MAX);
 }
 
+// The bug: queued again after the other job's record was gone, it started.
+TEST_F(DependencyTest, WhatWasKilledByItsDependencyWaitsForItAlsoWhenItIsRequeued) {
+  configure([](ClusterConfig& config) { config.dependency_parameters = {"kill_invalid_depend"}; });
+  const JobId first = submit(batch_spec());
+  const JobId waits = submit_waiting("afterok:" + std::to_string(first));
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(first), 0, protocol::kSignalCancel}));
+  ASSERT_TRUE(run(Tick{}));
+  ASSERT_EQ(job(waits).state, JobState::kCancelled);
+  sluice::state::apply(state_, JobsPurged{{first}});
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(waits), protocol::JobAction::kRequeue}));
+  ASSERT_EQ(job(waits).state, JobState::kPending);
+  EXPECT_EQ(job(waits).dependency, "afterok:" + std::to_string(first) + "(failed)");
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(job(waits).state, JobState::kCancelled);
+}
+
 // What is more than one tick looks at has its turn in one of the next.
 TEST_F(DependencyTest, LongOnesTakeTurns) {
   const JobId first = submit(batch_spec());

@@ -53,25 +53,23 @@ bool check_dependency(Draft& draft, JobId id, const Dependency& dependency, Depe
   const Job& job = draft.job(id);
   const DependencyResult result = evaluate_dependency(draft.state(), job, dependency, now, notes);
   const std::string left = result.satisfied() ? std::string() : format_dependency(result.left);
-  if (result.never && is_killed_when_invalid(*job.spec, *draft.state().config)) {
-    end_pending_job(draft, id,
-                    {.state = JobState::kCancelled, .reason = JobReason::kDependencyNeverSatisfied},
-                    now);
-    return false;
-  }
   JobReason reason = JobReason::kNone;
   if (!left.empty()) {
     reason = result.never ? JobReason::kDependencyNeverSatisfied : JobReason::kDependency;
   }
   // another one may have been given, or the reason lost by a hold
   const bool as_told = job.hold != HoldKind::kNone || job.reason == reason;
-  if (job.dependency == left && as_told) return true;
   // what becomes of the others changes nothing any more, and its user was told once
-  if (result.never && job.hold == HoldKind::kNone &&
-      job.reason == JobReason::kDependencyNeverSatisfied)
-    return true;
-  draft.emit(JobDependencyChanged{.job = id, .dependency = left, .reason = reason});
-  return true;
+  const bool was_told = result.never && job.hold == HoldKind::kNone &&
+                        job.reason == JobReason::kDependencyNeverSatisfied;
+  if (!was_told && (job.dependency != left || !as_told))
+    draft.emit(JobDependencyChanged{.job = id, .dependency = left, .reason = reason});
+  if (!result.never || !is_killed_when_invalid(*job.spec, *draft.state().config)) return true;
+  // what failed stays noted: a requeue does not start it once the other job is forgotten
+  end_pending_job(draft, id,
+                  {.state = JobState::kCancelled, .reason = JobReason::kDependencyNeverSatisfied},
+                  now);
+  return false;
 }
 
 // One tick looks at no more than so much of the dependencies, in pieces of text: each is about one
