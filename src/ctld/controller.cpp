@@ -426,8 +426,9 @@ void Controller::Graph::shut_down(bool controller_only) {
   const state::ClusterSnapshot state = publisher->newest()->state;
   Bitmap nodes;
   state->nodes.for_each([&](const Node& node) {
-    if (!node.removed && node.hardware && state::shown_base(node) != NodeBaseState::kDown)
-      nodes.set(node.id);
+    // an administrator's DOWN does not mean that no agent runs there
+    const bool is_lost = node.base == NodeBaseState::kDown && (node.flags & kNodeNoRespond) != 0;
+    if (!node.removed && node.hardware && !is_lost) nodes.set(node.id);
   });
   if (controller_only || nodes.none()) return options.end_process();
   links->send(*state, nodes, protocol::ShutdownNodeRequest{},

@@ -11,6 +11,7 @@ class Shutdown(ClusterCase):
     def test_daemons_end_and_jobs_go_on(self):
         job = self.submit("-o", "kept.out", "--wrap", "while [ ! -e go ]; do sleep 0.05; done; echo done")
         self.wait_state(job, "RUNNING")
+        self.run_cmd("scontrol", "update", "nodename=n2", "state=down", "reason=its agent runs all the same")
         self.run_cmd("scontrol", "shutdown")
         for program in ("sluicectld", "sluicenoded"):
             wait_for(lambda: not pids_with(self.cluster.conf, program), f"{program} has ended", 15)

@@ -122,20 +122,22 @@ def log_tail():
                 print(f"--- {path}\n{f.read()[-3000:]}")
 
 
-def until(condition, what):
+def until(condition, what, rest=lambda: ""):
     limit = time.monotonic() + 60
     while not condition():
         if time.monotonic() > limit:
-            raise AssertionError(f"not within a minute: {what}")
+            raise AssertionError(f"not within a minute: {what} {rest()}")
         time.sleep(0.05)
 
 
 def daemons():
-    """In this namespace of processes."""
+    """In this namespace of processes: their command lines and what they wait for."""
     found = []
-    for link in glob.glob("/proc/[0-9]*/exe"):
+    for folder in glob.glob("/proc/[0-9]*"):
         with contextlib.suppress(OSError):
-            found += [link] * os.readlink(link).startswith(SBIN)
+            if os.readlink(f"{folder}/exe").startswith(SBIN):
+                waits = pathlib.Path(folder, "wchan").read_text(encoding="ascii")
+                found.append(pathlib.Path(folder, "cmdline").read_text(encoding="utf-8").replace("\0", " ") + waits)
     return found
 
 
@@ -168,7 +170,7 @@ def stop():
     ran("scontrol", "shutdown")
     if os.path.exists("/run/slurm/slurmdbd.pid"):
         ran("pkill", "-F", "/run/slurm/slurmdbd.pid")
-    until(lambda: not daemons(), "all daemons have ended")
+    until(lambda: not daemons(), "all daemons have ended", daemons)
 
 
 def check_answers(site):
