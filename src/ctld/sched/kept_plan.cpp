@@ -169,7 +169,7 @@ const KeptStart* PlanRepair::may_keep(const Request& request, Tick duration) {
   if (kept_ == nullptr) return nullptr;
   const std::span<const KeptStart> own = starts_of(turn_);
   const Job& job = resources_.state().jobs.at(turn_);
-  if (own.size() != 1 || !own[0].waiting || own[0].spec != job.spec ||
+  if (own.size() != 1 || !own[0].stays || own[0].spec != job.spec ||
       own[0].partition != request.partition || own[0].length != duration)
     return nullptr;
   const Tick start = resources_.tick_from(own[0].start);
@@ -209,7 +209,7 @@ void PlanRepair::end_turn(std::span<const Claimed> claims) {
 }
 
 std::shared_ptr<const KeptPlan> keep_plan(const Resources& resources,
-                                          const std::unordered_map<size_t, Waiting>& waits) {
+                                          const std::unordered_map<size_t, MayStay>& staying) {
   auto plan = std::make_shared<KeptPlan>();
   plan->before = resources.state();
   plan->made = resources.now();
@@ -219,7 +219,7 @@ std::shared_ptr<const KeptPlan> keep_plan(const Resources& resources,
   for (size_t at = 0; at < claims.size(); ++at) {
     const Claimed& claim = claims[at];
     plan->places.try_emplace(claim.job, static_cast<uint32_t>(at));
-    const auto waiting = waits.find(at);
+    const auto stays = staying.find(at);
     plan->starts.push_back(
         {.job = claim.job,
          .spec = resources.state().jobs.at(claim.job).spec,
@@ -227,7 +227,7 @@ std::shared_ptr<const KeptPlan> keep_plan(const Resources& resources,
          .start = resources.time_of(claim.from),
          .length = claim.to - claim.from,
          .nodes = claim.nodes,
-         .waiting = waiting == waits.end() ? std::nullopt : std::optional(waiting->second)});
+         .stays = stays == staying.end() ? std::nullopt : std::optional(stays->second)});
   }
   return plan;
 }

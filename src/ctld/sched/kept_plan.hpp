@@ -22,6 +22,12 @@
 
 namespace sluice::sched {
 
+// Of a start that may stay as it is.
+struct MayStay {
+  Waiting waiting;       // what the job waits for
+  SharedText node_list;  // of its nodes; empty: not known
+};
+
 // What one job was to hold.
 struct KeptStart {
   JobId job = kNoJob;
@@ -30,8 +36,8 @@ struct KeptStart {
   Time start = kNoTime;
   Tick length = 0;
   std::shared_ptr<const std::vector<NodeAllocation>> nodes;
-  // It may stay as it is, and then waits for this; empty: it is looked for again each time.
-  std::optional<Waiting> waiting;
+  // It may stay as it is; empty: it is looked for again each time.
+  std::optional<MayStay> stays;
 };
 
 struct KeptPlan {
@@ -81,9 +87,9 @@ class PlanRepair {
   JobId turn_ = kNoJob;
 };
 
-// The plan of a pass that looked at the whole queue. `waits` says by place in `claims` who may stay
-// as he is.
+// The plan of a pass that looked at the whole queue. `staying` says by place in `claims` who may
+// stay as he is.
 [[nodiscard]] std::shared_ptr<const KeptPlan> keep_plan(
-    const Resources& resources, const std::unordered_map<size_t, Waiting>& waits);
+    const Resources& resources, const std::unordered_map<size_t, MayStay>& staying);
 
 }  // namespace sluice::sched

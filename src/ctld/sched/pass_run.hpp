@@ -179,7 +179,11 @@ class PassRun {
   [[nodiscard]] bool may_plan(const Candidate& c) const;
   // Not more jobs of its user and partition than BackfillBounds has were looked at.
   [[nodiscard]] bool may_backfill(const Candidate& c);
+  [[nodiscard]] bool is_forecast_before(const Candidate& c, Time start) const;
   void set_forecast(const Candidate& c, Time start, const Bitmap& nodes);
+  void set_forecast(const Candidate& c, Time start, SharedText node_list);
+  // What is claimed next is its start, and may stay in the next pass.
+  void let_stay(const Candidate& c, const Waiting& waiting, Time start);
   // What is known of jobs that there was no time for.
   void keep_previous_hints();
   void remember_reasons();
@@ -196,7 +200,7 @@ class PassRun {
   LimitPlan limits_;
   Preemption preemption_;
   PlanRepair repair_;
-  std::unordered_map<size_t, Waiting> may_stay_;  // by place among the claims
+  std::unordered_map<size_t, MayStay> may_stay_;  // by place among the claims
   bool alone_ = false;                            // the job asks for one partition
   Finders finders_;
   Plan plan_;

@@ -22,11 +22,27 @@ void PassRun::wait(const Candidate& c, JobReason reason, const std::string& deta
   if (!detail.empty()) soft.reason_detail = detail;
 }
 
+bool PassRun::is_forecast_before(const Candidate& c, Time start) const {
+  const Time known = soft_->jobs[c.entry].soft.expected_start;
+  return known != kNoTime && known <= start;
+}
+
 void PassRun::set_forecast(const Candidate& c, Time start, const Bitmap& nodes) {
+  if (!is_forecast_before(c, start)) set_forecast(c, start, state::node_list(state_, nodes));
+}
+
+void PassRun::set_forecast(const Candidate& c, Time start, SharedText node_list) {
+  if (is_forecast_before(c, start)) return;
   SchedulerHints& soft = soft_->jobs[c.entry].soft;
-  if (soft.expected_start != kNoTime && soft.expected_start <= start) return;
   soft.expected_start = start;
-  soft.planned_nodes = state::node_list(state_, nodes);
+  soft.planned_nodes = std::move(node_list);
+}
+
+void PassRun::let_stay(const Candidate& c, const Waiting& waiting, Time start) {
+  const SchedulerHints& soft = soft_->jobs[c.entry].soft;
+  may_stay_.emplace(
+      resources_.claims().size(),
+      MayStay{waiting, soft.expected_start == start ? soft.planned_nodes : SharedText()});
 }
 
 void PassRun::keep_previous_hints() {
@@ -224,7 +240,8 @@ void PassRun::plan_later(const std::vector<Blocked>& blocked) {
   ++plan_.counts.planned;
   const Tick ends = best->at + chosen.duration;
   if (may_be_kept(job, *where->demand->request)) {
-    may_stay_.emplace(resources_.claims().size(), where->demand->waiting.value_or(Waiting{}));
+    let_stay(where->candidate, where->demand->waiting.value_or(Waiting{}),
+             resources_.time_of(best->at));
   }
   resources_.claim(job, *where->demand->request, best->nodes, best->at, ends);
   license_plan_.claim(*job.spec, where->demand->request->reservation, best->at, ends);
@@ -253,16 +270,20 @@ bool PassRun::keep_start(const Candidate& c) {
   const KeptStart* kept = repair_.may_keep(*demand.request, duration);
   if (kept == nullptr || !may_be_kept(job, *demand.request)) return false;
   ++failed_tests_;
-  const Waiting& waiting = *kept->waiting;
+  const Waiting& waiting = kept->stays->waiting;
   if (!waiting.for_nodes || blocked_[c.partition] == 0) wait(c, waiting.reason, waiting.detail);
   if (waiting.for_nodes) ++blocked_[c.partition];
-  Bitmap nodes;
-  for (const NodeAllocation& a : *kept->nodes) nodes.set(a.node);
-  set_forecast(c, kept->start, nodes);
+  if (!kept->stays->node_list.empty()) {
+    set_forecast(c, kept->start, kept->stays->node_list);
+  } else {
+    Bitmap nodes;
+    for (const NodeAllocation& a : *kept->nodes) nodes.set(a.node);
+    set_forecast(c, kept->start, nodes);
+  }
   planned_[c.entry] = true;
   ++plan_.counts.planned;
   ++plan_.counts.kept;
-  may_stay_.emplace(resources_.claims().size(), waiting);
+  let_stay(c, waiting, kept->start);
   const Tick from = resources_.tick_from(kept->start);
   resources_.claim(job, *demand.request, kept->nodes, from, from + duration);
   return true;

@@ -94,6 +94,7 @@ class Resources {
   [[nodiscard]] const fit::Room* idle(NodeId node) const {
     return idle_[node].config == nullptr ? nullptr : &idle_[node];
   }
+  [[nodiscard]] timeline::Free base_of(NodeId node) const;  // the same, of a schedulable node
   // Hardware threads of a core of a schedulable node.
   [[nodiscard]] uint32_t threads_of(NodeId node) const { return threads_[node]; }
   // A moment up to and without another one, of a node as some jobs see it (null: as it is).
@@ -179,7 +180,6 @@ class Resources {
   [[nodiscard]] MadeClosings make_closings(const Request& request) const;
   [[nodiscard]] bool may_share_again(const Job& job, Tick to) const;
   void rebuild(NodeId node);
-  [[nodiscard]] timeline::Free base_of(NodeId node) const;
 
   const state::ClusterState& state_;
   const Duration resolution_;

@@ -175,7 +175,7 @@ void StartFinder::list_nodes() {
   for (const NodeId id : order()) {
     if (closings_.closed.test(id)) continue;
     const fit::Capacity most = fit::capacity(needs, *resources_.idle(id));
-    if (most.tasks == 0) continue;
+    if (most.tasks == 0 || share_.units(id, resources_.base_of(id)) == 0) continue;
     const auto closings = closings_.by_node->find(id);
     timeline::IndexedNode node{id, std::min(most.tasks, std::max(1U, needs.tasks)),
                                closings == closings_.by_node->end() ? nullptr : &closings->second,
@@ -236,8 +236,8 @@ std::optional<FoundStart> StartFinder::first(const Wanted& wanted) {
   bool exact = true;  // all moments before were looked at
   while (true) {
     const Tick at = index.next(from, enough_, !any_subset_, serving);
-    if (at == kNoTick || at > wanted.latest) return std::nullopt;
     if (exact && wanted.from <= index.bound()) index.raise_bound(at);
+    if (at == kNoTick || at > wanted.latest) return std::nullopt;
     if (auto placed = place(index, at, wanted.patience, serving))
       return FoundStart{at, std::move(*placed)};
     // what fails for want of patience may do later, and for another job now
