@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "common/os/append_file.hpp"
+#include "common/os/ending_text.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/os/replace_file.hpp"
 #include "common/base/text.hpp"
@@ -105,12 +106,6 @@ void remove_old_resume_files(const std::string& state_folder) {
     const auto written = at->last_write_time(ignored);
     if (!ignored && now - written > kOld) std::filesystem::remove(at->path(), ignored);
   }
-}
-
-std::string ending_text(int status) {
-  if (status == -1) return "could not be started";
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
-  return fmt::format("ended with exit status {}", WEXITSTATUS(status));
 }
 
 // 0: none, as run_program() takes it.
