@@ -332,10 +332,13 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing,
 }
 
 void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features,
-                              const state::ClusterSnapshot& state) {
+                              const state::ClusterSnapshot& state, std::function<void(int)> done) {
   const ClusterConfig& config = *state->config;
   std::vector<std::string> words = split_list(config.reboot_program, ' ');
-  if (words.empty()) return log::error("nodes are to reboot, but RebootProgram is not set");
+  if (words.empty()) {
+    log::error("nodes are to reboot, but RebootProgram is not set");
+    return done(-1);
+  }
   std::vector<std::string> names;
   nodes.for_each([&](size_t id) {
     if (const Node* node = state->nodes.find(static_cast<NodeId>(id))) names.push_back(node->name);
@@ -345,7 +348,7 @@ void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features,
   std::map<std::string, std::string> environment{{"PATH", kPath},
                                                  {"SLURM_CONF", config.config_path},
                                                  {"SLURM_CLUSTER_NAME", config.cluster_name}};
-  run({std::move(words)}, std::move(environment), {}, {});
+  run({std::move(words)}, std::move(environment), std::move(done), {});
 }
 
 void SitePrograms::run_power(const state::PowerNodes& order, const state::ClusterSnapshot& state) {

@@ -96,6 +96,8 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
   request.claims_future = node_.claims_future;
   request.last_job = node_.last_job->number();
   request.credential_key = node_.credential_key;
+  request.reboot_failed = node_.reboot_failed;
+  request.reboot_status = node_.reboot_status;
   handlers_.fill(request);
   request.sent = now();
   const SteadyTime asked = net::steady_now();
