@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "common/base/contains.hpp"
+#include "common/base/text.hpp"
 #include "common/base/version.hpp"
 #include "common/config_files/check.hpp"
 #include "common/config_files/load.hpp"
@@ -130,11 +130,7 @@ int main(int argc, char** argv) {
   if (const auto code = parse(argc, argv, a)) return *code;
   if (a.test) {
     ConfigCheck check = check_config(config_path(a.config));
-    if (check.errors.empty()) {
-      check.errors = ctld::start_errors(check.config);
-      std::erase_if(check.warnings,
-                    [&](const std::string& warning) { return contains(check.errors, warning); });
-    }
+    if (check.errors.empty()) ctld::add_start_checks(check);
     std::fputs(check_text(check).c_str(), stdout);
     return check.errors.empty() ? 0 : 1;
   }
