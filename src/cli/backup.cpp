@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
@@ -19,6 +20,7 @@ struct StateCopy {
   const char* what;
   const char* folder;  // what the folder is
   const char* option;  // of sluicectld
+  bool asks = false;   // at a terminal
 };
 
 int run_controller(const StateCopy& copy, int argc, char** argv) {
@@ -26,6 +28,9 @@ int run_controller(const StateCopy& copy, int argc, char** argv) {
   CLI::App app(copy.what, copy.name);
   app.add_option("-f", config,
                  "configuration file (default: $SLURM_CONF or /etc/slurm/slurm.conf)");
+  bool immediate = false;
+  if (copy.asks)
+    app.add_flag("-i,--immediate", immediate, "do not ask whether jobs that run may be ended");
   app.add_option("FOLDER", folder, copy.folder)->required();
   try {
     app.parse(argc, argv);
@@ -34,11 +39,13 @@ int run_controller(const StateCopy& copy, int argc, char** argv) {
   const auto bin = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   const std::string program = bin.parent_path() / "sbin/sluicectld";
   std::string name = copy.name, option = copy.option, file_option = "-f";
-  char* words[] = {name.data(),   option.data(),
-                   folder.data(), config.empty() ? nullptr : file_option.data(),
-                   config.data(), nullptr};
+  std::string no_question = "-i";
+  std::vector<char*> words = {name.data(), option.data(), folder.data()};
+  if (immediate) words.push_back(no_question.data());
+  if (!config.empty()) words.insert(words.end(), {file_option.data(), config.data()});
+  words.push_back(nullptr);
   std::fflush(nullptr);
-  ::execv(program.c_str(), words);
+  ::execv(program.c_str(), words.data());
   std::fprintf(stderr, "%s: error: %s: %s\n", copy.name, program.c_str(), errno_text(errno));
   return 1;
 }
@@ -57,7 +64,7 @@ int restore_main(int argc, char** argv) {
       {"sluice restore",
        "Puts a copy that sluice backup made back in place of the controller's state. "
        "The controller must not run; jobs may.",
-       "folder of the copy", "--restore-from"},
+       "folder of the copy", "--restore-from", true},
       argc, argv);
 }
 

@@ -24,7 +24,9 @@
 #include "ctld/journal/sqlite_schema.hpp"
 #include "ctld/journal/sqlite_store.hpp"
 #include "ctld/journal/state_folder.hpp"
+#include "ctld/logs/event_log.hpp"
 #include "ctld/state/decide/cluster/known_ends.hpp"
+#include "ctld/state/decide/ending.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -269,6 +271,20 @@ Result<std::optional<state::ClusterState>> present_state(const fs::path& folder,
   return std::optional(std::move(present->recovered.state));
 }
 
+// What runs in `present`, and will not in `restored`.
+std::vector<std::string> lost_jobs(const state::ClusterState& restored,
+                                   const state::ClusterState& present) {
+  std::vector<std::string> out;
+  present.active.for_each([&](JobId id) {
+    const Job& job = present.jobs.at(id);
+    const Job* before = restored.jobs.find(id);
+    const bool stays = before != nullptr && state::is_running(*before) &&
+                       before->restart_count == job.restart_count;
+    if (state::is_running(job) && !stays) out.push_back(job_id_text(present, id));
+  });
+  return out;
+}
+
 }  // namespace
 
 Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
@@ -306,7 +322,8 @@ Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
   return content;
 }
 
-Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_t owner) {
+Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_t owner,
+                         const MayRestore& may) {
   const fs::path journal = folder / kJournalFolder;
   std::error_code code;
   if (!fs::is_directory(backup, code))
@@ -321,6 +338,8 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   if (!content) return tl::unexpected(content.error());
   const auto present = present_state(journal, *content);
   if (!present) return tl::unexpected(present.error());
+  if (*present && may && !may(lost_jobs(state->recovered.state, **present)))
+    return failure("nothing was changed");
   Restored out{*content, {}, 0};
   const fs::path file = journal::database_file(journal), fresh = file.string() + ".new";
   fs::remove(fresh, code);

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "common/base/ids.hpp"
 #include "common/base/result.hpp"
@@ -30,12 +32,18 @@ struct Restored {
   size_t ended = 0;                 // jobs of the backup that this journal saw end
 };
 
+// Is told, before anything is changed, of the jobs ("17", "6_1(17)") that run as far as the journal
+// that is there knows, and that the backup does not have as running: they end when their nodes
+// register. False: nothing is to be changed.
+using MayRestore = std::function<bool(const std::vector<std::string>& lost)>;
+
 // Puts such a copy into `folder`, whose controller must not run. What was there is renamed, and of
 // that journal, as far as it can be read, no job id is given again, and what ended there does not
 // run again. The files become `owner`'s
 // where root calls. Errors: the copy is damaged or incomplete, a controller runs, the folder holds
-// another cluster's state.
+// another cluster's state, `may` says no.
 [[nodiscard]] Result<Restored> restore(const std::filesystem::path& backup,
-                                       const std::filesystem::path& folder, uint32_t owner);
+                                       const std::filesystem::path& folder, uint32_t owner,
+                                       const MayRestore& may = {});
 
 }  // namespace sluice::ctld

@@ -1,4 +1,5 @@
 // sluicectld (slurmctld): options, process, signals.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -6,8 +7,10 @@
 #include <optional>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
 
-#include "common/base/contains.hpp"
+#include "common/base/text.hpp"
 #include "common/base/version.hpp"
 #include "common/config_files/check.hpp"
 #include "common/config_files/load.hpp"
@@ -39,7 +42,8 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
   app.add_flag("-R", a.keep_partitions,
                "keep partitions as scontrol changed them, too, while slurm.conf is the same");
   app.add_flag("-t", a.test, "look at the whole configuration, say what is wrong with it, and end");
-  app.add_flag("-i", a.ignore_errors, "accepted; a damaged journal is never ignored");
+  app.add_flag("-i", a.ignore_errors,
+               "accepted; a damaged journal is never ignored. With --restore-from: do not ask");
   app.add_option("--first-job-id", a.first_job_id,
                  "go on with this job id, which is beyond all that were given")
       ->check(CLI::PositiveNumber);
@@ -96,6 +100,21 @@ int serve(const Arguments& a, const std::string& log_file, ClusterConfig config,
   return 0;
 }
 
+// At a terminal it is asked, else it is told only.
+bool may_restore(const std::vector<std::string>& lost, bool ask) {
+  if (lost.empty()) return true;
+  constexpr size_t kMost = 20;
+  std::string text = join({lost.begin(), lost.begin() + std::min(lost.size(), kMost)}, ", ");
+  if (lost.size() > kMost) text += fmt::format(" and {} more", lost.size() - kMost);
+  std::printf("jobs that run and that the backup does not have as running, which end: %s\n",
+              text.c_str());
+  if (!ask || ::isatty(STDIN_FILENO) == 0) return true;
+  std::printf("Put the backup back all the same? (y/N): ");
+  std::fflush(stdout);
+  const int answer = std::getchar();
+  return answer == 'y' || answer == 'Y';
+}
+
 // sluice backup and sluice restore: no daemon is started.
 int copy_state(const Arguments& a, const ClusterConfig& config) {
   const bool saves = !a.backup_to.empty();
@@ -104,7 +123,10 @@ int copy_state(const Arguments& a, const ClusterConfig& config) {
     done = ctld::back_up(config.state_save_location, a.backup_to).map([](auto content) {
       return ctld::Restored{content, {}, 0};
     });
-  else done = ctld::restore(a.restore_from, config.state_save_location, config.slurm_user_id);
+  else
+    done = ctld::restore(
+        a.restore_from, config.state_save_location, config.slurm_user_id,
+        [&a](const std::vector<std::string>& lost) { return may_restore(lost, !a.ignore_errors); });
   if (!done) {
     std::fprintf(stderr, "sluice %s: error: %s\n", saves ? "backup" : "restore",
                  done.error().text.c_str());
@@ -130,11 +152,7 @@ int main(int argc, char** argv) {
   if (const auto code = parse(argc, argv, a)) return *code;
   if (a.test) {
     ConfigCheck check = check_config(config_path(a.config));
-    if (check.errors.empty()) {
-      check.errors = ctld::start_errors(check.config);
-      std::erase_if(check.warnings,
-                    [&](const std::string& warning) { return contains(check.errors, warning); });
-    }
+    if (check.errors.empty()) ctld::add_start_checks(check);
     std::fputs(check_text(check).c_str(), stdout);
     return check.errors.empty() ? 0 : 1;
   }

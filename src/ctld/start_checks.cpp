@@ -13,8 +13,10 @@
 #include "common/base/errno_text.hpp"
 #include "common/os/group_list.hpp"
 #include "common/os/host_name.hpp"
+#include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/auth/auth_config.hpp"
+#include "common/auth/auth_munge.hpp"
 #include "common/config_files/load.hpp"
 #include "common/net/address.hpp"
 #include "common/net/listen_address.hpp"
@@ -201,6 +203,15 @@ class StartChecks {
     place("SlurmSchedLogFile", config_.slurm_sched_log_file);
   }
 
+  // The process of SlurmctldPidFile is a controller.
+  [[nodiscard]] bool runs_already() const {
+    const std::string text = read_file(config_.slurmctld_pid_file).value_or("");
+    const auto pid = to_number<uint32_t>(trim(text));
+    if (!pid) return false;
+    const std::string command = read_file(fmt::format("/proc/{}/comm", *pid)).value_or("");
+    return trim(command) == "slurmctld" || trim(command) == "sluicectld";
+  }
+
   // A controller that runs has it, and one on another host its own.
   void port() {
     const std::string address = net::controller_listen_address(config_, short_host_name());
@@ -209,7 +220,8 @@ class StartChecks {
     const std::string host = address.substr(0, address.rfind(':'));
     const bool anywhere = host == "0.0.0.0";
     if (!anywhere && !net::is_own_address(host)) return;
-    if (!controller_answers(config_, anywhere ? "localhost" : host))
+    // without certificates, or with others than it has, it cannot be asked
+    if (!runs_already() && !controller_answers(config_, anywhere ? "localhost" : host))
       out_.push_back("SlurmctldPort: cannot listen on " + free.error().text);
   }
 
@@ -226,6 +238,27 @@ std::vector<std::string> start_errors(const ClusterConfig& config) {
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+std::vector<std::string> start_warnings(const ClusterConfig& config) {
+  if (config.auth_type != "auth/munge") return {};
+  const Status listens = net::munged_listens(net::auth_options(config).munge_socket);
+  if (listens) return {};
+  return {fmt::format("AuthType=auth/munge: {}", listens.error().text)};
+}
+
+void add_start_checks(ConfigCheck& check) {
+  check.errors = start_errors(check.config);
+  const auto is_said = [&](const std::string& warning) {
+    // "AuthType=auth/slurm: the key /etc/slurm/slurm.key has mode 0644 …"
+    const size_t key = warning.find(": the key /");
+    const std::string about = key == std::string::npos ? warning : warning.substr(0, key + 2);
+    return std::ranges::any_of(check.errors,
+                               [&](const std::string& error) { return error.starts_with(about); });
+  };
+  std::erase_if(check.warnings, is_said);
+  for (std::string& warning : start_warnings(check.config))
+    check.warnings.push_back(std::move(warning));
 }
 
 }  // namespace sluice::ctld

@@ -1,17 +1,23 @@
 // slurmctld -t: what would stop the start on this host, beside what stands in the files: keys and
 // certificates that cannot be used, folders that are not there, files that SlurmUser may not read,
-// a port that another program has.
+// a port that another program has, and what would have it wait.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "common/model/cluster_config.hpp"
+#include "common/config_files/check.hpp"
 
 namespace sluice::ctld {
 
 // One sentence for each. What this process may not look at itself, not being root, is not spoken
 // of.
 [[nodiscard]] std::vector<std::string> start_errors(const ClusterConfig& config);
+
+// With such a thing it starts, and cannot do all of its work before that is mended.
+[[nodiscard]] std::vector<std::string> start_warnings(const ClusterConfig& config);
+
+// Both, beside what was found in the files; what would be said of a key twice is said once.
+void add_start_checks(ConfigCheck& check);
 
 }  // namespace sluice::ctld

@@ -118,6 +118,9 @@ Daemon::~Daemon() {
 Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
   auto graph = std::make_unique<Graph>();
   graph->config = std::move(config);
+  auto rules = purge_rules(graph->config);
+  if (!rules) return tl::unexpected<Error>(rules.error());
+  if (auto ok = check_archive_folder(graph->config, *rules); !ok) return tl::unexpected(ok.error());
   auto database = open_database(graph->config.storage);
   if (!database) return tl::unexpected(database.error());
   graph->database = std::move(*database);
@@ -130,8 +133,6 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
       [graph = graph.get()](const std::shared_ptr<const Entities>& entities) {
         graph->followers.changed(entities);
       });
-  auto rules = purge_rules(conf);
-  if (!rules) return tl::unexpected<Error>(rules.error());
   graph->archiver.emplace(*graph->database, std::move(*rules));
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());

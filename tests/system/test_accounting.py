@@ -338,13 +338,25 @@ class Daemon(AccountedCase):
 
     def test_what_it_refuses_to_start_with(self):
         others = "PidFile={0}/other.pid\nLogFile=\n".format(self.cluster.dir)
+        file = os.path.join(self.cluster.dir, "a_file")
+        with open(file, "w", encoding="utf-8"):
+            pass
         for text, said in (("StorageType=accounting_storage/mysql\n", "with accounting_storage/mysql it is the name of a database"),
                            ("DbdBackupHost=other\n", "DbdBackupHost needs a database that both hosts reach"),
                            ("StorageLoc=relative\n", 'StorageLoc="relative" is not valid'),
                            ("DbdPort=many\n", 'DbdPort="many" is not valid'),
                            ("Storagetyp=x\n", 'unknown key "Storagetyp"; did you mean "StorageType"?'),
+                           ("TLSType=tls/s2n\n", "other.conf:%d: TLSType=tls/s2n: the accounting daemon speaks no TLS"),
+                           ("PurgeJobAfter=soon\n", 'other.conf:%d: PurgeJobAfter="soon" is not valid'),
+                           (others + "ArchiveDir=/nosuch/dir\n", 'other.conf:%d: ArchiveDir="/nosuch/dir": No such file or directory'),
+                           (others + f"ArchiveDir={file}\n", f'other.conf:%d: ArchiveDir="{file}": Not a directory'),
+                           (others + "StorageLoc=/nosuch/dir/x.db\n", "cannot make /nosuch/dir/x.db: there is no folder /nosuch/dir"),
+                           (others + "StorageLoc=/\n", "/ is no file"),
                            (others, self.dbd_port())):
-            self.assertIn(said, self.start(text))
+            told = self.start(text)
+            with open(os.path.join(self.cluster.dir, "other.conf"), encoding="utf-8") as f:
+                last = len(f.readlines())
+            self.assertIn(said.replace("%d", str(last)), told)
 
     def test_a_damaged_database_is_told_of(self):
         bad = os.path.join(self.cluster.dir, "bad.db")

@@ -163,6 +163,24 @@ class Limits(Limited):
                       "Invalid account or account/partition combination specified\n", "sbatch", "-A", "nope", "--wrap", "true")
         self.cluster.start_dbd()
 
+    def test_a_clean_start_forgets_no_usage(self):
+        """slurmctld -c forgot it with the jobs; Slurm keeps it."""
+        def usage():
+            shown = self.out("sshare", "-anP", "-A", "chem", "-o", "Account,User,RawUsage").splitlines()
+            return dict((line.split("|")[1], int(line.split("|")[2])) for line in shown)
+        self.wait_ended(self.submit("-A", "chem", "-n4", "-o", "/dev/null", "--wrap", "sleep 1"))
+        used = wait_for(lambda: (now := usage())[USER] > 0 and now, "it is charged")
+        runs = self.sleeper("-A", "chem")
+        self.wait_state(runs, "RUNNING")
+        self.cluster.kill_controller()
+        self.cluster.start_controller("-c")
+        wait_for(lambda: self.run_cmd("sinfo", check=False).returncode == 0, "the controller answers")
+        self.assertEqual(self.out("squeue", "-h"), "")
+        self.assertGreaterEqual(usage()[USER], used[USER])
+        self.assertGreaterEqual(usage()[""], used[""])
+        after = self.submit("-A", "chem", "-o", "/dev/null", "--wrap", "true")
+        self.assertEqual((after, self.wait_ended(after)), (runs + 1, "COMPLETED"))
+
     def test_usage_is_reset(self):
         for account in ("physics", "chem"):
             self.wait_ended(self.submit("-A", account, "-n2", "-o", "/dev/null", "--wrap", "sleep 1"))

@@ -10,6 +10,7 @@ from harness import ClusterCase, NodeCase, need_root, pids_with, wait_for
 REBOOT = """#!/bin/sh
 echo "$SLURMD_NODENAME" >> {dir}/work/rebooted
 [ -e {dir}/work/no_reboot ] && exit 0
+[ -e {dir}/work/reboot.fail ] && { echo "no controller board" >&2; exit 3; }
 setsid sh -c 'while [ -e {dir}/work/reboot.wait ] || [ -e {dir}/work/reboot.wait.'$SLURMD_NODENAME' ]; do sleep 0.05; done
 pid=$(cat {dir}/run/'$SLURMD_NODENAME'.pid)
 kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done
@@ -51,6 +52,17 @@ class Admin(NodeCase):
         os.remove(gate)
         wait_for(lambda: self.node("n1") == "idle|none", "the node is back in service")
         self.assertEqual(self.rebooted(), before + ["n1"])
+
+    def test_reboot_program_that_fails(self):
+        failed = self.flag("reboot.fail")
+        self.run_cmd("scontrol", "reboot", "n1")
+        wait_for(lambda: self.node("n1") == "down|RebootProgram ended with exit status 3", "which is told long before ResumeTimeout")
+        self.assertIn(f"error: {self.cluster.dir}/reboot: no controller board\n", self.cluster.log("n1"))
+        self.assertIn(f"error: RebootProgram {self.cluster.dir}/reboot ended with exit status 3: this node may not reboot\n",
+                      self.cluster.log("n1"))
+        os.remove(failed)
+        self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
+        wait_for(lambda: self.node("n1") == "idle|none", "n1 is idle")
 
     def test_reboot_by_force(self):
         """Jobs do not hold a node back: one is queued again, one may not be."""
@@ -261,7 +273,7 @@ class RebootFromController(NodeCase):
     """SlurmctldParameters=reboot_from_controller: RebootProgram is run there, once for all nodes that are named."""
     NODES, CPUS = 3, 2
     CONF = "RebootProgram={dir}/reboot\nResumeTimeout=60\nSlurmctldParameters=reboot_from_controller\n"
-    FILES = {"reboot": "#!/bin/sh\necho \"$@${SLURMD_NODENAME+ at $SLURMD_NODENAME}\" >> {dir}/work/asked\n"}
+    FILES = {"reboot": "#!/bin/sh\necho \"$@${SLURMD_NODENAME+ at $SLURMD_NODENAME}\" >> {dir}/work/asked\n[ ! -e {dir}/work/fails ] || exit 4\n"}
 
     def test_the_program_gets_the_nodes(self):
         self.run_cmd("scontrol", "reboot", "n[1-2]")
@@ -274,6 +286,13 @@ class RebootFromController(NodeCase):
         for node in ("n1", "n2"):
             wait_for(lambda node=node: self.node(node) == "idle|none", f"{node} is back in service")
         self.assertEqual(self.file("asked"), "n1,n2\n")
+
+    def test_the_program_fails(self):
+        self.flag("fails")
+        self.run_cmd("scontrol", "reboot", "n3")
+        wait_for(lambda: self.node("n3") == "boot^|RebootProgram ended with exit status 4", "the reason tells of it")
+        self.run_cmd("scontrol", "update", "NodeName=n3", "State=RESUME")
+        os.remove(os.path.join(self.cluster.work, "asked"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """sluice backup and sluice restore: an old state that is put back gives no job number again and ends nothing that it knows."""
 import os
+import pty
 import shutil
+import subprocess
 import threading
 import unittest
 
@@ -104,6 +106,31 @@ class Backup(ClusterCase):
         self.assertEqual(job, held + 1)
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(self.file("runs4").split(), ["run", "run", "after"])
+
+    def test_jobs_that_will_end_are_told_before(self):
+        """They ended without a word."""
+        self.wait_no_jobs()
+        gate, copy = os.path.join(self.cluster.work, "gate5"), self.folder("copy5")
+        known = self.gated(gate)
+        self.run_cmd("sluice", "backup", copy)
+        unknown = self.gated(gate)
+        self.cluster.kill_controller()
+        told = f"jobs that run and that the backup does not have as running, which end: {unknown}\n"
+        for answer in (b"n", b"y"):
+            ours, its = pty.openpty()
+            os.write(ours, answer + b"\n")
+            done = subprocess.run([self.cluster.program("sluice"), "restore", copy], stdin=its, capture_output=True, text=True,
+                                  env=self.cluster.env, timeout=60, check=False)
+            os.close(ours)
+            os.close(its)
+            self.assertTrue(done.stdout.startswith(told + "Put the backup back all the same? (y/N): "), done)
+            self.assertEqual((done.returncode, done.stderr),
+                             (0, "") if answer == b"y" else (1, "sluice restore: error: nothing was changed\n"))
+        self.cluster.start_controller()
+        wait_for(lambda: not self.run_cmd("squeue", "-h", "-j", unknown, check=False).stdout, "the later job is not known")
+        self.assertEqual(self.state(known), "RUNNING")
+        open(gate, "w", encoding="utf-8").close()
+        self.assertEqual(self.wait_ended(known), "COMPLETED")
 
     def test_after_a_start_without_a_journal(self):
         """A start that was refused left an empty journal, and the backup was refused as another cluster's."""

@@ -45,6 +45,19 @@ class Checked(ClusterCase):
             self.run_cmd("scontrol", "reconfigure")
             wait_for(lambda: self.node()["State"] == "IDLE", "n1 is idle again")
 
+    def test_it_is_taken_away(self):
+        """The agents were believed until they or the configuration changed again."""
+        have = memory_mib()
+        original = self.change("RealMemory=100", f"RealMemory={have + 5000}")
+        try:
+            wait_for(lambda: self.node()["RealMemory"] == str(have + 5000), "the file is believed")
+            self.change("SlurmdParameters=config_overrides\n", "")
+            wait_for(lambda: "DRAIN" in self.node()["State"] and "INVALID_REG" in self.node()["State"], "n1 drains")
+        finally:
+            self.cluster.change_conf(lambda _: original)
+            self.run_cmd("scontrol", "reconfigure")
+            wait_for(lambda: self.node()["State"] == "IDLE", "n1 is idle again")
+
     def test_low_memory(self):
         have = memory_mib()
         self.drains(("RealMemory=100", f"RealMemory={have + 5000}"),

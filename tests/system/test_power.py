@@ -67,8 +67,8 @@ class Power(Case):
         self.wait_state(job, "RUNNING")
         self.power("n1", "POWER_DOWN")
         self.assertEqual(self.node("n1", "%t|%T"), "mix!|mixed!")
-        self.power("n1", "POWER_UP")  # which says nothing
-        self.assertEqual(self.shown("n1")["State"], "MIXED+POWER_DOWN")
+        self.power("n1", "POWER_UP")  # once it is down
+        self.assertEqual(self.shown("n1")["State"], "MIXED+POWER_DOWN+POWER_UP")
         self.power("n1", "POWER_DOWN_ASAP")
         self.assertEqual(self.node("n1", "%t|%E"), "drng!|POWER_DOWN_ASAP")
         self.run_cmd("scancel", job)
@@ -93,6 +93,11 @@ class Power(Case):
         self.run_cmd("scancel", job)
         self.wait_node("n1", "idle~")
         self.wake("n1")
+        before = len(self.file("resumed").splitlines())
+        self.run_cmd("scontrol", "power", "down", "force", "n1")
+        self.run_cmd("scontrol", "power", "up", "n1")  # once it is down
+        self.wait_node("n1", "idle")
+        self.assertEqual(len(self.file("resumed").splitlines()), before + 1)
         error = "scontrol: error: power: "
         self.fails(1, f'{error}"sideways" is neither up nor down\n', "scontrol", "power", "sideways", "n1")
         self.fails(1, f"{error}force goes with down alone\n", "scontrol", "power", "up", "force", "n1")

@@ -11,7 +11,10 @@ from harness import ClusterCase, need_root, processes, wait_for
 PROLOG = """#!/bin/sh
 echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT" >> {dir}/work/prolog.ran
 while [ -e {dir}/work/prolog.wait ]; do sleep 0.05; done
-[ ! -e {dir}/work/prolog.fail.$SLURMD_NODENAME ]
+[ ! -e {dir}/work/prolog.fail.$SLURMD_NODENAME ] && exit 0
+echo "no scratch on $SLURMD_NODENAME"
+printf '\\033[1mdisk is full\n' >&2
+exit 3
 """
 EPILOG = """#!/bin/sh
 echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT $SLURM_JOB_EXIT_CODE2" >> {dir}/work/epilog.ran
@@ -19,7 +22,7 @@ echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME $SLURM_SCRIPT_CONTEXT $SLUR
 """
 CONTROLLER_PROLOG = """#!/bin/sh
 echo "$SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_NODELIST $SLURM_WCKEY $SLURM_SCRIPT_CONTEXT" >> {dir}/work/prolog_ctld.ran
-[ ! -e {dir}/work/prolog_ctld.fail ]
+[ ! -e {dir}/work/prolog_ctld.fail ] || { echo "no licence" >&2; exit 1; }
 """
 CONTROLLER_EPILOG = """#!/bin/sh
 echo "$SLURM_JOB_ID $SLURM_JOB_EXIT_CODE2 $SLURM_JOB_STATE $SLURM_WCKEY $SLURM_SCRIPT_CONTEXT" >> {dir}/work/epilog_ctld.ran
@@ -88,6 +91,10 @@ class Programs(FlagFiles):
                  "the job is queued again and held")
         self.assertEqual(self.node("n1"), "drained|Prolog error")
         self.assertEqual(self.show(job)["Priority"], "0")
+        prolog = f"error: JobId={job}: {self.cluster.dir}/prolog"
+        log = self.cluster.log("n1")
+        for text in (" ended with exit status 3", ": no scratch on n1", r": \x1b[1mdisk is full"):
+            self.assertIn(f"{prolog}{text}\n", log)
         os.remove(fail)
         self.run_cmd("scontrol", "update", "NodeName=n1", "State=RESUME")
         self.run_cmd("scontrol", "release", job)
@@ -108,6 +115,7 @@ class Programs(FlagFiles):
         job = self.submit("-o", "/dev/null", "--wrap", "true")
         wait_for(lambda: int(self.show(job)["Restarts"]) >= 1, "the job is queued again")
         self.assertEqual(self.lines("prolog.ran", job), [])
+        self.assertIn(f"error: {self.cluster.dir}/prolog_ctld: no licence\n", self.cluster.log())
         self.assertNotIn("drain", self.node("n1") + self.node("n2"))
         os.remove(fail)
         self.assertEqual(self.wait_ended(job), "COMPLETED")

@@ -2,6 +2,7 @@
 import json
 import os
 import pwd
+import re
 import unittest
 
 from harness import ClusterCase, wait_for
@@ -374,6 +375,20 @@ class Query(ClusterCase):
         pings = json.loads(self.out("scontrol", "--json", "ping"))["pings"]
         self.assertEqual([(one["mode"], one["pinged"], one["responding"], one["primary"]) for one in pings],
                          [("primary", "UP", True, True)])
+
+    def test_ping_without_a_token(self):
+        """DOWN was all that was said to who cannot prove who he is."""
+        conf = os.path.join(self.cluster.dir, "no_token.conf")
+        with open(self.cluster.conf, encoding="utf-8") as f:
+            text = re.sub(r"(?m)^AuthInfo=.*$", "AuthInfo=socket=/nosuch/socket", f.read())
+        with open(conf, "w", encoding="utf-8") as f:
+            f.write(text)
+        asks = lambda *words: self.run_cmd("scontrol", *words, user=65534, env={"SLURM_CONF": conf}, check=False)
+        done = asks("ping")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"^Slurmctld\(primary\) at \S+ is DOWN\n")
+        self.assertIn("scontrol: error: Slurmctld(primary): auth/slurm: no daemon gives tokens at /nosuch/socket: No such file", done.stderr)
+        self.assertEqual(asks("-Q", "ping").stderr, "")
 
     def test_scontrol_text_only(self):  # --json --yaml of what has no records
         for entity in ("config", "topology", "assoc_mgr", "federation", "bbstat", "burstbuffer", "dwstat", "daemons", "aliases",

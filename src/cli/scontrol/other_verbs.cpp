@@ -10,7 +10,6 @@
 
 #include "cli/scontrol/session.hpp"
 #include "cli/format/environment.hpp"
-#include "common/os/back_off.hpp"
 #include "common/os/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
@@ -92,6 +91,13 @@ Status send_debug(Session& session, const protocol::SetDebugRequest& request,
   return first;
 }
 
+// Nobody answers; any other error says more than that: who asks has no token, or a bad one, the
+// controller serves others just now.
+bool is_silence(ErrorCode code) {
+  return code == ErrorCode::kUnreachable || code == ErrorCode::kTimedOut ||
+         code == ErrorCode::kConnectionLost;
+}
+
 }  // namespace
 
 std::vector<ControllerAnswer> ping_controllers(Session& session) {
@@ -110,9 +116,9 @@ std::vector<ControllerAnswer> ping_controllers(Session& session) {
     const auto reply = client ? client->call<protocol::PingReply>(protocol::PingRequest{})
                               : tl::unexpected<Error>(client.error());
     answer.up = reply.has_value();
-    // it is there, but for others
-    if (!reply && net::is_crowded(reply.error()))
-      std::fprintf(stderr, "scontrol: error: %s\n", error_text(reply.error()).c_str());
+    if (!reply && !session.quiet && !is_silence(reply.error().code))
+      std::fprintf(stderr, "scontrol: error: Slurmctld(%s): %s\n", answer.role.c_str(),
+                   error_text(reply.error()).c_str());
     answer.took = std::chrono::steady_clock::now() - begin;
     out.push_back(std::move(answer));
   }

@@ -1,6 +1,7 @@
 #include "common/auth/auth_munge.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -9,7 +10,11 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <munge.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/auth/crypto.hpp"
 #include "common/auth/other_cluster.hpp"
 
@@ -152,6 +157,27 @@ class MungeAuth final : public AuthProvider {
 };
 
 }  // namespace
+
+Status munged_listens(const std::string& socket) {
+  const ContextPtr context(munge_ctx_create(), &munge_ctx_destroy);
+  char* usual = nullptr;
+  std::string path = socket;
+  if (path.empty() && context &&
+      munge_ctx_get(context.get(), MUNGE_OPT_SOCKET, &usual) == EMUNGE_SUCCESS && usual != nullptr)
+    path = usual;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path)
+    return failure(fmt::format("\"{}\" is no path of a socket", path));
+  path.copy(address.sun_path, path.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the sockets API wants it
+  const auto* where = reinterpret_cast<const sockaddr*>(&address);
+  const int error = fd >= 0 && ::connect(fd, where, sizeof address) == 0 ? 0 : errno;
+  if (fd >= 0) ::close(fd);
+  if (error == 0) return {};
+  return failure(fmt::format("munged does not listen at {}: {}", path, errno_text(error)));
+}
 
 Error munge_error(int problem, int64_t made_at, int64_t read_at) {
   std::string clocks;

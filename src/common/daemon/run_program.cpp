@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -15,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/daemon/program_said.hpp"
 #include "common/os/processes.hpp"
 #include "common/os/close_on_exec.hpp"
 #include "common/base/errno_text.hpp"
@@ -29,19 +31,26 @@
 namespace sluice::daemon {
 namespace {
 
-// False when it runs still after that time; 0: it has all the time.
-bool ends_within(pid_t pid, std::chrono::milliseconds most) {
-  if (most.count() == 0) return true;
+constexpr std::chrono::milliseconds kLook{100};
+
+// False when it runs still after that time; 0: it has all the time. Meanwhile what it prints is
+// kept within bounds.
+bool ends_within(pid_t pid, std::chrono::milliseconds most, ProgramOutput* output) {
+  if (most.count() == 0 && output == nullptr) return true;
   const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (process < 0) return true;  // an old kernel: it is waited for
   const auto until = std::chrono::steady_clock::now() + most;
   pollfd wait{process, POLLIN, 0};
   int ended = 0;
+  bool late = false;
   do {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         until - std::chrono::steady_clock::now());
-    ended = ::poll(&wait, 1, std::max(static_cast<int>(left.count()), 0));
-  } while (ended < 0 && errno == EINTR);
+    const auto round = most.count() == 0 ? kLook : output == nullptr ? left : std::min(left, kLook);
+    ended = ::poll(&wait, 1, std::max(static_cast<int>(round.count()), 0));
+    late = most.count() != 0 && std::chrono::steady_clock::now() >= until;
+    if (output != nullptr && ended == 0) output->bound(kMostProgramOutput);
+  } while (ended < 0 ? errno == EINTR : ended == 0 && !late);
   ::close(process);
   return ended != 0;
 }
@@ -104,7 +113,7 @@ bool bound_user(rlim_t threads) {
 
 // Between fork and exec: nothing that is not safe there. Gives the error, or does not return.
 int become_program(const ProgramUser* user, std::span<const gid_t> groups, rlim_t threads,
-                   char* const* argv, char* const* envp) {
+                   char* const* argv, char* const* envp, int output) {
   sigset_t none;
   sigemptyset(&none);
   // NOLINTNEXTLINE(bugprone-signal-handler): the default
@@ -113,7 +122,7 @@ int become_program(const ProgramUser* user, std::span<const gid_t> groups, rlim_
   ::setsid();
   close_on_exec_from(STDERR_FILENO + 1);
   const int null = ::open("/dev/null", O_RDWR);
-  for (int fd = 0; fd <= 2; ++fd) ::dup2(null, fd);
+  for (int fd = 0; fd <= 2; ++fd) ::dup2(fd > 0 && output >= 0 ? output : null, fd);
   if (user != nullptr) {
     const bool changed = bound_user(threads) && ::setgroups(groups.size(), groups.data()) == 0 &&
                          ::setgid(user->gid) == 0 && ::setuid(user->uid) == 0;
@@ -137,12 +146,15 @@ int run_program(const std::vector<std::string>& words,
   const std::vector<gid_t> groups =
       changes ? groups_of_user(user.name, user.gid, user.gid) : std::vector<gid_t>();
   const rlim_t threads = changes ? threads_of(user.uid) + kUserThreads : 0;
+  // what a user's program says is none of the log's
+  std::optional<ProgramOutput> output;
+  if (!changes) output.emplace();
   int told[2];  // the error of a program that could not be started
   if (::pipe2(told, O_CLOEXEC) != 0) return -1;
   const pid_t pid = ::fork();
   if (pid == 0) {
-    const int error =
-        become_program(changes ? &user : nullptr, groups, threads, argv.data(), envp.data());
+    const int error = become_program(changes ? &user : nullptr, groups, threads, argv.data(),
+                                     envp.data(), output ? output->fd() : -1);
     const ssize_t written = ::write(told[1], &error, sizeof(error));
     ::_exit(written > 0 ? 127 : 126);
   }
@@ -151,7 +163,7 @@ int run_program(const std::vector<std::string>& words,
   if (pid < 0) error = errno;
   else if (::read(told[0], &error, sizeof(error)) <= 0) error = 0;
   ::close(told[0]);
-  if (pid > 0 && error == 0 && !ends_within(pid, most)) {
+  if (pid > 0 && error == 0 && !ends_within(pid, most, output ? &*output : nullptr)) {
     log::error("{} is killed: it took longer than {} s", words[0], most.count() / 1000);
     kill_session(pid);
   }
@@ -159,6 +171,7 @@ int run_program(const std::vector<std::string>& words,
   if (error == 0) {
     log::flag(log::DebugFlag::kScript, "process {} ran {}, status {:#x}", pid, words[0],
               static_cast<uint32_t>(status));
+    if (output) log_what_it_said(*output, words[0], status);
     return status;
   }
   log::error("{}: {}", words[0], errno_text(error));

@@ -81,6 +81,10 @@ struct RegisterNodeRequest {
   // known
   std::optional<Duration> clock_ahead;
   uint32_t protocol_version = 0;  // protocol_version.hpp
+  // the order (its `issued`) to reboot whose RebootProgram failed, so that no reboot follows, and
+  // how, as wait(2) gives it; -1: it could not be started
+  Time reboot_failed = kNoTime;
+  int reboot_status = 0;
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -99,6 +103,8 @@ struct RegisterNodeRequest {
     field(602, "sent", &RegisterNodeRequest::sent);
     field(603, "clock_ahead", &RegisterNodeRequest::clock_ahead);
     field(604, "protocol_version", &RegisterNodeRequest::protocol_version);
+    field(605, "reboot_failed", &RegisterNodeRequest::reboot_failed);
+    field(606, "reboot_status", &RegisterNodeRequest::reboot_status);
   }
 };
 struct RegisterNodeReply {

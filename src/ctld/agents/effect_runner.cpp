@@ -4,6 +4,7 @@
 #include <string>
 
 #include "common/log/log.hpp"
+#include "common/os/ending_text.hpp"
 #include "common/protocol/admin.hpp"
 #include "ctld/state/rules/wanted.hpp"
 
@@ -41,10 +42,24 @@ void EffectRunner::run(const state::Effects& effects, const Snapshot& state) {
     }
   }
   for (const auto& [features, nodes] : reboots) {
-    log::info("RebootProgram is run for nodes {}", state::node_list(*state, nodes));
-    parts_.programs.run_reboot(nodes, features, state);
+    const std::string list = state::node_list(*state, nodes);
+    log::info("RebootProgram is run for nodes {}", list);
+    parts_.programs.run_reboot(nodes, features, state,
+                               [this, list, user = state->config->slurm_user_id](int status) {
+                                 if (status != 0) tell_of_failed_reboot(list, user, status);
+                               });
   }
   for (const auto& [program, nodes] : powers) handle(state::PowerNodes{program, nodes}, state);
+}
+
+// Which of the nodes do not reboot nobody knows: until ResumeTimeout it is their reason.
+void EffectRunner::tell_of_failed_reboot(const std::string& nodes, uint32_t slurm_user,
+                                         int status) {
+  state::UpdateNode told;
+  told.who.uid = slurm_user;
+  told.update.nodes = nodes;
+  told.update.reason = "RebootProgram " + ending_text(status);
+  engine_->post({std::move(told), {}, {}});
 }
 
 // Whether anybody is there is not known of nodes that are new or silent: they are told once, and

@@ -54,6 +54,7 @@ class EffectRunner {
   void handle(const state::ReconfigureNodes& effect, const Snapshot& state);
   void handle(const state::EndAgents& effect, const Snapshot& state);
   void handle(const state::RebootNow& effect, const Snapshot& state);
+  void tell_of_failed_reboot(const std::string& nodes, uint32_t slurm_user, int status);
   void handle(const state::PowerNodes& effect, const Snapshot& state);
   void handle(const state::RunTrigger& effect, const Snapshot& state);
   void handle(const state::JobChanged& effect, const Snapshot& state);

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "common/os/append_file.hpp"
+#include "common/os/ending_text.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/os/replace_file.hpp"
 #include "common/base/text.hpp"
@@ -105,12 +106,6 @@ void remove_old_resume_files(const std::string& state_folder) {
     const auto written = at->last_write_time(ignored);
     if (!ignored && now - written > kOld) std::filesystem::remove(at->path(), ignored);
   }
-}
-
-std::string ending_text(int status) {
-  if (status == -1) return "could not be started";
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
-  return fmt::format("ended with exit status {}", WEXITSTATUS(status));
 }
 
 // 0: none, as run_program() takes it.
@@ -337,10 +332,13 @@ void SitePrograms::run_trigger(const state::RunTrigger& firing,
 }
 
 void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features,
-                              const state::ClusterSnapshot& state) {
+                              const state::ClusterSnapshot& state, std::function<void(int)> done) {
   const ClusterConfig& config = *state->config;
   std::vector<std::string> words = split_list(config.reboot_program, ' ');
-  if (words.empty()) return log::error("nodes are to reboot, but RebootProgram is not set");
+  if (words.empty()) {
+    log::error("nodes are to reboot, but RebootProgram is not set");
+    return done(-1);
+  }
   std::vector<std::string> names;
   nodes.for_each([&](size_t id) {
     if (const Node* node = state->nodes.find(static_cast<NodeId>(id))) names.push_back(node->name);
@@ -350,7 +348,7 @@ void SitePrograms::run_reboot(const Bitmap& nodes, const std::string& features,
   std::map<std::string, std::string> environment{{"PATH", kPath},
                                                  {"SLURM_CONF", config.config_path},
                                                  {"SLURM_CLUSTER_NAME", config.cluster_name}};
-  run({std::move(words)}, std::move(environment), {}, {});
+  run({std::move(words)}, std::move(environment), std::move(done), {});
 }
 
 void SitePrograms::run_power(const state::PowerNodes& order, const state::ClusterSnapshot& state) {

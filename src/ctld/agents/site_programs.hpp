@@ -33,9 +33,10 @@ class SitePrograms {
   // As its user. Of those of one user who is no administrator one runs at a time; those that still
   // wait when this ends are not run.
   void run_trigger(const state::RunTrigger& firing, const state::ClusterSnapshot& state);
-  // SlurmctldParameters=reboot_from_controller: "PROGRAM ARGUMENTS… NODE,NODE FEATURES".
+  // SlurmctldParameters=reboot_from_controller: "PROGRAM ARGUMENTS… NODE,NODE FEATURES". `done` as
+  // for prologs.
   void run_reboot(const Bitmap& nodes, const std::string& features,
-                  const state::ClusterSnapshot& state);
+                  const state::ClusterSnapshot& state, std::function<void(int)> done);
   // SuspendProgram, ResumeProgram, ResumeFailProgram: "PROGRAM ARGUMENTS… NODES". ResumeProgram
   // finds in SLURM_RESUME_FILE which jobs wait for them.
   void run_power(const state::PowerNodes& order, const state::ClusterSnapshot& state);

@@ -39,17 +39,6 @@ Status sync_folder(const std::string& folder) {
   return {};
 }
 
-// Who may replace files of others in the folder could put an archive of his own in place of ours.
-Status check_folder(const std::string& folder) {
-  struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) return cannot(folder, errno);
-  if ((status.st_mode & S_IWOTH) == 0 || (status.st_mode & S_ISVTX) != 0) return {};
-  return failure(ErrorCode::kError,
-                 fmt::format("cannot write archives into {}: all users may write there, and it has "
-                             "no sticky bit",
-                             folder));
-}
-
 // What is in the database afterwards is believed: nobody else may have written it.
 Status check_file(int fd, const std::string& path) {
   struct stat status {};
@@ -84,13 +73,25 @@ Result<std::string> read_trusted(const std::string& path) {
 
 }  // namespace
 
+Status may_write_archives(const std::string& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return cannot(folder, errno);
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    return cannot(folder, errno);
+  if ((status.st_mode & S_IWOTH) == 0 || (status.st_mode & S_ISVTX) != 0) return {};
+  return failure(ErrorCode::kError,
+                 fmt::format("cannot write archives into {}: all users may write there, and it has "
+                             "no sticky bit",
+                             folder));
+}
+
 Result<std::string> write_archive(const std::string& folder, const std::string& kind,
                                   ArchiveFile file, Time from, Time to) {
   file.count = file.rows.size();
   const std::string name =
       fmt::format("{}/{}_{}_archive_{}_{}", folder, file.cluster.empty() ? "site" : file.cluster,
                   kind, format_time(from), format_time(to));
-  if (Status safe = check_folder(folder); !safe) return tl::unexpected<Error>(safe.error());
+  if (Status safe = may_write_archives(folder); !safe) return tl::unexpected<Error>(safe.error());
   std::string draft = folder + "/.archive-XXXXXX";
   const int fd = ::mkostemp(draft.data(), O_CLOEXEC);  // a new file, of mode 0600
   if (fd < 0) return cannot(draft, errno);

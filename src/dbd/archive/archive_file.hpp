@@ -40,6 +40,10 @@ struct ArchiveFile {
   }
 };
 
+// Errors: this process may not write there, or who may replace files of others in the folder could
+// put an archive of his own in place of ours.
+[[nodiscard]] Status may_write_archives(const std::string& folder);
+
 // Writes it into the folder as CLUSTER_KIND_archive_FROM_TO, with a number behind it where there is
 // such a file already, and waits for the disk. Gives its path. Errors: a folder in which all may
 // replace the files of others.

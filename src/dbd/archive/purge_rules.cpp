@@ -4,10 +4,12 @@
 #include <cerrno>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
+#include "dbd/archive/archive_file.hpp"
 #include "dbd/store/usage_store.hpp"
 
 namespace sluice::dbd {
@@ -71,16 +73,35 @@ Result<PurgeRules> purge_rules(const DbdConfig& config) {
   out.script = config.archive_script;
   if (!out.script.empty() && ::access(out.script.c_str(), X_OK) != 0)
     return failure(ErrorCode::kInvalidConfig,
-                   fmt::format("ArchiveScript=\"{}\": {}", out.script, errno_text(errno)));
+                   fmt::format("{}: ArchiveScript=\"{}\": {}", place_of(config, "ArchiveScript"),
+                               out.script, errno_text(errno)));
   for (size_t i = 0; i < kPurgedKinds; ++i) {
     const std::string& text = config.*kKeys[i].age;
     out.rules[i].archive = config.*kKeys[i].archive;
     if (text.empty()) continue;
     const auto age = age_of(kKeys[i].name, text, ErrorCode::kInvalidConfig);
-    if (!age) return tl::unexpected<Error>(age.error());
+    if (!age)
+      return failure(age.error().code,
+                     fmt::format("{}: {}", place_of(config, kKeys[i].name), age.error().text));
     out.rules[i].age = *age;
   }
   return out;
+}
+
+Status check_archive_folder(const DbdConfig& config, const PurgeRules& rules) {
+  const auto bad = [&](std::string_view why) {
+    return failure(ErrorCode::kInvalidConfig,
+                   fmt::format("{}: ArchiveDir=\"{}\": {}", place_of(config, "ArchiveDir"),
+                               config.archive_folder, why));
+  };
+  struct stat folder {};
+  if (::stat(config.archive_folder.c_str(), &folder) != 0) return bad(errno_text(errno));
+  if (!S_ISDIR(folder.st_mode)) return bad(errno_text(ENOTDIR));
+  const bool writes = std::ranges::any_of(
+      rules.rules, [](const PurgeRule& rule) { return rule.archive && rule.age.has_value(); });
+  if (!writes || !rules.script.empty()) return {};
+  if (Status ok = may_write_archives(config.archive_folder); !ok) return bad(ok.error().text);
+  return {};
 }
 
 Result<PurgeRules> asked_rules(PurgeRules rules, const protocol::DumpArchiveRequest& request) {

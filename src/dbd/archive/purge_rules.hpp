@@ -40,6 +40,8 @@ struct PurgeRules {
 };
 // Errors name the key.
 [[nodiscard]] Result<PurgeRules> purge_rules(const DbdConfig& config);
+// ArchiveDir is a folder; where anything is archived into it, one that this process may use.
+[[nodiscard]] Status check_archive_folder(const DbdConfig& config, const PurgeRules& rules);
 // With what an administrator asks for in place of them. Errors: kBadRequest.
 [[nodiscard]] Result<PurgeRules> asked_rules(PurgeRules rules,
                                              const protocol::DumpArchiveRequest& request);

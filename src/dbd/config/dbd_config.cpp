@@ -64,6 +64,7 @@ Status assign(const std::vector<tables::ConfLine>& lines, DbdConfig& config) {
     for (const tables::ConfPair& pair : pairs) {
       if (const auto* row = tables::find_key(keys, pair.key)) {
         errors.add(tables::assign_pair(line, pair, *row, config, "", config.without_effect));
+        config.places[std::string(row->name)] = fmt::format("{}:{}", line.file, line.number);
       } else {
         errors.add(
             tables::conf_failure(line, fmt::format("unknown key \"{}\"{}", pair.key,
@@ -96,10 +97,20 @@ Status check(const DbdConfig& config) {
   if (config.host.empty()) return bad("DbdHost is wanted");
   if (!config.backup_host.empty() && config.storage_type == kSqliteStorage)
     return bad("DbdBackupHost needs a database that both hosts reach; a file of SQLite is none");
+  if (!config.tls_type.empty() && config.tls_type != "tls/none")
+    return failure(
+        ErrorCode::kInvalidConfig,
+        fmt::format("{}: TLSType={}: the accounting daemon speaks no TLS; allowed: tls/none",
+                    place_of(config, "TLSType"), config.tls_type));
   return {};
 }
 
 }  // namespace
+
+std::string place_of(const DbdConfig& config, const std::string& key) {
+  const auto place = config.places.find(key);
+  return place == config.places.end() ? config.path : place->second;
+}
 
 Result<DbdConfig> load_dbd_config(const std::string& path) {
   DbdConfig config;
@@ -115,9 +126,7 @@ Result<DbdConfig> load_dbd_config(const std::string& path) {
     return failure(ErrorCode::kInvalidConfig,
                    fmt::format("{}: {}", config.path, storage.error().text));
   config.storage = std::move(*storage);
-  if (auto rules = purge_rules(config); !rules)
-    return failure(ErrorCode::kInvalidConfig,
-                   fmt::format("{}: {}", config.path, rules.error().text));
+  if (auto rules = purge_rules(config); !rules) return tl::unexpected<Error>(rules.error());
   if (auto ok = resolve_user(config); !ok) return tl::unexpected(ok.error());
   // DbdAddr is the first host's
   const std::string here = short_host_name();

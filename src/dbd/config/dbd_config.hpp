@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ struct DbdConfig {
   uint32_t slurm_user_id = 0;
   std::string auth_type, auth_info;
   std::string auth_alt_types, auth_alt_parameters;
+  std::string tls_type;  // anything but none is refused
   std::string pid_file, log_file;
   DebugLevel debug_level = DebugLevel::kInfo;
   std::optional<DebugLevel> syslog_level;
@@ -51,12 +53,16 @@ struct DbdConfig {
   bool track_wckey = false;
   bool allow_no_default_account = false;
   bool disable_coordinators = false;
-  Duration max_query_time_range{kNoLimit};  // of a request of who is no operator
-  std::vector<std::string> parameters;      // Parameters
-  std::vector<std::string> without_effect;  // keys that are set, and nothing comes of it
+  Duration max_query_time_range{kNoLimit};    // of a request of who is no operator
+  std::vector<std::string> parameters;        // Parameters
+  std::vector<std::string> without_effect;    // keys that are set, and nothing comes of it
+  std::map<std::string, std::string> places;  // "FILE:LINE" of each key that is set
 };
 
 [[nodiscard]] std::span<const tables::ConfKey<DbdConfig>> dbd_keys();
+
+// Where the key is set; of one that is not, the file.
+[[nodiscard]] std::string place_of(const DbdConfig& config, const std::string& key);
 
 // The database that the Storage* keys mean. Errors: kInvalidConfig.
 [[nodiscard]] Result<Storage> storage_of(const DbdConfig& config);

@@ -95,7 +95,7 @@ constexpr tables::ConfKey<C> kKeys[] = {
     key("StorageUser", K::kText).acts<&C::storage_user>(),
     key("TCPTimeout", K::kSeconds, "2"),
     key("TLSParameters", K::kText),
-    key("TLSType", K::kText),
+    key("TLSType", K::kText).acts<&C::tls_type>(),
     key("TrackSlurmctldDown", K::kBool, "no"),
     key("TrackWCKey", K::kBool, "no").acts<&C::track_wckey>(),
 };

@@ -11,6 +11,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/log/log.hpp"
 #include "dbd/store/errors.hpp"
+#include "dbd/store/file_access.hpp"
 #include "dbd/store/migrations.hpp"
 
 namespace sluice::dbd {
@@ -74,8 +75,10 @@ Status make_private_file(const std::string& path) {
                  path);
     return {};
   }
+  if (errno != EEXIST) return tl::unexpected<Error>(cannot_make(path, errno));
+  if (Status ok = may_use_file(path); !ok) return ok;
   struct stat file {};
-  if (errno != EEXIST || ::stat(path.c_str(), &file) != 0)
+  if (::stat(path.c_str(), &file) != 0)
     return failure(fmt::format("cannot open {}: {}", path, errno_text(errno)));
   if (S_ISREG(file.st_mode) && file.st_size == 0)
     return failure(ErrorCode::kDamaged,

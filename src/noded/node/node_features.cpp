@@ -5,12 +5,12 @@
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
+#include "common/os/ending_text.hpp"
+#include "common/os/program_output.hpp"
 #include "common/syntax/node_helpers.hpp"
 
 namespace sluice::noded {
@@ -18,28 +18,6 @@ namespace {
 
 constexpr int kNotFoundStatus = 127 << 8;  // as a shell says it
 constexpr size_t kMostOutput = 65536;
-
-// What a program prints, in memory: nobody has to read while it runs, and it never waits for a
-// reader.
-class Output {
- public:
-  Output() : fd_(::memfd_create("helper", MFD_CLOEXEC)) {}
-  ~Output() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-  [[nodiscard]] int fd() const { return fd_; }
-  [[nodiscard]] std::string text() const {
-    std::string text(kMostOutput, '\0');
-    const ssize_t got = ::pread(fd_, text.data(), text.size(), 0);
-    text.resize(got > 0 ? static_cast<size_t>(got) : 0);
-    return text;
-  }
-
- private:
-  int fd_;
-};
 
 }  // namespace
 
@@ -55,16 +33,17 @@ void NodeFeatures::run(const std::string& program, const std::vector<std::string
                        std::function<void(int, std::string)> done) {
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  const auto output = std::make_shared<Output>();
+  const auto output = std::make_shared<ProgramOutput>();
   const auto timer = std::make_shared<boost::asio::steady_timer>(node_.io);
   const auto pid = children_.spawn(
       {program, std::move(words), helper_environment(node_).entries(), {{output->fd(), 1}}},
       [program, output, timer, done](int status) {
         timer->cancel();
-        if (status != 0) log::error("{} failed with status {:#x}", program, status);
+        if (status != 0) log::error("{} {}", program, ending_text(status));
+        const std::string said = output->text(kMostOutput);
         log::flag(log::DebugFlag::kNodeFeatures, "{} said \"{}\"", program,
-                  join(split_list(output->text(), '\n'), " "));
-        done(status, output->text());
+                  join(split_list(said, '\n'), " "));
+        done(status, said);
       });
   if (!pid) {
     log::error("{}", pid.error().text);

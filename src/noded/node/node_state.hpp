@@ -51,6 +51,9 @@ struct NodeState {
   // what the controller signed before counts no more: heard_controller()
   Time launches_from = kNoTime;
   Time features_changed = kNoTime;  // order that was carried out without a reboot
+  // order that no reboot follows, as RegisterNodeRequest says it
+  Time reboot_failed = kNoTime;
+  int reboot_status = 0;
 };
 
 [[nodiscard]] Time now();

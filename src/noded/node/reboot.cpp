@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <memory>
 
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/daemon/program_said.hpp"
+#include "common/os/ending_text.hpp"
 #include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/os/wait_status.hpp"
@@ -37,25 +40,49 @@ Time Reboot::last_started() const {
 void Reboot::start_again(const protocol::RebootNodeRequest& order) {
   std::string command = node_.config->reboot_program;
   const std::vector<std::string> words = split_list(command, ' ');
-  if (words.empty()) return log::error("told to reboot: RebootProgram isn't defined in config");
   last_ = order.issued;
+  if (words.empty()) {
+    log::error("told to reboot: RebootProgram isn't defined in config");
+    return failed(-1);
+  }
   std::ofstream(file()) << last_.time_since_epoch().count() << '\n';
   const std::string path = words[0];
   if (path.starts_with('/') && ::access(path.c_str(), X_OK) != 0) {
-    return log::error("told to reboot: Cannot run RebootProgram [{}]: {}", path, errno_text(errno));
+    log::error("told to reboot: Cannot run RebootProgram [{}]: {}", path, errno_text(errno));
+    return failed(-1);
   }
   log::info("rebooting ({}): {}", order.reason, command);
   if (!order.features.empty()) command += " " + shell_quote(order.features);
-  const auto on_exit = [path](int status) {
-    if (status != 0)
-      log::error("RebootProgram {} ended with status {}: this node may not reboot", path,
-                 shell_code(status));
-  };
+  const auto output = std::make_shared<ProgramOutput>();
+  SpawnRequest shell{"/bin/sh", {"sh", "-c", command}, helper_environment(node_).entries(), {}};
+  if (output->fd() >= 0)
+    shell.descriptors = {{output->fd(), STDOUT_FILENO}, {output->fd(), STDERR_FILENO}};
   // by a shell, as in Slurm: its arguments may be in quotes
-  const auto pid = children_.spawn(
-      {"/bin/sh", {"sh", "-c", command}, helper_environment(node_).entries(), {}}, on_exit);
-  if (!pid) return log::error("{}", pid.error().text);
+  const auto pid = children_.spawn(shell, [this, path, output](int status) {
+    daemon::log_what_it_said(*output, path, status);
+    ended(path, status);
+  });
+  if (!pid) {
+    log::error("{}", pid.error().text);
+    return failed(-1);
+  }
   if (has_option(node_.config->slurmd_parameters, "shutdown_on_reboot")) handlers_.end_process();
+}
+
+// One that a signal ends may have begun the reboot: what goes down ends it.
+void Reboot::ended(const std::string& program, int status) {
+  if (status == 0) return;
+  log::error("RebootProgram {} {}: this node may not reboot", program, ending_text(status));
+  // a shell tells of signals so
+  constexpr int kFirstOfSignals = 129, kLastOfSignals = 192;
+  const int code = shell_code(status);
+  if (code < kFirstOfSignals || code > kLastOfSignals) failed(status);
+}
+
+void Reboot::failed(int status) {
+  node_.reboot_failed = last_;
+  node_.reboot_status = status;
+  handlers_.changed();
 }
 
 }  // namespace sluice::noded

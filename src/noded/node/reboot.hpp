@@ -15,7 +15,7 @@ namespace sluice::noded {
 class Reboot {
  public:
   struct Handlers {
-    // an order has been carried out, well or not, and no reboot follows
+    // an order has been carried out, well or not, or RebootProgram failed: no reboot follows
     std::function<void()> changed;
     // RebootProgram was started: with SlurmdParameters=shutdown_on_reboot
     std::function<void()> end_process;
@@ -28,6 +28,9 @@ class Reboot {
 
  private:
   void start_again(const protocol::RebootNodeRequest& order);
+  // No reboot follows, which the controller is to know.
+  void failed(int status);
+  void ended(const std::string& program, int status);
   // The last order that RebootProgram was run for, also by an agent before this one: the host may
   // take its time.
   [[nodiscard]] Time last_started() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <tuple>
 #include <utility>
 
 #include "common/base/hex_digits.hpp"
@@ -33,6 +34,15 @@ Duration longest_silence(const ClusterConfig& config) {
   constexpr Duration kShortest = std::chrono::seconds(3), kDefault = std::chrono::minutes(5);
   const Duration timeout = config.slurmd_timeout;
   return timeout == Duration(0) || timeout >= kNoLimit ? kDefault : std::max(timeout, kShortest);
+}
+
+// What SlurmdParameters=config_overrides takes from the configuration.
+bool is_same_size(const NodeHardware& one, const NodeHardware& other) {
+  const auto sizes = [](const NodeHardware& of) {
+    return std::tie(of.cpus, of.boards, of.sockets, of.cores_per_socket, of.threads_per_core,
+                    of.real_memory_mib, of.tmp_disk_mib);
+  };
+  return sizes(one) == sizes(other);
 }
 
 }  // namespace
@@ -96,6 +106,8 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
   request.claims_future = node_.claims_future;
   request.last_job = node_.last_job->number();
   request.credential_key = node_.credential_key;
+  request.reboot_failed = node_.reboot_failed;
+  request.reboot_status = node_.reboot_status;
   handlers_.fill(request);
   request.sent = now();
   const SteadyTime asked = net::steady_now();
@@ -181,11 +193,13 @@ void Registrar::registered(protocol::RegisterNodeReply reply, const Asked& asked
   else if (node_.registered_with == kNoTime) node_.answered_from = node_.started;
   node_.registered_with = reply.controller_start;
   heard_controller(node_);
-  const std::vector<GresDevices> devices = node_.hardware.devices;
+  const NodeHardware told = node_.hardware;
   const HelpersConfig helpers = node_.config->helpers;
   if (!reply.config.nodes.empty()) adopt_sent_config(node_, std::move(reply.config));
-  // the controller's gres.conf or helpers.conf says otherwise
-  if (devices != node_.hardware.devices || helpers != node_.config->helpers) again_ = true;
+  // the controller's gres.conf, helpers.conf or SlurmdParameters=config_overrides says otherwise
+  if (!is_same_size(told, node_.hardware) || told.devices != node_.hardware.devices ||
+      helpers != node_.config->helpers)
+    again_ = true;
   retry_.succeeded();
   log::info("registered as {}", node_.name);
   compare_clocks(asked.told);

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/daemon/program_said.hpp"
+#include "common/os/ending_text.hpp"
 #include "common/os/matching_paths.hpp"
 #include "common/log/log.hpp"
 #include "common/model/cluster_config.hpp"
@@ -35,6 +37,13 @@ std::vector<std::string> matching(const std::vector<std::string>& patterns) {
   return paths;
 }
 
+SpawnRequest request_of(const std::vector<std::string>& words,
+                        const std::vector<std::string>& environment, int output) {
+  SpawnRequest request{words.front(), words, environment, {}};
+  if (output >= 0) request.descriptors = {{output, STDOUT_FILENO}, {output, STDERR_FILENO}};
+  return request;
+}
+
 }  // namespace
 
 struct SiteScripts::Row {
@@ -42,7 +51,8 @@ struct SiteScripts::Row {
   std::vector<std::string> paths;
   size_t at = 0;
   std::vector<std::string> environment;
-  std::unique_ptr<boost::asio::steady_timer> timer;
+  std::unique_ptr<boost::asio::steady_timer> timer, bounding;
+  std::unique_ptr<ProgramOutput> output;  // of the program that runs; null: none does
 };
 
 struct SiteScripts::Left {
@@ -61,6 +71,7 @@ void SiteScripts::run(ScriptRow asked) {
   asked.limit = real_limit(asked.limit);
   row->asked = std::move(asked);
   row->timer = std::make_unique<boost::asio::steady_timer>(io_);
+  row->bounding = std::make_unique<boost::asio::steady_timer>(io_);
   next(row);
 }
 
@@ -127,23 +138,24 @@ void SiteScripts::next_turn() {
 Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::string& path) {
   const auto on_exit = [this, row, path](int status) {
     row->timer->cancel();
+    ended(*row, path, status);
     if (status == 0) return next(row);
-    log::error("{}{} failed with status {:#x}", row->asked.of, path, status);
     row->asked.done(status);
   };
-  if (!row->asked.before) return children_.spawn({path, {path}, row->environment, {}}, on_exit);
+  row->output = std::make_unique<ProgramOutput>();
+  if (!row->asked.before)
+    return children_.spawn(request_of({path}, row->environment, row->output->fd()), on_exit);
   if (::access(path.c_str(), X_OK) != 0)
     return failure(fmt::format("cannot run {}: {}", path, errno_text(errno)));
   std::vector<std::string> words = row->asked.through;
   words.push_back(path);
-  const std::string program = words.front();
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return failure(fmt::format("no socket to run {}: {}", path, errno_text(errno)));
   }
-  auto pid = children_.spawn(
-      {program, std::move(words), row->environment, {{ends[1], protocol::kStartDescriptor}}},
-      on_exit);
+  SpawnRequest request = request_of(words, row->environment, row->output->fd());
+  request.descriptors.emplace_back(ends[1], protocol::kStartDescriptor);
+  auto pid = children_.spawn(request, on_exit);
   ::close(ends[1]);
   if (pid) {
     row->asked.before(*pid);
@@ -152,6 +164,23 @@ Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::str
   }
   ::close(ends[0]);
   return pid;
+}
+
+void SiteScripts::ended(Row& row, const std::string& path, int status) {
+  row.bounding->cancel();
+  if (status != 0) log::error("{}{} {}", row.asked.of, path, ending_text(status));
+  daemon::log_what_it_said(*row.output, row.asked.of + path, status);
+  row.output.reset();
+}
+
+void SiteScripts::bound_output(const std::shared_ptr<Row>& row) {
+  row->bounding->expires_after(kLook);
+  row->bounding->async_wait([this, row](const boost::system::error_code& error) {
+    // it may have been on its way when the program ended
+    if (error || row->output == nullptr) return;
+    row->output->bound(daemon::kMostProgramOutput);
+    bound_output(row);
+  });
 }
 
 void SiteScripts::next(const std::shared_ptr<Row>& row) {
@@ -163,6 +192,7 @@ void SiteScripts::next(const std::shared_ptr<Row>& row) {
     return row->asked.done(kNotFoundStatus);
   }
   log::flag(log::DebugFlag::kScript, "{}process {} runs {}", row->asked.of, *pid, path);
+  bound_output(row);
   if (!row->asked.limit) return;
   row->timer->expires_after(*row->asked.limit);
   row->timer->async_wait(

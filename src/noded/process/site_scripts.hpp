@@ -58,6 +58,9 @@ class SiteScripts {
   using Over = std::function<void()>;
   void next(const std::shared_ptr<Row>& row);
   [[nodiscard]] Result<pid_t> start(const std::shared_ptr<Row>& row, const std::string& path);
+  // What a program that failed said is logged.
+  static void ended(Row& row, const std::string& path, int status);
+  void bound_output(const std::shared_ptr<Row>& row);
   void look(const std::shared_ptr<Left>& left);
   void in_turn(std::function<void(const Over&)> begin);
   void next_turn();

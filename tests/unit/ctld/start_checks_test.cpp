@@ -9,6 +9,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/net/address.hpp"
@@ -83,6 +86,44 @@ TEST_F(StartChecks, AKeyThatIsNotTaken) {
   std::ofstream(key) << "short";
   EXPECT_EQ(start_errors(config_),
             Texts{"AuthType=auth/slurm: key file " + key + ": it must hold 32 to 4096 bytes"});
+}
+
+// The bug: two lines told of its mode.
+TEST_F(StartChecks, AKeyIsToldOfOnce) {
+  const std::string key = put("slurm.key");
+  std::ofstream(config_.config_path)
+      << "ClusterName=c\nSlurmctldHost=localhost(127.0.0.1)\nAuthType=auth/slurm\nAuthInfo=socket="
+      << path("sack.socket") << "\nStateSaveLocation=" << path("state")
+      << "\nSlurmctldPidFile=" << path("pid") << "\nSlurmctldPort=1\nSlurmUser=" << ::geteuid()
+      << "\nNodeName=n1 NodeAddr=127.0.0.1\nPartitionName=p Nodes=ALL\n";
+  ConfigCheck check = check_config(config_.config_path);
+  ASSERT_EQ(check.errors, Texts{});
+  ASSERT_EQ(check.warnings.size(), 1U) << "which sluice check tells";
+  add_start_checks(check);
+  EXPECT_EQ(check.errors,
+            Texts{"AuthType=auth/slurm: key file " + key +
+                  ": its mode is 0644; only its owner may have access (0600 or 0400)"});
+  EXPECT_EQ(check.warnings, Texts{});
+}
+
+// The bug: without munged the start waits, and nothing was said of it.
+TEST_F(StartChecks, MungedIsLookedFor) {
+  config_.auth_info = "socket=" + path("munge.socket");
+  EXPECT_EQ(start_warnings(config_), Texts{"AuthType=auth/munge: munged does not listen at " +
+                                           path("munge.socket") + ": No such file or directory"});
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path("munge.socket").copy(address.sun_path, sizeof address.sun_path - 1);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the sockets API wants it
+  const auto* where = reinterpret_cast<const sockaddr*>(&address);
+  ASSERT_EQ(::bind(fd, where, sizeof address), 0);
+  EXPECT_EQ(start_warnings(config_).size(), 1U) << "one that was killed leaves it";
+  ASSERT_EQ(::listen(fd, 1), 0);
+  EXPECT_EQ(start_warnings(config_), Texts{});
+  ::close(fd);
+  config_.auth_type = "auth/slurm";
+  EXPECT_EQ(start_warnings(config_), Texts{});
 }
 
 TEST_F(StartChecks, FoldersThatSlurmUserMayNotWriteIn) {
@@ -168,6 +209,14 @@ TEST_F(StartChecks, APortThatAnotherProgramHas) {
             Texts{fmt::format("SlurmctldPort: cannot listen on 0.0.0.0:{}: another process listens "
                               "there (`ss -ltnp` says which)",
                               taken->port)});
+  // The bug: one that TLS files which are missing keep from being asked was taken for another.
+  std::ofstream(config_.slurmctld_pid_file) << ::getpid() << '\n';
+  EXPECT_EQ(start_errors(config_).size(), 1U) << "this is no controller";
+  char own_name[16] = {};
+  ::prctl(PR_GET_NAME, own_name);
+  ::prctl(PR_SET_NAME, "slurmctld");
+  EXPECT_EQ(start_errors(config_), Texts{});
+  ::prctl(PR_SET_NAME, own_name);
   ::close(taken->fd);
 }
 

@@ -65,6 +65,22 @@ TEST_F(RunProgram, NothingOfItsSessionIsLeftAfterItsTime) {
   }
 }
 
+// The bug: what a program of the site's said of its failure was lost.
+TEST_F(RunProgram, WhatAFailureSaidIsLogged) {
+  const auto log_of = [&](const std::string& text) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_NE(run_program({program(text)}, {{"PATH", "/usr/bin:/bin"}}, {}), -1);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const std::string said = log_of("echo to out\nprintf 'to \\033[1m err' >&2\nexit 3\n");
+  EXPECT_NE(said.find("/program: to out\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("/program: to \\x1b[1m err\n"), std::string::npos) << said;
+  EXPECT_EQ(log_of("echo all is well\n"), "");
+  const std::string much = log_of("yes 'of many' | head -n 500000\nexit 1\n");
+  EXPECT_NE(much.find("/program: of many\n"), std::string::npos);
+  EXPECT_LT(much.size(), 8192U);
+}
+
 // The bug: a user's trigger could use up the memory and the threads of the controller's control
 // group.
 TEST_F(RunProgram, OfAUserHasBounds) {

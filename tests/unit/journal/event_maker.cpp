@@ -88,8 +88,8 @@ Events EventMaker::next() {
 }
 
 void EventMaker::start_cluster(Events& events) {
-  make(events, StateForgotten{now_});  // it would leave nothing to look at anywhere else
-  for (const char key : {'a', 'b'}) {  // another credential.key than before
+  make(events, StateForgotten{now_, true});  // it would leave nothing to look at anywhere else
+  for (const char key : {'a', 'b'}) {        // another credential.key than before
     make(events, EpochStarted{"00000000-0000-4000-8000-000000000001", 1, now_,
                               key == 'a' ? 5 : kNoJob, std::string(64, key)});
   }

@@ -50,6 +50,25 @@ TEST_F(ResetUsageTest, AUsersUsageIsTakenFromTheAccountsAbove) {
   EXPECT_DOUBLE_EQ(state_.accounting.qos_usage.at(kNormal).raw, 600) << "that of the QOS stays";
 }
 
+// The bug: slurmctld -c forgot it with the jobs, and no job tells it again. Slurm keeps it.
+TEST_F(ResetUsageTest, ACleanStartForgetsNone) {
+  JobSpec spec = batch_spec();
+  spec.user_name = "bob";
+  spec.account = "physics";
+  const JobId id = submit(spec, kBob);
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  now_ += std::chrono::seconds(50);
+  const uint64_t version = state_.accounting.version;
+  ASSERT_TRUE(run(StartEpoch{"cluster", 2, true}));
+  EXPECT_EQ(state_.jobs.size(), 0U);
+  EXPECT_EQ(usage(), (Usages{700, 500, 200, 200, 300, 200})) << "with that of what ran";
+  EXPECT_EQ(state_.accounting.version, version);
+  ASSERT_TRUE(run(ReplaceConfig{config_}));
+  register_node("n1");
+  use(kBob, "physics");
+  EXPECT_EQ(usage(), (Usages{900, 700, 200, 200, 500, 200}));
+}
+
 TEST_F(ResetUsageTest, AnAccountsUsageIsThatOfAllBelow) {
   ASSERT_TRUE(reset({"physics"}));
   EXPECT_EQ(usage(), (Usages{200, 0, 200, 0, 0, 200}));

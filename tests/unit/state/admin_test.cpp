@@ -114,6 +114,37 @@ TEST_F(AdminTest, RebootThatTakesTooLong) {
   EXPECT_EQ(node("n1").reason, "reboot timed out");
 }
 
+// The bug: a RebootProgram that failed was known to the node's log alone until ResumeTimeout.
+TEST_F(AdminTest, RebootProgramThatFails) {
+  JobSpec spec = batch_spec();
+  spec.reboot = true;
+  const JobId id = submit(spec, kRoot);
+  ASSERT_TRUE(start_job(id, "n2"));
+  ASSERT_TRUE(reboot("n1"));
+  const auto tells = [&](const std::string& name, Time order, int status) {
+    RegisterNode command;
+    command.node.name = name;
+    command.node.cluster_id = state_.cluster_id;
+    command.node.hardware.boot_id = "boot";
+    command.node.reboot_failed = order;
+    command.node.reboot_status = status;
+    ASSERT_TRUE(run(command));
+  };
+  const Time issued = node("n1").reboot_issued;
+  tells("n1", issued - std::chrono::seconds(1), 1 << 8);
+  EXPECT_NE(node("n1").flags & kNodeRebootIssued, 0U) << "that was another order";
+  tells("n1", issued, 1 << 8);
+  EXPECT_EQ(node("n1").flags & kNodeRebootIssued, 0U);
+  EXPECT_EQ(node("n1").base, NodeBaseState::kDown);
+  EXPECT_EQ(node("n1").reason, "RebootProgram ended with exit status 1");
+  tells("n2", node("n2").reboot_issued, -1);
+  EXPECT_EQ(node("n2").reason, "RebootProgram could not be started");
+  EXPECT_EQ(job(id).state, JobState::kPending) << "it is queued again";
+  ASSERT_TRUE(run(node_update("n1", "RESUME")));
+  tells("n1", issued, 1 << 8);
+  EXPECT_TRUE(is_schedulable(node("n1"))) << "which is told again, and known";
+}
+
 TEST_F(AdminTest, JobWaitsForTheRebootOfItsNodes) {
   JobSpec spec = batch_spec();
   spec.reboot = spec.wait_all_nodes = true;

@@ -54,8 +54,6 @@ TEST_F(PowerTest, DownAndUpByHand) {
   EXPECT_TRUE(has("n1", kNodePoweringDown));
   EXPECT_FALSE(has("n1", kNodePowerDown));
   EXPECT_FALSE(expects_agent(node("n1")));
-  ASSERT_TRUE(run(node_update("n1", "POWER_UP"))) << "which changes nothing";
-  EXPECT_FALSE(has("n1", kNodePowerUp));
   boot("n1", "boot");
   EXPECT_TRUE(has("n1", kNodePoweringDown)) << "its agent is on its way out";
   ASSERT_TRUE(run(NodesTimedOut{{node("n1").id}}));
@@ -77,6 +75,32 @@ TEST_F(PowerTest, DownAndUpByHand) {
   EXPECT_EQ(node("n1").flags, 0U);
   EXPECT_EQ(node("n1").last_busy, now_);
   EXPECT_TRUE(is_schedulable(node("n1")));
+}
+
+// The bug: who wanted a node that was on its way down was not told, and it stayed down.
+TEST_F(PowerTest, WhatGoesDownIsWokenOnceItIsDown) {
+  ASSERT_TRUE(run(node_update("n1", "POWER_DOWN_FORCE")));
+  ASSERT_TRUE(run(node_update("n1", "POWER_UP"))) << "before it has begun";
+  ASSERT_TRUE(run(node_update("n2", "POWER_DOWN")));
+  ASSERT_TRUE(run(node_update("n3", "POWER_DOWN")));
+  tick();
+  EXPECT_EQ(ran(PowerProgram::kSuspend), "n[1-3]");
+  ASSERT_TRUE(run(node_update("n[2-3]", "POWER_UP"))) << "after that";
+  ASSERT_TRUE(run(node_update("n3", "POWER_DOWN"))) << "the last word counts";
+  boot("n2", "boot");
+  EXPECT_TRUE(has("n2", kNodePoweringDown | kNodePowerUp)) << "its agent is on its way out";
+  EXPECT_FALSE(is_schedulable(node("n2")));
+  pass(std::chrono::seconds(10));
+  EXPECT_TRUE(has("n3", kNodePoweredDown));
+  tick();
+  tick();
+  for (const char* name : {"n1", "n2"}) {
+    EXPECT_TRUE(has(name, kNodePoweringUp)) << name;
+    boot(name, "another");
+    EXPECT_EQ(node(name).flags, 0U) << name;
+  }
+  EXPECT_TRUE(has("n3", kNodePoweredDown));
+  EXPECT_FALSE(has("n3", kNodePowerUp));
 }
 
 TEST_F(PowerTest, WithoutProgramsThereIsNone) {

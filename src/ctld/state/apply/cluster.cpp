@@ -106,8 +106,13 @@ void note_power(Node& node, const NodeStateChanged& event) {
 
 }  // namespace
 
-void apply_event(ClusterState& state, const StateForgotten&) {
+void apply_event(ClusterState& state, const StateForgotten& event) {
   ClusterState fresh;
+  if (event.keeps_accounting) {
+    charge_all(state, event.time, 1.0);
+    fresh.accounting = state.accounting;
+    fresh.accounting.held = {};  // by no job any more
+  }
   fresh.cluster_id = state.cluster_id;
   fresh.next_job_id = state.next_job_id;  // nodes and accounts know jobs by the ids that were given
   fresh.job_id_round = state.job_id_round;

@@ -26,9 +26,13 @@ struct StateForgotten {
   static constexpr uint32_t kTag = 66;
   static constexpr const char* kName = "StateForgotten";
   Time time = kNoTime;
+  // What accounting says, and what was used until now, which no job tells again, stays. Those of
+  // before were without it.
+  bool keeps_accounting = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "time", &StateForgotten::time);
+    field(2, "keeps_accounting", &StateForgotten::keeps_accounting);
   }
 };
 

@@ -147,7 +147,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command,
   if (other_key && !command.new_key)
     return failure(ErrorCode::kInvalidCredential, std::string(kOtherCredentialKey));
   Draft draft(state);
-  if (command.clean) draft.emit(StateForgotten{now});
+  if (command.clean) draft.emit(StateForgotten{.time = now, .keeps_accounting = true});
   draft.emit(EpochStarted{.cluster_id = command.cluster_id,
                           .epoch = command.epoch,
                           .time = now,

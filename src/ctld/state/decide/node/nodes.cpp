@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
+#include "common/os/ending_text.hpp"
 #include "common/syntax/node_helpers.hpp"
 #include "ctld/state/decide/node/dynamic_nodes.hpp"
 #include "ctld/state/decide/ending.hpp"
@@ -323,6 +324,17 @@ bool note_return(Draft& draft, NodeId id, const Return& how, Time now) {
   return false;
 }
 
+// RebootProgram failed there: true, and the node is DOWN, if it is to reboot still.
+bool note_failed_reboot(Draft& draft, NodeId id, const protocol::RegisterNodeRequest& request,
+                        Time now) {
+  const Node& node = draft.node(id);
+  const bool waited_for = (node.flags & kNodeRebootIssued) != 0 && node.reboot_issued != kNoTime &&
+                          node.reboot_issued == request.reboot_failed;
+  if (!waited_for) return false;
+  give_up_reboot(draft, id, "RebootProgram " + ending_text(request.reboot_status), now);
+  return true;
+}
+
 // slurmd -Z: the node comes into being by its registration.
 Status create_registering(Draft& draft, const protocol::RegisterNodeRequest& request, Time now) {
   const auto& line = request.node_line;
@@ -414,8 +426,10 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
                               .strange_round = strange.round});
   }
   if (knows_helpers) report_features(draft, id, request.active_features);
-  const bool failed = note_return(
-      draft, id, {.rebooted = rebooted, .changed = changed, .ended = request.ended}, now);
+  const bool failed =
+      note_failed_reboot(draft, id, request, now) ||
+      note_return(draft, id, {.rebooted = rebooted, .changed = changed, .ended = request.ended},
+                  now);
   const NodeConfig& configured = *draft.node(id).config;
   std::string wrong = misfit(*state.config, configured, request.hardware);
   for (const std::string& more :

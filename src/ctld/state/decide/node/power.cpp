@@ -139,7 +139,8 @@ void put_down(Draft& draft, NodeId id, Time now) {
   // who asks for it by hand ends the node's drain by that, as in Slurm
   if ((event.flags & kNodePowerDown) != 0 && (event.flags & kNodeInvalidReg) == 0)
     event.flags &= ~kNodeDrain;
-  begin_change(event, kNodePoweringDown, now);
+  const NodeFlags later = event.flags & kNodePowerUp;  // when it is down
+  begin_change(event, kNodePoweringDown | later, now);
   if (event.base == NodeBaseState::kUnknown) event.base = NodeBaseState::kIdle;
   draft.emit(std::move(event));
 }
@@ -260,10 +261,14 @@ Status change_power(const ClusterState& state, const PowerWish& wish, const Node
   if (!saves_power(*state.config) || node.base == NodeBaseState::kFuture)
     return failure(ErrorCode::kInvalidState);
   if (wish.action == NodeAction::kPowerUp) {
-    // one that goes down is let go down first, and stays there
-    if ((event.flags & kNodePoweredDown) != 0) event.flags |= kNodePowerUp;
+    // one that goes down, or is to, does so first
+    constexpr NodeFlags kGoesDown = kNodePowerDown | kNodePoweringDown | kNodePoweredDown;
+    const bool comes_up = (event.flags & kNodePoweringUp) != 0;
+    if (!comes_up && (event.flags & kGoesDown) != 0) event.flags |= kNodePowerUp;
     return {};
   }
+  // nor is it to come up again
+  if ((event.flags & kNodePoweredDown) == 0) event.flags &= ~kNodePowerUp;
   if ((event.flags & kNodePoweringDown) != 0) return {};
   event.flags |= kNodePowerDown;
   // a job that waits for it to wake has it first

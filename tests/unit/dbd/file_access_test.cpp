@@ -1,0 +1,59 @@
+// Why a database file cannot be used.
+#include "dbd/store/file_access.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "unit/temp_folder.hpp"
+
+namespace sluice::dbd {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileAccess : public ::testing::Test {
+ protected:
+  static constexpr uid_t kOther = 54321;  // nobody's number here
+  void SetUp() override { std::ofstream(file_) << "x"; }
+  static std::string said(const Status& status) { return status ? "" : status.error().text; }
+  const test::TempFolder folder_;
+  const std::string file_ = folder_ / "accounting.db";
+};
+
+TEST_F(FileAccess, MayBeUsed) { EXPECT_EQ(said(may_use_file(file_)), ""); }
+
+TEST_F(FileAccess, IsNoFile) {
+  EXPECT_EQ(said(may_use_file((folder_ / "").string())), (folder_ / "").string() + " is no file");
+}
+
+// The bug: it "cannot be opened" was all that was said.
+TEST_F(FileAccess, IsOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may become others";
+  fs::permissions(file_, fs::perms(0600));
+  fs::permissions(folder_ / "", fs::perms(0755));
+  ASSERT_EQ(::seteuid(kOther), 0);
+  const std::string of_file = said(may_use_file(file_));
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_EQ(of_file, file_ +
+                         " cannot be opened: Permission denied: it is root's, mode 0600, and "
+                         "slurmdbd runs as uid 54321");
+  ASSERT_EQ(::chown(file_.c_str(), kOther, kOther), 0);
+  ASSERT_EQ(::seteuid(kOther), 0);
+  const std::string of_folder = said(may_use_file(file_));
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_NE(of_folder.find("no files can be made beside it"), std::string::npos) << of_folder;
+  EXPECT_NE(of_folder.find("it is root's, mode 0755"), std::string::npos) << of_folder;
+}
+
+TEST_F(FileAccess, CannotBeMade) {
+  EXPECT_EQ(cannot_make("/nosuch/folder/a.db", ENOENT).text,
+            "cannot make /nosuch/folder/a.db: there is no folder /nosuch/folder");
+  EXPECT_EQ(cannot_make(file_, ENOSPC).text, "cannot make " + file_ + ": No space left on device");
+}
+
+}  // namespace
+}  // namespace sluice::dbd
