@@ -78,6 +78,14 @@ class Limits(Limited):
         first, second = self.sleeper("-n2"), self.sleeper("-n1")
         self.wait_state(first, "RUNNING")
         wait_for(lambda: self.reason(second) == "AssocGrpCpuLimit", "the limit is told")
+        said = self.out("sluice", "explain", str(second))
+        self.assertIn("A limit holds it back: GrpTRES=cpu=2 of account physics.\n"
+                      "  Jobs of account physics use cpu=2 now, and this job asks for cpu=1.\n", said)
+        self.assertNotIn("may start from", said, "the first has no time limit")
+        self.run_cmd("scontrol", "update", f"JobId={first}", "TimeLimit=20")
+        end = self.show(first)["EndTime"]
+        self.assertIn(f"  By the time limits of jobs that go before, it may start from {end} on.\n",
+                      self.out("sluice", "explain", str(second)))
         other = self.sleeper("-A", "chem")
         self.wait_state(other, "RUNNING")
         self.run_cmd("sacctmgr", "-i", "modify", "account", "physics", "set", "grptres=cpu=-1")
