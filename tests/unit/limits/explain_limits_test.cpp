@@ -117,6 +117,18 @@ TEST_F(ExplainLimits, OfMinutes) {
                    "  When that falls depends on how usage decays."}));
 }
 
+TEST_F(ExplainLimits, OfWall) {
+  enforce({"associations", "limits", "qos", "safe"});
+  association(kPhysics).group.wall = std::chrono::minutes(90);
+  follow();
+  running(1);
+  now_ += std::chrono::minutes(40);
+  EXPECT_EQ(explained(submit(of(1))),
+            (Lines{says("GrpWall=01:30:00 of account physics"),
+                   "  Jobs of account physics ran for 00:40:00, and this job may run for 01:00:00.",
+                   "  When that falls depends on how usage decays."}));
+}
+
 TEST_F(ExplainLimits, OfJobsWithoutATimeLimit) {
   association(kPhysics).group.jobs = 1;
   follow();

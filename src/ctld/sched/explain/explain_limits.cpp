@@ -88,7 +88,10 @@ class LimitText {
       case Counts::kStillToUse:
         return fmt::format("Running jobs of {} may still use {} (minutes), and this job {}.", who(),
                            used, asked);
-      case Counts::kWallUsed: return fmt::format("Jobs of {} ran for {}.", who(), used);
+      case Counts::kWallUsed:
+        if (hit_.asked == 0) return fmt::format("Jobs of {} ran for {}.", who(), used);
+        return fmt::format("Jobs of {} ran for {}, and this job may run for {}.", who(), used,
+                           asked);
       case Counts::kFairShare:
         return fmt::format("The fair-share factor of its association is {}.", used);
       default: return fmt::format("This job asks for {}.", asked);

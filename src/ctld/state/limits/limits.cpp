@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ctld/state/limits/limit_reasons.hpp"
+#include "ctld/state/limits/qos_of.hpp"
 
 namespace sluice::state {
 namespace {
@@ -38,16 +39,6 @@ const Held& held_of(const CowTable<Held>& table, uint32_t id) {
 uint64_t amount_of(std::span<const TresAmount> amounts, TresId id) {
   const auto at = std::ranges::lower_bound(amounts, id, {}, &TresAmount::id);
   return at != amounts.end() && at->id == id ? at->count : 0;
-}
-
-// The QOS that apply, the one that goes first first.
-std::array<const QosRecord*, 2> qos_of(const Accounting& accounting, const JobAccount& account) {
-  const auto find = [&](QosId id) { return id == 0 ? nullptr : accounting.qos.find(id); };
-  const QosRecord* partition = find(account.partition_qos);
-  const QosRecord* job = find(account.qos);
-  if (partition == job) return {job, nullptr};
-  const bool job_first = job != nullptr && (job->flags & kQosOverPartQos) != 0;
-  return job_first ? std::array{job, partition} : std::array{partition, job};
 }
 
 class Check {
@@ -82,10 +73,12 @@ class Check {
     for_levels(
         [&](const QosRecord& qos) {
           tres_of(qos, nothing(), kNothingUsed);
+          group_wall_alone(qos.group, JobReason::kQOSGrpWallLimit);
           wall_of(qos);
         },
         [&](AssociationId, const AssociationRecord& one) {
           tres_of(one, kNothingHeld, kNothingUsed);
+          group_wall_alone(one.group, JobReason::kAssocGrpWallLimit);
           if (is_leaf_) wall_of(one);
         });
     return hit_;
@@ -375,6 +368,10 @@ class Check {
     bound(F::kMaxWall, minutes(wall), 0, job_.time_limit,
           JobReason::kAssocMaxWallDurationPerJobLimit);
   }
+  void group_wall_alone(const GroupLimits& group, JobReason reason) {
+    if ((job_.admin_set & kAdminSetTime) != 0) return;
+    bound(F::kGrpWall, minutes(group.wall), 0, job_.time_limit, reason);
+  }
   static std::optional<uint32_t> minutes(const std::optional<Duration>& wall) {
     if (!wall) return std::nullopt;
     return static_cast<uint32_t>(to_seconds(*wall) / 60);
@@ -420,7 +417,13 @@ class Check {
     LimitHit found{.reason = reason, .field = F::kGrpWall};
     found.limit = static_cast<double>(to_seconds(*group.wall)) / kMinute;
     found.used = used_wall(held, usage) / kMinute;
-    if (found.used >= found.limit) hit(found);
+    bool over = found.used >= found.limit;
+    // of what others may still run nothing counts
+    if (safe_ && (job_.admin_set & kAdminSetTime) == 0) {
+      found.asked = job_.time_limit;
+      over = over || std::floor(found.used) + found.asked > found.limit;
+    }
+    if (over) hit(found);
   }
 
   void submit_in(const QosRecord& qos) {
@@ -548,34 +551,6 @@ uint32_t may_accrue(const Accounting& accounting, const HeldTables& held, Limite
     if (job.count <= all && Check(accounting, held, job, kNoTime).accrue()) most = job.count;
   }
   return most;
-}
-
-std::optional<Duration> longest_wall(const Accounting& accounting, const JobAccount& account) {
-  for (const QosRecord* qos : qos_of(accounting, account)) {
-    if (qos != nullptr && qos->job.wall) return qos->job.wall;
-  }
-  std::optional<Duration> wall;
-  for_ancestors(accounting, account.association, [&](AssociationId, const AssociationRecord* one) {
-    if (one != nullptr && !wall) wall = one->job.wall;
-  });
-  return wall;
-}
-
-uint32_t least_priority_to_plan(const Accounting& accounting, const JobAccount& account) {
-  for (const QosRecord* qos : qos_of(accounting, account)) {
-    if (qos != nullptr && qos->job.min_priority) return *qos->job.min_priority;
-  }
-  std::optional<uint32_t> least;
-  for_ancestors(accounting, account.association, [&](AssociationId, const AssociationRecord* one) {
-    if (one != nullptr && !least) least = one->job.min_priority;
-  });
-  return least.value_or(0);
-}
-
-bool has_qos_flag(const Accounting& accounting, const JobAccount& account, QosFlags flag) {
-  return std::ranges::any_of(qos_of(accounting, account), [&](const QosRecord* qos) {
-    return qos != nullptr && (qos->flags & flag) != 0;
-  });
 }
 
 }  // namespace sluice::state

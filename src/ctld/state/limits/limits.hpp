@@ -37,7 +37,7 @@ struct LimitedJob {
 };
 
 struct LimitRules {
-  bool safe = false;  // AccountingStorageEnforce=safe
+  bool safe = false;  // AccountingStorageEnforce=safe: what starts can run to its end
 };
 
 // Why it may not start at `now`, beside what is held; nullopt: it may. Of tres and tres_of_node
@@ -75,7 +75,8 @@ struct LimitHit {
 // How many of its tasks may begin to gain age while they wait: GrpJobsAccrue, MaxJobsAccrue.
 [[nodiscard]] uint32_t may_accrue(const Accounting& accounting, const HeldTables& held,
                                   LimitedJob job);
-// The shortest MaxWall that is in force for jobs of this account; nullopt: none.
+// What a job of this account may run for that asks for no time: the shorter of MaxWall and GrpWall
+// of its QOS, and of the nearest association that has what these have not; nullopt: none says so.
 [[nodiscard]] std::optional<Duration> longest_wall(const Accounting& accounting,
                                                    const JobAccount& account);
 // A job of less priority keeps no nodes for later (MinPrioThreshold); 0: any may.
