@@ -226,7 +226,10 @@ class Limits(Limited):
         self.assertIn("!!str total_shares: !!int ", self.out("sshare", "--yaml"))
         self.fails(1, 'sshare: error: Invalid field requested: "Nothing"\n', "sshare", "-o", "Nothing")
         self.assertEqual(self.out("sshare", "-V").split()[0], "slurm")
-        self.assertEqual(self.out("sshare", "-M", self.show_config("ClusterName")), self.out("sshare"))
+        name = self.show_config("ClusterName")
+        self.assertEqual(self.out("sshare", "-M", name), f"CLUSTER: {name}\n" + self.out("sshare"))
+        self.assertEqual(self.out("sshare", "-u", "nobody", "-a"), self.out("sshare", "-a"))
+        self.assertEqual(self.out("sshare", "-a", "-u", "nobody"), self.out("sshare", "-u", "nobody"))
         for option in ("--help", "--usage"):
             self.assertTrue(self.out("sshare", option).startswith("Usage: sshare"))
         self.assertIn("Users requested", self.run_cmd("sshare", "-v").stderr)
