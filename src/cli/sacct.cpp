@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -274,18 +275,20 @@ bool are_qos(Client& client, const std::vector<std::string>& asked) {
 
 int print_text(Client& client, const SacctOptions& o, bool variables) {
   const std::string rule(80, '-');
+  std::set<JobId> jobs;
   for (const protocol::HistoryJobName& name : o.request.jobs) {
+    if (!jobs.insert(name.job).second) continue;
     const auto reply = client.call<protocol::QueryJobTextReply>(
         protocol::QueryJobTextRequest{o.request.clusters.front(), name, variables});
     std::string text = "NONE\n";
     if (reply) text = reply->text;
+    else if (reply.error().code == ErrorCode::kInvalidJobId) continue;
     else if (reply.error().code != ErrorCode::kNotFound) return fail(error_text(reply.error()));
     if (variables) std::ranges::replace(text, '\0', '\n');
     std::printf(variables ? "Environment used for %u (must be batch to display)\n%s\n"
                           : "Batch Script for %u\n%s\n",
                 name.job, rule.c_str());
-    std::fputs(text.c_str(), stdout);
-    if (!text.ends_with('\n')) std::fputs("\n", stdout);
+    std::printf("%s\n", text.c_str());
   }
   return 0;
 }

@@ -86,7 +86,7 @@ bool run(Session& session, const Words& words) {
   const Words rest(words.begin() + std::min<ptrdiff_t>(2, static_cast<ptrdiff_t>(words.size())),
                    words.end());
   const auto reports = [&](auto of) {
-    if (report.empty()) session.fail("Not valid report " + report);
+    if (words.size() < 2) session.fail("too few arguments for keyword:" + verb);
     else of(session, report, rest);
   };
   if (is(verb, "cluster", 1)) reports(cluster_report);

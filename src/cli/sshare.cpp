@@ -63,7 +63,9 @@ using V = const char*;
 constexpr OptionRow<O> kOptions[] = {
     {"accounts", 'A', Takes::kValue,
      [](O& o, V v) { return o.request.accounts = split_list(v), kGoOn; }},
-    {"all", 'a', Takes::kNothing, [](O& o, V) { return o.all_users = true, kGoOn; }},
+    // of -a and -u the last one counts
+    {"all", 'a', Takes::kNothing,
+     [](O& o, V) { return o.all_users = true, o.request.users.clear(), kGoOn; }},
     {"autocomplete", 0, Takes::kValue, no_effect<O>},
     {"cluster", 'M', Takes::kValue, [](O& o, V v) { return o.cluster = v, kGoOn; }},
     {"clusters", 'M', Takes::kValue, nullptr},
@@ -83,7 +85,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"partition", 'm', Takes::kNothing,
      [](O& o, V) { return o.layout.by_partition = true, kGoOn; }},
     {"usage", 0, Takes::kNothing, [](O&, V) { return print_and_end(kUsageText); }},
-    {"users", 'u', Takes::kValue, [](O& o, V v) { return o.request.users = split_list(v), kGoOn; }},
+    {"users", 'u', Takes::kValue,
+     [](O& o, V v) { return o.all_users = false, o.request.users = split_list(v), kGoOn; }},
     {"Users", 'U', Takes::kNothing, [](O& o, V) { return o.layout.users_only = true, kGoOn; }},
     {"verbose", 'v', Takes::kNothing, [](O& o, V) { return ++o.verbose, kGoOn; }},
     {"version", 'V', Takes::kNothing, [](O&, V) { return std::optional(print_slurm_version()); }},
@@ -126,7 +129,6 @@ int sshare_main(int argc, char** argv) {
     return 1;
   }
   if (!o.all_users && o.request.users.empty()) o.request.users = {own_name()};
-  if (o.all_users) o.request.users.clear();
   o.request.no_users = o.request.no_qos = true;
   Result<Client> client = Client::open();
   if (!client) return report("sshare", client.error());
@@ -149,6 +151,7 @@ int sshare_main(int argc, char** argv) {
     std::fprintf(stderr, "sshare: error: %s\n", table.error().text.c_str());
     return 1;
   }
+  if (!o.cluster.empty()) std::printf("CLUSTER: %s\n", client->config().cluster_name.c_str());
   std::fputs(table->c_str(), stdout);
   return 0;
 }

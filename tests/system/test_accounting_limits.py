@@ -78,6 +78,14 @@ class Limits(Limited):
         first, second = self.sleeper("-n2"), self.sleeper("-n1")
         self.wait_state(first, "RUNNING")
         wait_for(lambda: self.reason(second) == "AssocGrpCpuLimit", "the limit is told")
+        said = self.out("sluice", "explain", str(second))
+        self.assertIn("A limit holds it back: GrpTRES=cpu=2 of account physics.\n"
+                      "  Jobs of account physics use cpu=2 now, and this job asks for cpu=1.\n", said)
+        self.assertNotIn("may start from", said, "the first has no time limit")
+        self.run_cmd("scontrol", "update", f"JobId={first}", "TimeLimit=20")
+        end = self.show(first)["EndTime"]
+        self.assertIn(f"  By the time limits of jobs that go before, it may start from {end} on.\n",
+                      self.out("sluice", "explain", str(second)))
         other = self.sleeper("-A", "chem")
         self.wait_state(other, "RUNNING")
         self.run_cmd("sacctmgr", "-i", "modify", "account", "physics", "set", "grptres=cpu=-1")
@@ -236,7 +244,10 @@ class Limits(Limited):
         self.assertIn("!!str total_shares: !!int ", self.out("sshare", "--yaml"))
         self.fails(1, 'sshare: error: Invalid field requested: "Nothing"\n', "sshare", "-o", "Nothing")
         self.assertEqual(self.out("sshare", "-V").split()[0], "slurm")
-        self.assertEqual(self.out("sshare", "-M", self.show_config("ClusterName")), self.out("sshare"))
+        name = self.show_config("ClusterName")
+        self.assertEqual(self.out("sshare", "-M", name), f"CLUSTER: {name}\n" + self.out("sshare"))
+        self.assertEqual(self.out("sshare", "-u", "nobody", "-a"), self.out("sshare", "-a"))
+        self.assertEqual(self.out("sshare", "-a", "-u", "nobody"), self.out("sshare", "-u", "nobody"))
         for option in ("--help", "--usage"):
             self.assertTrue(self.out("sshare", option).startswith("Usage: sshare"))
         self.assertIn("Users requested", self.run_cmd("sshare", "-v").stderr)

@@ -258,6 +258,13 @@ class Golden(Transcripts):
         self.replay("commands.txt")  # of sacctmgr
 
 
+class Mistakes(Transcripts):
+    """The same of words that are wrong, and of what they are told on which stream."""
+
+    def test_commands(self):
+        self.replay("mistakes.txt")
+
+
 class Settings(Transcripts):
     """The same of settings, conditions and columns that few use."""
 

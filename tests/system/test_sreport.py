@@ -154,6 +154,9 @@ class Reports(ClusterCase):
                    "start=2020-01-01", "end=2020-01-02")
         done = self.cluster.run("sreport", "cluster", "nope", check=False)
         self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (1, "Not valid report nope"))
+        self.fails(1, "too few arguments for keyword:cluster\n", "sreport", "cluster")
+        done = self.cluster.run("sreport", "-n", "-P", "user", "top", "topcount=x", *span, check=False)
+        self.assertEqual(done.stderr, "sreport: error: Invalid value for TopCount (x)\n")
 
     def test_conditions(self):
         self.put_job("alice", "physics", 4, self.at(3, 0, -10), self.at(4, 0, -10), "debug", "normal", "paper")

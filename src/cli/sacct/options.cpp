@@ -108,6 +108,12 @@ std::optional<int> print_reasons() {
   return 0;
 }
 
+bool is_reason(std::string_view name) {
+  for (uint32_t i = 0; i <= UINT8_MAX; ++i)
+    if (iequals(reason_text(static_cast<JobReason>(i)), name)) return !name.empty();
+  return false;
+}
+
 template <std::vector<std::string> protocol::QueryHistoryRequest::*List>
 std::optional<int> add_list(O& o, V value) {
   for (std::string& one : split_list(value)) (o.request.*List).push_back(std::move(one));
@@ -177,6 +183,14 @@ std::optional<int> set_range(O& o, V value) {
   return kGoOn;
 }
 
+std::optional<int> add_reasons(O& o, V value) {
+  for (const std::string& name : split_list(value)) {
+    if (!is_reason(name)) return fail_hard(fmt::format("unrecognized job reason value '{}'", name));
+    o.request.reasons.push_back(name);
+  }
+  return kGoOn;
+}
+
 template <uint32_t protocol::HistoryRange::*Bound>
 std::optional<int> set_limit(O& o, V value) {
   const auto minutes = parse_minutes(value);
@@ -187,8 +201,10 @@ std::optional<int> set_limit(O& o, V value) {
 
 std::optional<int> set_unit(O& o, V value) {
   const std::string_view text = value;
-  if (text.size() != 1 || std::string_view("KMGTP").find(text) == std::string_view::npos)
-    return fail(fmt::format("Invalid unit type '{}'. Possible options are 'KMGTP'", text));
+  if (text.size() != 1 || std::string_view("KMGTP").find(text) == std::string_view::npos) {
+    fail(fmt::format("Invalid unit type '{}'. Possible options are 'KMGTP'", text));
+    return fail_hard("Invalid unit type");
+  }
   o.unit = text.front();
   return kGoOn;
 }
@@ -307,7 +323,7 @@ constexpr OptionRow<O> kRows[] = {
        return kGoOn;
      }},
     {"qos", 'q', Takes::kValue, add_list<&R::qos>},
-    {"reason", 'R', Takes::kValue, add_list<&R::reasons>},
+    {"reason", 'R', Takes::kValue, add_reasons},
     {"partition", 'r', Takes::kValue, add_list<&R::partitions>},
     {"starttime", 'S', Takes::kValue, set_text<&O::start>},
     {"state", 's', Takes::kValue, add_states},

@@ -136,15 +136,23 @@ std::optional<AccountingEntity> changeable(Session& session, const Words& words,
 
 }  // namespace
 
-bool unknown_option(Session& session, const std::string& word) {
+bool unknown_option(Session& session, std::optional<AccountingEntity> entity,
+                    const std::string& word, bool adds) {
   session.exit_code = 1;
-  if (std::exchange(session.told, false)) return false;
-  return session.fail(" Unknown option: " + word + "\n Use keyword 'where' to modify condition");
+  const bool of_qos = !entity || *entity == AccountingEntity::kQos;
+  const bool complained = std::exchange(session.complained, false);
+  if (std::exchange(session.told, false) || (complained && of_qos)) return false;
+  std::string text = " Unknown option: " + word + "\n";
+  if (!adds || entity != AccountingEntity::kUser)
+    text += " Use keyword 'where' to modify condition\n";
+  std::fputs(text.c_str(), of_qos ? stdout : stderr);
+  return false;
 }
 
 bool unknown_condition(Session& session, const std::string& word) {
   session.exit_code = 1;
-  if (std::exchange(session.told, false)) return false;
+  const bool complained = std::exchange(session.complained, false);
+  if (std::exchange(session.told, false) || complained) return false;
   return session.fail(" Unknown condition: " + word + "\n Use keyword 'set' to modify value");
 }
 
@@ -171,6 +179,7 @@ bool confirmed(const Session& session, std::string_view question, std::string_vi
 }
 
 void add(Session& session, const Words& words) {
+  session.told = session.complained = false;
   const auto entity = changeable(session, words, kNoEntityToAdd, true);
   if (!entity) return;
   ChangeAccountingRequest request;
@@ -180,12 +189,13 @@ void add(Session& session, const Words& words) {
     const bool is_place = option.change == protocol::SetChange::kReplace &&
                           take_place(*entity, option, request.where);
     return is_place || take_setting(session, *entity, option, request.settings) ||
-           unknown_option(session, word);
+           unknown_option(session, *entity, word, true);
   });
   if (read) change(session, std::move(request));
 }
 
 void modify(Session& session, const Words& words) {
+  session.told = session.complained = false;
   if (!words.empty() && iequals(words[0], "job")) return modify_jobs(session, words);
   const auto entity = changeable(session, words, kNoEntityToModify, false);
   if (!entity) return;
@@ -205,7 +215,7 @@ void modify(Session& session, const Words& words) {
     }
     any = true;
     return take_setting(session, *entity, option, request.settings) ||
-           unknown_option(session, word);
+           unknown_option(session, *entity, word);
   };
   if (!walk_words(words, take)) return;
   if (resets && (!reset_usage(session, *entity, request.where) || !any)) return;

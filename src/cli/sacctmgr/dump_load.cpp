@@ -360,8 +360,7 @@ class Loader {
 bool read_lines(Session& session, const std::string& path, std::vector<FlatLine>& lines) {
   std::ifstream file(path);
   if (!file)
-    return session.fail(
-        fmt::format("sacctmgr: error: Unable to read {}: {}", path, errno_text(errno)));
+    return session.fail(fmt::format(" Unable to read \"{}\": {}", path, errno_text(errno)));
   std::string text;
   for (int number = 1; std::getline(file, text); ++number) {
     auto line = parse_flat_line(text);
@@ -394,7 +393,7 @@ void load(Session& session, const Words& words) {
   FileWords asked;
   if (session.readonly) return void(session.fail("Can't run this command in readonly mode."));
   if (!read_file_words(session, words, true, asked)) return;
-  if (asked.file.empty()) return void(session.fail(" You need to specify a file to load."));
+  if (asked.file.empty()) return void(session.fail(" No filename given, specify one with file=''"));
   std::vector<FlatLine> lines;
   if (!read_lines(session, asked.file, lines)) return;
   if (asked.cluster.empty() && !lines.empty() && lines[0].kind == FlatKind::kCluster)

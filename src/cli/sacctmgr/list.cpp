@@ -10,6 +10,8 @@
 #include "cli/sacctmgr/json.hpp"
 #include "cli/sacctmgr/session.hpp"
 #include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
+#include "common/os/clock.hpp"
 
 namespace sluice::cli::sacctmgr {
 
@@ -31,6 +33,26 @@ struct Asked {
   std::vector<std::string> fields;
   bool tree = false, with_coordinators = false, parents = true, limits = true;
 };
+
+// Gives false.
+bool tell_unknown(Session& session, AccountingEntity entity, const std::string& word,
+                  bool bad_value) {
+  const Option option = split_option(word);
+  if (bad_value && !option.has_value)
+    return session.error(fmt::format("Invalid value for AssocId ({})", word));
+  if (bad_value && (option.is("Start", 1) || option.is("End", 1))) {
+    const auto time = parse_time(option.value, net::now(), TimeBias::kPast);
+    if (!time) return session.fail(time.error().text);
+  }
+  session.fail(" Unknown condition: " + word);
+  switch (entity) {
+    case AccountingEntity::kUser:
+    case AccountingEntity::kAccount:
+    case AccountingEntity::kCluster:
+    case AccountingEntity::kTres: return session.fail(" Use keyword 'set' to modify value");
+    default: return false;
+  }
+}
 
 // False where a word is none (then it was told).
 bool read_words(Session& session, AccountingEntity entity, const Words& words, Asked& asked) {
@@ -65,11 +87,7 @@ bool read_words(Session& session, AccountingEntity entity, const Words& words, A
       continue;
     }
     if (take_condition(entity, option, asked.request.where, bad_value)) continue;
-    std::fprintf(stderr, " Unknown condition: %s\n", word.c_str());
-    if (entity == AccountingEntity::kUser || entity == AccountingEntity::kAccount)
-      std::fprintf(stderr, " Use keyword 'set' to modify value\n");
-    session.exit_code = 1;
-    return false;
+    return tell_unknown(session, entity, word, bad_value);
   }
   return true;
 }

@@ -84,7 +84,8 @@ bool read_words(Session& session, const Words& words, ChangeJobHistoryRequest& r
     session.told = false;
     any = any || !setting;
     if (setting)
-      return take_what(session, option, request.settings) || unknown_option(session, word);
+      return take_what(session, option, request.settings) ||
+             unknown_option(session, std::nullopt, word);
     return take_where(session, option, request.where) || unknown_condition(session, word);
   };
   if (!walk_words(words, take)) return false;

@@ -26,7 +26,8 @@ struct Session {
   std::vector<std::string> command_line;
   int exit_code = 0;
   bool quit = false;
-  bool told = false;  // what is wrong with a word was said in full
+  bool told = false;        // what is wrong with a word was said in full
+  bool complained = false;  // of a word's value
   std::optional<Client> client;
   std::optional<protocol::QueryAccountingReply> names;  // TRES and QOS, asked for once
 
@@ -48,8 +49,8 @@ struct Session {
   std::string denial;
   bool fail(std::string_view line);   // on stderr with a newline; gives false
   bool error(std::string_view text);  // the same, as an error of sacctmgr
-  // The same of a word, which is told of in full then.
-  bool complain(std::string_view text) { return told = true, error(text); }
+  // The same of a word whose value is wrong.
+  bool complain(std::string_view text) { return complained = true, error(text); }
 };
 
 using Words = std::vector<std::string>;
@@ -91,7 +92,9 @@ bool walk_words(const Words& words, Take&& take) {
                                 const Option& option, protocol::AccountingSettings& settings);
 
 // What stands behind `set` or `where` and is neither; give false.
-bool unknown_option(Session& session, const std::string& word);
+// An option whose value is wrong is told of as unknown, too, but of a QOS or a job (no entity).
+bool unknown_option(Session& session, std::optional<protocol::AccountingEntity> entity,
+                    const std::string& word, bool adds = false);
 bool unknown_condition(Session& session, const std::string& word);
 
 // The question before a change; true where it need not be asked. Who says no is told `discarded`.

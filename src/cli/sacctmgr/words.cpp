@@ -124,6 +124,8 @@ bool take_condition(AccountingEntity entity, const Option& option, AccountingCon
   bad_value = false;
   if (!option.has_value) {
     if (take_flag(option, where)) return true;
+    if (entity == AccountingEntity::kAssociation)
+      return bad_value = !take_numbers(option, where.ids), !bad_value;
     std::vector<std::string>* names = own_names(entity, where);
     if (names != nullptr) put(*names, option);
     return names != nullptr;
@@ -291,14 +293,31 @@ bool take_old_name(Session& session, const Option& option, AccountingSettings& s
   return false;
 }
 
+// In the words of Slurm, which has names of its own for some.
+bool complain_of_value(Session& session, const accounting::LimitRow& row, const Option& option,
+                       bool of_qos) {
+  std::string name = of_qos || row.association == nullptr ? row.qos : row.association;
+  if (row.kind == accounting::LimitKind::kWall || row.field == LimitField::kPreemptExemptTime) {
+    session.complained = true;
+    const char* what = row.kind == accounting::LimitKind::kWall ? " time" : "";
+    return session.fail(
+        fmt::format(" Bad {}{} format: {}={}", name, what, option.key, option.value));
+  }
+  if (row.field == LimitField::kFairshare) name = "FairShare";
+  if (row.field == LimitField::kMinPrioThreshold) name = "MinPrioThresh";
+  for (const auto& [written, shown] : {std::pair{"PerUser", "PU"}, {"PerAccount", "PA"}}) {
+    const size_t at = name.find(written);
+    if (at != std::string::npos) name.replace(at, std::string_view(written).size(), shown);
+  }
+  return session.complain(fmt::format("Invalid value for {} ({})", name, option.value));
+}
+
 bool take_limit(Session& session, LimitField field, const Option& option,
-                AccountingSettings& settings) {
+                AccountingSettings& settings, bool of_qos = false) {
   const accounting::LimitRow& row = accounting::limit_row(field);
   if (row.kind != accounting::LimitKind::kTres) {
     auto setting = limit_value(field, option);
-    const char* name = row.association != nullptr ? row.association : row.qos;
-    if (!setting)
-      return session.complain(fmt::format("Invalid value for {} ({})", name, option.value));
+    if (!setting) return complain_of_value(session, row, option, of_qos);
     settings.limits.push_back(std::move(*setting));
     return true;
   }
@@ -361,7 +380,7 @@ bool take_qos_flags(Session& session, const Option& option, AccountingSettings& 
       std::string names;
       for (const accounting::FlagName& row : accounting::qos_flag_names())
         names.append(names.empty() ? "" : ",").append(row.name);
-      std::fprintf(stderr, " Unknown QOS flag used in:\n  '%s'\n Valid QOS flags are\n  '%s'\n",
+      std::fprintf(stdout, " Unknown QOS flag used in:\n  '%s'\n Valid QOS flags are\n  '%s'\n",
                    option.value.c_str(), names.c_str());
       session.told = true;
       return false;
@@ -406,7 +425,22 @@ bool take_qos_setting(Session& session, const Option& option, AccountingSettings
   if (option.is("Preempt", 3)) return take_qos(session, option, settings.preempt);
   const auto field = limit_named(option);
   if (!field || *field == LimitField::kFairshare) return take_old_name(session, option, settings);
-  return take_limit(session, *field, option, settings);
+  return take_limit(session, *field, option, settings, true);
+}
+
+bool take_default_qos(Session& session, const Option& option, AccountingSettings& settings) {
+  const auto* known = session.known();
+  if (known == nullptr) return !(session.told = true);
+  const bool is_none = option.value.empty() || option.value == "-1";
+  if (!is_none && std::ranges::none_of(known->all_qos, [&](const QosRecord& qos) {
+        return iequals(qos.name, option.value);
+      })) {
+    session.told = true;
+    return session.fail(fmt::format(
+        "You gave a bad default qos '{}'.  Use 'list qos' to get complete list.", option.value));
+  }
+  settings.default_qos = option.value;
+  return true;
 }
 
 }  // namespace
@@ -417,7 +451,7 @@ bool take_setting(Session& session, AccountingEntity entity, const Option& optio
   if (entity == AccountingEntity::kQos) return take_qos_setting(session, option, settings);
   const bool of_user = entity == AccountingEntity::kUser;
   const bool of_account = entity == AccountingEntity::kAccount;
-  if (option.is("DefaultQOS", 8)) return settings.default_qos = option.value, true;
+  if (option.is("DefaultQOS", 8)) return take_default_qos(session, option, settings);
   if (of_account) {
     if (option.is("Description", 3)) return settings.description = to_lower(option.value), true;
     if (option.is("Organization", 1)) return settings.organization = to_lower(option.value), true;

@@ -77,7 +77,7 @@ bool take_value(std::string_view key, std::string_view value, Session& session, 
   else if (is(key, "TopCount", 1)) {
     const auto count = to_number<uint32_t>(value);
     if (count) asked.top = *count;
-    return count.has_value();
+    else session.fail(fmt::format("sreport: error: Invalid value for TopCount ({})", value));
   } else {
     return false;
   }

@@ -290,7 +290,7 @@ Result<TresAmounts> parse_tres(std::string_view text, std::span<const TresRecord
     if (record == tres.end())
       return failure(fmt::format("slurmdb_format_tres_str: no TRES known by type {}", name));
     if (equals == std::string::npos)
-      return failure(fmt::format("slurmdb_format_tres_str: no value given for TRES type {}", name));
+      return failure(fmt::format("slurmdb_format_tres_str: no TRES id found for {}", name));
     const auto count = tres_count(*record, std::string_view(part).substr(equals + 1));
     if (!count)
       return failure(fmt::format("invalid value '{}' for TRES {}", part.substr(equals + 1), name));

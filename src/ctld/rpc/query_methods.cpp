@@ -10,7 +10,7 @@
 #include "common/log/log.hpp"
 #include "ctld/query/job_query.hpp"
 #include "ctld/rpc/services.hpp"
-#include "ctld/sched/explain.hpp"
+#include "ctld/sched/explain/explain.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/core/fold.hpp"
 #include "ctld/state/rules/licenses.hpp"
@@ -154,8 +154,13 @@ Result<protocol::ExplainReply> explain(ServiceParts& parts, uint32_t uid, const 
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const Time end = parts.clock() + kExplainTime;
   sched::ExplainLimits limits;
-  if (has_option(state->config->private_data, "jobs") && !state::is_operator(*state, uid))
-    limits.only_of = uid;
+  if (!state::is_operator(*state, uid)) {
+    const auto hides = [&](const char* what) {
+      return has_option(state->config->private_data, what);
+    };
+    if (hides("jobs")) limits.only_of = uid;
+    if (hides("usage") || hides("users") || hides("accounts")) limits.only_limits_of = uid;
+  }
   limits.out_of_time = [&parts, end] { return parts.clock() >= end; };
   return sched::explain(*state, parts.scheduler.soft().get(), job, parts.clock(), limits);
 }

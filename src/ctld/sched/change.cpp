@@ -5,7 +5,7 @@
 
 #include "common/base/text.hpp"
 #include "common/model/job_update.hpp"
-#include "ctld/sched/explain_nodes.hpp"
+#include "ctld/sched/explain/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/apply.hpp"
 #include "ctld/state/rules/access.hpp"

@@ -5,7 +5,7 @@
 #include "common/base/time_text.hpp"
 #include "common/model/job_update.hpp"
 #include "ctld/sched/change.hpp"
-#include "ctld/sched/explain_nodes.hpp"
+#include "ctld/sched/explain/explain_nodes.hpp"
 
 namespace sluice::sched {
 namespace {

@@ -14,7 +14,7 @@ using state::StartToCheck;
 
 namespace {
 
-// As far as limits look at an allocation.
+// Which nodes, and nothing more of them.
 std::shared_ptr<const Allocation> nodes_only(const std::vector<NodeAllocation>& nodes) {
   auto out = std::make_shared<Allocation>();
   out->nodes.resize(nodes.size());
@@ -23,6 +23,13 @@ std::shared_ptr<const Allocation> nodes_only(const std::vector<NodeAllocation>& 
 }
 
 }  // namespace
+
+Allocation allocation_of(std::vector<NodeAllocation> nodes) {
+  Allocation allocation;
+  for (const NodeAllocation& node : nodes) allocation.cpus += node.cpus;
+  allocation.nodes = std::move(nodes);
+  return allocation;
+}
 
 LimitPlan::LimitPlan(const state::ClusterState& state, Time now)
     : state_(state),
@@ -45,6 +52,14 @@ std::optional<JobReason> LimitPlan::why_not(const Job& job, const state::Partiti
   return state::why_limited(state_, held_, start, rules_, now_);
 }
 
+std::optional<state::LimitHit> LimitPlan::hit(const Job& job, const state::Partition& partition,
+                                              const TresAmounts& asked, Minutes limit) const {
+  const AccountIn in = account_of(job, partition);
+  if (in.reason) return std::nullopt;
+  const StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
+  return state::limit_hit(state_, held_, start, rules_, now_);
+}
+
 LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partition,
                                   const Allocation& allocation, Minutes limit) const {
   Start out;
@@ -54,9 +69,10 @@ LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partit
   auto charge = state::charge_of(state_, *job.spec, *partition.config, allocation, *in.account);
   const TresAmounts of_node = state::largest_of_nodes(state_.accounting, allocation);
   const StartToCheck start{&job, in.account.get(), &charge->tres, &of_node, limit, &allocation};
-  if (const auto hit = state::limit_hit(state_, held_, start, rules_, now_)) {
-    out.reason = hit->reason;
-    if (hit->of_nodes) out.used = used_nodes(job, *hit);
+  out.hit = state::limit_hit(state_, held_, start, rules_, now_);
+  if (out.hit) {
+    out.reason = out.hit->reason;
+    if (out.hit->of_nodes) out.used = used_nodes(job, *out.hit);
     return out;
   }
   out.counted.allocation = nodes_only(allocation.nodes);
@@ -117,11 +133,25 @@ bool LimitPlan::is_covered(const state::Counted& counted, const state::LimitHit&
 
 std::optional<Time> LimitPlan::next_start(const Job& job, const state::Partition& partition,
                                           const TresAmounts& asked, Minutes limit) {
-  constexpr size_t kMostHits = 4;
   const AccountIn in = account_of(job, partition);
   if (in.reason || in.account == nullptr) return std::nullopt;
   StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
   start.on_fresh_nodes = true;
+  return foresee(start);
+}
+
+std::optional<Time> LimitPlan::next_start(const Job& job, const state::Partition& partition,
+                                          const Allocation& allocation, Minutes limit) {
+  const AccountIn in = account_of(job, partition);
+  if (in.reason || in.account == nullptr) return std::nullopt;
+  const auto charge =
+      state::charge_of(state_, *job.spec, *partition.config, allocation, *in.account);
+  const TresAmounts of_node = state::largest_of_nodes(state_.accounting, allocation);
+  return foresee({&job, in.account.get(), &charge->tres, &of_node, limit, &allocation});
+}
+
+std::optional<Time> LimitPlan::foresee(const StartToCheck& start) {
+  constexpr size_t kMostHits = 4;
   load_changes();
   std::vector<state::LimitHit> hits;
   while (hits.size() <= kMostHits) {
@@ -162,16 +192,14 @@ LimitPlan::Foreseen LimitPlan::foresee(const StartToCheck& start,
   return {};
 }
 
-void LimitPlan::plan(const Job& job, const state::Partition& partition, const TresAmounts& asked,
-                     Time start, Minutes limit, const std::vector<NodeAllocation>& nodes) {
+void LimitPlan::plan(const Job& job, const state::Partition& partition,
+                     const Allocation& allocation, Time start, Minutes limit) {
   const AccountIn in = account_of(job, partition);
   if (in.account == nullptr) return;
-  auto charge = std::make_shared<JobCharge>();
-  charge->tres = asked;
   state::Counted counted;
   counted.account = in.account;
-  counted.charge = std::move(charge);
-  counted.allocation = nodes_only(nodes);
+  counted.charge = state::charge_of(state_, *job.spec, *partition.config, allocation, *in.account);
+  counted.allocation = nodes_only(allocation.nodes);
   counted.uid = job.spec->uid;
   counted.account_name = job.spec->account;
   counted.jobs = counted.submit = 1;

@@ -11,6 +11,9 @@
 
 namespace sluice::sched {
 
+// An allocation as far as limits look at it.
+[[nodiscard]] Allocation allocation_of(std::vector<NodeAllocation> nodes);
+
 class LimitPlan {
  public:
   // `state` outlives this.
@@ -23,9 +26,14 @@ class LimitPlan {
   // By what the job asks for, whichever nodes it gets: its account and QOS, and limits.
   [[nodiscard]] std::optional<JobReason> why_not(const Job& job, const state::Partition& partition,
                                                  const TresAmounts& asked, Minutes limit) const;
+  // The same with whose limit it is; nullopt: it is none, or the job has no account.
+  [[nodiscard]] std::optional<state::LimitHit> hit(const Job& job,
+                                                   const state::Partition& partition,
+                                                   const TresAmounts& asked, Minutes limit) const;
   struct Start {
-    std::optional<JobReason> reason;  // why it may not start with these nodes
-    state::Counted counted;           // what it holds when it does
+    std::optional<JobReason> reason;     // why it may not start with these nodes
+    std::optional<state::LimitHit> hit;  // the limit that is the reason
+    state::Counted counted;              // what it holds when it does
     // that limit would let it run on these, which its jobs use; none: nowhere
     Bitmap used;
   };
@@ -37,9 +45,12 @@ class LimitPlan {
   // planned ones start: an estimate, checked again then. nullopt: not by that, or too far to see.
   [[nodiscard]] std::optional<Time> next_start(const Job& job, const state::Partition& partition,
                                                const TresAmounts& asked, Minutes limit);
-  // The job is to start then, with what it asks for.
-  void plan(const Job& job, const state::Partition& partition, const TresAmounts& asked, Time start,
-            Minutes limit, const std::vector<NodeAllocation>& nodes);
+  // The same with these nodes, which may give it more than it asks for.
+  [[nodiscard]] std::optional<Time> next_start(const Job& job, const state::Partition& partition,
+                                               const Allocation& allocation, Minutes limit);
+  // The job is to start then on these nodes.
+  void plan(const Job& job, const state::Partition& partition, const Allocation& allocation,
+            Time start, Minutes limit);
 
   // Whether it may keep nodes for later: QOS flag NoReserve, MinPrioThreshold.
   [[nodiscard]] bool may_plan(const Job& job, uint32_t priority) const;
@@ -62,6 +73,7 @@ class LimitPlan {
     std::optional<Time> time;
     std::optional<state::LimitHit> other;
   };
+  [[nodiscard]] std::optional<Time> foresee(const state::StartToCheck& start);
   [[nodiscard]] Foreseen foresee(const state::StartToCheck& start,
                                  const std::vector<state::LimitHit>& hits) const;
   void load_changes();

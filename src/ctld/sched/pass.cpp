@@ -391,9 +391,13 @@ StartFinder::Wanted PassRun::wanted_by(const Job& job, Demand& demand, Minutes l
 bool PassRun::lacks_licenses(const Job& job, const Reservation* own,
                              const Partition& partition) const {
   if (job.spec->licenses.empty()) return false;
-  const Minutes whole = state::limit_before_deadline(job, limit_of(job, partition), now_);
-  const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, whole) : whole;
+  const Minutes least = least_limit(job, partition);
   return !licenses_.lacking(*job.spec, {own, resources_.end_of(least)}).empty();
+}
+
+Minutes PassRun::least_limit(const Job& job, const Partition& partition) const {
+  const Minutes whole = state::limit_before_deadline(job, limit_of(job, partition), now_);
+  return job.spec->time_min != 0 ? std::min(job.spec->time_min, whole) : whole;
 }
 
 std::optional<FoundStart> PassRun::find_start(Demand& demand, const Job& job,
@@ -418,7 +422,7 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
   const Partition& partition = (*state_.partitions)[c.partition];
   const Minutes whole = limit_of(job, partition);
   const Minutes longest = state::limit_before_deadline(job, whole, now_);
-  const Minutes least = job.spec->time_min != 0 ? std::min(job.spec->time_min, longest) : longest;
+  const Minutes least = least_limit(job, partition);
   limited_ = limit_on(job, partition, demand, least);
   const Reservation* own = demand.request->reservation;
   if (limited_ || lacks_licenses(job, own, partition)) return false;
@@ -467,12 +471,11 @@ std::optional<JobReason> PassRun::limit_on(const Job& job, const Partition& part
 std::optional<JobReason> PassRun::take_limits(const Job& job, const Partition& partition,
                                               std::vector<NodeAllocation>& nodes, Minutes limit) {
   if (!limits_.acts()) return std::nullopt;
-  Allocation allocation;
-  allocation.nodes.swap(nodes);
-  for (const NodeAllocation& node : allocation.nodes) allocation.cpus += node.cpus;
+  Allocation allocation = allocation_of(std::move(nodes));
   const LimitPlan::Start start = limits_.check(job, partition, allocation, limit);
-  nodes.swap(allocation.nodes);
+  nodes = std::move(allocation.nodes);
   if (!start.reason) limits_.take(start);
+  hit_ = start.hit;
   used_nodes_ = start.used;
   return start.reason;
 }

@@ -36,6 +36,15 @@ class PassRun {
   // Runs until the job (of an array: one of its tasks) is started. False: it is not.
   bool run_until_started(JobId job);
   [[nodiscard]] const Resources& resources() const { return resources_; }
+  // After run_until(): which limit of an association or a QOS does not let the job start there, and
+  // when it does, as far as that can be foreseen. nullopt: none. The pass is of no use afterwards.
+  struct OverLimit {
+    state::LimitHit hit;
+    std::optional<Time> until;
+  };
+  [[nodiscard]] std::optional<OverLimit> over_limit(const Job& job,
+                                                    const state::Partition& partition,
+                                                    const Reservation* reservation);
 
  private:
   // A pending record in one of the partitions it asks for.
@@ -135,6 +144,12 @@ class PassRun {
   // When and where it could start, with its licenses.
   [[nodiscard]] std::optional<FoundStart> find_start(Demand& demand, const Job& job,
                                                      StartFinder::Wanted wanted);
+  // The earliest of them from that time on that its limits let it have, with what the nodes give
+  // it.
+  [[nodiscard]] std::optional<FoundStart> find_limited(const Candidate& c, Demand& demand,
+                                                       StartFinder::Wanted wanted);
+  // For how long it may run at least.
+  [[nodiscard]] Minutes least_limit(const Job& job, const state::Partition& partition) const;
   [[nodiscard]] StartFinder::Wanted wanted_by(const Job& job, Demand& demand, Minutes limit);
   [[nodiscard]] uint32_t priority_in(const Job& job, const PartitionConfig& partition) const;
   // There is more to plan then, without any news.
@@ -233,7 +248,8 @@ class PassRun {
   std::unordered_map<AssociationId, uint32_t> of_associations_;    // the same by association
   std::unordered_map<uint32_t, uint32_t> of_users_;                // the same by user
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
-  std::optional<JobReason> limited_;  // by which limit the last try to start failed
+  std::optional<JobReason> limited_;    // by which limit the last try to start failed
+  std::optional<state::LimitHit> hit_;  // whose it is, once nodes were chosen
   Bitmap used_nodes_;  // by jobs of the limit that was asked last; none: it is no such one
   uint32_t placed_on_used_ = 0;          // attempts
   uint32_t limited_planned_ = 0;         // jobs that a limit holds back, planned or tried

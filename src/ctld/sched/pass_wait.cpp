@@ -301,18 +301,57 @@ void PassRun::plan_limited(const Candidate& c, Demand& demand) {
   if (!time) return;
   StartFinder::Wanted wanted = wanted_by(job, demand, limit);
   wanted.from = std::max<Tick>(1, resources_.tick_from(*time));
-  if (wanted.from > wanted.latest) return;
-  const auto found = find_start(demand, job, wanted);
+  const auto found = find_limited(c, demand, wanted);
   if (!found) return;
   Bitmap nodes;
   for (const NodeAllocation& a : found->nodes) nodes.set(a.node);
-  set_forecast(c, resources_.time_of(found->at), nodes);
+  const Time start = resources_.time_of(found->at);
+  set_forecast(c, start, nodes);
   planned_[c.entry] = true;
   ++plan_.counts.planned;
   const Tick ends = found->at + wanted.duration;
   resources_.claim(job, *demand.request, found->nodes, found->at, ends);
   license_plan_.claim(*job.spec, demand.request->reservation, found->at, ends);
-  limits_.plan(job, partition, *demand.asked, resources_.time_of(found->at), limit, found->nodes);
+  limits_.plan(job, partition, allocation_of(found->nodes), start, limit);
+}
+
+std::optional<FoundStart> PassRun::find_limited(const Candidate& c, Demand& demand,
+                                                StartFinder::Wanted wanted) {
+  constexpr int kMostTries = 4;
+  const Job& job = *jobs_[c.entry];
+  const Partition& partition = (*state_.partitions)[c.partition];
+  for (int tries = 0; tries < kMostTries && wanted.from <= wanted.latest; ++tries) {
+    auto found = find_start(demand, job, wanted);
+    if (!found) return std::nullopt;
+    const Allocation allocation = allocation_of(found->nodes);
+    const auto time = limits_.next_start(job, partition, allocation, limit_of(job, partition));
+    if (!time) return std::nullopt;
+    if (resources_.tick_from(*time) <= found->at) return found;
+    wanted.from = resources_.tick_from(*time);
+  }
+  return std::nullopt;
+}
+
+std::optional<PassRun::OverLimit> PassRun::over_limit(const Job& job, const Partition& partition,
+                                                      const Reservation* reservation) {
+  if (!limits_.acts()) return std::nullopt;
+  Demand& demand = demand_of(job, partition, reservation);
+  if (!demand.request) return std::nullopt;
+  const Minutes limit = least_limit(job, partition);
+  if (limit_on(job, partition, demand, limit)) {
+    const auto hit = limits_.hit(job, partition, *demand.asked, limit);
+    if (!hit) return std::nullopt;  // it is no limit
+    return OverLimit{*hit, limits_.next_start(job, partition, *demand.asked, limit)};
+  }
+  StartFinder::Wanted wanted = wanted_by(job, demand, limit);
+  wanted.latest = 0;
+  auto found = find_start(demand, job, wanted);
+  if (!found) return std::nullopt;
+  auto limited = take_limits(job, partition, found->nodes, limit);
+  if (limited && place_on_used(demand, wanted, found->nodes))
+    limited = take_limits(job, partition, found->nodes, limit);
+  if (!limited || !hit_) return std::nullopt;
+  return OverLimit{*hit_, limits_.next_start(job, partition, allocation_of(found->nodes), limit)};
 }
 
 // Further tasks of an array, as far as it may run them.

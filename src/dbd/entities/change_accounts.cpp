@@ -117,7 +117,8 @@ bool add_accounts(Draft& draft) {
   if (!associations.empty()) {
     shown += " Associations\n" + associations;
     AccountingSettings listed_settings = settings;
-    if (sets_association(settings)) listed_settings.parent = parent;
+    if (sets_association(settings) || settings.description || settings.organization)
+      listed_settings.parent = parent;
     const std::string limits = association_settings(draft.now, listed_settings);
     if (!limits.empty()) shown += " Settings\n" + limits;
   }
@@ -197,8 +198,7 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
       const StoredAssociation* above =
           find_association(draft.now, stored.record.cluster, *settings.parent, "", "");
       if (above == nullptr)
-        return draft.refuse(fmt::format(" Parent account '{}' doesn't exist on cluster {}",
-                                        *settings.parent, stored.record.cluster));
+        return draft.refuse(fmt::format(" Parent Account {} doesn't exist.", *settings.parent));
       if (!draft.may_change(*settings.parent, stored.record.cluster)) return draft.deny();
       if (is_below(draft.now, above->record.id, id))
         return draft.refuse(

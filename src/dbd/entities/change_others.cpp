@@ -59,19 +59,17 @@ bool delete_coordinators(Draft& draft) {
       draft.transactions.back().accounts = {account};
     }
   }
-  if (removed.empty()) return draft.nothing(" Nothing removed");
   if (!where.users.empty()) {
     draft.show(" Removing Coordinators with user name");
     for (const std::string& user : where.users) draft.show("  " + user);
-  } else {
-    draft.show(" Removing Coordinators from Account(s)");
   }
   if (!where.accounts.empty()) {
-    if (!where.users.empty()) draft.show(" From Account(s)");
+    draft.show(where.users.empty() ? " Removing all users from Accounts" : " From Account(s)");
     for (const std::string& account : where.accounts) draft.show("  " + account);
   } else {
     draft.show(" From all accounts");
   }
+  if (removed.empty()) return draft.show(" Nothing removed"), false;
   draft.reply.shown += " Removed Coordinators (sub accounts not listed)...\n" + removed;
   return true;
 }

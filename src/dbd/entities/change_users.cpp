@@ -320,7 +320,7 @@ bool modify_user_records(Draft& draft, std::string& users) {
     if (settings.new_name && !rename_user(draft, name, *settings.new_name)) return false;
   }
   if (missing.empty()) return true;
-  return draft.refuse(fmt::format(
+  return draft.nothing(fmt::format(
       " Can't modify because these users aren't associated with new default account '{}'...{}",
       *settings.default_account, missing));
 }

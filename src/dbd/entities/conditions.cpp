@@ -67,7 +67,8 @@ bool matches(const Entities& entities, const StoredAssociation& stored,
     if (!where.with_sub_accounts) return false;
     if (!is_below_one_of(entities, r, where.accounts)) return false;
   }
-  if (!where.parents.empty()) {
+  if (!where.parents.empty()) {  // of accounts
+    if (!r.user.empty()) return false;
     const auto above = entities.associations.find(r.parent);
     if (above == entities.associations.end() ||
         !listed(where.parents, above->second.record.account))

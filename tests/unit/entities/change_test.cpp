@@ -113,7 +113,8 @@ TEST_F(Change, AccountsAreAddedUnderTheirParent) {
   what.settings.organization = "science";
   EXPECT_EQ(shown(what),
             " Adding Account(s)\n  physics\n Settings\n  Description     = phys\n"
-            "  Organization    = science\n Associations\n  A = physics    C = demo      \n");
+            "  Organization    = science\n Associations\n  A = physics    C = demo      \n"
+            " Settings\n  Parent        = root\n");
   auto more = add_account({"chem", "bio"}, "physics");
   more.settings.limits = {count(LimitField::kFairshare, 5),
                           tres(LimitField::kGrpTres, {{1, 100}, {2, 10240}}),

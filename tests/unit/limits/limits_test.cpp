@@ -309,6 +309,53 @@ TEST_F(LimitsTest, Wall) {
   EXPECT_EQ(reason(), "QOSMaxWallDurationPerJobLimit");
 }
 
+// AccountingStorageEnforce=safe: what was used, in whole minutes, and what the job may run for.
+TEST_F(LimitsTest, WallThatIsLeftIsEnoughForAJob) {
+  rules_.safe = true;
+  association(kRootId).group.wall = std::chrono::minutes(120);
+  EXPECT_EQ(reason(), "");
+  association(kRootId).group.wall = std::chrono::minutes(119);
+  EXPECT_EQ(reason(), "AssocGrpWallLimit");
+  qos(kNormal).group.wall = std::chrono::minutes(119);
+  EXPECT_EQ(reason(), "QOSGrpWallLimit");
+  rules_.safe = false;
+  EXPECT_EQ(reason(), "");
+  rules_.safe = true;
+  job_.admin_set = kAdminSetTime;
+  EXPECT_EQ(reason(), "") << "an operator said for how long";
+  qos(kNormal).flags = kQosDenyOnLimit;
+  EXPECT_EQ(refusal(), "");
+  job_.admin_set = 0;
+  EXPECT_EQ(refusal(), "") << "alone it would run";
+  qos(kNormal).group.wall = std::chrono::minutes(59);
+  EXPECT_EQ(refusal(), "QOSGrpWallLimit");
+  qos(kNormal).group.wall.reset();
+  association(kPhysics).group.wall = std::chrono::minutes(59);
+  EXPECT_EQ(refusal(), "AssocGrpWallLimit");
+}
+
+// As a real Slurm had it, but that it took GrpWall of an association with a shorter MaxWall.
+TEST_F(LimitsTest, TimeOfWhoAsksForNone) {
+  const auto longest = [&] {
+    const auto wall = longest_wall(accounting_of(site_), account_);
+    return wall ? to_seconds(*wall) / 60 : -1;
+  };
+  EXPECT_EQ(longest(), -1);
+  association(kPhysics).group.wall = std::chrono::minutes(30);
+  EXPECT_EQ(longest(), 30);
+  association(kAnnPhysics).job.wall = std::chrono::minutes(40);
+  EXPECT_EQ(longest(), 40) << "the nearest counts";
+  association(kAnnPhysics).group.wall = std::chrono::minutes(35);
+  EXPECT_EQ(longest(), 35);
+  association(kAnnPhysics).group.wall.reset();
+  qos(kNormal).job.wall = std::chrono::minutes(60);
+  EXPECT_EQ(longest(), 30) << "the QOS has a MaxWall and no GrpWall";
+  qos(kNormal).group.wall = std::chrono::minutes(50);
+  EXPECT_EQ(longest(), 50);
+  qos(kNormal).job.wall.reset();
+  EXPECT_EQ(longest(), 40);
+}
+
 TEST_F(LimitsTest, SubmittedJobs) {
   association(kPhysics).group.submit = 2;
   EXPECT_EQ(refusal(), "");

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ctld/sched/explain.hpp"
+#include "ctld/sched/explain/explain.hpp"
 #include "ctld/state/core/invariants.hpp"
 #include "unit/limits/accounting_fixture.hpp"
 

@@ -1,5 +1,5 @@
 // sluice explain: its words, and that the change it names does start the job.
-#include "ctld/sched/explain.hpp"
+#include "ctld/sched/explain/explain.hpp"
 #include "common/model/job_update.hpp"
 
 #include <algorithm>

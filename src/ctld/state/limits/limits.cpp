@@ -8,28 +8,25 @@
 #include <vector>
 
 #include "ctld/state/limits/limit_reasons.hpp"
+#include "ctld/state/limits/qos_of.hpp"
 
 namespace sluice::state {
 namespace {
 
-// What else is limited, each at most once in the chain.
-enum class CountLimit : uint8_t {
-  kGroupJobs,
-  kGroupWall,
-  kGroupSubmit,
-  kGroupAccrue,
-  kJobs,
-  kAccountJobs,
-  kSubmit,
-  kAccountSubmit,
-  kAccrue,
-  kAccountAccrue,
-  kWall,
-};
+using F = protocol::LimitField;
 
-constexpr uint32_t kOfCounts = 16;  // where they begin beside the numbers of TresLimit
-constexpr uint32_t kKinds = 32;
-constexpr TresId kFewIds = 64;  // the standard TRES are among the first
+// By TresLimit.
+constexpr std::array kFields = {
+    F::kGrpTres,        F::kGrpTresMins,
+    F::kGrpTresRunMins, F::kMaxTresPerJob,
+    F::kMaxTresPerNode, F::kMaxTresMinsPerJob,
+    F::kMaxTresPerUser, F::kMaxTresPerAccount,
+    F::kMaxTresRunMins, F::kMaxTresRunMinsPerAccount,
+    F::kMinTresPerJob,
+};
+constexpr uint32_t kKinds = 32;  // more than there are fields
+constexpr TresId kFewIds = 64;   // the standard TRES are among the first
+constexpr double kMinute = 60;
 
 const Held kNothingHeld;
 const Usage kNothingUsed;
@@ -42,16 +39,6 @@ const Held& held_of(const CowTable<Held>& table, uint32_t id) {
 uint64_t amount_of(std::span<const TresAmount> amounts, TresId id) {
   const auto at = std::ranges::lower_bound(amounts, id, {}, &TresAmount::id);
   return at != amounts.end() && at->id == id ? at->count : 0;
-}
-
-// The QOS that apply, the one that goes first first.
-std::array<const QosRecord*, 2> qos_of(const Accounting& accounting, const JobAccount& account) {
-  const auto find = [&](QosId id) { return id == 0 ? nullptr : accounting.qos.find(id); };
-  const QosRecord* partition = find(account.partition_qos);
-  const QosRecord* job = find(account.qos);
-  if (partition == job) return {job, nullptr};
-  const bool job_first = job != nullptr && (job->flags & kQosOverPartQos) != 0;
-  return job_first ? std::array{job, partition} : std::array{partition, job};
 }
 
 class Check {
@@ -86,10 +73,12 @@ class Check {
     for_levels(
         [&](const QosRecord& qos) {
           tres_of(qos, nothing(), kNothingUsed);
+          group_wall_alone(qos.group, JobReason::kQOSGrpWallLimit);
           wall_of(qos);
         },
         [&](AssociationId, const AssociationRecord& one) {
           tres_of(one, kNothingHeld, kNothingUsed);
+          group_wall_alone(one.group, JobReason::kAssocGrpWallLimit);
           if (is_leaf_) wall_of(one);
         });
     return hit_;
@@ -100,8 +89,8 @@ class Check {
       const Usage& usage = known == nullptr ? kNothingUsed : *known;
       group_wall(group, held, usage, wall);
       bound(TresLimit::kGroupMins, group.tres_mins, [&](TresId id, uint64_t limit) {
-        return amount_of(job_.tres, id) > 0 &&
-               used_seconds(held, usage, id) >= static_cast<double>(limit) * 60;
+        const double used = used_seconds(held, usage, id) / kMinute;
+        return Sum{amount_of(job_.tres, id) > 0 && used >= static_cast<double>(limit), used, 0};
       });
     };
     for_levels(
@@ -119,11 +108,11 @@ class Check {
     for_levels([&](const QosRecord& qos) { accrue_in(qos); },
                [&](AssociationId id, const AssociationRecord& one) {
                  const uint32_t all = held_of(held_.associations, id).accruing;
-                 bound(CountLimit::kGroupAccrue, one.group.jobs_accrue, all, job_.count,
+                 bound(F::kGrpJobsAccrue, one.group.jobs_accrue, all, job_.count,
                        JobReason::kAccountingPolicy);
                  if (is_leaf_)
-                   bound(CountLimit::kAccrue, member_of(&MemberLimits::jobs_accrue), all,
-                         job_.count, JobReason::kAccountingPolicy);
+                   bound(F::kMaxJobsAccrue, member_of(&MemberLimits::jobs_accrue), all, job_.count,
+                         JobReason::kAccountingPolicy);
                });
     return !hit_;
   }
@@ -152,7 +141,8 @@ class Check {
 
   // Whether a limit of this kind is still to be looked at: no QOS had one before. QOS say that they
   // have one.
-  bool counts(uint32_t kind, uint32_t id) {
+  bool counts(F field, uint32_t id) {
+    const auto kind = static_cast<uint32_t>(field);
     if (id < kFewIds) {
       uint64_t& ids = said_of_few_[kind];
       const uint64_t bit = uint64_t{1} << id;
@@ -165,35 +155,55 @@ class Check {
     if (in_qos_) said_.push_back(key);
     return true;
   }
-  void hit(JobReason reason, bool passes = false, bool of_user = false, bool of_account = false) {
+  // Of it everything but whose limit it is.
+  void hit(const LimitHit& found) {
     if (hit_) return;
-    hit_ = reason;
-    where_ = {reason, in_qos_ ? 0 : at_, in_qos_ ? at_ : 0, of_user, of_account, passes, false};
+    hit_ = found.reason;
+    where_ = found;
+    where_.association = in_qos_ ? 0 : at_;
+    where_.qos = in_qos_ ? at_ : 0;
   }
 
   // used + more may not be above the limit.
-  void bound(CountLimit kind, const std::optional<uint32_t>& limit, uint64_t used, uint64_t more,
+  void bound(F field, const std::optional<uint32_t>& limit, uint64_t used, uint64_t more,
              JobReason reason) {
-    if (!limit || !counts(kOfCounts + static_cast<uint32_t>(kind), 0)) return;
-    const bool of_user = in_qos_ && kind == CountLimit::kJobs;
-    const bool of_jobs = of_user || kind == CountLimit::kGroupJobs || kind == CountLimit::kJobs ||
-                         kind == CountLimit::kAccountJobs;
-    const bool enough = more <= *limit;  // for this job alone
-    if (used + more > *limit)
-      hit(reason, of_jobs && enough, of_user, kind == CountLimit::kAccountJobs);
+    if (!limit || !counts(field, 0) || used + more <= *limit) return;
+    LimitHit found{.reason = reason, .field = field};
+    found.of_user = in_qos_ && field == F::kMaxJobs;
+    found.of_account = field == F::kMaxJobsPerAccount;
+    const bool of_jobs = field == F::kGrpJobs || field == F::kMaxJobs || found.of_account;
+    found.passes = of_jobs && more <= *limit;  // it does for this job alone
+    found.limit = *limit;
+    found.used = static_cast<double>(used);
+    found.asked = static_cast<double>(more);
+    hit(found);
   }
 
-  template <class Over>
-  void bound(TresLimit kind, const TresAmounts& limits, Over&& over) {
+  // In the limit's unit.
+  struct Sum {
+    bool over = false;
+    double used = 0, asked = 0;
+  };
+  template <class SumOf>
+  void bound(TresLimit kind, const TresAmounts& limits, SumOf&& sum_of) {
     for (const TresAmount& limit : limits) {
-      if (!counts(static_cast<uint32_t>(kind), limit.id) || is_admin_set(limit.id)) continue;
-      const bool was_hit = hit_.has_value();
-      if (over(limit.id, limit_in_force(kind, limit.count)))
-        hit(in_qos_ ? qos_reason(accounting_, kind, limit.id)
-                    : association_reason(accounting_, kind, limit.id),
-            passes(kind), kind == TresLimit::kUser || kind == TresLimit::kUserRunMins,
-            kind == TresLimit::kAccount || kind == TresLimit::kAccountRunMins);
-      if (hit_ && !was_hit) where_.of_nodes = limit.id == kTresNode && counts_nodes(kind);
+      const F field = kFields[static_cast<size_t>(kind)];
+      if (!counts(field, limit.id) || is_admin_set(limit.id)) continue;
+      const uint64_t in_force = limit_in_force(kind, limit.count);
+      const Sum sum = sum_of(limit.id, in_force);
+      if (!sum.over) continue;
+      LimitHit found{.reason = in_qos_ ? qos_reason(accounting_, kind, limit.id)
+                                       : association_reason(accounting_, kind, limit.id),
+                     .field = field,
+                     .tres = limit.id};
+      found.of_user = kind == TresLimit::kUser || kind == TresLimit::kUserRunMins;
+      found.of_account = kind == TresLimit::kAccount || kind == TresLimit::kAccountRunMins;
+      found.passes = passes(kind);
+      found.of_nodes = limit.id == kTresNode && counts_nodes(kind);
+      found.limit = static_cast<double>(in_force);
+      found.used = sum.used;
+      found.asked = sum.asked;
+      hit(found);
     }
   }
   // An operator said how much of it the job gets.
@@ -263,17 +273,24 @@ class Check {
 
   void group_tres(const GroupLimits& group, const Held& held, const Usage& usage) {
     bound(TresLimit::kGroup, group.tres,
-          [&](TresId id, uint64_t limit) { return count_with(held, id) > limit; });
+          [&](TresId id, uint64_t limit) { return at_once(held, id, limit); });
     bound(TresLimit::kGroupMins, group.tres_mins, [&](TresId id, uint64_t limit) {
-      const double seconds = static_cast<double>(limit) * 60;
-      const double used = used_seconds(held, usage, id);
-      if (amount_of(job_.tres, id) == 0) return false;
-      if (used >= seconds) return true;
-      const auto left = static_cast<double>(held.left_of(id, second_));
-      return safe_ && used + left + job_seconds(id) * factor() > seconds;
+      const double seconds = static_cast<double>(limit) * kMinute;
+      double used = used_seconds(held, usage, id);
+      const double mine = job_seconds(id) * factor();
+      bool over = used >= seconds;
+      if (safe_) {
+        used += static_cast<double>(held.left_of(id, second_));
+        over = over || used + mine > seconds;
+      }
+      return Sum{over && amount_of(job_.tres, id) > 0, used / kMinute, mine / kMinute};
     });
     bound(TresLimit::kGroupRunMins, group.tres_run_mins,
-          [&](TresId id, uint64_t limit) { return over_run_mins(held, id, limit); });
+          [&](TresId id, uint64_t limit) { return run_mins(held, id, limit); });
+  }
+  [[nodiscard]] Sum at_once(const Held& held, TresId id, uint64_t limit) const {
+    return {count_with(held, id) > limit, static_cast<double>(held.count_of(id)),
+            static_cast<double>(amount_of(job_.tres, id))};
   }
   // What is held once the job runs; 0: it has nothing of this. A node that is used already counts
   // no more for this job; before nodes were chosen that may be all of them.
@@ -288,35 +305,43 @@ class Check {
         [&](const NodeAllocation& node) { return !held.nodes.contains(node.node); });
     return held.nodes.size() + static_cast<uint64_t>(fresh);
   }
-  [[nodiscard]] bool over_run_mins(const Held& held, TresId id, uint64_t limit) const {
+  [[nodiscard]] Sum run_mins(const Held& held, TresId id, uint64_t limit) const {
     const double mine = job_seconds(id);
-    return mine > 0 &&
-           static_cast<double>(held.left_of(id, second_)) + mine > static_cast<double>(limit) * 60;
+    const auto left = static_cast<double>(held.left_of(id, second_));
+    const bool over = mine > 0 && left + mine > static_cast<double>(limit) * kMinute;
+    return {over, left / kMinute, mine / kMinute};
+  }
+  static Sum of_job(double asked, uint64_t limit) {
+    return {asked > static_cast<double>(limit), 0, asked};
   }
   void job_tres(const JobLimits& limits) {
+    const auto amount = [](std::span<const TresAmount> tres, TresId id) {
+      return static_cast<double>(amount_of(tres, id));
+    };
     bound(TresLimit::kJob, limits.tres,
-          [&](TresId id, uint64_t limit) { return amount_of(job_.tres, id) > limit; });
+          [&](TresId id, uint64_t limit) { return of_job(amount(job_.tres, id), limit); });
     bound(TresLimit::kNode, limits.tres_node,
-          [&](TresId id, uint64_t limit) { return amount_of(job_.tres_of_node, id) > limit; });
-    bound(TresLimit::kJobMins, limits.tres_mins, [&](TresId id, uint64_t limit) {
-      return job_seconds(id) > static_cast<double>(limit) * 60;
-    });
+          [&](TresId id, uint64_t limit) { return of_job(amount(job_.tres_of_node, id), limit); });
+    bound(TresLimit::kJobMins, limits.tres_mins,
+          [&](TresId id, uint64_t limit) { return of_job(job_seconds(id) / kMinute, limit); });
   }
 
   void tres_of(const QosRecord& qos, const Members& held, const Usage& usage) {
     group_tres(qos.group, *held.all, usage);
     job_tres(qos.job);
-    const auto at_once = [&](const Held& member) {
-      return [this, &member](TresId id, uint64_t limit) { return count_with(member, id) > limit; };
+    const auto count = [this](const Held& member) {
+      return [this, &member](TresId id, uint64_t limit) { return at_once(member, id, limit); };
     };
-    bound(TresLimit::kUser, qos.user.tres, at_once(*held.user));
-    bound(TresLimit::kAccount, qos.account.tres, at_once(*held.account));
-    bound(TresLimit::kUserRunMins, qos.user.tres_run_mins,
-          [&](TresId id, uint64_t limit) { return over_run_mins(*held.user, id, limit); });
-    bound(TresLimit::kAccountRunMins, qos.account.tres_run_mins,
-          [&](TresId id, uint64_t limit) { return over_run_mins(*held.account, id, limit); });
+    const auto minutes = [this](const Held& member) {
+      return [this, &member](TresId id, uint64_t limit) { return run_mins(member, id, limit); };
+    };
+    bound(TresLimit::kUser, qos.user.tres, count(*held.user));
+    bound(TresLimit::kAccount, qos.account.tres, count(*held.account));
+    bound(TresLimit::kUserRunMins, qos.user.tres_run_mins, minutes(*held.user));
+    bound(TresLimit::kAccountRunMins, qos.account.tres_run_mins, minutes(*held.account));
     bound(TresLimit::kLeast, qos.job.min_tres, [&](TresId id, uint64_t limit) {
-      return !job_.tres.empty() && amount_of(job_.tres, id) < limit;
+      const uint64_t mine = amount_of(job_.tres, id);
+      return Sum{!job_.tres.empty() && mine < limit, 0, static_cast<double>(mine)};
     });
   }
   void tres_of(const AssociationRecord& one, const Held& held, const Usage& usage) {
@@ -331,7 +356,7 @@ class Check {
 
   void wall_of(const QosRecord& qos) {
     if ((job_.admin_set & kAdminSetTime) != 0) return;
-    bound(CountLimit::kWall, minutes(qos.job.wall), 0, job_.time_limit,
+    bound(F::kMaxWall, minutes(qos.job.wall), 0, job_.time_limit,
           JobReason::kQOSMaxWallDurationPerJobLimit);
   }
   void wall_of(const AssociationRecord&) {
@@ -340,8 +365,12 @@ class Check {
     for (const AssociationRecord* above : associations()) {
       if (!wall) wall = above->job.wall;
     }
-    bound(CountLimit::kWall, minutes(wall), 0, job_.time_limit,
+    bound(F::kMaxWall, minutes(wall), 0, job_.time_limit,
           JobReason::kAssocMaxWallDurationPerJobLimit);
+  }
+  void group_wall_alone(const GroupLimits& group, JobReason reason) {
+    if ((job_.admin_set & kAdminSetTime) != 0) return;
+    bound(F::kGrpWall, minutes(group.wall), 0, job_.time_limit, reason);
   }
   static std::optional<uint32_t> minutes(const std::optional<Duration>& wall) {
     if (!wall) return std::nullopt;
@@ -356,14 +385,16 @@ class Check {
                           member(held_.account_of(qos.id, job_.account_name))};
     if (qos.usage_threshold && (qos.flags & kQosEnforceUsageThreshold) != 0 &&
         accounting_.shares->of(job_.account->association).factor < *qos.usage_threshold) {
-      hit(JobReason::kQOSUsageThreshold);
+      LimitHit found{.reason = JobReason::kQOSUsageThreshold, .field = F::kUsageThreshold};
+      found.limit = *qos.usage_threshold;
+      found.used = accounting_.shares->of(job_.account->association).factor;
+      hit(found);
     }
-    bound(CountLimit::kGroupJobs, qos.group.jobs, all.jobs, 1, JobReason::kQOSGrpJobsLimit);
+    bound(F::kGrpJobs, qos.group.jobs, all.jobs, 1, JobReason::kQOSGrpJobsLimit);
     group_wall(qos.group, all, usage, JobReason::kQOSGrpWallLimit);
-    bound(CountLimit::kAccountJobs, qos.account.jobs, members.account->jobs, 1,
+    bound(F::kMaxJobsPerAccount, qos.account.jobs, members.account->jobs, 1,
           JobReason::kMaxJobsPerAccount);
-    bound(CountLimit::kJobs, qos.user.jobs, members.user->jobs, 1,
-          JobReason::kQOSMaxJobsPerUserLimit);
+    bound(F::kMaxJobs, qos.user.jobs, members.user->jobs, 1, JobReason::kQOSMaxJobsPerUserLimit);
     wall_of(qos);
     tres_of(qos, members, usage);
   }
@@ -371,10 +402,10 @@ class Check {
     const Held& all = held_of(held_.associations, id);
     const Usage* known = accounting_.association_usage.find(id);
     const Usage& usage = known == nullptr ? kNothingUsed : *known;
-    bound(CountLimit::kGroupJobs, one.group.jobs, all.jobs, 1, JobReason::kAssocGrpJobsLimit);
+    bound(F::kGrpJobs, one.group.jobs, all.jobs, 1, JobReason::kAssocGrpJobsLimit);
     group_wall(one.group, all, usage, JobReason::kAssocGrpWallLimit);
     if (is_leaf_) {
-      bound(CountLimit::kJobs, member_of(&MemberLimits::jobs), all.jobs, 1,
+      bound(F::kMaxJobs, member_of(&MemberLimits::jobs), all.jobs, 1,
             JobReason::kAssocMaxJobsLimit);
       wall_of(one);
     }
@@ -382,9 +413,17 @@ class Check {
   }
   void group_wall(const GroupLimits& group, const Held& held, const Usage& usage,
                   JobReason reason) {
-    if (!group.wall || !counts(kOfCounts + static_cast<uint32_t>(CountLimit::kGroupWall), 0))
-      return;
-    if (used_wall(held, usage) >= static_cast<double>(to_seconds(*group.wall))) hit(reason);
+    if (!group.wall || !counts(F::kGrpWall, 0)) return;
+    LimitHit found{.reason = reason, .field = F::kGrpWall};
+    found.limit = static_cast<double>(to_seconds(*group.wall)) / kMinute;
+    found.used = used_wall(held, usage) / kMinute;
+    bool over = found.used >= found.limit;
+    // of what others may still run nothing counts
+    if (safe_ && (job_.admin_set & kAdminSetTime) == 0) {
+      found.asked = job_.time_limit;
+      over = over || std::floor(found.used) + found.asked > found.limit;
+    }
+    if (over) hit(found);
   }
 
   void submit_in(const QosRecord& qos) {
@@ -392,12 +431,12 @@ class Check {
     const bool here =
         before != nullptr && (before->qos == qos.id || before->partition_qos == qos.id);
     const bool in_account = here && job_.counted_as == job_.account_name;
-    bound(CountLimit::kGroupSubmit, qos.group.submit, others(held_of(held_.qos, qos.id), here),
-          job_.count, JobReason::kQOSGrpSubmitJobsLimit);
-    bound(CountLimit::kAccountSubmit, qos.account.submit,
+    bound(F::kGrpSubmitJobs, qos.group.submit, others(held_of(held_.qos, qos.id), here), job_.count,
+          JobReason::kQOSGrpSubmitJobsLimit);
+    bound(F::kMaxSubmitJobsPerAccount, qos.account.submit,
           others(*member(held_.account_of(qos.id, job_.account_name)), in_account), job_.count,
           JobReason::kMaxSubmitJobsPerAccount);
-    bound(CountLimit::kSubmit, qos.user.submit,
+    bound(F::kMaxSubmitJobs, qos.user.submit,
           others(*member(held_.user_of(qos.id, job_.uid)), here), job_.count,
           JobReason::kQOSMaxSubmitJobPerUserLimit);
   }
@@ -408,10 +447,10 @@ class Check {
                     [&](AssociationId above, const AssociationRecord*) { here |= above == id; });
     }
     const uint32_t all = others(held_of(held_.associations, id), here);
-    bound(CountLimit::kGroupSubmit, one.group.submit, all, job_.count,
+    bound(F::kGrpSubmitJobs, one.group.submit, all, job_.count,
           JobReason::kAssocGrpSubmitJobsLimit);
     if (is_leaf_)
-      bound(CountLimit::kSubmit, member_of(&MemberLimits::submit), all, job_.count,
+      bound(F::kMaxSubmitJobs, member_of(&MemberLimits::submit), all, job_.count,
             JobReason::kAssocMaxSubmitJobLimit);
   }
   // Without its own tasks where they are among them.
@@ -420,11 +459,11 @@ class Check {
   }
   void accrue_in(const QosRecord& qos) {
     const JobReason reason = JobReason::kAccountingPolicy;
-    bound(CountLimit::kGroupAccrue, qos.group.jobs_accrue, held_of(held_.qos, qos.id).accruing,
-          job_.count, reason);
-    bound(CountLimit::kAccountAccrue, qos.account.jobs_accrue,
+    bound(F::kGrpJobsAccrue, qos.group.jobs_accrue, held_of(held_.qos, qos.id).accruing, job_.count,
+          reason);
+    bound(F::kMaxJobsAccruePerAccount, qos.account.jobs_accrue,
           member(held_.account_of(qos.id, job_.account_name))->accruing, job_.count, reason);
-    bound(CountLimit::kAccrue, qos.user.jobs_accrue,
+    bound(F::kMaxJobsAccrue, qos.user.jobs_accrue,
           member(held_.user_of(qos.id, job_.uid))->accruing, job_.count, reason);
   }
 
@@ -512,34 +551,6 @@ uint32_t may_accrue(const Accounting& accounting, const HeldTables& held, Limite
     if (job.count <= all && Check(accounting, held, job, kNoTime).accrue()) most = job.count;
   }
   return most;
-}
-
-std::optional<Duration> longest_wall(const Accounting& accounting, const JobAccount& account) {
-  for (const QosRecord* qos : qos_of(accounting, account)) {
-    if (qos != nullptr && qos->job.wall) return qos->job.wall;
-  }
-  std::optional<Duration> wall;
-  for_ancestors(accounting, account.association, [&](AssociationId, const AssociationRecord* one) {
-    if (one != nullptr && !wall) wall = one->job.wall;
-  });
-  return wall;
-}
-
-uint32_t least_priority_to_plan(const Accounting& accounting, const JobAccount& account) {
-  for (const QosRecord* qos : qos_of(accounting, account)) {
-    if (qos != nullptr && qos->job.min_priority) return *qos->job.min_priority;
-  }
-  std::optional<uint32_t> least;
-  for_ancestors(accounting, account.association, [&](AssociationId, const AssociationRecord* one) {
-    if (one != nullptr && !least) least = one->job.min_priority;
-  });
-  return least.value_or(0);
-}
-
-bool has_qos_flag(const Accounting& accounting, const JobAccount& account, QosFlags flag) {
-  return std::ranges::any_of(qos_of(accounting, account), [&](const QosRecord* qos) {
-    return qos != nullptr && (qos->flags & flag) != 0;
-  });
 }
 
 }  // namespace sluice::state

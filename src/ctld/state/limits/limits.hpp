@@ -14,6 +14,7 @@
 #include "common/model/job_account.hpp"
 #include "common/model/job_reason.hpp"
 #include "common/model/job_state.hpp"
+#include "common/protocol/accounting_admin.hpp"
 #include "ctld/state/core/accounting.hpp"
 
 namespace sluice::state {
@@ -36,7 +37,7 @@ struct LimitedJob {
 };
 
 struct LimitRules {
-  bool safe = false;  // AccountingStorageEnforce=safe
+  bool safe = false;  // AccountingStorageEnforce=safe: what starts can run to its end
 };
 
 // Why it may not start at `now`, beside what is held; nullopt: it may. Of tres and tres_of_node
@@ -44,15 +45,20 @@ struct LimitRules {
 [[nodiscard]] std::optional<JobReason> start_limit(const Accounting& accounting,
                                                    const HeldTables& held, const LimitedJob& job,
                                                    const LimitRules& rules, Time now);
-// The same with what is limited, so that it can be found out when the limit lets the job start.
+// The same with whose limit it is and what is used of it, so that it can be told, and found out
+// when it lets the job start.
 struct LimitHit {
   JobReason reason = JobReason::kNone;
-  // one of both
+  protocol::LimitField field = protocol::LimitField::kGrpJobs;
+  TresId tres = 0;  // that is limited; 0: it is a limit of something else
+  // one of both; a limit that users of an account inherit is that of each one's association
   AssociationId association = 0;
   QosId qos = 0;
   bool of_user = false, of_account = false;  // of the QOS
   bool passes = false;                       // when jobs that it covers end
   bool of_nodes = false;                     // nodes that its jobs use already are free of it
+  // In the limit's unit, times in minutes. Asked is what the job adds.
+  double limit = 0, used = 0, asked = 0;
 };
 [[nodiscard]] std::optional<LimitHit> start_limit_hit(const Accounting& accounting,
                                                       const HeldTables& held, const LimitedJob& job,
@@ -69,7 +75,8 @@ struct LimitHit {
 // How many of its tasks may begin to gain age while they wait: GrpJobsAccrue, MaxJobsAccrue.
 [[nodiscard]] uint32_t may_accrue(const Accounting& accounting, const HeldTables& held,
                                   LimitedJob job);
-// The shortest MaxWall that is in force for jobs of this account; nullopt: none.
+// What a job of this account may run for that asks for no time: the shorter of MaxWall and GrpWall
+// of its QOS, and of the nearest association that has what these have not; nullopt: none says so.
 [[nodiscard]] std::optional<Duration> longest_wall(const Accounting& accounting,
                                                    const JobAccount& account);
 // A job of less priority keeps no nodes for later (MinPrioThreshold); 0: any may.

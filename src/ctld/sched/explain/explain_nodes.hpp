@@ -9,10 +9,14 @@
 
 namespace sluice::sched {
 
-// Who reads it: with PrivateData=jobs only one's own jobs are named.
+// Who reads it: with PrivateData=jobs only one's own jobs are named, with usage, users or accounts
+// only the limits of these.
 struct Viewer {
-  std::optional<uint32_t> only_of;
+  std::optional<uint32_t> only_of, only_limits_of;
   [[nodiscard]] bool sees(const Job& job) const { return !only_of || *only_of == job.spec->uid; }
+  [[nodiscard]] bool sees_limits_of(const Job& job) const {
+    return !only_limits_of || *only_limits_of == job.spec->uid;
+  }
 };
 
 // `resources` as the job finds them when it is its turn.

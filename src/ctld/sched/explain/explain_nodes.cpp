@@ -1,4 +1,4 @@
-#include "ctld/sched/explain_nodes.hpp"
+#include "ctld/sched/explain/explain_nodes.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "ctld/sched/explain.hpp"
+#include "ctld/sched/explain/explain.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,8 @@
 #include "common/base/time_text.hpp"
 #include "common/names/job_states.hpp"
 #include "ctld/sched/change.hpp"
-#include "ctld/sched/explain_nodes.hpp"
+#include "ctld/sched/explain/explain_limits.hpp"
+#include "ctld/sched/explain/explain_nodes.hpp"
 #include "ctld/sched/limit_plan.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -214,6 +215,8 @@ void explain_placement(const ClusterState& state, const Job& job, Time now, cons
          explain_nodes(state, run.resources(), *request, limit_of(job, *partition), viewer)) {
       lines.push_back(std::move(line));
     }
+    const auto over = run.over_limit(job, *partition, request->reservation);
+    if (over && viewer.sees_limits_of(job)) explain_limit(state, job, *over, now, lines);
   }
 }
 
@@ -222,7 +225,7 @@ void explain_placement(const ClusterState& state, const Job& job, Time now, cons
 Result<protocol::ExplainReply> explain(const ClusterState& state, const SchedulerView* soft,
                                        std::string_view job_id, Time now,
                                        const ExplainLimits& limits) {
-  const Viewer viewer{limits.only_of};
+  const Viewer viewer{limits.only_of, limits.only_limits_of};
   PassBudget budget(limits.most_passes, limits.out_of_time);
   const FoundJob job = find_named(state, job_id);
   if (!job || !viewer.sees(*job)) return failure(ErrorCode::kInvalidJobId);

@@ -16,8 +16,9 @@ namespace sluice::sched {
 struct ExplainLimits {
   // whose jobs may be told of: this user's; nullopt: everybody's
   std::optional<uint32_t> only_of;
-  uint32_t most_passes = 60;          // of the scheduler, to try out changes
-  std::function<bool()> out_of_time;  // asked before each of them; null: never
+  std::optional<uint32_t> only_limits_of;  // whose limits and what is used of them; likewise
+  uint32_t most_passes = 60;               // of the scheduler, to try out changes
+  std::function<bool()> out_of_time;       // asked before each of them; null: never
 };
 
 // `job_id`: 12 or 12_3. `soft` (may be null) is what the last pass found. kInvalidJobId: there is
