@@ -146,6 +146,8 @@ constexpr CompatibilityDifference kDifferences[] = {
      "with `WOPLimits` QOS that are added to the inherited ones have a sign", "has none in 22.05"},
     {"sacctmgr show config", "keys of `slurmdbd.conf` that do nothing are told by their defaults",
      "tells what they are set to"},
+    {"sacctmgr add, modify", "a value that is wrong is told of in one line",
+     "says of most that the option is unknown, too"},
     {"sacctmgr archive", "words that are none are refused", "takes them without a word"},
     {"sacctmgr archive dump",
      "`Jobs` and its like without an age, here or in `slurmdbd.conf`, name the key",

@@ -45,9 +45,9 @@ TableFormat known_columns(const std::string& layout) {
 std::optional<std::vector<SortField<PriorityView>>> order_of(const SprioOptions& o) {
   const std::string sort = o.sort.value_or("i");
   char unknown = '\0';
-  for (const char c : sort) {
-    if (c == ',' || c == '-' || c == '+' || kOrders.find(c) != std::string_view::npos) continue;
-    std::fprintf(stderr, "sprio: error: Invalid sort specification: %c\n", c);
+  const size_t wrong = sort.find_last_not_of(std::string(kOrders) + ",-+");
+  if (wrong != std::string::npos) {
+    std::fprintf(stderr, "sprio: error: Invalid sort specification: %c\n", sort[wrong]);
     return std::nullopt;
   }
   return parse_sort(sort, priority_fields(), &unknown);

@@ -138,7 +138,7 @@ class Query(ClusterCase):
         self.assertEqual(self.out("squeue", "-h", "-S", "-i", "-o", "%A").split(),
                          [str(self.array), str(self.held), str(self.running)])
         heading = self.out("squeue", "-S", "i").splitlines()[0] + "\n"
-        for order, wrong in (("foo", "o"), ("i,foo", "o"), ("a,i", "a"), ("-k", "k"), ("#P", "#")):
+        for order, wrong in (("foo", "o"), ("i,foo", "o"), ("a,i", "a"), ("-k", "k"), ("#P", "#"), ("ak", "k")):
             done = self.run_cmd("squeue", "-S", order, check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr),
                              (1, heading, f"squeue: error: Invalid sort specification: {wrong}\n"), order)

@@ -48,7 +48,7 @@ class Changes(Administered):
         done = self.mgr("add", "account", "physics", "description=Physics, all of it", "organization=science")
         self.assertEqual(done.stdout, " Adding Account(s)\n  physics\n Settings\n  Description     = physics, all of it\n"
                          "  Organization    = science\n Associations\n"
-                         f"  A = physics    C = {self.name:<10}\n")
+                         f"  A = physics    C = {self.name:<10}\n Settings\n  Parent        = root\n")
         self.assertIn("physics|physics, all of it|science", self.rows("list", "account"))
         self.mgr("add", "account", "chem", "parent=physics", "grptres=cpu=100,mem=10g", "maxwall=1-0", "fairshare=parent")
         self.mgr("add", "qos", "high", "priority=7", "flags=DenyOnLimit", "maxtrespu=cpu=16")

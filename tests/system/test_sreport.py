@@ -154,6 +154,8 @@ class Reports(ClusterCase):
                    "start=2020-01-01", "end=2020-01-02")
         done = self.cluster.run("sreport", "cluster", "nope", check=False)
         self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (1, "Not valid report nope"))
+        self.assertEqual(self.cluster.run("sreport", "-p", "-n", "-t", "minper", "user", "top", *span, "format=login,energy", "users=bob").stdout,
+                         "bob|0(0.00%)|\n")
         self.fails(1, "too few arguments for keyword:cluster\n", "sreport", "cluster")
         done = self.cluster.run("sreport", "-n", "-P", "user", "top", "topcount=x", *span, check=False)
         self.assertEqual(done.stderr, "sreport: error: Invalid value for TopCount (x)\n")

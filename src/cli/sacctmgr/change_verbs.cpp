@@ -141,7 +141,7 @@ bool unknown_option(Session& session, std::optional<AccountingEntity> entity,
   session.exit_code = 1;
   const bool of_qos = !entity || *entity == AccountingEntity::kQos;
   const bool complained = std::exchange(session.complained, false);
-  if (std::exchange(session.told, false) || (complained && of_qos)) return false;
+  if (std::exchange(session.told, false) || complained) return false;
   std::string text = " Unknown option: " + word + "\n";
   if (!adds || entity != AccountingEntity::kUser)
     text += " Use keyword 'where' to modify condition\n";

@@ -236,11 +236,13 @@ void list_reservations(Session& session, const Words& words) {
   asked.request.clusters = {client->config().cluster_name};
   if (!read_history_words(session, words, asked)) return;
   std::vector<TextColumn> columns = {
-      {"Cluster", "Cluster", 10},     {"Name", "Name", 15},       {"TRES", "TRES", 30},
+      {"Cluster", "Cluster", 10},     {"Name", "Name", 10},       {"TRES", "TRES", 20},
       {"TimeStart", "TimeStart", 19}, {"TimeEnd", "TimeEnd", 19}, {"UnusedWall", "UnusedWall", 10},
-      {"Associations", "Assoc", 10},  {"Flags", "Flags", 20},     {"NodeNames", "NodeNames", 20},
-      {"Start", "TimeStart", 19},     {"End", "TimeEnd", 19},     {"ID", "ID", 10}};
-  const size_t usual = asked.fields.empty() ? 6 : asked.fields.size();
+      {"Associations", "Assocs", 10}, {"Flags", "Flags", 20},     {"NodeNames", "NodeName", 15},
+      {"Start", "TimeStart", 19},     {"End", "TimeEnd", 19},     {"ID", "ID", 6}};
+  if (asked.fields.empty())
+    asked.fields = {"Cluster", "Name%15", "TRES%30", "TimeStart", "TimeEnd", "UnusedWall"};
+  const size_t usual = asked.fields.size();
   if (!choose_columns(session, asked.fields, columns)) return;
   asked.request.report = UsageReport::kReservations;
   const auto reply = session.ask<QueryReportReply>(asked.request);

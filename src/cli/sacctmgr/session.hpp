@@ -92,7 +92,7 @@ bool walk_words(const Words& words, Take&& take) {
                                 const Option& option, protocol::AccountingSettings& settings);
 
 // What stands behind `set` or `where` and is neither; give false.
-// An option whose value is wrong is told of as unknown, too, but of a QOS or a job (no entity).
+// Options of a QOS or a job (no entity) are told of on stdout, as in Slurm.
 bool unknown_option(Session& session, std::optional<protocol::AccountingEntity> entity,
                     const std::string& word, bool adds = false);
 bool unknown_condition(Session& session, const std::string& word);

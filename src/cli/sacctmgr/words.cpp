@@ -138,6 +138,9 @@ bool take_condition(AccountingEntity entity, const Option& option, AccountingCon
     put(where.actors, option);
   else if (entity == AccountingEntity::kTransaction && option.is("Actions", 4))
     put(where.actions, option);
+  else if (option.is("Users", 1) && entity == AccountingEntity::kAssociation &&
+           option.list().empty())
+    where.users.emplace_back();  // those of accounts alone
   else if (option.is("Users", 1)) put(where.users, option);
   else if (option.is("Names", 1) && own_names(entity, where) != nullptr)
     put(*own_names(entity, where), option);

@@ -231,7 +231,7 @@ void by_account(Session& session, Asked& asked) {
            {"Proper", proper_name(record.user)},
            {"TresName", tres},
            {"Used", amount_text(session.form, it->second, wholes.of(record.cluster, tres))},
-           {"Energy", "0"}});
+           {"Energy", amount_text(session.form, 0, 0)}});
     }
   }
   print_report(session, asked,
@@ -278,7 +278,7 @@ std::vector<Line> lines_of(const Session& session, const std::vector<Sum>& sums,
                    {"QOS", sum.qos},
                    {"TresName", sum.tres},
                    {"Used", amount_text(session.form, sum.used, wholes.of(sum.cluster, sum.tres))},
-                   {"Energy", "0"}});
+                   {"Energy", amount_text(session.form, 0, 0)}});
   return out;
 }
 
@@ -541,7 +541,7 @@ void reservation_report(Session& session, std::string_view report, const Words& 
   const std::vector<Column> all = {{"Allocated", "Allocated", width},
                                    {"Associations", "Associations", 15},
                                    {"Cluster", "Cluster", 9},
-                                   {"Count", "TRES Count", 10},
+                                   {"Count", "TRES count", 10},
                                    {"End", "End", 19},
                                    {"Flags", "Flags", 20},
                                    {"Idle", "Idle", width},
@@ -550,6 +550,7 @@ void reservation_report(Session& session, std::string_view report, const Words& 
                                    {"ReservationId", "Id", 8},
                                    {"Start", "Start", 19},
                                    {"TotalTime", "TotalTime", 9},
+                                   {"TresCount", "TRES count", 10},
                                    {"TresName", "TRES Name", 14}};
   std::vector<Line> lines;
   for (const protocol::ReservationUsageRow& row : reply->reservations) {
@@ -567,6 +568,7 @@ void reservation_report(Session& session, std::string_view report, const Words& 
                      {"ReservationId", std::to_string(row.id)},
                      {"Start", format_time(row.start)},
                      {"TotalTime", text(whole)},
+                     {"TresCount", std::to_string(row.count)},
                      {"TresName", row.tres}});
   }
   print_report(session, asked,
