@@ -104,7 +104,9 @@ int serve(const Arguments& a, const std::string& log_file, ClusterConfig config,
 bool may_restore(const std::vector<std::string>& lost, bool ask) {
   if (lost.empty()) return true;
   constexpr size_t kMost = 20;
-  std::string text = join({lost.begin(), lost.begin() + std::min(lost.size(), kMost)}, ", ");
+  std::vector<std::string> named = lost;
+  named.resize(std::min(lost.size(), kMost));
+  std::string text = join(named, ", ");
   if (lost.size() > kMost) text += fmt::format(" and {} more", lost.size() - kMost);
   std::printf("jobs that run and that the backup does not have as running, which end: %s\n",
               text.c_str());

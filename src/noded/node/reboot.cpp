@@ -46,7 +46,7 @@ void Reboot::start_again(const protocol::RebootNodeRequest& order) {
     return failed(-1);
   }
   std::ofstream(file()) << last_.time_since_epoch().count() << '\n';
-  const std::string path = words[0];
+  const std::string& path = words[0];
   if (path.starts_with('/') && ::access(path.c_str(), X_OK) != 0) {
     log::error("told to reboot: Cannot run RebootProgram [{}]: {}", path, errno_text(errno));
     return failed(-1);
