@@ -102,6 +102,7 @@ class StepDaemon {
   StepEnding ending_;
   ReportKeeper report_;
   bool ready_ = false;
+  bool suspended_ = false;  // by the controller: only it lets the tasks go on
 };
 
 }  // namespace sluice::stepd

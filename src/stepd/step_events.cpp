@@ -56,6 +56,9 @@ void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
   if (order.tells_of_end) {
     messages_.tell(fmt::format("CANCELLED AT {}", format_time(clock_.time())), FrameType::kStderr);
   }
+  const bool suspends_or_resumes = request.issued != kNoTime;
+  if (suspends_or_resumes) suspended_ = signal == SIGSTOP;
+  else if (suspended_ && signal == SIGCONT) return;  // it was on its way already
   switch (order.target) {
     case SignalTarget::kNobody: return;
     case SignalTarget::kTheEnd: return terminate(true, {});
@@ -83,7 +86,8 @@ void StepDaemon::on_listener_frame(const Frame& frame) {
         const auto signal = static_cast<int>(request->signal);
         // an srun that was told to end, too, and could not ask the controller: the tasks keep their
         // KillWait
-        if (signal != SIGKILL || !ending_.ending()) processes_.signal(signal);
+        const bool goes_on = suspended_ && signal == SIGCONT;
+        if (!goes_on && (signal != SIGKILL || !ending_.ending())) processes_.signal(signal);
       }
       return;
     default: return;

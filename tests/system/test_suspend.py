@@ -66,6 +66,18 @@ class Suspend(ClusterCase):
         self.run_cmd("scancel", job)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
 
+    def test_no_signal_lets_it_go_on(self):
+        job, pids = self.counting_job()
+        self.run_cmd("scontrol", "suspend", job)
+        self.wait_stopped(pids)
+        for options in (["-s", "CONT"], ["-f", "-s", "CONT"], ["-b", "-s", "CONT"], ["-s", "TERM"]):
+            refused = self.run_cmd("scancel", *options, job, check=False)
+            self.assertEqual((refused.returncode, refused.stderr),
+                             (228, f"scancel: error: Kill job error on job id {job}: Job can not be altered now, try again later\n"))
+        self.assertEqual(states(pids), ["T", "T"])
+        self.run_cmd("scancel", "-b", "-s", "KILL", job)
+        self.assertEqual(self.wait_ended(job), "CANCELLED")
+
     def test_a_job_that_its_user_stops(self):
         """It keeps its CPUs, and is STOPPED until it goes on."""
         job, pids = self.counting_job()

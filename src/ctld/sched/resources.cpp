@@ -90,20 +90,22 @@ Resources::Resources(const ClusterState& state, Time now)
 }
 
 void Resources::stretch(GangTurns::Place place) {
-  if (turns_.group(place).size() < 2) return;
+  if (!turns_.has_grown(place)) return;
   const Tick slice = tick_from(now_ + state_.config->scheduler_time_slice);
   Bitmap nodes;
   for (const GangTurns::Place job : turns_.group(place)) {
-    const Tick to = turns_.length(job, slice);
-    for (const NodeAllocation* part : turns_.parts(job)) {
-      for (NodeSpan& span : spans_[part->node]) {
-        if (span.part != part || span.from > 0 || span.to >= to) continue;
-        span.to = to;
-        nodes.set(part->node);
-      }
-    }
+    for (const NodeAllocation* part : turns_.parts(job)) nodes.set(part->node);
   }
-  nodes.for_each([&](size_t node) { rebuild(static_cast<NodeId>(node)); });
+  nodes.for_each([&](size_t node) {
+    bool changed = false;
+    for (NodeSpan& span : spans_[node]) {
+      const auto job = span.from > 0 || span.whole ? std::nullopt : turns_.owner(span.part);
+      const Tick to = job ? turns_.length(*job, slice) : 0;
+      changed = changed || span.to < to;
+      span.to = std::max(span.to, to);
+    }
+    if (changed) rebuild(static_cast<NodeId>(node));
+  });
 }
 
 Free Resources::base_of(NodeId node) const {

@@ -373,6 +373,37 @@ TEST(Gang, ForecastsOfWhatRunsAloneStay) {
 }
 
 // Random jobs on random cores, by turns until all are over: none lasts longer than is planned for.
+TEST(GangTurns, GroupsAreThoseThatShareCores) {
+  std::vector<std::unique_ptr<NodeAllocation>> made;
+  const auto part = [&made](NodeId node, size_t from, size_t to) {
+    made.push_back(std::make_unique<NodeAllocation>());
+    made.back()->node = node;
+    made.back()->cores.set_range(from, to);
+    return static_cast<const NodeAllocation*>(made.back().get());
+  };
+  GangTurns turns;
+  turns.add({part(0, 0, 4), part(1, 0, 4)}, 10);
+  turns.add({part(0, 4, 8)}, 20);
+  turns.add({part(1, 4, 8), part(2, 0, 4)}, 30);
+  EXPECT_EQ(turns.group(0).size(), 1U);
+  EXPECT_FALSE(turns.has_grown(0)) << "alone";
+  turns.add({part(0, 0, 8)}, 40);
+  EXPECT_EQ(turns.group(1).size(), 3U);
+  EXPECT_EQ(turns.group(2).size(), 1U);
+  EXPECT_TRUE(turns.has_grown(3));
+  EXPECT_FALSE(turns.has_grown(0)) << "it was said";
+  turns.add({part(1, 0, 8)}, 50);
+  EXPECT_EQ(turns.group(2).size(), 5U);
+  EXPECT_EQ(turns.length(2, 1), 5U * 30 + 4);
+  EXPECT_TRUE(turns.has_grown(2));
+  EXPECT_EQ(turns.owner(made[3].get()), 2U);
+  const NodeAllocation nobodys{};
+  EXPECT_EQ(turns.owner(&nobodys), std::nullopt);
+  int grown = 0;
+  for (int n = 0; n < 1000; ++n) grown += turns.has_grown(turns.add({part(1, 0, 8)}, 1)) ? 1 : 0;
+  EXPECT_LT(grown, 60) << "of a large one an eighth more counts";
+}
+
 TEST(GangTurns, NobodyHoldsItsCpusLongerThanPlanned) {
   std::mt19937 random(1);
   const auto pick = [&](uint32_t low, uint32_t high) {

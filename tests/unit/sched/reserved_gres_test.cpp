@@ -75,6 +75,27 @@ TEST(ReservedGres, UnitsAreChosenOnAsFewNodesAsThereMayBe) {
       << "when the others are over";
 }
 
+// The bug: a job without an end held the engine for minutes, by the calendar of one that comes
+// again.
+TEST(ReservedGres, CountsOfOneThatComesAgainAreLeftToEachOccurrence) {
+  GresWorld w;
+  protocol::ReservationValues values = GresWorld::gres("bandwidth:4");
+  values.nodes = "n1";
+  values.add_flags = kReservationDaily;
+  EXPECT_EQ(w.make("daily", values, minutes(60), minutes(10)), "n1 bandwidth(CNT:4)");
+  JobSpec much = GresWorld::asks("bandwidth:7", 20'000 * 24 * 60);
+  JobSpec little = GresWorld::asks("bandwidth:6", 20'000 * 24 * 60);
+  much.required_nodes = little.required_nodes = "n1";
+  w.submit(little);
+  EXPECT_EQ(w.pass(), "1:n1");
+  w.finish(1);
+  w.submit(much);
+  EXPECT_EQ(w.pass(), "");
+  much.time_limit = 50;
+  w.submit(much);
+  EXPECT_EQ(w.pass(), "3:n1") << "it is over before";
+}
+
 TEST(ReservedGres, OfEachNode) {
   GresWorld w;
   protocol::ReservationValues values = GresWorld::gres("", "gpu:a:1,bandwidth:4");

@@ -42,6 +42,25 @@ TEST_F(SuspendTest, ProcessesStopAndCpusAreFree) {
   EXPECT_TRUE(effects<SignalSteps>().empty());
 }
 
+// The bug: its user let it run on beside those that it was suspended for, and was not charged.
+TEST_F(SuspendTest, NoSignalLetsItGoOn) {
+  const JobId id = running("n1", 1);
+  ASSERT_TRUE(change(id, JobAction::kSuspend));
+  for (const uint32_t signal : {kSigCont, kSigStop, uint32_t{SIGTERM}, uint32_t{SIGUSR1}}) {
+    for (const protocol::SignalFlags flags :
+         {protocol::SignalFlags{0}, protocol::kSignalFull, protocol::kSignalBatchOnly}) {
+      const auto reply = run(SignalJob{kAnn, std::to_string(id), signal, flags});
+      ASSERT_FALSE(reply);
+      EXPECT_EQ(reply.error().text, "Job can not be altered now, try again later");
+    }
+    const auto reply = run(SignalJob{kAnn, std::to_string(id) + ".batch", signal, 0});
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().text, "Job step not running");
+  }
+  ASSERT_TRUE(run(SignalJob{kAnn, std::to_string(id), SIGKILL, protocol::kSignalBatchOnly}));
+  EXPECT_EQ(job(id).state, JobState::kCancelled);
+}
+
 TEST_F(SuspendTest, TheTimeLimitWaits) {
   const JobId id = running("n1", 1, 1);
   const Time end = job(id).end;

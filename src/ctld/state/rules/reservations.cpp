@@ -1,6 +1,8 @@
 #include "ctld/state/rules/reservations.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_map>
 
 #include "common/base/text.hpp"
 #include "common/format/reservation_keys.hpp"
@@ -125,28 +127,55 @@ class CountsOfJobs {
   std::vector<Held> held_;
 };
 
+// When reservations are in force, worked out once for all nodes of a job: a calendar is slow.
+class Occurrences {
+ public:
+  Occurrences(Time to, Time now) : to_(to), now_(now) {}
+  // Those that begin before the job's end, in order; as many as are planned for.
+  const std::vector<Period>& of(const Reservation& reservation) {
+    const auto [found, is_new] = known_.try_emplace(reservation.id);
+    if (!is_new) return found->second;
+    const bool recurs = (reservation.flags & kReservationRecurs) != 0;
+    Period period = period_of(reservation, now_);
+    for (int n = 0; n < (recurs ? kMostPlanned : 1) && period.start < to_; ++n) {
+      found->second.push_back(period);
+      if (recurs) period = next_period(period, reservation.flags);
+    }
+    return found->second;
+  }
+
+ private:
+  static constexpr int kMostPlanned = 400;
+  const Time to_, now_;
+  std::unordered_map<uint32_t, std::vector<Period>> known_;  // by id
+};
+
+// It keeps so many of what is counted.
 struct Keeper {
   const Reservation* reservation = nullptr;
+  const std::vector<Period>* periods = nullptr;
   uint64_t kept = 0;
+
+  [[nodiscard]] bool keeps_at(Time at) const {
+    const auto behind = std::ranges::upper_bound(*periods, at, {}, &Period::start);
+    return behind != periods->begin() && at < std::prev(behind)->end;
+  }
 };
 
 // Now, and when each of them begins as long as the job lasts: the moments at which the least is
 // left.
-std::vector<Time> moments_of(const std::vector<Keeper>& keepers, const PlannedUse& use, Time now) {
+std::vector<Time> moments_of(const std::vector<Keeper>& keepers, Time now) {
   std::vector<Time> moments{now};
   for (const Keeper& one : keepers) {
-    const bool recurs = (one.reservation->flags & kReservationRecurs) != 0;
-    Period period = period_of(*one.reservation, now);
-    for (int n = 0; n < (recurs ? kMostOccurrences : 1) && period.start < use.to; ++n) {
+    for (const Period& period : *one.periods) {
       if (period.start > now) moments.push_back(period.start);
-      if (recurs) period = next_period(period, one.reservation->flags);
     }
   }
   return moments;
 }
 
 bool leaves_counted(const ClusterState& state, const PlannedUse& use, const NodeAllocation& part,
-                    const GresShare& share, Time now) {
+                    const GresShare& share, Time now, Occurrences& occurrences) {
   std::vector<Keeper> keepers;
   uint64_t own = 0;
   if (use.own != nullptr) own = counted_in(*use.own, part.node, share);
@@ -155,7 +184,7 @@ bool leaves_counted(const ClusterState& state, const PlannedUse& use, const Node
     if (is_own || lets_in(other, use.leaves_within)) continue;
     uint64_t kept = counted_in(other, part.node, share);
     if (use.own != nullptr && gives_way(other, *use.own)) kept -= std::min(kept, own);
-    if (kept > 0) keepers.push_back({&other, kept});
+    if (kept > 0) keepers.push_back({&other, &occurrences.of(other), kept});
   }
   if (keepers.empty() && own == 0) return true;
   const Node& node = state.nodes.at(part.node);
@@ -164,13 +193,12 @@ bool leaves_counted(const ClusterState& state, const PlannedUse& use, const Node
   const bool confined = own > 0 && (use.own->flags & kOpen) == 0;
   if (confined && held.in(use.own->name, now, true) + share.count > own) return false;
   const uint64_t total = total_of(node, share);
-  return std::ranges::all_of(moments_of(keepers, use, now), [&](Time at) {
+  return std::ranges::all_of(moments_of(keepers, now), [&](Time at) {
     const bool is_now = at == now;
     uint64_t taken = held.all(at, is_now);
     for (const Keeper& one : keepers) {
       const uint64_t used = held.in(one.reservation->name, at, is_now);
-      if (overlaps(*one.reservation, at, at + Duration(1), now) && used < one.kept)
-        taken += one.kept - used;
+      if (used < one.kept && one.keeps_at(at)) taken += one.kept - used;
     }
     return taken + share.count <= total;
   });
@@ -237,9 +265,12 @@ uint64_t counted_in(const Reservation& reservation, NodeId node, const GresShare
 }
 
 bool leaves_reserved_counts(const ClusterState& state, const PlannedUse& use,
-                            const NodeAllocation& part, Time now) {
-  return std::ranges::all_of(part.gres, [&](const GresShare& share) {
-    return !is_counted(share) || leaves_counted(state, use, part, share, now);
+                            std::span<const NodeAllocation> nodes, Time now) {
+  Occurrences occurrences(use.to, now);
+  return std::ranges::all_of(nodes, [&](const NodeAllocation& part) {
+    return std::ranges::all_of(part.gres, [&](const GresShare& share) {
+      return !is_counted(share) || leaves_counted(state, use, part, share, now, occurrences);
+    });
   });
 }
 

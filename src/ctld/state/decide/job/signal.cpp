@@ -90,6 +90,13 @@ Status signal_job(Draft& draft, JobId id, const SignalJob& command, Time now) {
     complete_job(draft, id, cancelled, now);
     return {};
   }
+  if (job.state == JobState::kSuspended) {
+    // a signal could have it run beside those that it was suspended for
+    if (command.signal != kKill && command.signal != 0)
+      return failure(ErrorCode::kError, "Job can not be altered now, try again later");
+    complete_job(draft, id, cancelled, now);
+    return {};
+  }
   const bool to_script = (command.flags & protocol::kSignalBatchOnly) != 0;
   if (to_script && !job.spec->batch && !is_het_follower(job))
     return failure(ErrorCode::kError, "Job script not specified");
@@ -118,6 +125,8 @@ Status signal_step(Draft& draft, StepId id, const SignalJob& command, Time now) 
     return failure(is_completing(job) ? ErrorCode::kInvalidJobId : ErrorCode::kInvalidStepId);
   }
   const bool cancel = (command.flags & protocol::kSignalCancel) != 0 || command.signal == 0;
+  if (job.state == JobState::kSuspended && !cancel && command.signal != kKill)
+    return failure(ErrorCode::kError, "Job step not running");
   // The job's end has given its steps KillWait. An srun in its script got TERM with it, and asks
   // for KILL.
   if (cancel && is_completing(job)) return failure(ErrorCode::kInvalidJobId);

@@ -114,10 +114,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   }
   if (!beginning.may_begin(*job, plan.reservation, *plan.allocation, end)) return std::nullopt;
   const PlannedUse of_nodes{use.own, now, end, leaves_within(*job->spec)};
-  const auto leaves_counts = [&](const NodeAllocation& part) {
-    return leaves_reserved_counts(state, of_nodes, part, now);
-  };
-  if (!std::ranges::all_of(plan.allocation->nodes, leaves_counts)) return std::nullopt;
+  if (!leaves_reserved_counts(state, of_nodes, plan.allocation->nodes, now)) return std::nullopt;
   event.reservation = plan.reservation;
   event.time = now;
   event.end =
