@@ -20,7 +20,7 @@ class FileAccess : public ::testing::Test {
   static constexpr uid_t kOther = 54321;  // nobody's number here
   void SetUp() override { std::ofstream(file_) << "x"; }
   static std::string said(const Status& status) { return status ? "" : status.error().text; }
-  const test::TempFolder folder_;
+  const sluice::test::TempFolder folder_;
   const std::string file_ = folder_ / "accounting.db";
 };
 
