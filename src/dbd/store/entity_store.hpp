@@ -45,9 +45,13 @@ class EntityStore {
   // Reads what another daemon has committed since.
   [[nodiscard]] Status refresh();
 
-  // In their order; of those that match, the newest `most`.
-  [[nodiscard]] Result<std::vector<protocol::TransactionRecord>> transactions(
-      const protocol::AccountingConditions& where, size_t most) const;
+  // Those behind number `after` that match, in their order: as many as one answer should hold.
+  struct TransactionPage {
+    std::vector<protocol::TransactionRecord> records;  // may be empty where there are more
+    uint64_t more_after = 0;                           // 0: there are no more
+  };
+  [[nodiscard]] Result<TransactionPage> transactions(const protocol::AccountingConditions& where,
+                                                     uint64_t after) const;
 
  private:
   // As decide_change(), on a session of a transaction: with jobs that are not over it is refused.
