@@ -66,6 +66,16 @@ class Changes(Administered):
             with sqlite3.connect(database, timeout=30) as db:
                 db.execute(f"DELETE FROM txn WHERE id > {last}")
 
+    def test_what_is_so_already_is_no_transaction(self):
+        self.mgr("add", "account", "same")
+        self.mgr("add", "user", "samuel", "account=same")
+        before = self.rows("list", "txn")
+        for words, text in ((["user", "samuel", "set", "defaultaccount=same"], " Modified users...\n  samuel\n"),
+                            (["account", "same", "set", "description=Account Name"], " Modified accounts...\n  same\n"),
+                            (["qos", "normal", "set", "priority=0"], " Modified qos...\n  normal\n")):
+            self.assertEqual(self.mgr("modify", *words).stdout, text)
+        self.assertEqual(self.rows("list", "txn"), before)
+
     def test_what_is_added_is_listed_changed_and_deleted(self):
         done = self.mgr("add", "account", "physics", "description=Physics, all of it", "organization=science")
         self.assertEqual(done.stdout, " Adding Account(s)\n  physics\n Settings\n  Description     = physics, all of it\n"

@@ -150,8 +150,13 @@ Result<ChangeAccountingReply> EntityStore::change(const protocol::ChangeAccounti
     if (Status ok = decide(sql, *before, request, actor, now, outcome); !ok) return ok;
     reply = std::move(outcome.reply);
     if (reply.refused) return {};
-    outcome.after.version = reply.version = next_version(*before, now);
     EntityDiff diff = difference(*before, outcome.after);
+    // as it was: controllers need not look, and there is nothing to tell
+    if (diff.empty()) {
+      reply.version = before->version;
+      return {};
+    }
+    diff.version = outcome.after.version = reply.version = next_version(*before, now);
     diff.transactions = std::move(outcome.transactions);
     write_difference(sql, diff);
     after = std::make_shared<const Entities>(std::move(outcome.after));
@@ -193,9 +198,10 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
     }
     state.version = next_version(before, now);
     diff = difference(before, state);
+    if (diff.empty()) return false;
     diff.transactions = std::move(transactions);
     after = std::make_shared<const Entities>(std::move(state));
-    return !diff.empty();
+    return true;
   };
   EntityDiff diff;
   bool written = false;

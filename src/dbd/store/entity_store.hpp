@@ -30,8 +30,9 @@ class EntityStore {
   // As of the last commit of this process, or the last refresh(); never null after open().
   [[nodiscard]] std::shared_ptr<const Entities> current() const;
 
-  // One change: decided on what the database holds, and written where it asks for that and is not
-  // refused. Errors are the database's; refusals are answers.
+  // One change: decided on what the database holds, and written where it asks for that, is not
+  // refused, and anything is new of it: else there is neither a version nor a transaction. Errors
+  // are the database's; refusals are answers.
   [[nodiscard]] Result<protocol::ChangeAccountingReply> change(
       const protocol::ChangeAccountingRequest& request, const Actor& actor, Time now);
   // Several, all or none: with one that is denied none is written. Those that change nothing are

@@ -124,6 +124,37 @@ TEST_P(Store, TransactionsComeInPages) {
   EXPECT_EQ(store->transactions(where, 0)->records.size(), 3U);
 }
 
+TEST_P(Store, WhatIsAsItWasIsNoNewVersion) {
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
+  ASSERT_TRUE(run(add(AccountingEntity::kAccount, "physics")));
+  auto user = add(AccountingEntity::kUser, "alice");
+  user.where.accounts = {"physics"};
+  ASSERT_TRUE(run(user));
+  int told = 0;
+  store->on_change([&](const auto&) { ++told; });
+  const uint64_t version = store->current()->version;
+  const size_t transactions = store->transactions({}, 0)->records.size();
+  ChangeAccountingRequest modify;
+  modify.verb = protocol::AccountingVerb::kModify;
+  modify.entity = AccountingEntity::kUser;
+  modify.where.users = {"alice"};
+  modify.settings.default_account = "physics";
+  modify.commit = true;
+  const auto same = store->change(modify, Actor{"alice", false}, at(99));
+  ASSERT_TRUE(same);
+  EXPECT_FALSE(same->refused);
+  EXPECT_EQ(same->shown, " Modified users...\n  alice\n") << "as Slurm says";
+  EXPECT_EQ(same->version, version);
+  EXPECT_EQ(store->current()->version, version);
+  EXPECT_EQ(store->transactions({}, 0)->records.size(), transactions);
+  EXPECT_EQ(told, 0);
+  protocol::LoadAccountingRequest load;
+  load.commit = true;
+  load.changes = {wire::encode(modify)};
+  ASSERT_TRUE(store->load(load, kRoot, at(99)));
+  EXPECT_EQ(store->current()->version, version);
+}
+
 TEST_P(Store, APreviewAndARefusalWriteNothing) {
   ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   const Entities before = *store->current();
