@@ -95,6 +95,7 @@ std::string info_of(const JobSettings& settings) {
 std::string where_of(const std::vector<MeantJob>& jobs) {
   if (jobs.size() == 1) return fmt::format("job_db_inx={}", jobs.front().row);
   std::vector<int64_t> rows;
+  rows.reserve(jobs.size());
   for (const MeantJob& job : jobs) rows.push_back(job.row);
   std::ranges::sort(rows);
   std::string ranges;
