@@ -45,7 +45,7 @@ class Administered(ClusterCase):
 class Changes(Administered):
     CONF = "GresTypes=gpu\nAccountingStorageTRES=gres/gpu\n"
 
-    def test_transactions_are_listed_however_many_there_are(self):
+    def test_what_was_done_is_listed_however_often(self):
         """What did not fit into one message was an error for everybody."""
         if self.server is not None:
             self.skipTest("its rows are made in a file of SQLite")
@@ -67,11 +67,11 @@ class Changes(Administered):
                 db.execute(f"DELETE FROM txn WHERE id > {last}")
 
     def test_what_is_so_already_is_no_transaction(self):
-        self.mgr("add", "account", "same")
+        self.mgr("add", "account", "same", "description=words")
         self.mgr("add", "user", "samuel", "account=same")
         before = self.rows("list", "txn")
         for words, text in ((["user", "samuel", "set", "defaultaccount=same"], " Modified users...\n  samuel\n"),
-                            (["account", "same", "set", "description=Account Name"], " Modified accounts...\n  same\n"),
+                            (["account", "same", "set", "description=words"], " Modified accounts...\n  same\n"),
                             (["qos", "normal", "set", "priority=0"], " Modified qos...\n  normal\n")):
             self.assertEqual(self.mgr("modify", *words).stdout, text)
         self.assertEqual(self.rows("list", "txn"), before)
