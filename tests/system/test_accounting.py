@@ -110,6 +110,12 @@ class History(AccountedCase):
         self.run_cmd("scancel", str(held))
         wait_for(lambda: all(r[1].startswith("CANCELLED") for r in self.sacct("-j", str(held), "-X", "-o", "jobid,state")), "all are")
 
+    def test_more_tasks_than_any_array_has_are_refused(self):
+        """They were gone through one by one."""
+        for word in ("1_[0-4000000000]", "1_0-100000", "1_[0-60000],1_[0-60000]"):
+            done = self.cluster.run("sacct", "-j", word, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", "sacct: fatal: Bad job array element specified: 1\n"))
+
     def test_het_job(self):
         job = self.submit("-n1", "-o", "/dev/null", ":", "-n2", "--wrap", "true")
         rows = wait_for(lambda: len(r := self.sacct("-j", str(job), "-X", "-s", "CD", "-S", "now-1hour", "-E", "now", "-o", "jobid,alloccpus")) == 2 and r,

@@ -108,6 +108,16 @@ class Import(ClusterCase):
         self.server.empty()
         self.refused("there is no table tres_table: this is no database of slurmdbd")
 
+    def test_a_number_behind_which_none_is_left(self):
+        """The next association that had to be given another number took that of association 1."""
+        self.stop_dbd()
+        before = self.tables()
+        for table, column, what in (("ref_assoc_table", "id_assoc", "association"), ("ref_wckey_table", "id_wckey", "wckey")):
+            self.server.empty()
+            self.server.sql(self.dump + f";UPDATE {table} SET {column} = 4294967295 ORDER BY {column} DESC LIMIT 1")
+            self.refused(f"{what} 4294967295: numbers above 2147483647 are not taken over")
+            self.assertEqual(self.tables(), before)
+
     def test_sources_that_are_none(self):
         self.stop_dbd()
         self.refused("/no/such/file", "/no/such/file")

@@ -5,6 +5,7 @@ import pathlib
 import pwd
 import re
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -43,6 +44,37 @@ class Administered(ClusterCase):
 
 class Changes(Administered):
     CONF = "GresTypes=gpu\nAccountingStorageTRES=gres/gpu\n"
+
+    def test_what_was_done_is_listed_however_often(self):
+        """What did not fit into one message was an error for everybody."""
+        if self.server is not None:
+            self.skipTest("its rows are made in a file of SQLite")
+        with open(self.cluster.dbd_conf, encoding="utf-8") as f:
+            database = re.search(r"^StorageLoc=(\S+)", f.read(), re.M)[1]
+        self.mgr("add", "account", "talker")
+        words = "x" * 1000
+        self.mgr("modify", "account", "talker", "set", f"description={words}", f"organization={words}")
+        columns = "time, action, actor, subject, info, record"
+        with sqlite3.connect(database, timeout=30) as db:
+            last = db.execute("SELECT max(id) FROM txn").fetchone()[0]
+            db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 35000) "
+                       f"INSERT INTO txn({columns}) SELECT {columns} FROM n, txn WHERE txn.id = {last}")
+        try:
+            self.assertEqual(len(self.rows("list", "txn", "accounts=talker", "actions=Modify Accounts", "format=timestamp,info")), 35001)
+            self.assertEqual(self.cluster.run("sacctmgr", "--json", "list", "txn", "accounts=talker").stdout.count(words), 2 * 35001)
+        finally:
+            with sqlite3.connect(database, timeout=30) as db:
+                db.execute(f"DELETE FROM txn WHERE id > {last}")
+
+    def test_what_is_so_already_is_no_transaction(self):
+        self.mgr("add", "account", "same", "description=words")
+        self.mgr("add", "user", "samuel", "account=same")
+        before = self.rows("list", "txn")
+        for words, text in ((["user", "samuel", "set", "defaultaccount=same"], " Modified users...\n  samuel\n"),
+                            (["account", "same", "set", "description=words"], " Modified accounts...\n  same\n"),
+                            (["qos", "normal", "set", "priority=0"], " Modified qos...\n  normal\n")):
+            self.assertEqual(self.mgr("modify", *words).stdout, text)
+        self.assertEqual(self.rows("list", "txn"), before)
 
     def test_what_is_added_is_listed_changed_and_deleted(self):
         done = self.mgr("add", "account", "physics", "description=Physics, all of it", "organization=science")
@@ -552,6 +584,9 @@ class Rights(Administered):
         self.assertRegex(self.mgr(*where, "comment=mine", "DerivedExitCode=3", "extra=e", user=plain).stdout,
                          rf"^ Modified jobs\.\.\.\n  {job} submitted at \d{{4}}-\d\d-\d\dT[\d:]+\n$")
         self.assertEqual(fields(), ["mine", "", "", "0:3", "e"])
+        told = self.rows("list", "txn")
+        self.assertIn(f"  {job} submitted at ", self.mgr(*where, "comment=mine", "DerivedExitCode=3", user=plain).stdout)
+        self.assertEqual(self.rows("list", "txn"), told, "nothing of it was new")
         for words, user in ((["comment=x", "admincomment=x"], plain), (["systemcomment=x"], plain),
                             (["comment=x"], self.users["coordinator"])):
             self.assertIn("Access/permission denied", self.refused(*where, *words, user=user))

@@ -347,6 +347,9 @@ constexpr OptionRow<O> kRows[] = {
     {"yaml", 0, Takes::kPerhaps, use_form<StructuredForm::kYaml>},
 };
 
+// More in one request the daemon would have to compare with each job.
+constexpr size_t kMostNamedJobs = 100'000;
+
 // "12", "12.batch", "12_3", "12_[3-5]", "12+1"; an error as Slurm words it.
 Status add_job(const std::string& word, std::vector<protocol::HistoryJobName>& jobs) {
   protocol::HistoryJobName name;
@@ -365,7 +368,8 @@ Status add_job(const std::string& word, std::vector<protocol::HistoryJobName>& j
   }
   if (mark != job_text.npos && job_text[mark] == '_') {
     const auto tasks = IndexSet::parse_tasks(job_text.substr(mark + 1));
-    if (!tasks || tasks->empty()) return failure("Bad job array element specified: " + number);
+    if (!tasks || tasks->empty() || tasks->size() + jobs.size() > kMostNamedJobs)
+      return failure("Bad job array element specified: " + number);
     tasks->for_each([&](uint32_t task) {
       name.task = task;
       jobs.push_back(name);

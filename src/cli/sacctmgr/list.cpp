@@ -286,6 +286,19 @@ std::vector<Row> rows_of(AccountingEntity entity, const QueryAccountingReply& re
   return out;
 }
 
+// Very many transactions come in several answers.
+void print_whole(Session& session, AccountingEntity entity,
+                 protocol::QueryAccountingRequest request, QueryAccountingReply reply) {
+  while (reply.more_transactions_after != 0) {
+    request.transactions_after = reply.more_transactions_after;
+    auto more = session.ask<QueryAccountingReply>(request);
+    if (!more) return;
+    std::ranges::move(more->transactions, std::back_inserter(reply.transactions));
+    reply.more_transactions_after = more->more_transactions_after;
+  }
+  print_json(session, entity, reply);
+}
+
 }  // namespace
 
 void list(Session& session, const Words& words) {
@@ -314,12 +327,18 @@ void list(Session& session, const Words& words) {
       asked.request.with_associations |= !own || of_account;
     }
   }
-  const auto reply = session.ask<QueryAccountingReply>(asked.request);
+  auto reply = session.ask<QueryAccountingReply>(asked.request);
   if (!reply) return;
-  if (session.form) return print_json(session, *entity, *reply);
+  if (session.form) return print_whole(session, *entity, asked.request, std::move(*reply));
   if (asked.tree) layout->widen_account();
   layout->print_header(session);
-  for (const Row& row : rows_of(*entity, *reply, asked)) layout->print(session, row, *reply);
+  while (true) {
+    for (const Row& row : rows_of(*entity, *reply, asked)) layout->print(session, row, *reply);
+    if (reply->more_transactions_after == 0) return;
+    asked.request.transactions_after = reply->more_transactions_after;
+    reply = session.ask<QueryAccountingReply>(asked.request);
+    if (!reply) return;
+  }
 }
 
 }  // namespace sluice::cli::sacctmgr

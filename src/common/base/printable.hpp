@@ -1,5 +1,6 @@
 // Text that users made, for logs and terminals: a name may hold what moves the cursor, changes
-// colours, or looks like the end of a line with another one behind it.
+// colours, has letters shown in another order, or looks like the end of a line with another one
+// behind it.
 #pragma once
 
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace sluice {
 
-// No control character of ASCII or Unicode (C0, DEL, C1) is in it, and all of it is UTF-8.
+// No control character of ASCII or Unicode (C0, DEL, C1) is in it, none of those by which text runs
+// from right to left (U+061C, U+200E, U+200F, U+202A-202E, U+2066-2069), and all of it is UTF-8.
 [[nodiscard]] bool is_printable(std::string_view text);
 // What is not printable becomes visible, byte by byte, as in C: "\\n", "\\t", "\\x1b". Nothing else
 // changes.

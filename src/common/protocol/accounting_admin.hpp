@@ -339,12 +339,14 @@ struct QueryAccountingRequest {
   using Reply = struct QueryAccountingReply;
   AccountingEntity entity = AccountingEntity::kAccount;
   AccountingConditions where;
-  bool with_associations = false;  // of accounts and users that are answered
+  bool with_associations = false;   // of accounts and users that are answered
+  uint64_t transactions_after = 0;  // those behind this number: as the answer before said
   template <class V>
   static void describe(V&& field) {
     field(1, "entity", &QueryAccountingRequest::entity);
     field(2, "where", &QueryAccountingRequest::where);
     field(3, "with_associations", &QueryAccountingRequest::with_associations);
+    field(4, "transactions_after", &QueryAccountingRequest::transactions_after);
   }
 };
 // Of an account whose association is none of those that are answered.
@@ -381,9 +383,10 @@ struct QueryAccountingReply {
   std::vector<ClusterRecord> clusters;
   std::vector<TransactionRecord> transactions;
   std::vector<ProblemRecord> problems;
-  std::vector<std::string> deleted;  // names (of associations: ids) of those that are deleted
-  std::vector<QosDelta> qos_deltas;  // with `own_values`
-  std::vector<AccountName> parents;  // of associations whose parent is not among them
+  std::vector<std::string> deleted;      // names (of associations: ids) of those that are deleted
+  std::vector<QosDelta> qos_deltas;      // with `own_values`
+  std::vector<AccountName> parents;      // of associations whose parent is not among them
+  uint64_t more_transactions_after = 0;  // 0: `transactions` are all; else to be asked again
   template <class V>
   static void describe(V&& field) {
     field(1, "accounts", &QueryAccountingReply::accounts);
@@ -400,6 +403,7 @@ struct QueryAccountingReply {
     field(12, "deleted", &QueryAccountingReply::deleted);
     field(13, "qos_deltas", &QueryAccountingReply::qos_deltas);
     field(14, "parents", &QueryAccountingReply::parents);
+    field(15, "more_transactions_after", &QueryAccountingReply::more_transactions_after);
   }
 };
 

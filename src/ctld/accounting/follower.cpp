@@ -3,12 +3,16 @@
 #include <pwd.h>
 
 #include <memory>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "common/log/log.hpp"
 #include "common/names/errors.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/accounting_admin.hpp"
 #include "common/protocol/protocol_version.hpp"
+#include "ctld/accounting/follow_pace.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -43,6 +47,7 @@ AccountingFollower::AccountingFollower(engine::Engine& engine, DbdClient& client
       client_(client),
       options_(std::move(options)),
       known_(options_.own.known_version),
+      uids_(options_.uid_of),
       thread_([this] { run(); }) {}
 
 AccountingFollower::~AccountingFollower() { stop(); }
@@ -108,8 +113,14 @@ bool AccountingFollower::ask() {
   }
   if (!std::exchange(trouble_, {}).empty())
     log::info("accounting: the accounting daemon answers again");
-  if (!reply->unchanged) take(std::move(reply->records));
-  return true;
+  if (reply->unchanged) {
+    // all of it again, where the system has learned of a user
+    if (uids_.has_news(net::steady_now())) known_ = 0;
+    return true;
+  }
+  const Duration pause = rest_after(reply->records);
+  take(std::move(reply->records));
+  return rest(pause);
 }
 
 void AccountingFollower::take(AccountingRecords records) {
@@ -117,15 +128,13 @@ void AccountingFollower::take(AccountingRecords records) {
   log::verbose("accounting: version {}: {} associations, {} QOS", records.version,
                records.associations.size(), records.qos.size());
   state::FollowAccounting command;
+  std::set<std::string_view> names;
+  const SteadyTime now = net::steady_now();
   for (const UserRecord& user : records.users) {
-    auto at = uids_.find(user.name);
-    if (at == uids_.end()) {
-      const auto uid = options_.uid_of(user.name);
-      if (!uid) continue;
-      at = uids_.emplace(user.name, *uid).first;
-    }
-    command.uids.insert(*at);
+    names.insert(user.name);
+    if (const auto uid = uids_.of(user.name, now)) command.uids.emplace(user.name, *uid);
   }
+  uids_.forget_unknown_but([&](const std::string& user) { return names.contains(user); });
   command.records = std::move(records);
   engine_.post({std::move(command), {}, {}});
 }

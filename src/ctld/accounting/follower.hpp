@@ -5,8 +5,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +13,7 @@
 
 #include "common/model/accounting.hpp"
 #include "ctld/accounting/dbd_client.hpp"
+#include "ctld/accounting/known_uids.hpp"
 #include "ctld/engine/engine.hpp"
 
 namespace sluice::ctld {
@@ -23,8 +22,7 @@ class AccountingFollower {
  public:
   struct Options {
     OwnCluster own;
-    // nullopt: the system does not know the name
-    std::function<std::optional<uint32_t>(const std::string& user)> uid_of;
+    KnownUids::LookUp uid_of;
   };
   // Both outlive this.
   AccountingFollower(engine::Engine& engine, DbdClient& client, Options options);
@@ -54,7 +52,7 @@ class AccountingFollower {
   DbdClient& client_;
   const Options options_;
   uint64_t known_ = 0;  // these are of the thread alone
-  std::map<std::string, uint32_t> uids_;
+  KnownUids uids_;
   std::string trouble_;  // empty: the daemon answers
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
   std::thread thread_;  // last: starts when all else is there

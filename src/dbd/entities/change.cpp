@@ -24,19 +24,8 @@ void put_changed(const Map& before, const Map& after, List& out) {
   }
 }
 
-// U+202A to U+202E and U+2066 to U+2069: what follows is shown in another order.
-bool turns_text(std::string_view text) {
-  for (size_t at = text.find("\xe2\x80"); at != std::string_view::npos;
-       at = text.find("\xe2\x80", at + 1))
-    if (at + 2 < text.size() && text[at + 2] >= '\xaa' && text[at + 2] <= '\xae') return true;
-  for (size_t at = text.find("\xe2\x81"); at != std::string_view::npos;
-       at = text.find("\xe2\x81", at + 1))
-    if (at + 2 < text.size() && text[at + 2] >= '\xa6' && text[at + 2] <= '\xa9') return true;
-  return false;
-}
-
 bool is_plain(std::string_view text, size_t most, std::string_view not_these) {
-  return text.size() <= most && is_printable(text) && !turns_text(text) &&
+  return text.size() <= most && is_printable(text) &&
          text.find_first_of(not_these) == std::string_view::npos;
 }
 

@@ -136,6 +136,7 @@ bool Draft::set_qos_list(StoredAssociation& stored) {
     for (const QosId id : ids) {
       const auto change = add ? static_cast<int64_t>(id) : -static_cast<int64_t>(id);
       if (own.empty()) {
+        if (has(stored.qos_delta, change) && !has(stored.qos_delta, -change)) continue;
         std::erase(stored.qos_delta, change);
         std::erase(stored.qos_delta, -change);
         stored.qos_delta.push_back(change);

@@ -1,5 +1,8 @@
 #include "dbd/history/amend.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include <fmt/format.h>
 
 #include "common/wire/codec.hpp"
@@ -15,7 +18,11 @@ using protocol::JobSettings;
 using soci::into;
 using soci::use;
 
-constexpr size_t kMostJobs = 100'000;
+// Of a transaction: bytes of each text, and (about) of the rows of its jobs; names that it is found
+// by.
+constexpr size_t kToldOfText = 128;
+constexpr size_t kToldOfRows = 128;
+constexpr size_t kToldNames = 100;
 constexpr int32_t kMostExitStatus = UINT16_MAX;  // as wait(2) gives it
 
 struct MeantJob {
@@ -53,34 +60,78 @@ void amend(JobHistory& job, const JobSettings& settings) {
   if (settings.derived_exit_status) job.derived_exit_status = *settings.derived_exit_status;
 }
 
+// Nothing of it is new to the job.
+bool is_so(const JobHistory& job, const JobSettings& settings) {
+  return std::ranges::all_of(kTexts,
+                             [&](const TextSetting& text) {
+                               const auto& value = settings.*text.value;
+                               return !value || *value == job.*text.kept;
+                             }) &&
+         (!settings.derived_exit_status ||
+          *settings.derived_exit_status == job.derived_exit_status);
+}
+
+// At most `most` bytes of it, none of a character that is cut.
+std::string shortened(std::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  while (most > 0 && (static_cast<uint8_t>(text[most]) & 0xc0) == 0x80) --most;
+  return std::string(text.substr(0, most)) + "...";
+}
+
 // "comment='as it was', derived_ec=3".
 std::string info_of(const JobSettings& settings) {
   std::string out;
   for (const TextSetting& text : kTexts) {
     if (settings.*text.value)
-      out += fmt::format("{}{}='{}'", out.empty() ? "" : ", ", text.name, *(settings.*text.value));
+      out += fmt::format("{}{}='{}'", out.empty() ? "" : ", ", text.name,
+                         shortened(*(settings.*text.value), kToldOfText));
   }
   if (settings.derived_exit_status)
     out += fmt::format("{}derived_ec={}", out.empty() ? "" : ", ", *settings.derived_exit_status);
   return out;
 }
 
-std::vector<protocol::TransactionRecord> transactions_of(const std::vector<MeantJob>& jobs,
-                                                         const Amendment& amendment, Time now) {
-  std::vector<protocol::TransactionRecord> out;
+// "job_db_inx=7", "904 jobs: job_db_inx=5-908".
+std::string where_of(const std::vector<MeantJob>& jobs) {
+  if (jobs.size() == 1) return fmt::format("job_db_inx={}", jobs.front().row);
+  std::vector<int64_t> rows;
+  rows.reserve(jobs.size());
+  for (const MeantJob& job : jobs) rows.push_back(job.row);
+  std::ranges::sort(rows);
+  std::string ranges;
+  for (size_t first = 0, last = 0; first < rows.size(); first = ++last) {
+    while (last + 1 < rows.size() && rows[last + 1] <= rows[last] + 1) ++last;
+    if (ranges.size() > kToldOfRows) {
+      ranges += ",...";
+      break;
+    }
+    ranges += fmt::format("{}{}", ranges.empty() ? "" : ",", rows[first]);
+    if (last > first) ranges += fmt::format("-{}", rows[last]);
+  }
+  return fmt::format("{} jobs: job_db_inx={}", jobs.size(), ranges);
+}
+
+// What filters find the transaction by: all names, or of very many the first ones.
+std::vector<std::string> names_of(const std::vector<MeantJob>& jobs, std::string MeantJob::*name) {
+  std::set<std::string> out;
+  for (const MeantJob& job : jobs)
+    if (out.size() < kToldNames) out.insert(job.*name);
+  return {out.begin(), out.end()};
+}
+
+// One for all: a request of few bytes may mean very many jobs.
+protocol::TransactionRecord transaction_of(const std::vector<MeantJob>& jobs,
+                                           const Amendment& amendment, Time now) {
   protocol::TransactionRecord t;
   t.time = now;
   t.action = kModifyJob;
   t.actor = amendment.actor;
+  t.where = where_of(jobs);
   t.info = info_of(amendment.request.settings);
-  for (const MeantJob& job : jobs) {
-    t.where = fmt::format("job_db_inx={}", job.row);
-    t.clusters = {job.cluster};
-    t.accounts = {job.account};
-    t.users = {job.user};
-    out.push_back(t);
-  }
-  return out;
+  t.clusters = names_of(jobs, &MeantJob::cluster);
+  t.accounts = names_of(jobs, &MeantJob::account);
+  t.users = names_of(jobs, &MeantJob::user);
+  return t;
 }
 
 Status write(Session& sql, int64_t row, const JobSettings& settings) {
@@ -101,7 +152,7 @@ Status write(Session& sql, int64_t row, const JobSettings& settings) {
   return {};
 }
 
-// Which rows are meant, and what is told of them.
+// Which jobs are meant, for the reply, and which rows of them are to be written.
 Status find_jobs(const Database& database, const Amendment& amendment, Time now,
                  std::vector<MeantJob>& rows, protocol::ChangeJobHistoryReply& reply) {
   protocol::QueryHistoryRequest where = amendment.request.where;
@@ -118,33 +169,35 @@ Status find_jobs(const Database& database, const Amendment& amendment, Time now,
       Status allowed = amendment.may(one.cluster, one.job);
       if (!allowed && allowed.error().code == ErrorCode::kNotFound) continue;
       if (!allowed) return allowed;
-      if (rows.size() == kMostJobs)
+      if (reply.jobs.size() == amendment.most_jobs)
         return failure(ErrorCode::kBadRequest, "too many jobs in one request");
-      rows.push_back({static_cast<int64_t>(one.index), one.cluster, one.job.account, one.job.user});
       reply.jobs.push_back({one.job.id, one.job.submit});
+      if (!is_so(one.job, amendment.request.settings))
+        rows.push_back(
+            {static_cast<int64_t>(one.index), one.cluster, one.job.account, one.job.user});
     }
   }
 }
 
 }  // namespace
 
-Result<protocol::ChangeJobHistoryReply> amend_jobs(Database& database, const Amendment& amendment,
-                                                   Time now) {
+Result<Amended> amend_jobs(Database& database, const Amendment& amendment, Time now) {
   const JobSettings& settings = amendment.request.settings;
   if (Status ok = check(settings); !ok) return tl::unexpected<Error>(ok.error());
-  protocol::ChangeJobHistoryReply reply;
+  Amended out;
   std::vector<MeantJob> jobs;
-  if (Status ok = find_jobs(database, amendment, now, jobs, reply); !ok)
+  if (Status ok = find_jobs(database, amendment, now, jobs, out.reply); !ok)
     return tl::unexpected<Error>(ok.error());
-  if (!amendment.request.commit || jobs.empty()) return reply;
+  if (!amendment.request.commit || jobs.empty()) return out;
   const Status done = database.write([&](Session& sql) -> Status {
     for (const MeantJob& job : jobs)
       if (Status ok = write(sql, job.row, settings); !ok) return ok;
-    write_transactions(sql, transactions_of(jobs, amendment, now));
+    write_transactions(sql, {transaction_of(jobs, amendment, now)});
     return {};
   });
   if (!done) return tl::unexpected<Error>(done.error());
-  return reply;
+  out.written = jobs.size();
+  return out;
 }
 
 }  // namespace sluice::dbd

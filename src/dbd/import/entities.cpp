@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "common/accounting/limit_fields.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::dbd {
 namespace {
 
+// No number that a site came to in order; behind it are those of what is added later.
+constexpr uint32_t kMostId = UINT32_MAX / 2;
 constexpr uint64_t kLeastSpecial = UINT64_MAX - 15;  // NO_VAL64, INFINITE64
 
 std::optional<uint32_t> optional_number(const SourceRow& row, std::string_view column) {
@@ -58,7 +62,10 @@ class EntityImport {
 
  private:
   template <class Map>
-  static uint32_t free_id(const Map& map, uint32_t wanted, uint32_t least) {
+  static uint32_t free_id(const Map& map, uint32_t wanted, uint32_t least, const char* what) {
+    if (wanted > kMostId)
+      throw std::runtime_error(
+          fmt::format("{} {}: numbers above {} are not taken over", what, wanted, kMostId));
     if (wanted != 0 && !map.contains(wanted)) return wanted;
     return std::max(least, map.empty() ? least : map.rbegin()->first + 1);
   }
@@ -71,7 +78,7 @@ class EntityImport {
         return one.second.type == type && one.second.name == name;
       });
       const TresId here =
-          found != to_.tres.end() ? found->first : free_id(to_.tres, id, kFirstDynamicTres);
+          found != to_.tres.end() ? found->first : free_id(to_.tres, id, kFirstDynamicTres, "TRES");
       tres_[id] = here;
       to_.tres[here] = {here, type, name};
     });
@@ -114,7 +121,7 @@ class EntityImport {
       const auto found = std::ranges::find_if(
           to_.qos, [&](const auto& one) { return one.second.record.name == name; });
       const QosId here =
-          found != to_.qos.end() ? found->first : free_id(to_.qos, row.number("id"), 1);
+          found != to_.qos.end() ? found->first : free_id(to_.qos, row.number("id"), 1, "QOS");
       qos_[row.number("id")] = here;
       if (found == to_.qos.end()) to_.qos[here].record = {.id = here, .name = name};
     });
@@ -223,8 +230,9 @@ class EntityImport {
     r.user = to_lower(row.text("user"));
     r.partition = row.text("partition");
     const auto place = to_.places.find(place_key(r));
-    r.id = place != to_.places.end() ? place->second
-                                     : free_id(to_.associations, row.number("id_assoc"), 1);
+    r.id = place != to_.places.end()
+               ? place->second
+               : free_id(to_.associations, row.number("id_assoc"), 1, "association");
     r.created = place != to_.places.end() ? to_.associations[r.id].record.created
                                           : from_seconds(row.number<int64_t>("creation_time"));
     r.is_default = row.number("is_def") != 0;
@@ -277,7 +285,7 @@ class EntityImport {
       const WckeyRecord& other = one.second.record;
       return other.cluster == r.cluster && other.user == r.user && other.name == r.name;
     });
-    r.id = found != to_.wckeys.end() ? found->first : free_id(to_.wckeys, r.id, 1);
+    r.id = found != to_.wckeys.end() ? found->first : free_id(to_.wckeys, r.id, 1, "wckey");
     const bool deleted = row.number("deleted") != 0;
     if (r.is_default && !deleted) {
       if (const auto user = to_.users.find(r.user); user != to_.users.end())

@@ -16,8 +16,6 @@ namespace {
 
 using namespace protocol;  // NOLINT(google-build-using-namespace): of this file only
 
-constexpr size_t kMostTransactions = 200'000;  // of one answer; the newest
-
 Privacy privacy_of(const DbdConfig& config) {
   Privacy out;
   for (const std::string& what : config.private_data) {
@@ -67,9 +65,10 @@ void query(AdminParts& parts, const net::CallContext& context,
     return responder.fail(ErrorCode::kAccessDenied);
   QueryAccountingReply reply = answer_query(*entities, request, actor, privacy);
   if (request.entity == AccountingEntity::kTransaction) {
-    auto found = parts.store.transactions(request.where, kMostTransactions);
+    auto found = parts.store.transactions(request.where, request.transactions_after);
     if (!found) return responder.fail(std::move(found.error()));
-    reply.transactions = std::move(*found);
+    reply.transactions = std::move(found->records);
+    reply.more_transactions_after = found->more_after;
     // what was said of a job is seen where the job is
     if (contains(parts.config.private_data, "jobs") && !is_operator(*entities, actor)) {
       std::erase_if(reply.transactions, [&](const TransactionRecord& t) {

@@ -101,14 +101,15 @@ Result<protocol::ChangeJobHistoryReply> change_jobs(ServiceParts& parts, const C
     owner = own;
   }
   Amendment amendment;
+  if (owner) amendment.most_jobs = kMostOwnJobs;
   amendment.may = may_amend(*parts.entities.current(), owner, settings.wckey);
   amendment.request = std::move(request);
   amendment.actor = actor_of(context).name;
   amendment.is_over = [deadline = context.deadline] { return now() > deadline; };
   auto done = amend_jobs(parts.database, amendment, now());
-  if (done && amendment.request.commit && !done->jobs.empty())
-    log::info("uid {} changed {} job(s) of accounting", own, done->jobs.size());
-  return done;
+  if (!done) return tl::unexpected<Error>(done.error());
+  if (done->written > 0) log::info("uid {} changed {} job(s) of accounting", own, done->written);
+  return std::move(done->reply);
 }
 
 }  // namespace

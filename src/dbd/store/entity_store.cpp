@@ -18,6 +18,11 @@ using protocol::TransactionRecord;
 
 namespace {
 
+// Of transactions: what is read for one answer, about, and by one statement.
+constexpr size_t kPageBytes = size_t{4} << 20;
+constexpr size_t kPageRows = 20'000;
+constexpr int kRowsAtOnce = 500;
+
 // Versions go by the clock, so that a database that was made anew, or put back, has none that a
 // controller knows of another.
 uint64_t next_version(const Entities& before, Time now) {
@@ -145,8 +150,13 @@ Result<ChangeAccountingReply> EntityStore::change(const protocol::ChangeAccounti
     if (Status ok = decide(sql, *before, request, actor, now, outcome); !ok) return ok;
     reply = std::move(outcome.reply);
     if (reply.refused) return {};
-    outcome.after.version = reply.version = next_version(*before, now);
     EntityDiff diff = difference(*before, outcome.after);
+    // as it was: controllers need not look, and there is nothing to tell
+    if (diff.empty()) {
+      reply.version = before->version;
+      return {};
+    }
+    diff.version = outcome.after.version = reply.version = next_version(*before, now);
     diff.transactions = std::move(outcome.transactions);
     write_difference(sql, diff);
     after = std::make_shared<const Entities>(std::move(outcome.after));
@@ -188,9 +198,10 @@ Result<protocol::LoadAccountingReply> EntityStore::load(
     }
     state.version = next_version(before, now);
     diff = difference(before, state);
+    if (diff.empty()) return false;
     diff.transactions = std::move(transactions);
     after = std::make_shared<const Entities>(std::move(state));
-    return !diff.empty();
+    return true;
   };
   EntityDiff diff;
   bool written = false;
@@ -237,30 +248,43 @@ Status EntityStore::refresh() {
   return done;
 }
 
-Result<std::vector<TransactionRecord>> EntityStore::transactions(
-    const protocol::AccountingConditions& where, size_t most) const {
-  std::vector<TransactionRecord> out;
+Result<EntityStore::TransactionPage> EntityStore::transactions(
+    const protocol::AccountingConditions& where, uint64_t after) const {
+  TransactionPage page;
   const long long from = where.start ? where.start->time_since_epoch().count() : 0;
   const long long to = where.end ? where.end->time_since_epoch().count() : INT64_MAX;
-  Status done = database_.read([&](Session& sql) -> Status {
+  auto id = static_cast<long long>(std::min(after, uint64_t{INT64_MAX}));
+  size_t bytes_read = 0, looked = 0;
+  // a few rows at a time: with a server as the database all that a statement finds is held here
+  const auto read_some = [&](Session& sql) -> Status {
+    const long long last = id;
     std::string bytes;
-    long long id = 0;
+    // by an expression, so that rows are not sorted by number after they were found by time
     soci::statement statement =
-        (sql.prepare << "SELECT id, record FROM txn WHERE time >= :f AND time <= :t "
-                        "ORDER BY id DESC",
-         soci::use(from), soci::use(to), soci::into(id), soci::into(bytes));
+        (sql.prepare << "SELECT id, record FROM txn WHERE id > :i AND time + 0 >= :f "
+                        "AND time + 0 <= :t ORDER BY id LIMIT :n",
+         soci::use(last), soci::use(from), soci::use(to), soci::use(kRowsAtOnce), soci::into(id),
+         soci::into(bytes));
     statement.execute();
-    while (out.size() < most && statement.fetch()) {
+    int rows = 0;
+    page.more_after = 0;
+    while (page.more_after == 0 && statement.fetch()) {
+      ++rows;
+      bytes_read += bytes.size();
       Result<TransactionRecord> record = wire::decode<TransactionRecord>(sql.read_bytes(bytes));
       if (!record) return failure("a record of table txn is damaged");
       record->id = static_cast<uint64_t>(id);
-      if (matches(*record, where)) out.push_back(std::move(*record));
+      if (matches(*record, where)) page.records.push_back(std::move(*record));
+      if (bytes_read >= kPageBytes || rows == kRowsAtOnce)
+        page.more_after = static_cast<uint64_t>(id);
     }
+    looked += static_cast<size_t>(rows);
     return {};
-  });
-  if (!done) return tl::unexpected<Error>(done.error());
-  std::reverse(out.begin(), out.end());
-  return out;
+  };
+  do {
+    if (Status done = database_.read(read_some); !done) return tl::unexpected<Error>(done.error());
+  } while (page.more_after != 0 && bytes_read < kPageBytes && looked < kPageRows);
+  return page;
 }
 
 }  // namespace sluice::dbd

@@ -30,8 +30,9 @@ class EntityStore {
   // As of the last commit of this process, or the last refresh(); never null after open().
   [[nodiscard]] std::shared_ptr<const Entities> current() const;
 
-  // One change: decided on what the database holds, and written where it asks for that and is not
-  // refused. Errors are the database's; refusals are answers.
+  // One change: decided on what the database holds, and written where it asks for that, is not
+  // refused, and anything is new of it: else there is neither a version nor a transaction. Errors
+  // are the database's; refusals are answers.
   [[nodiscard]] Result<protocol::ChangeAccountingReply> change(
       const protocol::ChangeAccountingRequest& request, const Actor& actor, Time now);
   // Several, all or none: with one that is denied none is written. Those that change nothing are
@@ -45,9 +46,13 @@ class EntityStore {
   // Reads what another daemon has committed since.
   [[nodiscard]] Status refresh();
 
-  // In their order; of those that match, the newest `most`.
-  [[nodiscard]] Result<std::vector<protocol::TransactionRecord>> transactions(
-      const protocol::AccountingConditions& where, size_t most) const;
+  // Those behind number `after` that match, in their order: as many as one answer should hold.
+  struct TransactionPage {
+    std::vector<protocol::TransactionRecord> records;  // may be empty where there are more
+    uint64_t more_after = 0;                           // 0: there are no more
+  };
+  [[nodiscard]] Result<TransactionPage> transactions(const protocol::AccountingConditions& where,
+                                                     uint64_t after) const;
 
  private:
   // As decide_change(), on a session of a transaction: with jobs that are not over it is refused.

@@ -27,6 +27,20 @@ TEST(Printable, ControlCharactersBecomeVisible) {
   EXPECT_FALSE(is_printable("a\nb"));
 }
 
+// A name with one of these looks like another one.
+TEST(Printable, WhatTurnsTheOrderOfTextBecomesVisible) {
+  for (const std::string turn : {"\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xaa",
+                                 "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9"}) {
+    EXPECT_FALSE(is_printable("a" + turn + "b"));
+    EXPECT_EQ(mask_controls("a" + turn + "b"), "a" + std::string(turn.size(), '?') + "b");
+  }
+  EXPECT_EQ(escape_controls("a\xe2\x80\xaetxt.exe"), "a\\xe2\\x80\\xaetxt.exe");
+  // the characters before and behind them: dashes, spaces, letters
+  for (const char* text : {"\xd8\x9b", "\xe2\x80\x93", "\xe2\x80\xaf", "\xe2\x81\xaa",
+                           "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "\xe2\x82\xac"})
+    EXPECT_TRUE(is_printable(text)) << text;
+}
+
 TEST(Printable, WhatIsNoUtf8IsShownByteByByte) {
   EXPECT_EQ(escape_controls("\x9b"
                             "31m"),

@@ -49,7 +49,23 @@ class Amend : public test::WithStorage {
     request.commit = commit;
     amendment.actor = "alice";
     amendment.may = may;
-    return amend_jobs(*database_, amendment, amend_time(100));
+    amendment.most_jobs = most_jobs;
+    auto done = amend_jobs(*database_, amendment, amend_time(100));
+    if (!done) return tl::unexpected<Error>(done.error());
+    written = done->written;
+    return std::move(done->reply);
+  }
+  protocol::TransactionRecord last_transaction() {
+    protocol::TransactionRecord out;
+    const Status read = database_->read([&](Session& sql) -> Status {
+      std::string bytes;
+      sql << "SELECT record FROM txn ORDER BY id DESC LIMIT 1", soci::into(bytes);
+      if (auto t = wire::decode<protocol::TransactionRecord>(sql.read_bytes(bytes)))
+        out = std::move(*t);
+      return {};
+    });
+    EXPECT_TRUE(read);
+    return out;
   }
   // "action|actor|info" of all of them.
   std::vector<std::string> transactions() {
@@ -78,6 +94,8 @@ class Amend : public test::WithStorage {
   }
 
   protocol::JobSettings settings;
+  size_t most_jobs = kMostJobs;
+  size_t written = 0;  // by the last one
   std::unique_ptr<Database> database_;
 };
 SLUICE_STORAGES(Amend);
@@ -137,6 +155,40 @@ TEST_P(Amend, ThoseThatAreNotMeantStay) {
   };
   EXPECT_EQ(amend({1, 2}, true, some)->jobs.size(), 1U);
   EXPECT_EQ(job(2).comment, "as it was");
+}
+
+// A request of a line may mean very many jobs: what is told of it must not grow with them.
+TEST_P(Amend, ManyJobsAreOneTransactionOfAFewWords) {
+  settings.comment = std::string(1020, 'c');
+  settings.extra = std::string(127, 'e') + "\xc3\xa9";
+  ASSERT_TRUE(amend({1, 2, 3}, true));
+  EXPECT_EQ(written, 3U);
+  EXPECT_EQ(transactions(), std::vector<std::string>{"Modify Job|alice|comment='" +
+                                                     std::string(128, 'c') + "...', extra='" +
+                                                     std::string(127, 'e') + "...', derived_ec=3"});
+  EXPECT_EQ(last_transaction().where, "3 jobs: job_db_inx=1-3");
+  EXPECT_EQ(last_transaction().clusters, std::vector<std::string>{"c"});
+  EXPECT_EQ(job(2).comment, settings.comment);
+}
+
+// As Slurm does they are answered: there is nothing to write of them.
+TEST_P(Amend, JobsThatAreSoAlreadyAreNotWrittenAgain) {
+  ASSERT_TRUE(amend({2}, true));
+  EXPECT_EQ(amend({1, 2, 3}, true)->jobs.size(), 3U);
+  EXPECT_EQ(written, 2U);
+  EXPECT_EQ(last_transaction().where, "2 jobs: job_db_inx=1,3");
+  EXPECT_EQ(amend({1, 2, 3}, true)->jobs.size(), 3U);
+  EXPECT_EQ(written, 0U);
+  EXPECT_EQ(transactions().size(), 2U);
+}
+
+TEST_P(Amend, MoreJobsThanOneRequestMayMeanAreRefused) {
+  most_jobs = 2;
+  const auto refused = amend({1, 2, 3}, true);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kBadRequest);
+  EXPECT_EQ(job(1).comment, "as it was");
+  EXPECT_EQ(amend({1, 2}, true)->jobs.size(), 2U);
 }
 
 }  // namespace

@@ -74,12 +74,85 @@ TEST_P(Store, WhatWasCommittedIsReadAgain) {
             kHostile);
   protocol::AccountingConditions where;
   where.actions = {"Add Accounts"};
-  const auto transactions = store->transactions(where, 100);
+  const auto transactions = store->transactions(where, 0);
   ASSERT_TRUE(transactions);
-  ASSERT_EQ(transactions->size(), 1U);
-  EXPECT_NE((*transactions)[0].info.find(kHostile), std::string::npos);
+  ASSERT_EQ(transactions->records.size(), 1U);
+  EXPECT_NE(transactions->records[0].info.find(kHostile), std::string::npos);
+  EXPECT_EQ(transactions->more_after, 0U);
   where.actions = {kHostile};
-  EXPECT_TRUE(store->transactions(where, 100)->empty());
+  EXPECT_TRUE(store->transactions(where, 0)->records.empty());
+}
+
+// No answer is too long to be sent, however much there is.
+TEST_P(Store, TransactionsComeInPages) {
+  constexpr size_t kMany = 6000;
+  const Status written = store->update([&](Entities& entities, auto& transactions) {
+    ++entities.version;
+    entities.users["new"].record.name = "new";
+    for (size_t i = 0; i < kMany; ++i) {
+      protocol::TransactionRecord t;
+      t.time = at(static_cast<int64_t>(i));
+      t.action = "Modify Job";
+      t.where = std::to_string(i);
+      t.info = std::string(2000, 'x');
+      transactions.push_back(std::move(t));
+    }
+    return true;
+  });
+  ASSERT_TRUE(written);
+  protocol::AccountingConditions where;
+  where.actions = {"Modify Job"};
+  size_t pages = 0, next = 0;
+  uint64_t after = 0;
+  do {
+    const auto page = store->transactions(where, after);
+    ASSERT_TRUE(page);
+    size_t bytes = 0;
+    for (const protocol::TransactionRecord& t : page->records) {
+      EXPECT_EQ(t.where, std::to_string(next++));
+      bytes += wire::encode(t).size();
+    }
+    EXPECT_LT(bytes, size_t{8} << 20);
+    after = page->more_after;
+    ++pages;
+  } while (after != 0);
+  EXPECT_EQ(next, kMany);
+  EXPECT_GT(pages, 1U);
+  // by their time
+  where.start = at(10);
+  where.end = at(12);
+  EXPECT_EQ(store->transactions(where, 0)->records.size(), 3U);
+}
+
+TEST_P(Store, WhatIsAsItWasIsNoNewVersion) {
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
+  ASSERT_TRUE(run(add(AccountingEntity::kAccount, "physics")));
+  auto user = add(AccountingEntity::kUser, "alice");
+  user.where.accounts = {"physics"};
+  ASSERT_TRUE(run(user));
+  int told = 0;
+  store->on_change([&](const auto&) { ++told; });
+  const uint64_t version = store->current()->version;
+  const size_t transactions = store->transactions({}, 0)->records.size();
+  ChangeAccountingRequest modify;
+  modify.verb = protocol::AccountingVerb::kModify;
+  modify.entity = AccountingEntity::kUser;
+  modify.where.users = {"alice"};
+  modify.settings.default_account = "physics";
+  modify.commit = true;
+  const auto same = store->change(modify, Actor{"alice", false}, at(99));
+  ASSERT_TRUE(same);
+  EXPECT_FALSE(same->refused);
+  EXPECT_EQ(same->shown, " Modified users...\n  alice\n") << "as Slurm says";
+  EXPECT_EQ(same->version, version);
+  EXPECT_EQ(store->current()->version, version);
+  EXPECT_EQ(store->transactions({}, 0)->records.size(), transactions);
+  EXPECT_EQ(told, 0);
+  protocol::LoadAccountingRequest load;
+  load.commit = true;
+  load.changes = {wire::encode(modify)};
+  ASSERT_TRUE(store->load(load, kRoot, at(99)));
+  EXPECT_EQ(store->current()->version, version);
 }
 
 TEST_P(Store, APreviewAndARefusalWriteNothing) {
