@@ -45,11 +45,7 @@ TableFormat known_columns(const std::string& layout) {
 std::optional<std::vector<SortField<PriorityView>>> order_of(const SprioOptions& o) {
   const std::string sort = o.sort.value_or("i");
   char unknown = '\0';
-  const size_t wrong = sort.find_last_not_of(std::string(kOrders) + ",-+");
-  if (wrong != std::string::npos) {
-    std::fprintf(stderr, "sprio: error: Invalid sort specification: %c\n", sort[wrong]);
-    return std::nullopt;
-  }
+  if (!is_order("sprio", sort, kOrders)) return std::nullopt;
   return parse_sort(sort, priority_fields(), &unknown);
 }
 

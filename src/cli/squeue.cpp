@@ -65,11 +65,7 @@ template <class Row>
 std::optional<std::vector<SortField<Row>>> choose_order(const SqueueOptions& o,
                                                         std::span<const FieldRow<Row>> fields) {
   const std::string sort = o.sort.value_or(o.step_mode ? "P,i" : o.start ? "S" : "P,t,-p");
-  const size_t wrong = sort.find_last_not_of(std::string(kJobOrders) + ",-+");
-  if (!o.step_mode && wrong != std::string::npos) {
-    std::fprintf(stderr, "squeue: error: Invalid sort specification: %c\n", sort[wrong]);
-    return std::nullopt;
-  }
+  if (!o.step_mode && !is_order("squeue", sort, kJobOrders)) return std::nullopt;
   std::string known;
   for (const char c : sort) {
     const bool sign = c == ',' || c == '-' || c == '+';

@@ -1,27 +1,11 @@
 // Faults that are planted in the simulated cluster, to see that they are seen.
 #include "world.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace sluice::sim {
 
 using namespace sluice::state;
-
-namespace {
-
-// Free cores of the node that are kept for a reservation now.
-Bitmap free_reserved_cores(const ClusterState& state, const Node& node, Time now) {
-  Bitmap kept;
-  for (const Reservation& one : *state.reservations) {
-    const auto at = std::ranges::find(one.cores, node.id, &ReservedCores::node);
-    if (at != one.cores.end() && one.start <= now && now < one.end) kept |= at->cores;
-  }
-  kept.and_not(node.used_cores);
-  return kept;
-}
-
-}  // namespace
 
 const char* complaint_about(Plant plant) {
   static constexpr std::array<const char*, static_cast<size_t>(Plant::kCount)> kTexts{
@@ -83,9 +67,7 @@ std::shared_ptr<Allocation> World::wrong_allocation() const {
     const bool in_reservation =
         options_.plant == Plant::kReservedNode || options_.plant == Plant::kReservedCores;
     const bool wanted = in_reservation ? reserved : !reserved;
-    bool busy = options_.plant == Plant::kTwoJobsOnCores ? !node.used_cores.none() : true;
-    if (options_.plant == Plant::kReservedCores)
-      busy = free_reserved_cores(state, node, now_).any();
+    const bool busy = options_.plant == Plant::kTwoJobsOnCores ? !node.used_cores.none() : true;
     if (part.node == kNoNode && !node.removed && wanted && busy) part.node = node.id;
   });
   if (part.node == kNoNode) return nullptr;
@@ -96,7 +78,6 @@ std::shared_ptr<Allocation> World::wrong_allocation() const {
   } else {
     Bitmap free = Bitmap::first(node.config->cores());
     free.and_not(node.used_cores);
-    if (options_.plant == Plant::kReservedCores) free = free_reserved_cores(state, node, now_);
     const bool few = options_.plant == Plant::kTooFewCpus;
     part.cores = free.take_first(few ? 1 : std::min<size_t>(free.count(), 2));
     if (part.cores.none()) return nullptr;

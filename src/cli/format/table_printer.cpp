@@ -27,4 +27,11 @@ int repeat_every(unsigned seconds, const std::function<int()>& print) {
   }
 }
 
+bool is_order(const char* program, std::string_view sort, std::string_view letters) {
+  const size_t wrong = sort.find_last_not_of(std::string(letters) + ",-+");
+  if (wrong == std::string_view::npos) return true;
+  std::fprintf(stderr, "%s: error: Invalid sort specification: %c\n", program, sort[wrong]);
+  return false;
+}
+
 }  // namespace sluice::cli

@@ -97,6 +97,9 @@ struct SortField {
   bool descending = false;
 };
 
+// Whether --sort has only these letters and signs; the last one that is none is told on stderr.
+[[nodiscard]] bool is_order(const char* program, std::string_view sort, std::string_view letters);
+
 // "P,t,-p" or "Pt-p". Gives the letter that is no field in `unknown`.
 template <class Row>
 [[nodiscard]] std::optional<std::vector<SortField<Row>>> parse_sort(

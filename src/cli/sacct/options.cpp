@@ -108,12 +108,6 @@ std::optional<int> print_reasons() {
   return 0;
 }
 
-bool is_reason(std::string_view name) {
-  for (uint32_t i = 0; i <= UINT8_MAX; ++i)
-    if (iequals(reason_text(static_cast<JobReason>(i)), name)) return !name.empty();
-  return false;
-}
-
 template <std::vector<std::string> protocol::QueryHistoryRequest::*List>
 std::optional<int> add_list(O& o, V value) {
   for (std::string& one : split_list(value)) (o.request.*List).push_back(std::move(one));
@@ -185,7 +179,8 @@ std::optional<int> set_range(O& o, V value) {
 
 std::optional<int> add_reasons(O& o, V value) {
   for (const std::string& name : split_list(value)) {
-    if (!is_reason(name)) return fail_hard(fmt::format("unrecognized job reason value '{}'", name));
+    if (!parse_reason(name))
+      return fail_hard(fmt::format("unrecognized job reason value '{}'", name));
     o.request.reasons.push_back(name);
   }
   return kGoOn;

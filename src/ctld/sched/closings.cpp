@@ -9,13 +9,6 @@ namespace sluice::sched {
 using timeline::Closing;
 using timeline::kNoTick;
 
-namespace {
-
-// Occurrences that are looked at of a reservation that comes again.
-constexpr int kMostOccurrences = 400;
-
-}  // namespace
-
 state::NodeHold Resources::closed_to(const Request& request, Time from, Time to) const {
   state::NodeHold closed;
   closed.whole = request.excluded;
@@ -136,13 +129,10 @@ Resources::MadeClosings Resources::make_closings(const Request& request) const {
     if (own) reserve_counts(request, other, {}, reserved);
     if (hold.none()) continue;
     const bool floats = (other.flags & kReservationTimeFloat) != 0;
-    const bool recurs = !floats && (other.flags & kReservationRecurs) != 0;
-    state::Period period = state::period_of(other, now_);
     std::vector<Closing> list;
-    for (int n = 0; n < (recurs ? kMostOccurrences : 1); ++n) {
+    for (const state::Period& period : state::planned_periods(other, now_)) {
       const Closing closing{tick_until(period.start), floats ? kNoTick : tick_from(period.end)};
       if (closing.to > closing.from) list.push_back(closing);
-      if (recurs) period = state::next_period(period, other.flags);
     }
     hold.parts().for_each([&](size_t id) {
       const auto node = static_cast<NodeId>(id);

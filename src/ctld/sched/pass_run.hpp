@@ -196,6 +196,7 @@ class PassRun {
   [[nodiscard]] bool may_backfill(const Candidate& c);
   [[nodiscard]] bool is_forecast_before(const Candidate& c, Time start) const;
   void set_forecast(const Candidate& c, Time start, const Bitmap& nodes);
+  void set_forecast(const Candidate& c, Time start, const std::vector<NodeAllocation>& parts);
   void set_forecast(const Candidate& c, Time start, SharedText node_list);
   // What is claimed next is its start, and may stay in the next pass.
   void let_stay(const Candidate& c, const Waiting& waiting, Time start);

@@ -31,6 +31,13 @@ void PassRun::set_forecast(const Candidate& c, Time start, const Bitmap& nodes) 
   if (!is_forecast_before(c, start)) set_forecast(c, start, state::node_list(state_, nodes));
 }
 
+void PassRun::set_forecast(const Candidate& c, Time start,
+                           const std::vector<NodeAllocation>& parts) {
+  Bitmap nodes;
+  for (const NodeAllocation& part : parts) nodes.set(part.node);
+  set_forecast(c, start, nodes);
+}
+
 void PassRun::set_forecast(const Candidate& c, Time start, SharedText node_list) {
   if (is_forecast_before(c, start)) return;
   SchedulerHints& soft = soft_->jobs[c.entry].soft;
@@ -232,9 +239,7 @@ void PassRun::plan_later(const std::vector<Blocked>& blocked) {
       ++blocked_[partition];
   }
   if (!best) return;
-  Bitmap nodes;
-  for (const NodeAllocation& a : best->nodes) nodes.set(a.node);
-  set_forecast(where->candidate, resources_.time_of(best->at), nodes);
+  set_forecast(where->candidate, resources_.time_of(best->at), best->nodes);
   if (planned_[entry]) return;  // in a partition of a higher tier
   planned_[entry] = true;
   ++plan_.counts.planned;
@@ -273,13 +278,9 @@ bool PassRun::keep_start(const Candidate& c) {
   const Waiting& waiting = kept->stays->waiting;
   if (!waiting.for_nodes || blocked_[c.partition] == 0) wait(c, waiting.reason, waiting.detail);
   if (waiting.for_nodes) ++blocked_[c.partition];
-  if (!kept->stays->node_list.empty()) {
-    set_forecast(c, kept->start, kept->stays->node_list);
-  } else {
-    Bitmap nodes;
-    for (const NodeAllocation& a : *kept->nodes) nodes.set(a.node);
-    set_forecast(c, kept->start, nodes);
-  }
+  const SharedText& node_list = kept->stays->node_list;
+  if (node_list.empty()) set_forecast(c, kept->start, *kept->nodes);
+  else set_forecast(c, kept->start, node_list);
   planned_[c.entry] = true;
   ++plan_.counts.planned;
   ++plan_.counts.kept;
@@ -303,10 +304,8 @@ void PassRun::plan_limited(const Candidate& c, Demand& demand) {
   wanted.from = std::max<Tick>(1, resources_.tick_from(*time));
   const auto found = find_limited(c, demand, wanted);
   if (!found) return;
-  Bitmap nodes;
-  for (const NodeAllocation& a : found->nodes) nodes.set(a.node);
   const Time start = resources_.time_of(found->at);
-  set_forecast(c, start, nodes);
+  set_forecast(c, start, found->nodes);
   planned_[c.entry] = true;
   ++plan_.counts.planned;
   const Tick ends = found->at + wanted.duration;

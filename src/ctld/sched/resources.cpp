@@ -84,9 +84,7 @@ Resources::Resources(const ClusterState& state, Time now)
     const Job& job = state.jobs.at(id);
     if (job.allocation) hold(job);
   });
-  for (GangTurns::Place at = 0; at < turns_.size(); ++at) {
-    if (turns_.group(at).front() == at) stretch(at);
-  }
+  for (GangTurns::Place at = 0; at < turns_.size(); ++at) stretch(at);
 }
 
 void Resources::stretch(GangTurns::Place place) {

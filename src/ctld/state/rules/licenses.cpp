@@ -6,9 +6,6 @@
 namespace sluice::state {
 namespace {
 
-// Occurrences that are looked at of a reservation that comes again.
-constexpr int kMostPeriods = 400;
-
 uint64_t count_of(const LicenseCounts& counts, const std::string& name) {
   const auto at = counts.find(name);
   return at == counts.end() ? 0 : at->second;
@@ -31,12 +28,9 @@ std::vector<LicenseHold> license_holds(const ClusterState& state, Time now) {
     if (one.licenses.empty()) continue;
     LicenseHold hold{&one, counts_of(one.licenses), {}};
     const bool floats = (one.flags & kReservationTimeFloat) != 0;
-    const bool recurs = !floats && (one.flags & kReservationRecurs) != 0;
-    Period period = period_of(one, now);
-    if (floats) period.end = kNever;
-    for (int n = 0; n < (recurs ? kMostPeriods : 1); ++n) {
+    for (Period period : planned_periods(one, now)) {
+      if (floats) period.end = kNever;
       if (period.end > now) hold.periods.push_back(period);
-      if (recurs) period = next_period(period, one.flags);
     }
     if (!hold.periods.empty()) holds.push_back(std::move(hold));
   }

@@ -131,21 +131,14 @@ class CountsOfJobs {
 class Occurrences {
  public:
   Occurrences(Time to, Time now) : to_(to), now_(now) {}
-  // Those that begin before the job's end, in order; as many as are planned for.
+  // Those that begin before the job's end.
   const std::vector<Period>& of(const Reservation& reservation) {
     const auto [found, is_new] = known_.try_emplace(reservation.id);
-    if (!is_new) return found->second;
-    const bool recurs = (reservation.flags & kReservationRecurs) != 0;
-    Period period = period_of(reservation, now_);
-    for (int n = 0; n < (recurs ? kMostPlanned : 1) && period.start < to_; ++n) {
-      found->second.push_back(period);
-      if (recurs) period = next_period(period, reservation.flags);
-    }
+    if (is_new) found->second = planned_periods(reservation, now_, to_);
     return found->second;
   }
 
  private:
-  static constexpr int kMostPlanned = 400;
   const Time to_, now_;
   std::unordered_map<uint32_t, std::vector<Period>> known_;  // by id
 };
@@ -326,6 +319,18 @@ Period period_of(const Reservation& reservation, Time now) {
 Period next_period(const Period& period, ReservationFlags flags) {
   const Time start = next_occurrence(period.start, flags);
   return {start, start + (period.end - period.start)};
+}
+
+std::vector<Period> planned_periods(const Reservation& reservation, Time now, Time to) {
+  constexpr int kMost = 400;
+  const bool recurs = (reservation.flags & kReservationRecurs) != 0;
+  Period period = period_of(reservation, now);
+  std::vector<Period> periods;
+  for (int n = 0; n < (recurs ? kMost : 1) && period.start < to; ++n) {
+    periods.push_back(period);
+    if (recurs) period = next_period(period, reservation.flags);
+  }
+  return periods;
 }
 
 bool is_active(const Reservation& reservation, Time now) {

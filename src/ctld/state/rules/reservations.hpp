@@ -47,6 +47,10 @@ struct NodeHold {
 [[nodiscard]] Period period_of(const Reservation& reservation, Time now);
 // The occurrence after this one.
 [[nodiscard]] Period next_period(const Period& period, ReservationFlags flags);
+// The present or next occurrence and those after it that begin before `to`, in order: of one that
+// comes again 400 at most, which are planned for.
+[[nodiscard]] std::vector<Period> planned_periods(const Reservation& reservation, Time now,
+                                                  Time to = kNever);
 [[nodiscard]] bool is_active(const Reservation& reservation, Time now);
 // Whether an occurrence, this one or a later one, has part in [from, to).
 [[nodiscard]] bool overlaps(const Reservation& reservation, Time from, Time to, Time now);
@@ -123,8 +127,7 @@ struct PlannedUse {
                                   const GresShare& like);
 
 // Whether a job with these parts of nodes leaves to (other) reservations what they keep of counted
-// resources, now and when they begin, and has of its own no more than that has. Of reservations
-// that come again 400 occurrences are looked at, as in plans.
+// resources, now and when they begin, and has of its own no more than that has.
 [[nodiscard]] bool leaves_reserved_counts(const ClusterState& state, const PlannedUse& use,
                                           std::span<const NodeAllocation> nodes, Time now);
 
