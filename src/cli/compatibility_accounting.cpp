@@ -53,7 +53,7 @@ constexpr CompatibilityRow kRows[] = {
     {"sacctmgr", "list", Support::kSupported, "system:sacctmgr Changes.test_what_is_added_is_listed_changed_and_deleted"},
     {"sacctmgr", "load", Support::kSupported, "system:sacctmgr Changes.test_dump_and_load"},
     {"sacctmgr", "modify", Support::kSupported, "system:sacctmgr Changes.test_what_is_added_is_listed_changed_and_deleted"},
-    {"sacctmgr", "reconfigure", Support::kMissing, "", "start the daemon again"},
+    {"sacctmgr", "reconfigure", Support::kSupported, "system:accounting Daemon.test_the_file_is_read_again"},
     {"sacctmgr", "remove", Support::kSupported, "system:sacctmgr Settings.test_settings"},
     {"sacctmgr", "show", Support::kSupported, "system:sacctmgr Golden.test_commands"},
     {"sacctmgr", "shutdown", Support::kSupported, "system:sacctmgr Daemon.test_the_daemon_tells_of_itself"},

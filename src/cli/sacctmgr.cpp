@@ -46,6 +46,7 @@ constexpr const char* kHelp =
     "  load file=NAME [cluster=NAME] [clean]  make the database like the file\n"
     "  archive dump [OPTION=VALUE...]  purge what is old, and keep it in files\n"
     "  archive load file=NAME         put such a file back\n"
+    "  reconfigure                    have the accounting daemon read slurmdbd.conf again\n"
     "  shutdown                       end the accounting daemon\n"
     "  associations, oneliner, parsable, parsable2, nonparsable, quiet, readonly, verbose\n"
     "  ping, version, help, exit, quit, !! (the last command again)\n"

@@ -1,12 +1,14 @@
 #include "dbd/daemon.hpp"
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
+#include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "common/net/method_name.hpp"
@@ -51,11 +53,19 @@ std::shared_ptr<net::RefusalLog> refusal_log() {
       std::string(net::short_method_name(QueryAccountingRecordsRequest::kMethod))});
 }
 
+SiteRules site_rules(const DbdConfig& config) {
+  return {split_list(config.default_qos), config.allow_no_default_account,
+          config.disable_coordinators};
+}
+
 }  // namespace
 
 // In the order in which things are built; they go in the opposite one.
 struct Daemon::Graph {
-  DbdConfig config;
+  explicit Graph(DbdConfig first) : config(std::move(first)) {}
+
+  LiveConfig config;
+  std::mutex reconfiguring;
   std::unique_ptr<Database> database;
   std::optional<EntityStore> entities;
   Followers followers;
@@ -73,34 +83,37 @@ struct Daemon::Graph {
 
   Status open_identity();
   Status start_server();
+  Status read_again();
 };
 
 Status Daemon::Graph::open_identity() {
-  const net::AuthOptions options = auth_options(config);
+  const LiveConfig::Pointer conf = config.get();
+  const net::AuthOptions options = auth_options(*conf);
   auto provider = net::make_auth(options);
   if (!provider) return tl::unexpected(provider.error());
   auth = std::move(*provider);
-  if (const net::JwtSettings jwt = jwt_settings(config); !jwt.key_file.empty()) {
+  if (const net::JwtSettings jwt = jwt_settings(*conf); !jwt.key_file.empty()) {
     if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
     auth = net::accept_jwt(std::move(auth), jwt);
   }
-  if (!net::is_tls(config.tls_type)) return {};
+  if (!net::is_tls(conf->tls_type)) return {};
   auto identity = net::TlsIdentity::open(
-      net::accounting_tls_files(config.path, config.tls_parameters), config.slurm_user_id);
+      net::accounting_tls_files(conf->path, conf->tls_parameters), conf->slurm_user_id);
   if (!identity) return tl::unexpected(identity.error());
   tls = std::move(*identity);
   return {};
 }
 
 Status Daemon::Graph::start_server() {
+  const LiveConfig::Pointer conf = config.get();
   services.emplace(ServiceParts{config, *database, *entities, storing});
   net::ServerOptions options;
   options.addresses = {
-      fmt::format("{}:{}", config.address.empty() ? "0.0.0.0" : config.address, config.port)};
+      fmt::format("{}:{}", conf->address.empty() ? "0.0.0.0" : conf->address, conf->port)};
   options.receiver = net::kAccountingDaemon;
   options.auth = auth;
   options.tls = tls;
-  options.slurm_user = config.slurm_user_id;
+  options.slurm_user = conf->slurm_user_id;
   options.max_request = kMostRequestBytes;
   options.refusals = refusal_log();
   options.on_answered = [this](std::string_view method, uint32_t uid, Duration took) {
@@ -108,12 +121,41 @@ Status Daemon::Graph::start_server() {
   };
   server.emplace(std::move(options));
   add_history_methods(*server, *services);
-  admin.emplace(AdminParts{config, *database, *entities, statistics, followers, *archiver});
+  admin.emplace(AdminParts{config, *database, *entities, statistics, followers, *archiver,
+                           [this] { return read_again(); }});
   add_admin_methods(*server, *admin);
   add_usage_methods(*server, *admin);
   add_archive_methods(*server, *admin);
   add_daemon_methods(*server, *admin);
   return server->start();
+}
+
+Status Daemon::Graph::read_again() {
+  const std::lock_guard lock(reconfiguring);
+  const LiveConfig::Pointer running = config.get();
+  const auto refuse = [](const Error& error) {
+    log::error("slurmdbd.conf is not read again: {}", error.text);
+    return tl::unexpected<Error>(error);
+  };
+  auto fresh = load_dbd_config(running->path);
+  if (!fresh) return refuse(fresh.error());
+  if (auto ok = may_serve_here(*fresh); !ok) return refuse(ok.error());
+  auto rules = purge_rules(*fresh);
+  if (!rules) return refuse(rules.error());
+  if (auto ok = check_archive_folder(*fresh, *rules); !ok) return refuse(ok.error());
+  for (const std::string& key : keep_until_restart(*running, *fresh))
+    log::info("{} has changed and waits for a restart", key);
+  if (fresh->without_effect != running->without_effect && !fresh->without_effect.empty())
+    log::info("{}: keys without effect: {}", fresh->path, join(fresh->without_effect, ", "));
+  entities->use(site_rules(*fresh));
+  archiver->use(std::move(*rules));
+  config.set(*fresh);
+  if (auto ok = daemon::change_log_file(running->log_file, fresh->log_file); !ok)
+    log::error("LogFile: {}", ok.error().text);
+  daemon::change_log({running->debug_level, fresh->debug_level}, {}, {});
+  if (auto ok = log::reopen(); !ok) log::error("{}", ok.error().text);
+  log::info("configuration read again from {}", fresh->path);
+  return {};
 }
 
 Daemon::Daemon(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
@@ -125,18 +167,15 @@ Daemon::~Daemon() {
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
-  auto graph = std::make_unique<Graph>();
-  graph->config = std::move(config);
-  auto rules = purge_rules(graph->config);
+  auto graph = std::make_unique<Graph>(std::move(config));
+  const LiveConfig::Pointer conf = graph->config.get();
+  auto rules = purge_rules(*conf);
   if (!rules) return tl::unexpected<Error>(rules.error());
-  if (auto ok = check_archive_folder(graph->config, *rules); !ok) return tl::unexpected(ok.error());
-  auto database = open_database(graph->config.storage);
+  if (auto ok = check_archive_folder(*conf, *rules); !ok) return tl::unexpected(ok.error());
+  auto database = open_database(conf->storage);
   if (!database) return tl::unexpected(database.error());
   graph->database = std::move(*database);
-  const DbdConfig& conf = graph->config;
-  graph->entities.emplace(*graph->database,
-                          SiteRules{split_list(conf.default_qos), conf.allow_no_default_account,
-                                    conf.disable_coordinators});
+  graph->entities.emplace(*graph->database, site_rules(*conf));
   if (auto ok = graph->entities->open(); !ok) return tl::unexpected(ok.error());
   graph->entities->on_change(
       [graph = graph.get()](const std::shared_ptr<const Entities>& entities) {
@@ -147,10 +186,11 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
   graph->clock.emplace(*graph->database, graph->statistics, *graph->archiver);
   // of a file there is one daemon
-  if (graph->config.storage.engine != Engine::kSqlite)
-    graph->entity_clock.emplace(*graph->entities);
-  log::info("serving at port {}, database {}", graph->server->port(), graph->config.storage.text());
+  if (conf->storage.engine != Engine::kSqlite) graph->entity_clock.emplace(*graph->entities);
+  log::info("serving at port {}, database {}", graph->server->port(), conf->storage.text());
   return std::unique_ptr<Daemon>(new Daemon(std::move(graph)));
 }
+
+Status Daemon::reconfigure() { return graph_->read_again(); }
 
 }  // namespace sluice::dbd

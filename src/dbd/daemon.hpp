@@ -16,6 +16,10 @@ class Daemon {
   Daemon& operator=(const Daemon&) = delete;
   ~Daemon();  // stops serving; what was answered is durable
 
+  // Reads slurmdbd.conf again and opens the log anew. With an error, which is logged, too, all
+  // stays as it was. Any thread.
+  Status reconfigure();
+
  private:
   struct Graph;
   explicit Daemon(std::unique_ptr<Graph> graph);

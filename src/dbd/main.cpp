@@ -50,7 +50,8 @@ int serve(const daemon::ProgramOptions& a, dbd::DbdConfig config, daemon::Backgr
   background.ready();
   daemon::choose_folder(a, log_file, folder);
   signals.run([&](int signal) {
-    if (signal == SIGHUP || signal == SIGUSR2) return (void)log::reopen(), true;
+    if (signal == SIGHUP) return (void)(*running)->reconfigure(), true;
+    if (signal == SIGUSR2) return (void)log::reopen(), true;
     if (signal == SIGUSR1) return true;
     log::info("signal {}: shutting down", signal);
     return false;

@@ -390,6 +390,60 @@ class Daemon(AccountedCase):
         self.assertEqual([name.split("_archive_")[0] for name in os.listdir(archive)], ["trial_job"])
         self.assertIn("PurgeJobAfter=\"soon\" is not valid", self.start("PurgeJobAfter=soon\n"))
 
+    def log_since(self, at):
+        with open(f"{self.cluster.dir}/log/sluicedbd.log", encoding="utf-8") as f:
+            f.seek(at)
+            return f.read()
+
+    def values(self):
+        said = self.cluster.run("sacctmgr", "show", "configuration").stdout.split("\nSlurmDBD")[1]
+        return dict(re.findall(r"^(\w+) += (.*)$", said, re.M))
+
+    def test_the_file_is_read_again(self):  # sacctmgr reconfigure, SIGHUP
+        pid, port = self.cluster.dbd_pid(), self.values()["DbdPort"]
+        log = f"{self.cluster.dir}/log/sluicedbd.log"
+        archive = f"{self.cluster.dir}/archive"
+        os.makedirs(archive, exist_ok=True)
+        with open(self.cluster.dbd_conf, encoding="utf-8") as f:
+            before = f.read()
+        at = os.path.getsize(log)
+        with open(self.cluster.dbd_conf, "a", encoding="utf-8") as f:
+            f.write(f"PrivateData=jobs\nPurgeJobAfter=12months\nArchiveDir={archive}\nDebugLevel=debug\nDebugLevelSyslog=error\n"
+                    "MaxQueryTimeRange=1-0\nCommitDelay=1\n")
+        done = self.cluster.run("sacctmgr", "reconfigure")
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        values = self.values()
+        for key, value in (("PrivateData", "jobs"), ("PurgeJobAfter", "12months"), ("ArchiveDir", archive), ("DebugLevel", "debug"),
+                           ("MaxQueryTimeRange", "1-00:00:00"), ("DebugLevelSyslog", "(null)")):
+            self.assertEqual(values[key], value, key)
+        log_text = self.log_since(at)
+        self.assertIn("DebugLevelSyslog has changed and waits for a restart", log_text)
+        self.assertIn("keys without effect: CommitDelay", log_text)
+        self.assertIn(f"configuration read again from {self.cluster.dbd_conf}", log_text)
+        self.assertEqual(self.cluster.run("sacctmgr", "reconfigure", "now", check=False).returncode, 1)
+
+        at = os.path.getsize(log)
+        with open(self.cluster.dbd_conf, "a", encoding="utf-8") as f:
+            f.write("PrivateData=users\nNoSuchKey=1\n")
+        done = self.cluster.run("sacctmgr", "reconfigure", check=False)  # Slurm's daemon dies of it
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("unknown key \"NoSuchKey\"", done.stderr)
+        self.assertEqual(self.values()["PrivateData"], "jobs")
+        self.assertIn("slurmdbd.conf is not read again", self.log_since(at))
+
+        at = os.path.getsize(log)
+        with open(self.cluster.dbd_conf, "w", encoding="utf-8") as f:
+            f.write(re.sub(r"(?m)^DbdPort=.*$", "DbdPort=1", before))
+        os.kill(pid, signal.SIGHUP)
+        wait_for(lambda: "configuration read again" in self.log_since(at), "it is read again")
+        values = self.values()
+        self.assertEqual((values["PrivateData"], values["PurgeJobAfter"], values["DebugLevel"]), ("none", "NONE", "info"))
+        self.assertEqual((values["DbdPort"], self.cluster.dbd_pid()), (port, pid))
+        self.assertIn("DbdPort has changed and waits for a restart", self.log_since(at))
+        with open(self.cluster.dbd_conf, "w", encoding="utf-8") as f:
+            f.write(before)
+        self.cluster.run("sacctmgr", "reconfigure")
+
     def test_keys_without_effect_are_told_of(self):
         self.cluster.stop_dbd()
         with open(self.cluster.dbd_conf, "a", encoding="utf-8") as f:

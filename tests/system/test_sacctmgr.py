@@ -548,7 +548,7 @@ class Rights(Administered):
             self.assertIn("Access/permission denied", self.refused(*words, user=user))
         no_privilege = "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
         for words, text in ((["shutdown"], " Problem shutting down server: Access/permission denied\n"),
-                            (["clear", "stats"], no_privilege), (["show", "stats"], no_privilege),
+                            (["clear", "stats"], no_privilege), (["reconfigure"], no_privilege), (["show", "stats"], no_privilege),
                             (["show", "runaway"], "sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs\n"),
                             (["add", "coordinator", f"names=sluicetest{user}", "account=mine"],
                              " Problem adding coordinator: Access/permission denied\n"),

@@ -298,20 +298,21 @@ bool list_other(Session& session, const Words& words) {
 
 void other(Session& session, std::string_view verb, const Words& words) {
   const bool clear = verb == "clear" && !words.empty() && split_option(words[0]).is("stats", 1);
-  if (words.size() > (clear ? 1U : 0U) && (clear || verb == "ping" || verb == "shutdown"))
+  const bool reconfigure = verb == "reconfigure";
+  if (words.size() > (clear ? 1U : 0U) && (clear || verb != "clear"))
     return void(session.fail(fmt::format("too many arguments for {} keyword", verb)));
   if (verb == "ping") return ping(session);
-  if (clear || verb == "shutdown") {
+  if (clear || reconfigure || verb == "shutdown") {
     QueryAccountingDaemonRequest request;
     request.clear_statistics = clear;
-    request.shut_down = !clear;
-    session.denial =
-        clear ? kNoPrivilege : " Problem shutting down server: Access/permission denied";
+    request.reconfigure = reconfigure;
+    request.shut_down = verb == "shutdown";
+    session.denial = request.shut_down ? " Problem shutting down server: Access/permission denied"
+                                       : kNoPrivilege;
     (void)session.ask<QueryAccountingDaemonReply>(request);
     return;
   }
-  if (verb == "clear") return void(session.fail("Only statistics can be cleared: clear stats"));
-  session.fail(fmt::format(" The command {} is not supported by this version.", verb));
+  session.fail("Only statistics can be cleared: clear stats");
 }
 
 }  // namespace sluice::cli::sacctmgr

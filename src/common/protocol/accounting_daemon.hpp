@@ -31,17 +31,19 @@ struct DaemonValue {
     field(2, "value", &DaemonValue::value);
   }
 };
-// sacctmgr show stats, show configuration, clear stats, shutdown. The configuration is for all, the
-// counts for operators, the rest for administrators.
+// sacctmgr show stats, show configuration, clear stats, shutdown, reconfigure. The configuration is
+// for all, the counts for operators, the rest for administrators. kInvalidConfig: slurmdbd.conf is
+// wrong, and what was in force stays.
 struct QueryAccountingDaemonRequest {
   static constexpr std::string_view kMethod = "Accounting/QueryDaemon";
   using Reply = struct QueryAccountingDaemonReply;
-  bool statistics = false, clear_statistics = false, shut_down = false;
+  bool statistics = false, clear_statistics = false, shut_down = false, reconfigure = false;
   template <class V>
   static void describe(V&& field) {
     field(1, "statistics", &QueryAccountingDaemonRequest::statistics);
     field(2, "clear_statistics", &QueryAccountingDaemonRequest::clear_statistics);
     field(3, "shut_down", &QueryAccountingDaemonRequest::shut_down);
+    field(4, "reconfigure", &QueryAccountingDaemonRequest::reconfigure);
   }
 };
 struct QueryAccountingDaemonReply {

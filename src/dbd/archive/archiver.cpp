@@ -52,19 +52,30 @@ ScriptVariables script_variables(const PurgeRules& rules, const std::string& clu
 
 Result<PurgeResult> Archiver::by_clock(Time now) {
   const std::lock_guard lock(one_at_a_time_);
-  const ScriptVariables variables = script_variables(rules_, {}, now);
-  if (!rules_.script.empty() && variables == done_) return PurgeResult{};
-  auto result = purge_by(rules_, now);
+  const PurgeRules by = rules();
+  const ScriptVariables variables = script_variables(by, {}, now);
+  if (!by.script.empty() && variables == done_) return PurgeResult{};
+  auto result = purge_by(by, now);
   if (result) done_ = variables;
   return result;
 }
 
 Result<PurgeResult> Archiver::as_asked(const protocol::DumpArchiveRequest& request, Time now) {
-  const auto rules = asked_rules(rules_, request);
+  const auto rules = asked_rules(this->rules(), request);
   if (!rules) return tl::unexpected<Error>(rules.error());
   const std::unique_lock lock(one_at_a_time_, std::try_to_lock);
   if (!lock) return failure(ErrorCode::kRetry, "history is being purged just now; try again later");
   return purge_by(*rules, now);
+}
+
+void Archiver::use(PurgeRules rules) {
+  const std::lock_guard lock(rules_mutex_);
+  rules_ = std::move(rules);
+}
+
+PurgeRules Archiver::rules() const {
+  const std::lock_guard lock(rules_mutex_);
+  return rules_;
 }
 
 void Archiver::end() {

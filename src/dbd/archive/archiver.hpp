@@ -30,15 +30,19 @@ class Archiver {
   [[nodiscard]] Result<PurgeResult> by_clock(Time now);
   // With what is asked for in place of slurmdbd.conf. Errors: kRetry: another purge runs.
   [[nodiscard]] Result<PurgeResult> as_asked(const protocol::DumpArchiveRequest& request, Time now);
+  // From the next purge on. Any thread.
+  void use(PurgeRules rules);
   // Kills a script that runs; none begins any more. Any thread.
   void end();
 
  private:
+  [[nodiscard]] PurgeRules rules() const;
   Result<PurgeResult> purge_by(const PurgeRules& rules, Time now);
   Status run_script(const PurgeRules& rules, const std::string& cluster, Time now);
 
   Database& database_;
-  const PurgeRules rules_;
+  mutable std::mutex rules_mutex_;
+  PurgeRules rules_;  // guarded by rules_mutex_
   std::mutex one_at_a_time_;
   ScriptVariables done_;  // of the last run by the clock; guarded by one_at_a_time_
   std::atomic<bool> ending_ = false;

@@ -65,6 +65,7 @@ Status assign(const std::vector<tables::ConfLine>& lines, DbdConfig& config) {
       if (const auto* row = tables::find_key(keys, pair.key)) {
         errors.add(tables::assign_pair(line, pair, *row, config, "", config.without_effect));
         config.places[std::string(row->name)] = fmt::format("{}:{}", line.file, line.number);
+        config.values[std::string(row->name)] = pair.value;
       } else {
         errors.add(
             tables::conf_failure(line, fmt::format("unknown key \"{}\"{}", pair.key,

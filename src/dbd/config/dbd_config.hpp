@@ -58,6 +58,7 @@ struct DbdConfig {
   std::vector<std::string> parameters;        // Parameters
   std::vector<std::string> without_effect;    // keys that are set, and nothing comes of it
   std::map<std::string, std::string> places;  // "FILE:LINE" of each key that is set
+  std::map<std::string, std::string> values;  // of these, as they were written
 };
 
 [[nodiscard]] std::span<const tables::ConfKey<DbdConfig>> dbd_keys();

@@ -60,7 +60,7 @@ void query(AdminParts& parts, const net::CallContext& context,
   const std::shared_ptr<const Entities> entities = parts.store.current();
   if (!is_operator(*entities, actor) && is_long(request.where))
     return responder.fail(ErrorCode::kBadRequest, "too many names in one request");
-  const Privacy privacy = privacy_of(parts.config);
+  const Privacy privacy = privacy_of(*parts.config.get());
   if (!may_list(*entities, request.entity, actor, privacy))
     return responder.fail(ErrorCode::kAccessDenied);
   QueryAccountingReply reply = answer_query(*entities, request, actor, privacy);
@@ -70,7 +70,7 @@ void query(AdminParts& parts, const net::CallContext& context,
     reply.transactions = std::move(found->records);
     reply.more_transactions_after = found->more_after;
     // what was said of a job is seen where the job is
-    if (contains(parts.config.private_data, "jobs") && !is_operator(*entities, actor)) {
+    if (contains(parts.config.get()->private_data, "jobs") && !is_operator(*entities, actor)) {
       std::erase_if(reply.transactions, [&](const TransactionRecord& t) {
         return t.action == kModifyJob && t.actor != actor.name;
       });

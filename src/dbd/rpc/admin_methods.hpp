@@ -2,10 +2,12 @@
 // a controller follows.
 #pragma once
 
+#include <functional>
+
 #include "common/os/round_thread.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "dbd/archive/archiver.hpp"
-#include "dbd/config/dbd_config.hpp"
+#include "dbd/config/live_config.hpp"
 #include "dbd/rpc/followers.hpp"
 #include "dbd/rpc/statistics.hpp"
 #include "dbd/store/entity_store.hpp"
@@ -14,12 +16,13 @@ namespace sluice::dbd {
 
 // What the handlers work with; all outlive the server.
 struct AdminParts {
-  const DbdConfig& config;
+  const LiveConfig& config;
   Database& database;
   EntityStore& store;
   Statistics& statistics;
   Followers& followers;
   Archiver& archiver;
+  std::function<Status()> reconfigure;  // reads slurmdbd.conf again
 };
 
 void add_admin_methods(net::RpcServer& server, AdminParts& parts);

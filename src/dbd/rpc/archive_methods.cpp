@@ -17,7 +17,7 @@ constexpr const char* kNoPrivilege = "Your user doesn't have privilege to perfor
 Status may_archive(const AdminParts& parts, const Actor& actor) {
   if (!is_administrator(*parts.store.current(), actor))
     return failure(ErrorCode::kAccessDenied, kNoPrivilege);
-  if (parts.config.no_archive_commands)
+  if (parts.config.get()->no_archive_commands)
     return failure(ErrorCode::kAccessDenied,
                    "Archive commands are disabled: DisableArchiveCommands of slurmdbd.conf");
   return {};

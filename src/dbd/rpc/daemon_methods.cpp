@@ -99,12 +99,17 @@ void add_daemon_methods(net::RpcServer& server, AdminParts& parts) {
         const Actor actor = actor_of(context);
         const std::shared_ptr<const Entities> entities = parts.store.current();
         if ((request.statistics && !is_operator(*entities, actor)) ||
-            ((request.clear_statistics || request.shut_down) &&
+            ((request.clear_statistics || request.shut_down || request.reconfigure) &&
              !is_administrator(*entities, actor)))
           return responder.fail(ErrorCode::kAccessDenied);
+        if (request.reconfigure) {
+          log::info("{} ({}) has slurmdbd.conf read again", actor.name, context.identity.uid);
+          if (Status done = parts.reconfigure(); !done)
+            return responder.fail(std::move(done.error()));
+        }
         Reply reply;
         reply.now = net::now();
-        reply.config = config_values(parts.config, started);
+        reply.config = config_values(*parts.config.get(), started);
         if (request.statistics) parts.statistics.put(reply);
         if (request.clear_statistics) parts.statistics.clear(reply.now);
         responder.reply(reply);

@@ -38,7 +38,7 @@ protocol::PingAccountingReply ping() {
 // What who is no operator may look for at once.
 Status check_size(const ServiceParts& parts, const protocol::QueryHistoryRequest& request) {
   if (is_long(request)) return failure(ErrorCode::kBadRequest, "too much is named in one query");
-  const Duration most = parts.config.max_query_time_range;
+  const Duration most = parts.config.get()->max_query_time_range;
   if (most < kNoLimit && is_too_wide(request, most, now()))
     return failure(ErrorCode::kAccessDenied, "Too wide of a date range in query");
   return {};
@@ -52,7 +52,7 @@ Result<std::shared_ptr<HistoryQuery>> allowed_query(const ServiceParts& parts,
   HistoryQuery::MaySee may_see;
   if (!parts.is_operator(context)) {
     if (Status ok = check_size(parts, request); !ok) return tl::unexpected<Error>(ok.error());
-    if (contains(parts.config.private_data, "jobs")) {
+    if (contains(parts.config.get()->private_data, "jobs")) {
       const uint32_t own = context.identity.uid;
       Coordinated accounts(*parts.entities.current(), actor_of(context).name);
       const bool asks_own = request.uids.empty() || std::ranges::count(request.uids, own) > 0;
@@ -96,7 +96,7 @@ Result<protocol::ChangeJobHistoryReply> change_jobs(ServiceParts& parts, const C
     if (Status ok = check_size(parts, request.where); !ok) return tl::unexpected<Error>(ok.error());
     std::vector<uint32_t>& uids = request.where.uids;
     // others' jobs are not there for him: no error tells of them
-    if (contains(parts.config.private_data, "jobs"))
+    if (contains(parts.config.get()->private_data, "jobs"))
       uids = {uids.empty() || std::ranges::count(uids, own) > 0 ? own : UINT32_MAX};
     owner = own;
   }

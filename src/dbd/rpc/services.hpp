@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/rpc/rpc_server.hpp"
-#include "dbd/config/dbd_config.hpp"
+#include "dbd/config/live_config.hpp"
 #include "dbd/rpc/storing.hpp"
 #include "dbd/store/database.hpp"
 #include "dbd/store/entity_store.hpp"
@@ -12,7 +12,7 @@ namespace sluice::dbd {
 
 // What the handlers work with; all outlive the server.
 struct ServiceParts {
-  const DbdConfig& config;
+  const LiveConfig& config;
   Database& database;
   EntityStore& entities;
   Storing& storing;

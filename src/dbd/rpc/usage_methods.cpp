@@ -37,10 +37,10 @@ void report(AdminParts& parts, const net::CallContext& context,
   if (!is_all_his) {
     if (is_long(request))
       return responder.fail(ErrorCode::kBadRequest, "too much is named in one report");
-    if (!may_ask(parts.config, request.report, actor))
+    if (!may_ask(*parts.config.get(), request.report, actor))
       return responder.fail(ErrorCode::kAccessDenied);
   }
-  const bool own_alone = !is_all_his && is_private(parts.config, "usage");
+  const bool own_alone = !is_all_his && is_private(*parts.config.get(), "usage");
   if (own_alone) request.users = {actor.name};
   const Time now = net::now();
   if (Status rolled = roll_up(parts.database, now); !rolled)

@@ -63,6 +63,11 @@ ChangeAccountingReply refusal_with(const std::string& jobs) {
   return out;
 }
 
+std::shared_ptr<const Entities> with_rules(Entities entities, SiteRules rules) {
+  entities.rules = std::move(rules);
+  return std::make_shared<const Entities>(std::move(entities));
+}
+
 }  // namespace
 
 Status EntityStore::open() {
@@ -75,7 +80,7 @@ Status EntityStore::open() {
       write_difference(sql, diff);
     }
     Entities held = read_entities(sql);
-    held.rules = rules_;
+    held.rules = rules();
     read = std::make_shared<const Entities>(std::move(held));
     return {};
   });
@@ -86,6 +91,17 @@ Status EntityStore::open() {
 void EntityStore::on_change(std::function<void(std::shared_ptr<const Entities>)> tell) {
   const std::lock_guard lock(mutex_);
   tell_ = std::move(tell);
+}
+
+void EntityStore::use(SiteRules rules) {
+  const std::lock_guard lock(mutex_);
+  rules_ = std::move(rules);
+  if (current_) current_ = with_rules(*current_, rules_);
+}
+
+SiteRules EntityStore::rules() const {
+  const std::lock_guard lock(mutex_);
+  return rules_;
 }
 
 std::shared_ptr<const Entities> EntityStore::current() const {
@@ -99,6 +115,7 @@ void EntityStore::publish(std::shared_ptr<const Entities> entities) {
     const std::lock_guard lock(mutex_);
     // a later commit may be here first
     if (current_ && current_->version >= entities->version) return;
+    if (!(entities->rules == rules_)) entities = with_rules(*entities, rules_);
     current_ = entities;
     tell = tell_;
   }
@@ -110,7 +127,7 @@ std::shared_ptr<const Entities> EntityStore::newest(Session& sql) const {
   std::shared_ptr<const Entities> mine = current();
   if (mine && mine->version == version) return mine;
   Entities held = read_entities(sql);
-  held.rules = rules_;
+  held.rules = rules();
   return std::make_shared<const Entities>(std::move(held));
 }
 

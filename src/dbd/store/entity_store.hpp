@@ -24,6 +24,8 @@ class EntityStore {
 
   // Reads the entities; a database without any gets those of new_entities().
   [[nodiscard]] Status open();
+  // From the next change on. Any thread.
+  void use(SiteRules rules);
   // Called behind each commit with what is there then; on the thread that changed it.
   void on_change(std::function<void(std::shared_ptr<const Entities>)> tell);
 
@@ -62,10 +64,11 @@ class EntityStore {
   // Within a write: what the database holds now.
   [[nodiscard]] std::shared_ptr<const Entities> newest(Session& sql) const;
   void publish(std::shared_ptr<const Entities> entities);
+  [[nodiscard]] SiteRules rules() const;
 
   Database& database_;
-  const SiteRules rules_;
   mutable std::mutex mutex_;
+  SiteRules rules_;                          // guarded by mutex_
   std::shared_ptr<const Entities> current_;  // guarded by mutex_
   std::function<void(std::shared_ptr<const Entities>)> tell_;
 };

@@ -85,6 +85,7 @@ const std::vector<Row>& rows() {
       row<QueryAccountingDaemonRequest>(May::kUsers),
       row<QueryAccountingDaemonRequest>(May::kAdministrators, {true, false, false}),
       row<QueryAccountingDaemonRequest>(May::kAdministrators, {false, true, false}),
+      row<QueryAccountingDaemonRequest>(May::kAdministrators, {false, false, false, true}),
   };
   return kRows;
 }

@@ -54,6 +54,15 @@ class Store : public test::WithStorage {
 };
 SLUICE_STORAGES(Store);
 
+TEST_P(Store, RulesOfTheSiteMayChange) {
+  const auto before = store->current();
+  store->use({{"normal"}, true, true});
+  EXPECT_FALSE(before->rules.without_coordinators);
+  EXPECT_TRUE(store->current()->rules.without_coordinators);
+  ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
+  EXPECT_TRUE(store->current()->rules.without_default_account);
+}
+
 TEST_P(Store, WhatWasCommittedIsReadAgain) {
   ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   auto account = add(AccountingEntity::kAccount, "physics");

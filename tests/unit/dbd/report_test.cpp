@@ -26,7 +26,7 @@ class Reports : public ::testing::Test {
       : database(std::move(*Database::open(sqlite_file(folder / "accounting.db")))),
         store(*database, SiteRules{}),
         archiver(*database, PurgeRules{}),
-        parts{config, *database, store, statistics, followers, archiver},
+        parts{config, *database, store, statistics, followers, archiver, {}},
         server(net::ServerOptions{}) {
     EXPECT_TRUE(store.open());
     add_usage_methods(server, parts);
@@ -75,7 +75,12 @@ class Reports : public ::testing::Test {
 
   const Time yesterday = day_of(net::now(), -1);
   sluice::test::TempFolder folder;
-  DbdConfig config;
+  void make_private(std::vector<std::string> data) {
+    DbdConfig next;
+    next.private_data = std::move(data);
+    config.set(std::move(next));
+  }
+  LiveConfig config{DbdConfig{}};
   std::unique_ptr<Database> database;
   EntityStore store;
   Statistics statistics{kNoTime};
@@ -89,7 +94,7 @@ class Reports : public ::testing::Test {
 // PrivateData=reservations was read and did nothing.
 TEST_F(Reports, OfReservationsAreOfOperatorsWherePrivate) {
   EXPECT_EQ(refusal(UsageReport::kReservations), ErrorCode::kOk);
-  config.private_data = {"reservations"};
+  make_private({"reservations"});
   EXPECT_EQ(refusal(UsageReport::kReservations), ErrorCode::kAccessDenied);
   EXPECT_EQ(refusal(UsageReport::kReservations, 0), ErrorCode::kOk);
   EXPECT_EQ(refusal(UsageReport::kCluster), ErrorCode::kOk);
@@ -98,9 +103,9 @@ TEST_F(Reports, OfReservationsAreOfOperatorsWherePrivate) {
 // With PrivateData=usage the sums of the cluster, which were refused, came along with one's own.
 TEST_F(Reports, HaveNoSumsOfTheClusterWhereUsageIsPrivate) {
   for (const UsageReport report : {UsageReport::kJobs, UsageReport::kJobSizes}) {
-    config.private_data.clear();
+    make_private({});
     EXPECT_FALSE(ask(report)->cluster.empty());
-    config.private_data = {"usage"};
+    make_private({"usage"});
     const auto own = ask(report);
     ASSERT_TRUE(own) << own.error().text;
     EXPECT_TRUE(own->cluster.empty());
