@@ -7,11 +7,12 @@ namespace sluice::dbd {
 namespace {
 
 // Identity, addresses, the database: what the daemon is made of.
-constexpr std::array<std::string_view, 21> kAtStart = {
+constexpr std::array<std::string_view, 22> kAtStart = {
     "AuthAltParameters", "AuthAltTypes", "AuthInfo",          "AuthType",         "DbdAddr",
     "DbdBackupHost",     "DbdHost",      "DbdPort",           "DebugLevelSyslog", "LogTimeFormat",
     "PidFile",           "SlurmUser",    "StorageBackupHost", "StorageHost",      "StorageLoc",
     "StorageParameters", "StoragePass",  "StoragePort",       "StorageType",      "StorageUser",
+    "TLSParameters",     "TLSType",
 };
 
 // As it was written; of a key that is not set, its default.

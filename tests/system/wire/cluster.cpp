@@ -91,7 +91,7 @@ std::string WireCluster::address(Server server) const {
 }
 
 std::string WireCluster::receiver(Server server) {
-  if (server == Server::kAccounting) return std::string(protocol::kAccountingDaemon);
+  if (server == Server::kAccounting) return std::string(net::kAccountingDaemon);
   return server == Server::kController ? std::string(net::kController) : "n1";
 }
 
