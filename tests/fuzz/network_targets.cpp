@@ -3,6 +3,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "common/net/metadata_text.hpp"
 #include "common/net/srv_records.hpp"
 #include "common/auth/token.hpp"
+#include "common/rpc/header_blocks.hpp"
 #include "fuzz/targets.hpp"
 
 namespace sluice::fuzz {
@@ -79,6 +81,27 @@ class Liar {
   int fd_;
 };
 
+// Of headers with what continues them, by RFC 9113 alone.
+size_t longest_block(std::string_view bytes) {
+  constexpr size_t kPreface = 24;
+  constexpr size_t kHead = 9;
+  bytes.remove_prefix(std::min(kPreface, bytes.size()));
+  size_t longest = 0;
+  size_t block = 0;
+  bool is_open = false;
+  while (bytes.size() >= kHead) {
+    const auto byte = [&](size_t at) { return static_cast<unsigned char>(bytes[at]); };
+    const size_t length = size_t{byte(0)} << 16 | size_t{byte(1)} << 8 | byte(2);
+    if (byte(3) == 1 || byte(3) == 9) {
+      block = is_open ? block + length : length;
+      is_open = (byte(4) & 4) == 0;
+    }
+    longest = std::max(longest, block);
+    bytes.remove_prefix(std::min(kHead + length, bytes.size()));
+  }
+  return longest;
+}
+
 void http2_client(std::string_view input) {
   static const Liar liar;
   std::thread server([&] { liar.say(input); });
@@ -100,6 +123,23 @@ void http2_client(std::string_view input) {
   server.join();
 }
 
+// Follows the frames of a connection, however the bytes arrive: in pieces it says what it says of
+// all at once, and none of the blocks that it lets pass is too long.
+void header_blocks(std::string_view input) {
+  net::HeaderBlocks at_once;
+  const bool fine = at_once.read(input);
+  net::HeaderBlocks in_pieces;
+  bool still_fine = true;
+  size_t piece = 1;
+  for (std::string_view rest = input; still_fine && !rest.empty(); piece = piece * 3 % 17) {
+    const size_t size = std::min(piece, rest.size());
+    still_fine = in_pieces.read(rest.substr(0, size));
+    rest.remove_prefix(size);
+  }
+  SLUICE_CHECK(fine == still_fine);
+  if (fine) SLUICE_CHECK(longest_block(input) <= net::HeaderBlocks::kMostBytes);
+}
+
 void call_status(std::string_view input) {
   (void)net::to_error({net::StatusCode::kUnknown, "text", std::string(input)}, true, "host:1");
 }
@@ -112,6 +152,7 @@ std::vector<Target> network_targets() {
           {"token", token},
           {"metadata", metadata},
           {"http2_client", http2_client},
+          {"header_blocks", header_blocks},
           {"call_status", call_status}};
 }
 

@@ -4,7 +4,8 @@ namespace sluice::fuzz {
 
 std::vector<Target> all_targets() {
   std::vector<Target> all;
-  for (const auto& some : {text_targets(), config_targets(), wire_targets(), network_targets()}) {
+  for (const auto& some :
+       {text_targets(), config_targets(), wire_targets(), network_targets(), file_targets()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

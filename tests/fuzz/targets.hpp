@@ -20,5 +20,6 @@ struct Target {
 [[nodiscard]] std::vector<Target> config_targets();
 [[nodiscard]] std::vector<Target> wire_targets();
 [[nodiscard]] std::vector<Target> network_targets();
+[[nodiscard]] std::vector<Target> file_targets();
 
 }  // namespace sluice::fuzz

@@ -112,9 +112,13 @@ Result<std::string> write_archive(const std::string& folder, const std::string& 
 Result<ArchiveFile> read_archive(const std::string& path) {
   const auto bytes = read_trusted(path);
   if (!bytes) return tl::unexpected<Error>(bytes.error());
-  if (!bytes->starts_with(kMagic))
+  return parse_archive(*bytes, path);
+}
+
+Result<ArchiveFile> parse_archive(std::string_view bytes, const std::string& path) {
+  if (!bytes.starts_with(kMagic))
     return failure(ErrorCode::kBadRequest, fmt::format("{} is no archive of sluicedbd", path));
-  auto file = wire::decode<ArchiveFile>(std::string_view(*bytes).substr(kMagic.size()));
+  auto file = wire::decode<ArchiveFile>(bytes.substr(kMagic.size()));
   // none is written without rows
   if (!file || file->count == 0 || file->count != file->rows.size())
     return failure(ErrorCode::kDamaged, fmt::format("{} is damaged", path));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/result.hpp"
@@ -52,5 +53,7 @@ struct ArchiveFile {
 // Errors: no such file, no archive, a damaged one; kAccessDenied: one that others than root and
 // this process's user own or may write.
 [[nodiscard]] Result<ArchiveFile> read_archive(const std::string& path);
+// The same of its bytes; `path` is what errors call it.
+[[nodiscard]] Result<ArchiveFile> parse_archive(std::string_view bytes, const std::string& path);
 
 }  // namespace sluice::dbd

@@ -1,6 +1,5 @@
 #include "dbd/config/dbd_config.hpp"
 
-#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -9,8 +8,6 @@
 
 #include "common/auth/auth_config.hpp"
 #include "common/base/text.hpp"
-#include "common/config/conf_assign.hpp"
-#include "common/config/conf_syntax.hpp"
 #include "common/net/address.hpp"
 #include "common/os/host_name.hpp"
 #include "common/os/matching_paths.hpp"
@@ -31,49 +28,15 @@ Result<tables::ConfSource> read_source(const std::string& path) {
   return tables::ConfSource{path, std::move(*text)};
 }
 
-Result<std::vector<tables::ConfLine>> read_lines(const std::string& path) {
-  auto source = read_source(path);
-  if (!source) return tl::unexpected(source.error());
-  const fs::path folder = fs::path(path).parent_path();
-  return tables::conf_lines(*source, [&](const std::string& name, const std::string&) {
-    Result<std::vector<tables::ConfSource>> sources{std::vector<tables::ConfSource>{}};
-    for (const std::string& one : matching_paths((folder / name).string())) {
-      auto included = read_source(one);
-      if (!included)
-        return Result<std::vector<tables::ConfSource>>(tl::unexpected<Error>(included.error()));
-      sources->push_back(std::move(*included));
-    }
-    return sources;
-  });
-}
-
-void set_defaults(DbdConfig& config) {
-  for (const auto& row : dbd_keys()) {
-    if (row.set == nullptr || row.fallback.empty()) continue;
-    const auto value = tables::parse_conf_value(tables::rule_of(row), row.fallback);
-    if (value) row.set(config, *value);
+Result<std::vector<tables::ConfSource>> read_included(const fs::path& folder,
+                                                      const std::string& name) {
+  std::vector<tables::ConfSource> sources;
+  for (const std::string& one : matching_paths((folder / name).string())) {
+    auto included = read_source(one);
+    if (!included) return tl::unexpected<Error>(included.error());
+    sources.push_back(std::move(*included));
   }
-}
-
-Status assign(const std::vector<tables::ConfLine>& lines, DbdConfig& config) {
-  const auto keys = dbd_keys();
-  tables::ConfErrors errors;
-  for (const tables::ConfLine& line : lines) {
-    std::vector<tables::ConfPair> pairs;
-    errors.add(tables::read_conf_pairs(line, pairs));
-    for (const tables::ConfPair& pair : pairs) {
-      if (const auto* row = tables::find_key(keys, pair.key)) {
-        errors.add(tables::assign_pair(line, pair, *row, config, "", config.without_effect));
-        config.places[std::string(row->name)] = fmt::format("{}:{}", line.file, line.number);
-        config.values[std::string(row->name)] = pair.value;
-      } else {
-        errors.add(
-            tables::conf_failure(line, fmt::format("unknown key \"{}\"{}", pair.key,
-                                                   tables::did_you_mean_key(pair.key, keys))));
-      }
-    }
-  }
-  return errors.status();
+  return sources;
 }
 
 Status resolve_user(DbdConfig& config) {
@@ -91,43 +54,22 @@ Status resolve_user(DbdConfig& config) {
   return {};
 }
 
-Status check(const DbdConfig& config) {
-  const auto bad = [&](std::string_view text) {
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", config.path, text));
-  };
-  if (config.host.empty()) return bad("DbdHost is wanted");
-  if (!config.backup_host.empty() && config.storage_type == kSqliteStorage)
-    return bad("DbdBackupHost needs a database that both hosts reach; a file of SQLite is none");
-  return {};
-}
-
 }  // namespace
 
-std::string place_of(const DbdConfig& config, const std::string& key) {
-  const auto place = config.places.find(key);
-  return place == config.places.end() ? config.path : place->second;
-}
-
 Result<DbdConfig> load_dbd_config(const std::string& path) {
-  DbdConfig config;
-  config.path = path;
-  set_defaults(config);
-  const auto lines = read_lines(path);
-  if (!lines) return tl::unexpected(lines.error());
-  if (auto ok = assign(*lines, config); !ok)
-    return failure(ErrorCode::kInvalidConfig, ok.error().text);
-  if (auto ok = check(config); !ok) return tl::unexpected(ok.error());
-  auto storage = storage_of(config);
-  if (!storage)
-    return failure(ErrorCode::kInvalidConfig,
-                   fmt::format("{}: {}", config.path, storage.error().text));
-  config.storage = std::move(*storage);
+  const auto source = read_source(path);
+  if (!source) return tl::unexpected(source.error());
+  const fs::path folder = fs::path(path).parent_path();
+  auto parsed = parse_dbd_config(*source, [&](const std::string& name, const std::string&) {
+    return read_included(folder, name);
+  });
+  if (!parsed) return parsed;
+  DbdConfig config = std::move(*parsed);
   if (auto rules = purge_rules(config); !rules) return tl::unexpected<Error>(rules.error());
   if (auto ok = resolve_user(config); !ok) return tl::unexpected(ok.error());
   // DbdAddr is the first host's
   const std::string here = short_host_name();
   if (here == config.backup_host && here != config.host) config.address.clear();
-  std::ranges::sort(config.without_effect);
   return config;
 }
 

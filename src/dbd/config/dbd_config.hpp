@@ -12,6 +12,7 @@
 #include "common/auth/jwt.hpp"
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
+#include "common/config/conf_syntax.hpp"
 #include "common/config/keys/conf_key.hpp"
 #include "common/model/cluster_config.hpp"
 #include "dbd/store/storage.hpp"
@@ -73,6 +74,9 @@ struct DbdConfig {
 
 // Errors, which name file, line and key: kInvalidConfig.
 [[nodiscard]] Result<DbdConfig> load_dbd_config(const std::string& path);
+// The same of a text, without what only this machine can tell: its users, programs and name.
+[[nodiscard]] Result<DbdConfig> parse_dbd_config(const tables::ConfSource& source,
+                                                 const tables::ConfInclude& include);
 
 // Errors: others than its owner, root or SlurmUser, may read or write the file, which has
 // passwords; this host is none of DbdHost and DbdBackupHost.
