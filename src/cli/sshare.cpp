@@ -132,6 +132,7 @@ int sshare_main(int argc, char** argv) {
   o.request.no_users = o.request.no_qos = true;
   Result<Client> client = Client::open();
   if (!client) return report("sshare", client.error());
+  client->keep_asking();
   if (!accept_cluster("sshare", o.cluster, client->config())) return 1;
   tell_filters(o);
   const auto reply = client->call<AssocMgrReply>(o.request);

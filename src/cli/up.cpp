@@ -69,6 +69,8 @@ int up_main(int argc, char** argv) {
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   std::printf("%zu nodes are idle", started->idle);
   if (started->kept_down != 0) std::printf(", %zu are kept down by DownNodes", started->kept_down);
+  if (started->later != 0)
+    std::printf(", %zu come when they are wanted (State=CLOUD)", started->later);
   std::printf(". To use the cluster:\n\n");
   std::printf("export SLURM_CONF=%s/slurm.conf\nexport PATH=%s:$PATH\n", options.dir.c_str(),
               programs.c_str());

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/os/read_file.hpp"
 #include "common/os/replace_file.hpp"
 #include "common/net/certificates.hpp"
@@ -91,6 +92,15 @@ std::vector<std::pair<net::TlsFiles, std::vector<std::string>>> agent_pairs(
   return out;
 }
 
+std::vector<std::string> accounting_names(const ClusterConfig& config) {
+  std::vector<std::string> names{"slurmdbd"};
+  for (const std::string& host :
+       {config.accounting_storage_host, config.accounting_storage_backup_host}) {
+    if (!host.empty()) names.push_back(host);
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> make_certificates(const ClusterConfig& config, Time now) {
@@ -105,6 +115,13 @@ Result<std::vector<std::string>> make_certificates(const ClusterConfig& config, 
   if (!pair) return tl::unexpected(pair.error());
   if (Status ok = write_pair(own, *pair, config.slurm_user_id, writer); !ok)
     return tl::unexpected(ok.error());
+  if (has_accounting_daemon(config)) {
+    pair = net::certify(*authority, accounting_names(config), valid);
+    if (!pair) return tl::unexpected(pair.error());
+    const net::TlsFiles files = net::accounting_tls_files(config);
+    if (Status ok = write_pair(files, *pair, config.slurm_user_id, writer); !ok)
+      return tl::unexpected(ok.error());
+  }
   for (const auto& [files, of_node] : agent_pairs(config)) {
     pair = net::certify(*authority, of_node, valid);
     if (!pair) return tl::unexpected(pair.error());

@@ -336,6 +336,7 @@ Status Controller::Graph::start_server() {
   server_options.tls = tls_identity;
   server_options.slurm_user = config->slurm_user_id;
   server_options.max_request = most_request_bytes(*config);
+  server_options.refusals = make_refusal_log();
   server_options.admit = [this](std::string_view method, uint32_t uid) {
     return rate_limits.admit(method, uid, now());
   };
@@ -464,7 +465,6 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   graph->options = std::move(options);
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
   if (auto ok = may_control_here(*graph->config); !ok) return tl::unexpected(ok.error());
-  if (auto ok = check_tls_with_accounting(*graph->config); !ok) return tl::unexpected(ok.error());
   const std::filesystem::path folder = graph->config->state_save_location;
   auto opened = journal::open_journal(folder / journal::kJournalFolder, graph->options.clean);
   if (!opened) return tl::unexpected(opened.error());

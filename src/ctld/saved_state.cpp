@@ -8,7 +8,6 @@
 
 #include "common/base/text.hpp"
 #include "common/model/accounting_daemon.hpp"
-#include "common/net/tls_config.hpp"
 #include "ctld/journal/sqlite_reader.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 #include "ctld/journal/state_folder.hpp"
@@ -48,16 +47,6 @@ tl::unexpected<Error> missing_journal(const std::string& folder) {
           "{} holds the key of a cluster that was here before, and its journal is empty or gone: put a backup "
           "back (sluice restore FOLDER), or start once with slurmctld -c, which begins without its jobs",
           folder));
-}
-
-Status check_tls_with_accounting(const ClusterConfig& config) {
-  if (!net::uses_tls(config) || !has_accounting_daemon(config)) return {};
-  return failure(
-      ErrorCode::kInvalidConfig,
-      fmt::format(
-          "{}: TLSType=tls/s2n does not go with AccountingStorageType={}: the accounting daemon "
-          "speaks no TLS, and would get no record; leave one of the two out",
-          config.config_path, config.accounting_storage_type));
 }
 
 Status check_saved_state(const ClusterConfig& config) {

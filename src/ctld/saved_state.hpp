@@ -26,7 +26,4 @@ inline constexpr const char* kSigningKeyFile = "credential.key";
 // error where there is no state yet, or this process may not look.
 [[nodiscard]] Status check_saved_state(const ClusterConfig& config);
 
-// The accounting daemon speaks no TLS, and the controller sends nothing in clear under TLSType.
-[[nodiscard]] Status check_tls_with_accounting(const ClusterConfig& config);
-
 }  // namespace sluice::ctld

@@ -140,7 +140,6 @@ class StartChecks {
 
   void certificates() {
     if (!net::uses_tls(config_)) return;
-    if (Status ok = check_tls_with_accounting(config_); !ok) out_.push_back(ok.error().text);
     const net::TlsFiles own = net::controller_tls_files(config_);
     const bool some = fs::exists(own.ca, ignored_) || fs::exists(own.certificate, ignored_) ||
                       fs::exists(own.key, ignored_);
@@ -248,12 +247,20 @@ std::vector<std::string> start_warnings(const ClusterConfig& config) {
 }
 
 void add_start_checks(ConfigCheck& check) {
-  check.errors = start_errors(check.config);
+  std::vector<std::string> found = start_errors(check.config);
+  // "SlurmUser: /etc/slurm/more.conf: No such file or directory"
+  std::erase_if(found, [&](const std::string& error) {
+    const std::string about = error.substr(std::min(error.size(), error.find(": /") + 2));
+    return std::ranges::any_of(check.errors, [&](const std::string& other) {
+      return !about.empty() && other.ends_with(about);
+    });
+  });
+  check.errors.insert(check.errors.end(), found.begin(), found.end());
   const auto is_said = [&](const std::string& warning) {
     // "AuthType=auth/slurm: the key /etc/slurm/slurm.key has mode 0644 …"
     const size_t key = warning.find(": the key /");
     const std::string about = key == std::string::npos ? warning : warning.substr(0, key + 2);
-    return std::ranges::any_of(check.errors,
+    return std::ranges::any_of(found,
                                [&](const std::string& error) { return error.starts_with(about); });
   };
   std::erase_if(check.warnings, is_said);

@@ -12,9 +12,11 @@
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "common/net/method_name.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/accounting_admin.hpp"
 #include "common/rpc/refusal_log.hpp"
+#include "common/rpc/tls_identity.hpp"
 #include "common/rpc/token_server.hpp"
 #include "dbd/rpc/admin_methods.hpp"
 #include "dbd/rpc/entity_clock.hpp"
@@ -71,6 +73,7 @@ struct Daemon::Graph {
   std::optional<Archiver> archiver;
   Storing storing;
   std::shared_ptr<net::AuthProvider> auth;
+  std::shared_ptr<net::TlsIdentity> tls;  // null: nothing is encrypted
   std::unique_ptr<net::TokenService> tokens;
   std::optional<ServiceParts> services;
   std::optional<AdminParts> admin;
@@ -93,6 +96,11 @@ Status Daemon::Graph::open_identity() {
     if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
     auth = net::accept_jwt(std::move(auth), jwt);
   }
+  if (!net::is_tls(conf->tls_type)) return {};
+  auto identity = net::TlsIdentity::open(
+      net::accounting_tls_files(conf->path, conf->tls_parameters), conf->slurm_user_id);
+  if (!identity) return tl::unexpected(identity.error());
+  tls = std::move(*identity);
   return {};
 }
 
@@ -102,8 +110,9 @@ Status Daemon::Graph::start_server() {
   net::ServerOptions options;
   options.addresses = {
       fmt::format("{}:{}", conf->address.empty() ? "0.0.0.0" : conf->address, conf->port)};
-  options.receiver = protocol::kAccountingDaemon;
+  options.receiver = net::kAccountingDaemon;
   options.auth = auth;
+  options.tls = tls;
   options.slurm_user = conf->slurm_user_id;
   options.max_request = kMostRequestBytes;
   options.refusals = refusal_log();

@@ -24,8 +24,6 @@ using protocol::FrameType;
 namespace {
 // A sender that says nothing for so long is gone; what came twice comes sooner.
 constexpr auto kIdle = std::chrono::seconds(120);
-constexpr size_t kMostTransfersOfAUser = 256;
-constexpr size_t kMostBytesOfAUser = 512U << 20;  // of blocks that are being written at one time
 }  // namespace
 
 struct Broadcasts::Transfer {
@@ -43,8 +41,8 @@ struct Broadcasts::Transfer {
   boost::asio::steady_timer timer;
 };
 
-Broadcasts::Broadcasts(NodeState& node, ChildProcesses& children)
-    : node_(node), children_(children) {}
+Broadcasts::Broadcasts(NodeState& node, ChildProcesses& children, BroadcastBounds of_user)
+    : node_(node), children_(children), of_user_(of_user) {}
 
 Broadcasts::~Broadcasts() {
   for (const auto& [key, transfer] : transfers_) {
@@ -66,7 +64,7 @@ void Broadcasts::write(const protocol::BroadcastTicket& ticket,
     return done({});
   }
   const bool fresh = transfer == nullptr || block.number > transfer->number;
-  if (fresh && bytes_of(ticket.uid) + block.data.size() > kMostBytesOfAUser) {
+  if (fresh && bytes_of(ticket.uid) + block.data.size() > of_user_.bytes) {
     return done({EAGAIN, "too much is being written for this user on this node"});
   }
   if (transfer == nullptr) {
@@ -109,7 +107,7 @@ Broadcasts::TransferPtr Broadcasts::start(const Key& key, const protocol::Broadc
   const auto of_user = std::count_if(transfers_.begin(), transfers_.end(), [&](const auto& other) {
     return std::get<1>(other.first) == ticket.uid && other.second->link != nullptr;
   });
-  if (static_cast<size_t>(of_user) >= kMostTransfersOfAUser) {
+  if (static_cast<size_t>(of_user) >= of_user_.transfers) {
     transfer->reply = {EAGAIN, {}};
     return transfer;
   }

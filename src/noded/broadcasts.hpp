@@ -16,10 +16,16 @@
 
 namespace sluice::noded {
 
+// What this node takes of a user at one time.
+struct BroadcastBounds {
+  size_t transfers = 256;
+  size_t bytes = 512U << 20;  // of blocks that are being written
+};
+
 class Broadcasts {
  public:
   using Done = std::function<void(protocol::BlockReply)>;
-  Broadcasts(NodeState& node, ChildProcesses& children);
+  Broadcasts(NodeState& node, ChildProcesses& children, BroadcastBounds of_user = {});
   Broadcasts(const Broadcasts&) = delete;
   Broadcasts& operator=(const Broadcasts&) = delete;
   ~Broadcasts();
@@ -48,6 +54,7 @@ class Broadcasts {
 
   NodeState& node_;
   ChildProcesses& children_;
+  BroadcastBounds of_user_;
   JobContainers* containers_ = nullptr;  // not owned
   std::map<Key, TransferPtr> transfers_;
 };

@@ -248,10 +248,8 @@ void add_requests(net::RpcServer& server, RequestParts& parts) {
   server.handle<SetDebugRequest, Empty>(
       [](const CallContext& context, const SetDebugRequest& request, Responder<Empty> responder) {
         if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
-        if (auto ok = daemon::set_debug(request.level, request.flags); !ok)
+        if (auto ok = daemon::set_debug(request.level, request.flags, context.identity.uid); !ok)
           return responder.fail(ok.error());
-        log::info("debug level {}, flags {}", log::level_name(log::level()),
-                  log::debug_flag_names(log::debug_flags()));
         responder.reply({});
       });
   // the controller has seen to it that sstat may ask

@@ -84,6 +84,28 @@ class Story(ClusterCase):
         self.wait_line(rf"error: Security violation, Reconfigure RPC from uid={NOBODY}")
         self.run_cmd("scancel", job)
 
+    def test_what_is_refused(self):
+        """Requests that changed nothing, as they could not be met, left no line."""
+        uid = os.getuid()
+        self.run_cmd("sbatch", "-p", "nosuch", "--wrap", "true", check=False)
+        self.wait_line(rf"SubmitJob RPC from uid={uid} at \S+ was refused: invalid partition specified: nosuch")
+        self.run_cmd("scontrol", "update", "JobId=77777", "Nice=5", check=False)
+        self.wait_line(rf"UpdateJob RPC from uid={uid} at \S+ was refused: JobId=77777: Invalid job id specified")
+        self.run_cmd("scontrol", "hold", "77777", check=False)
+        self.wait_line(rf"JobAction RPC from uid={uid} at \S+ was refused: JobId=77777: Invalid job id specified")
+        self.run_cmd("scontrol", "update", "NodeName=nosuch", "State=RESUME", check=False)
+        self.wait_line(rf"UpdateNode RPC from uid={uid} at \S+ was refused: .*Invalid node name specified")
+        self.run_cmd("scontrol", "show", "job", "77777", check=False)
+        self.run_cmd("squeue", "-j", "77777", check=False)
+        self.assertEqual(self.lines("QueryJobs RPC .* was refused"), [], "a question changes nothing")
+
+    def test_debug_level(self):
+        self.run_cmd("scontrol", "setdebug", "verbose")
+        self.wait_line(rf"Set debug level to 'verbose', DebugFlags=.* \(uid {os.getuid()}\)")
+        self.run_cmd("scontrol", "setdebug", "error")
+        self.wait_line(rf"Set debug level to 'error', DebugFlags=.* \(uid {os.getuid()}\)")
+        self.run_cmd("scontrol", "setdebug", "info")
+
     def test_reconfiguration(self):
         self.run_cmd("scontrol", "reconfigure")
         self.wait_line(f"_slurm_rpc_reconfigure_controller: by uid {os.getuid()}")

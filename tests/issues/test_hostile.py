@@ -1,6 +1,7 @@
 """Senders that mean no good: what is not proved is not read, and no amount of it ends or stalls the controller."""
 import collections
 import os
+import re
 import resource
 import socket
 import struct
@@ -8,6 +9,7 @@ import threading
 import time
 import unittest
 
+from accounting import AccountedCluster
 from harness import Cluster, ClusterCase, add_users, need_root, wait_for
 
 ALICE = 61571
@@ -21,8 +23,9 @@ def field(key, value):
     return b"\x00" + bytes([len(key)]) + key + bytes([len(value)]) + value
 
 
-def call_headers(method, bearer=None):
-    fields = (field(b":method", b"POST") + field(b":scheme", b"http") + field(b":path", b"/sluice.v1.Controller/" + method) + field(b":authority", b"x") +
+def call_headers(method, bearer=None, service=b"Controller"):
+    path = b"/sluice.v1." + service + b"/" + method
+    fields = (field(b":method", b"POST") + field(b":scheme", b"http") + field(b":path", path) + field(b":authority", b"x") +
               field(b"content-type", b"application/grpc") + field(b"te", b"trailers"))
     if bearer:
         value = b"Bearer " + bearer.encode()
@@ -33,10 +36,10 @@ def call_headers(method, bearer=None):
 
 class Flood(threading.Thread):
     """A connection that begins many calls of a method and sends on each as much of a long message as the server lets it."""
-    def __init__(self, port, method, bearer=None, streams=8, mib=8):
+    def __init__(self, port, method, bearer=None, service=b"Controller", streams=8, mib=8):
         super().__init__(daemon=True)
         self.socket = socket.create_connection(("127.0.0.1", port))
-        self.method, self.bearer, self.streams, self.mib = method, bearer, streams, mib
+        self.headers, self.streams, self.mib = call_headers(method, bearer, service), streams, mib
         self.changed = threading.Condition()
         self.window, self.first, self.windows, self.over, self.sent = 65535, 65535, {}, set(), 0
 
@@ -97,7 +100,7 @@ class Flood(threading.Thread):
             for stream in streams:
                 with self.changed:
                     self.windows[stream] = self.first
-                    self.socket.sendall(frame(1, 4, stream, call_headers(self.method, self.bearer)))
+                    self.socket.sendall(frame(1, 4, stream, self.headers))
                 if not self.send(stream, b"\0" + struct.pack(">I", 20 << 20)):
                     continue
                 for _ in range(self.mib * 64):
@@ -119,6 +122,12 @@ def memory_mib(pid, what="VmHWM"):
         return next(int(line.split()[1]) for line in status if line.startswith(what)) // 1024
 
 
+def hold(pid, mib):
+    """Where it asks for more it ends, as under MemoryMax."""
+    limit = memory_mib(pid, "VmSize") + mib << 20
+    resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
+
+
 def make_key(folder):
     with open(os.open(os.path.join(folder, "jwt.key"), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
         f.write(os.urandom(32))
@@ -137,9 +146,7 @@ class Floods(ClusterCase):
         cls.cluster = Cluster(cls.NODES, cls.CPUS, cls.MEMORY, cls.CONF, prepare=make_key)
         cls.controller, cls.agent = cls.cluster.controller_pid(), cls.cluster.node_pid("n1")
         for daemon in (cls.controller, cls.agent):
-            # held here: where more is asked for the daemon ends, as under MemoryMax=1G
-            limit = (memory_mib(daemon, "VmSize") + cls.MOST_MIB) << 20
-            resource.prlimit(daemon, resource.RLIMIT_AS, (limit, limit))
+            hold(daemon, cls.MOST_MIB)
         cls.port = int(cls.cluster.run("scontrol", "show", "config").stdout.split("SlurmctldPort")[1].split("=")[1].split()[0])
 
     def flood(self, method, bearer=None, port=None):
@@ -187,6 +194,37 @@ class Floods(ClusterCase):
             quiet.append(one)
         self.assertEqual(self.out("squeue", "-h"), "")
         self.assertLess(memory_mib(self.controller), self.MOST_MIB)
+
+
+class AccountingFloods(unittest.TestCase):
+    """The same of the accounting daemon, which many clusters may share."""
+    MOST_MIB = 1024
+
+    def test_what_is_not_proved_is_not_taken(self):
+        need_root()
+        cluster = AccountedCluster(1, 2)
+        self.addCleanup(cluster.down)
+        pid = cluster.dbd_pid()
+        hold(pid, self.MOST_MIB)
+        with open(cluster.dbd_conf, encoding="utf-8") as f:
+            port = int(re.search(r"(?m)^DbdPort=(\d+)", f.read())[1])
+        for method in (b"StoreHistory", b"LoadArchive", b"Ping", b"Nonsense"):
+            with self.subTest(method=method):
+                floods = [Flood(port, method, service=b"Accounting") for _ in range(24)]
+                for one in floods:
+                    self.addCleanup(one.close)
+                    one.start()
+                for _ in range(5):
+                    self.assertEqual(cluster.run("sacctmgr", "-nP", "list", "cluster", "format=cluster").stdout, "trial\n")
+                for one in floods:
+                    one.join(120)
+                self.assertLess(sum(one.sent for one in floods) >> 20, 192)
+                for one in floods:
+                    one.close()
+        job = cluster.run("sbatch", "--parsable", "-W", "-o", "/dev/null", "--wrap", "true").stdout.strip()
+        wait_for(lambda: [job, "COMPLETED"] in cluster.sacct("-X", "-o", "JobID,State"), "the job's record arrives")
+        self.assertEqual(cluster.dbd_pid(), pid)
+        self.assertLess(memory_mib(pid), self.MOST_MIB)
 
 
 class Crowd(threading.Thread):
@@ -245,6 +283,36 @@ class RateLimit(ClusterCase):
         for _ in range(12):
             self.out("squeue", "-h")
         self.assertNotIn("exceeded by uid 0", self.cluster.log())
+
+
+class Texts(ClusterCase):
+    """What a user brings with a job stays on the controller's disk: environments had no bound."""
+    NODES, CPUS = 1, 2
+
+    def submit_with(self, environment, *options):
+        path = os.path.join(self.cluster.work, "variables")
+        with open(path, "wb") as f:
+            f.write(b"".join(b"V%d=" % i + b"x" * size + b"\0" for i, size in enumerate(environment)))
+        return self.run_cmd("sbatch", "--parsable", "-H", "-D", "/tmp", "-o", "/dev/null", f"--export-file={path}", *options, check=False)
+
+    def test_environments(self):
+        held = self.submit_with([1 << 20] * 5 + [1000 << 10], "--wrap", "true")
+        self.assertEqual((held.returncode, held.stderr), (0, ""))
+        error = ("sbatch: error: the environment is longer than 6 MiB, which no program can be started with\n"
+                 "sbatch: error: Batch job submission failed: Unexpected message received\n")
+        for environment in ([1 << 20] * 6, [100] * (61 << 10), [16 << 20]):
+            done = self.submit_with(environment, "--wrap", "true")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", error))
+        self.run_cmd("scancel", held.stdout.strip())
+
+    def test_scripts(self):
+        """max_script_size is 4 MiB."""
+        script = "#!/bin/sh\n"
+        fits = script + "#" * ((4 << 20) - len(script) - 1) + "\n"
+        self.run_cmd("scancel", self.submit("-H", "-D", "/tmp", "-o", "/dev/null", stdin=fits))
+        done = self.run_cmd("sbatch", "-H", "-D", "/tmp", "-o", "/dev/null", stdin=fits + "#", check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (
+            1, "", "sbatch: error: Batch job submission failed: Pathname of a file, directory or other parameter too long\n"))
 
 
 class Targets(ClusterCase):

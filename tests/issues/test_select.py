@@ -174,7 +174,7 @@ class Shown(ClusterCase):
         """As getopt takes them: one that begins only one option."""
         for command in ("squeue", "sinfo", "scontrol", "sbatch", "srun", "salloc", "scancel", "strigger", "sattach", "sbcast"):
             self.assertEqual(self.out(command, "--hel"), self.out(command, "--help"), command)
-        for command, option in (("squeue", "--us"), ("sinfo", "--no"), ("scancel", "--us"), ("sbatch", "--tim=5")):
+        for command, option in (("sacct", "--hel"), ("sshare", "--hel"), ("sstat", "--hel"), ("squeue", "--us"), ("sinfo", "--no"), ("scancel", "--us"), ("sbatch", "--tim=5")):
             self.assertIn(f"option '{option}' is ambiguous", self.run_cmd(command, option, check=False).stderr)
 
 

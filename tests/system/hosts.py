@@ -12,7 +12,7 @@ import tempfile
 from harness import BIN, SBIN, Cluster, need_root, wait_for
 
 CONF = """ClusterName=hosts
-SlurmctldHost=ctl({gateway})
+{controllers}
 SlurmctldPort={port}
 SlurmUser=root
 SlurmdUser=root
@@ -21,7 +21,6 @@ AuthInfo=socket={dir}/sack.socket
 StateSaveLocation={dir}/state
 SlurmdSpoolDir=/run/sluice
 SlurmdPort={node_port}
-SlurmctldPidFile={dir}/sluicectld.pid
 SlurmdPidFile=/run/sluice/agent.pid
 SlurmctldLogFile={dir}/log/sluicectld.log
 SlurmdLogFile={dir}/log/%n.log
@@ -51,9 +50,10 @@ def need_namespaces():
 
 class Host:
     """One host: a network namespace whose agent runs as PID 1 of a PID namespace of its own."""
+    NAME, DAEMON = "h{number}", "sluicenoded"
 
     def __init__(self, cluster, number):
-        self.cluster, self.name = cluster, f"h{number}"
+        self.cluster, self.name = cluster, self.NAME.format(number=number)
         self.address = f"{cluster.prefix}.{number}"
         self.ns = f"{cluster.tag}{number}"
         self.link = f"{cluster.tag}v{number}"
@@ -66,9 +66,9 @@ class Host:
         sh("ip", "-n", self.ns, "link", "set", "lo", "up")
 
     def start(self):
-        """Boots the host: a fresh /run, its own name, the agent in front."""
+        """Boots the host: a fresh /run, its own name, the daemon in front."""
         script = (f"hostname {self.name}; mount -t tmpfs run /run; mkdir -p /run/sluice; "
-                  f"exec {SBIN}/sluicenoded -D -f {self.cluster.conf}")
+                  f"exec {SBIN}/{self.DAEMON} -D -f {self.cluster.conf}")
         with open(os.path.join(self.cluster.dir, "log", self.name + ".boot"), "ab") as log:
             self.agent = subprocess.Popen(
                 ["ip", "netns", "exec", self.ns, "unshare", "--mount", "--uts", "--pid", "--fork", "--mount-proc",
@@ -105,6 +105,7 @@ class Host:
 
 class HostCluster(Cluster):
     """Controller here, one agent on each of `count` hosts; `conf` and `files` as those of Cluster."""
+    CONTROLLERS = "SlurmctldHost=ctl({prefix}.254)\nSlurmctldPidFile={dir}/sluicectld.pid"
 
     def __init__(self, count=4, cpus=4, timeout=8, conf="", files=None):
         number = os.getpid() % 200 + 20
@@ -149,7 +150,7 @@ class HostCluster(Cluster):
             os.fchmod(f.fileno(), 0o600)
             f.write(os.urandom(64))
         with open(self.conf, "w", encoding="utf-8") as f:
-            f.write(CONF.format(gateway=f"{self.prefix}.254", port=free(), node_port=free(), dir=self.dir,
+            f.write(CONF.format(controllers=self.CONTROLLERS.format(prefix=self.prefix, dir=self.dir), port=free(), node_port=free(), dir=self.dir,
                                 timeout=timeout, nodes=nodes) + conf.replace("{dir}", self.dir))
 
     def host(self, name):

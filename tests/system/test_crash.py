@@ -1,16 +1,19 @@
 """Nothing acknowledged is lost, nothing runs twice, and each job ends as its script did, when daemons are killed at random moments.
 
-    test_crash.py [ROUNDS]    (3 in CI; the acceptance run takes 1,000)
+    test_crash.py [ROUNDS]    (3 in CI; the acceptance run takes 1,000, and 100 of `test_crash.py 100 Accounted`)
 """
+import collections
 import faulthandler
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
 import time
 import unittest
 
+from accounting import AccountedCluster
 from harness import ClusterCase, wait_for
 
 ROUNDS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 3
@@ -88,6 +91,50 @@ class Crash(ClusterCase):
         self.cluster.start_controller()
         self.assertEqual(srun.wait(timeout=60), 0)
         wait_for(lambda: not self.out("squeue", "-h", check=False).strip(), "the allocation is given back")
+
+
+class Accounted(Crash):
+    """Accounting has each job once, and its end and its step, whichever of the two daemons was killed, or both."""
+
+    test_node_agent = test_waiting_srun_goes_on = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(cls.NODES, cls.CPUS, cls.MEMORY, conf=cls.CONF)
+
+    def kill_some(self):
+        self.killed = random.choice(["dbd", "controller", "both"])
+        if self.killed != "controller":
+            self.cluster.stop_dbd(signal.SIGKILL)
+        if self.killed != "dbd":
+            self.cluster.kill_controller()
+
+    def start_some(self):
+        starts = [self.cluster.start_dbd] * (self.killed != "controller") + [self.cluster.start_controller] * (self.killed != "dbd")
+        random.shuffle(starts)
+        for start in starts:
+            start()
+            time.sleep(random.uniform(0, 0.2))
+
+    def test_controller(self):
+        seed = random.randrange(1 << 32)
+        random.seed(seed)
+        acknowledged = []
+        with self.subTest(seed=seed):
+            for _ in range(ROUNDS):
+                acknowledged += self.round(self.kill_some, self.start_some)
+            self.check(acknowledged)
+            wait_for(lambda: "DBD Agent queue size: 0" in self.out("sdiag"), "all records are stored", 300)
+            self.check_records(acknowledged)
+        print(f"{ROUNDS} rounds, {len(acknowledged)} jobs acknowledged")
+
+    def check_records(self, acknowledged):
+        rows = self.cluster.sacct("-a", "-D", "-S", "now-2days", "-o", "jobidraw,state,exitcode", limit_s=300)
+        found = collections.Counter(job for job, _, _ in rows)
+        self.assertEqual([job for job, count in found.items() if count != 1], [], "recorded more than once")
+        self.assertEqual([job for job in acknowledged if f"{job}.batch" not in found], [], "a job or its step is not recorded")
+        wrong = [row for row in rows if row[1:] != ["FAILED" if (number := int(row[0].split(".")[0]) % 3) else "COMPLETED", f"{number}:0"]]
+        self.assertEqual(wrong, [], "recorded otherwise than it ended")
 
 
 class Clients(ClusterCase):

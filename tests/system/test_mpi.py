@@ -1,4 +1,5 @@
 """MPI programs under srun, and under their own mpirun in an allocation: one world, not many of one rank."""
+import contextlib
 import os
 import re
 import shutil
@@ -390,6 +391,39 @@ class Pmix(MpiCase):
         self.assertIn(f"{self.cluster.work}/pmix.n1.", out)  # PMIX_SERVER_TMPDIR and its likes
         self.assertRegex(self.out("scontrol", "show", "config"), r"PMIxEnv *= PMIX_ANSWER=42;PMIX_OTHER=1\n")
         wait_for(lambda: not [name for name in os.listdir(self.cluster.work) if name.startswith("pmix.")], "the folder is gone")
+
+
+class PmixFolder(ClusterCase):
+    """libpmix, as root, makes files in the step's folder and gives them away: the user could put links in their place while it was his."""
+    NODES, CPUS = 1, 4
+
+    def test_is_roots_until_the_server_is_up(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        spool = os.path.join(self.cluster.dir, "spool", "n1")
+
+        def look():
+            """Whose the step's folder is, and whether anything is there."""
+            for name in os.listdir(spool):
+                if name.startswith("pmix."):
+                    with contextlib.suppress(FileNotFoundError):
+                        status = os.stat(os.path.join(spool, name))
+                        return status.st_uid, status.st_mode & 0o777, bool(os.listdir(os.path.join(spool, name)))
+            return None
+
+        owners = set()
+        for number in range(5):
+            gate = os.path.join(self.cluster.work, f"over{number}")
+            srun = self.cluster.start("srun", "--mpi=pmix", "-n2", "sh", "-c", f"until [ -e {gate} ]; do sleep 0.05; done", user=65534,
+                                      group=65534, extra_groups=[])
+            while (seen := look()) is None or seen[0] == 0:
+                owners.update(seen[:1] if seen else ())
+                self.assertIsNone(srun.poll())
+            open(gate, "w", encoding="utf-8").close()
+            self.assertEqual(seen, (65534, 0o700, True), "it was the user's before the server had its files in it")
+            self.assertEqual(srun.wait(), 0)
+            wait_for(lambda: look() is None, "the folder is gone")
+        self.assertEqual(owners, {0})
 
 
 class PmixKeys(MpiCase):

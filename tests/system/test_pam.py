@@ -6,6 +6,7 @@ import glob
 import os
 import resource
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ sluicetest{ALICE} hard nofile 300
 # a session of Bob's cannot be opened; Carol's hangs when it is opened, Dave's when it is closed
 TOLD = f"""#!/bin/sh
 echo "$PAM_TYPE $PAM_USER $PAM_SERVICE" >> {{dir}}/sessions
+echo "$PAM_RUSER@$PAM_RHOST" > {{dir}}/from
 case $PAM_TYPE,$PAM_USER in
 *,*{BOB}) exit 1;;
 open_session,*{CAROL}|close_session,*{DAVE}) exec sleep 4711;;
@@ -87,6 +89,20 @@ class UsePam(PamCase):
         self.assertEqual(out, f"open_session sluicetest{ALICE} slurm\n" * 2)
         self.wait_no_jobs()
         self.assertEqual(self.sessions(), self.whole(ALICE))
+
+    def test_from_where(self):
+        """PAM_RHOST was what the client said: rules of pam_access for a host that was never there."""
+        own = socket.gethostname().split(".")[0]
+        lie = ("--uts", "sh", "-c", 'hostname elsewhere; cd "$0"; "$@"', self.cluster.work)
+        script = f"[ $(hostname) = elsewhere ] || exit 7; exec setpriv --reuid {ALICE} --regid {ALICE} --clear-groups "
+        for words in (("srun", "-n1", "true"), ("sbatch", "-W", "-o", "/dev/null", "--wrap", "true")):
+            with self.subTest(command=words[0]):
+                done = subprocess.run(["unshare", *lie, "sh", "-c", script + '"$@"', "sh", *words], env=self.cluster.env, capture_output=True,
+                                      text=True, timeout=60, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.wait_no_jobs()
+                with open(os.path.join(Folder.path, "from"), encoding="utf-8") as f:
+                    self.assertEqual(f.read(), f"sluicetest{ALICE}@{own}\n")
 
     def test_limits(self):
         """The session's hard limits bound what users bring; what they do not bring is the session's."""

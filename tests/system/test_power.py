@@ -51,6 +51,7 @@ class Case(NodeCase):
         for name in names:
             self.power(name, "POWER_DOWN")
             self.wait_node(name, "idle~")
+            self.assertIn(name, self.out("sinfo", "-h", "-N", "-t", "idle~", "-o", "%N").split())
 
     def wake(self, *names):
         for name in names:

@@ -32,6 +32,20 @@ class Scrontab(ClusterCase):
     def jobs(self):
         return [int(line) for line in self.out("squeue", "-h", "-S", "i", "-o", "%A").split()]
 
+    def test_bounds(self):
+        """What a user may keep in the state."""
+        refused = "scrontab: error: The crontab cannot be installed: the crontab is too long\n"
+        lines = "@yearly :\n" * 1000
+        full = lines + "#" * ((64 << 10) - len(lines) - 1) + "\n"
+        before = len(self.jobs())
+        for text in (lines + "@yearly :\n", full + "#"):
+            done = self.install(text, check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, refused))
+        self.assertEqual(len(self.jobs()), before)
+        self.install(full)
+        self.assertEqual(len(self.jobs()), before + 1000)
+        self.assertEqual(self.out("scrontab", "-l"), full)
+
     def test_install(self):
         self.fails(1, "no crontab for root\n", "scrontab", "-l")
         text = ("# mine\nWHERE=there\n#SCRON -J often -t 7\n#SCRON --comment=hello\n*/5 * * * * echo $WHERE\n\n@yearly true\n")

@@ -108,7 +108,7 @@ class Reports(ClusterCase):
             f"{self.name}|root|||720|0", f"{self.name}|physics|||720|0", f"{self.name}|physics|alice||600|0",
             f"{self.name}|chem|||120|0", f"{self.name}|chem|bob||120|0"])
         self.assertEqual(self.report("cluster", "UserUtilizationByAccount", *span),
-                         [f"{self.name}|bob||chem|120|0", f"{self.name}|alice||physics|600|0"])
+                         [f"{self.name}|alice||physics|600|0", f"{self.name}|bob||chem|120|0"])
         self.assertEqual(self.report("user", "TopUsage", "topcount=1", *span), [f"{self.name}|alice||physics|600|0"])
         self.assertEqual(self.report("job", "SizesByAccount", "grouping=3,10", "flatview", *span),
                          [f"{self.name}|chem|120|0|0|16.67%", f"{self.name}|physics|0|600|0|83.33%"])
@@ -193,15 +193,17 @@ class Reports(ClusterCase):
         idle = CPUS * 24 * 60 - 1320
         used = f"{self.name}|1320|0|0|{idle}|0|{CPUS * 24 * 60}"
         for words, rows in (
-                ("cluster AccountUtilizationByUser accounts=chem", ["root|||120|0", "physics|||120|0", "chem|||120|0", "chem|bob||120|0"]),
-                ("cluster AccountUtilizationByUser users=alice", ["root|||1200|0", "physics|||1200|0", "physics|alice||1200|0"]),
-                ("cluster AccountUtilizationByUser tree users=bob", ["root|||120|0", " physics|||120|0", "  chem|||120|0", "   chem|bob||120|0"]),
+                ("cluster AccountUtilizationByUser accounts=chem", ["chem|||120|0", "chem|bob||120|0"]),
+                ("cluster AccountUtilizationByUser accounts=physics", ["physics|||1320|0", "physics|alice||1200|0", "chem|||120|0", "chem|bob||120|0"]),
+                ("cluster AccountUtilizationByUser accounts=physics users=alice,bob", ["physics|alice||1200|0"]),
+                ("cluster AccountUtilizationByUser users=alice", ["physics|alice||1200|0"]),
+                ("cluster AccountUtilizationByUser tree users=bob", ["   chem|bob||120|0"]),
                 ("cluster AccountUtilizationByQOS", ["chem|normal|120|0", "physics|high|960|0", "physics|normal|240|0"]),
                 ("cluster UserUtilizationByAccount accounts=physics", ["alice||physics|1200|0"]),
-                ("cluster UserUtilizationByWckey", ["alice||paper|240", "alice||thesis|960", "bob||paper|120"]),
+                ("cluster UserUtilizationByWckey", ["alice||thesis|960", "alice||paper|240", "bob||paper|120"]),
                 ("cluster UserUtilizationByWckey wckeys=thesis", ["alice||thesis|960"]),
-                ("cluster WCKeyUtilizationByUser users=bob", ["paper|bob||120"]),
-                ("cluster WCKeyUtilizationByUser", ["paper|alice||240", "thesis|alice||960", "paper|bob||120"]),
+                ("cluster WCKeyUtilizationByUser users=bob", ["paper|||120", "paper|bob||120"]),
+                ("cluster WCKeyUtilizationByUser", ["paper|||360", "paper|alice||240", "paper|bob||120", "thesis|||960", "thesis|alice||960"]),
                 ("user TopUsage group", ["alice||physics|1200|0", "bob||chem|120|0"]),
                 ("user TopUsage topcount=1", ["alice||physics|1200|0"]),
                 ("job SizesByAccount accounts=chem,physics", ["chem|120|0|0|0|0|8.33%", "physics|1320|0|0|0|0|91.67%"]),

@@ -12,6 +12,7 @@ import subprocess
 import threading
 import unittest
 
+from accounting import AccountedCluster
 from harness import Cluster, ClusterCase, free_ports, need_root, wait_for
 
 LOOPBACK_BUFFER = 64 << 20  # bytes; nothing that passes meanwhile may be lost
@@ -61,6 +62,37 @@ def say_in_plain_text(text):
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
         client.sendall(text.encode())
         server.accept()[0].close()
+
+
+class TlsWithAccounting(unittest.TestCase):
+    def test_records_and_questions(self):
+        cluster = AccountedCluster(1, 4, conf="TLSType=tls/s2n\n")
+        self.addCleanup(cluster.down)
+        with open(cluster.dbd_conf, encoding="utf-8") as f:
+            port = int(re.search(r"^DbdPort=(\d+)", f.read(), re.M)[1])
+        word = "word" + secrets.token_hex(16)
+        sniffer = Sniffer(word)
+        job = cluster.run("sbatch", "--parsable", "-J", word, "-o", "/dev/null", "--wrap", "true").stdout.strip()
+        wait_for(lambda: cluster.sacct("-X", "-j", job, "-o", "JobName,State") == [[word, "COMPLETED"]], "sacct knows the job's end")
+        cluster.run("sacctmgr", "-i", "add", "account", word)
+        self.assertIn(word, cluster.run("sacctmgr", "-nP", "list", "account").stdout)
+        self.assertFalse(sniffer.stop(), "what the accounting daemon was told was seen")
+        shown = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", os.path.join(cluster.dir, "ca_cert.pem"),
+                                "-verify_return_error", "-verify_hostname", "slurmdbd"], input="", capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn("Verification: OK", shown.stdout)
+        # who does not speak it is refused, and so is one who shows another daemon's certificate
+        with open(cluster.conf, encoding="utf-8") as f:
+            plain = f.read().replace("TLSType=tls/s2n", "")
+        with open(os.path.join(cluster.dir, "plain.conf"), "w", encoding="utf-8") as f:
+            f.write(plain)
+        done = cluster.run("sacct", check=False, env={"SLURM_CONF": os.path.join(cluster.dir, "plain.conf")})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("TLS", done.stderr)
+        for kind in ("cert", "cert_key"):
+            shutil.copy(os.path.join(cluster.dir, f"slurmd_{kind}.pem"), os.path.join(cluster.dir, f"dbd_{kind}.pem"))
+        done = cluster.run("sacct", check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("the certificate is that of", done.stderr)
 
 
 class Tls(ClusterCase):

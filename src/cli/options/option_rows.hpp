@@ -83,7 +83,8 @@ template <class Options>
   constexpr int kFirstLong = 0x100;
   std::string letters = reading == Reading::kOperandsEnd ? "+" : "";
   std::vector<option> longs;
-  // --helpformat and its like came after --help, and take none of its beginnings (--hel) from it
+  // --helpformat and its like came after --help, and take none of its beginnings (--hel) from it;
+  // those with a letter are as old
   const auto is_more_than_help = [](std::string_view name) {
     return name.size() > 4 && name.starts_with("help");
   };
@@ -95,7 +96,8 @@ template <class Options>
     const int argument = row.takes == Takes::kNothing ? no_argument
                          : row.takes == Takes::kValue ? required_argument
                                                       : optional_argument;
-    const bool named = *row.name != '\0' && (more_help || !is_more_than_help(row.name));
+    const bool is_old = row.letter != '\0' || !is_more_than_help(row.name);
+    const bool named = *row.name != '\0' && (more_help || is_old);
     if (named) longs.push_back({row.name, argument, nullptr, kFirstLong + static_cast<int>(i)});
     if (row.letter == '\0' || letters.find(row.letter) != std::string::npos) continue;
     letters.push_back(row.letter);

@@ -134,7 +134,9 @@ Status stream_current_jobs(Client& client, const protocol::QueryHistoryRequest& 
       if (record.job.account != nullptr) out.association = record.job.account->association;
       const history::WantedSteps wanted = filter->steps_of(out.job);
       for (const auto& step : record.job.steps) {
-        if (request.steps && wanted.contains(step->id.step)) out.steps.push_back(history_of(*step));
+        if (!request.steps || !wanted.contains(step->id.step)) continue;
+        if (StepHistory shown = history_of(*step); filter->in_time(shown))
+          out.steps.push_back(std::move(shown));
       }
       std::ranges::stable_sort(out.steps, std::greater<>(), [](const StepHistory& step) {
         return step.id.step > kMaxNormalStep ? 1 : 0;

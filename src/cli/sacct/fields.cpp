@@ -1,6 +1,7 @@
 #include "cli/sacct/fields.hpp"
 
 #include <fmt/format.h>
+#include <grp.h>
 
 #include "cli/format/usage_fields.hpp"
 #include "cli/sacct/values.hpp"
@@ -130,6 +131,16 @@ std::string show_user(const Row& row, const Context& context) {
   const JobHistory& job = row.record.job;
   if (!job.user.empty() || context.user_name == nullptr) return job.user;
   return context.user_name(job.uid);
+}
+
+// What was taken over from another database has no more than its number.
+std::string show_group(const Row& row, const Context&) {
+  if (row.step != nullptr) return "";
+  const JobHistory& job = row.record.job;
+  if (!job.group.empty()) return job.group;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a command has one thread here
+  const group* entry = ::getgrgid(job.gid);
+  return entry == nullptr ? "" : entry->gr_name;
 }
 
 // --- times
@@ -347,7 +358,7 @@ constexpr SacctField kFields[] = {
     {"FailedNode", 8, kMark, job_text<&J::failed_node>},
     {"Flags", 19, kMark, show_flags},
     {"GID", 6, kNone, job_number<&J::gid>},
-    {"Group", 9, kMark, job_text<&J::group>},
+    {"Group", 9, kMark, show_group},
     {"JobID", -12, kMark, show_job_id},
     {"JobIDRaw", -12, kMark, show_raw_id},
     {"JobName", 10, kMark, either_text<&J::name, &S::name>},

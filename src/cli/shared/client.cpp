@@ -83,8 +83,7 @@ struct Client::Parts {
   net::RpcClient& connection(std::string_view method) {
     if (method.starts_with(kAccountingService)) {
       if (accounting == nullptr)
-        accounting =
-            connect(accounting_addresses(config), std::string(protocol::kAccountingDaemon));
+        accounting = connect(accounting_addresses(config), std::string(net::kAccountingDaemon));
       return *accounting;
     }
     if (rpc == nullptr) rpc = connect(controller_addresses(config), std::string(net::kController));

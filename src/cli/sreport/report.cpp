@@ -289,7 +289,8 @@ void print_report(Session& session, const Asked& asked, const Heading& heading,
   bool unknown = false;
   for (const std::string& text : asked.fields.empty() ? usual : asked.fields) {
     const size_t percent = text.find('%', 1);  // "% of cluster" begins with one
-    const std::string name = text.substr(0, percent);
+    std::string name = text.substr(0, percent);
+    if (iequals(name, "Accounts")) name.pop_back();
     // "Planned" is a name of its own, and the beginning of another
     auto found = std::find_if(all.begin(), all.end(),
                               [&](const Column& one) { return iequals(name, one.name); });

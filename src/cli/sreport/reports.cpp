@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <pwd.h>
 
+#include "cli/sreport/account_tree.hpp"
 #include "cli/sreport/report.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -17,8 +19,6 @@ using protocol::QueryReportReply;
 using protocol::UsageReport;
 
 namespace {
-
-constexpr Duration kPatience = std::chrono::minutes(5);  // usage may have to be summed up first
 
 std::optional<QueryReportReply> ask(Session& session, Asked& asked, UsageReport report) {
   Client* client = session.open();
@@ -102,6 +102,10 @@ class Wholes {
 
 void utilization(Session& session, Asked& asked) {
   const bool cpu = cpus_alone(session, asked);
+  if (std::ranges::find(asked.request.tres, "node") != asked.request.tres.end())
+    return void(
+        session.fail("sreport: fatal: TRES node usage is no longer reported in the Cluster "
+                     "Utilization report.  Please use TRES CPU instead."));
   const auto reply = ask(session, asked, UsageReport::kCluster);
   if (!reply) return;
   const int width = width_of_amount(session.form, 8);
@@ -159,45 +163,14 @@ std::vector<std::string> usual_usage(std::vector<std::string> names, bool cpu, b
   return names;
 }
 
-// Accounts of clusters as a tree: who is above whom.
-struct Tree {
-  std::vector<AssociationRecord> records;  // by lineage: a parent before what is below it
-  std::map<AssociationId, const AssociationRecord*> by_id;
-  [[nodiscard]] std::vector<const AssociationRecord*> path(const AssociationRecord& record) const {
-    std::vector<const AssociationRecord*> out = {&record};
-    for (int depth = 0; depth < 1000; ++depth) {
-      const auto above = by_id.find(out.back()->parent);
-      if (above == by_id.end()) break;
-      out.push_back(above->second);
-    }
-    return out;
-  }
-};
-std::optional<Tree> tree_of(Session& session, const Asked& asked) {
-  Client* client = session.open();
-  if (client == nullptr) return std::nullopt;
-  protocol::QueryAccountingRequest request;
-  request.entity = protocol::AccountingEntity::kAssociation;
-  request.where.clusters = asked.request.clusters;
-  request.where.with_deleted = true;
-  auto reply = client->call<protocol::QueryAccountingReply>(request, kPatience);
-  if (!reply) {
-    tell_no_answer("sreport", *client, reply.error());
-    session.exit_code = 1;
-    return std::nullopt;
-  }
-  Tree out;
-  out.records = std::move(reply->associations);
-  for (const AssociationRecord& record : out.records) out.by_id[record.id] = &record;
-  return out;
-}
-
 // An account's line has what all below it used.
 void by_account(Session& session, Asked& asked) {
   const bool cpu = cpus_alone(session, asked);
+  const auto tree = tree_of(session, asked);
+  if (!tree) return;
+  const Named named(asked, *tree);
   const auto reply = ask(session, asked, UsageReport::kJobs);
-  const auto tree = reply ? tree_of(session, asked) : std::nullopt;
-  if (!reply || !tree) return;
+  if (!reply) return;
   const Wholes wholes(*reply);
   using Key = std::pair<AssociationId, std::string>;  // and the TRES
   std::map<Key, uint64_t> used;
@@ -219,6 +192,7 @@ void by_account(Session& session, Asked& asked) {
   }
   std::vector<Line> lines;
   for (const AssociationRecord& record : tree->records) {
+    if (!named.shows(record)) continue;
     for (const std::string& tres : names) {
       const auto it = used.find({record.id, tres});
       if (it == used.end() || it->second == 0) continue;
@@ -246,10 +220,12 @@ struct Sum {
   uint64_t used = 0;
 };
 std::vector<Sum> sums_by(const QueryReportReply& reply, bool account, bool user, bool wckey,
-                         bool qos) {
+                         bool qos, bool users_alone) {
   std::map<std::vector<std::string>, Sum> sums;
   for (const protocol::JobUsageRow& row : reply.jobs) {
-    if (row.used == 0) continue;
+    // what a reservation of an account kept idle is no user's
+    if (row.used == 0 || (users_alone && row.user.empty()) || (wckey && row.wckey.empty()))
+      continue;
     const std::string none;
     const std::vector<std::string> key = {row.cluster,
                                           account ? row.account : none,
@@ -291,7 +267,16 @@ void usage_report(Session& session, Asked& asked, const UsageTable& table) {
   const bool cpu = cpus_alone(session, asked);
   const auto reply = ask(session, asked, UsageReport::kJobs);
   if (!reply) return;
-  const std::vector<Sum> sums = sums_by(*reply, table.account, table.user, table.wckey, table.qos);
+  std::vector<Sum> sums =
+      sums_by(*reply, table.account, table.user, table.wckey, table.qos, table.user);
+  if (table.columns[1] == "Login") {  // who used the most first
+    std::ranges::stable_sort(sums, std::greater<>(), &Sum::used);
+  } else if (table.columns[1] == "WCKey") {  // each with a line of its own before its users
+    const std::vector<Sum> all = sums_by(*reply, false, false, true, false, true);
+    sums.insert(sums.begin(), all.begin(), all.end());
+    std::ranges::stable_sort(sums, {},
+                             [](const Sum& sum) { return std::tie(sum.cluster, sum.wckey); });
+  }
   print_report(session, asked,
                {std::string(table.title) + " " + span(asked, true), units(session.form, cpu)},
                usage_columns(session, false), usual_usage(table.columns, cpu, table.energy),
@@ -361,31 +346,24 @@ void user_report(Session& session, std::string_view report, const Words& words) 
   const bool cpu = cpus_alone(session, asked);
   const auto reply = ask(session, asked, UsageReport::kJobs);
   if (!reply) return;
-  std::vector<Sum> sums = sums_by(*reply, !asked.group, true, false, false);
+  std::vector<Sum> sums = sums_by(*reply, !asked.group, true, false, false, true);
   if (asked.group) {
     for (Sum& sum : sums) {
       std::set<std::string> accounts;
       for (const protocol::JobUsageRow& row : reply->jobs)
         if (row.user == sum.user && row.cluster == sum.cluster) accounts.insert(row.account);
-      sum.account = fmt::format("{}", fmt::join(accounts, ","));
+      sum.account = fmt::format("{}", fmt::join(accounts, ", "));
     }
   }
   std::stable_sort(sums.begin(), sums.end(),
                    [](const Sum& a, const Sum& b) { return a.used > b.used; });
-  // users are counted, not their accounts
-  std::set<std::string> users;
-  std::vector<Sum> top;
-  for (const Sum& sum : sums) {
-    if (users.count(sum.user) == 0 && users.size() >= asked.top) continue;
-    users.insert(sum.user);
-    top.push_back(sum);
-  }
+  if (sums.size() > asked.top) sums.resize(asked.top);
   print_report(
       session, asked,
       {fmt::format("Top {} Users {}", asked.top, span(asked, true)), units(session.form, cpu)},
       usage_columns(session, false),
       usual_usage({"Cluster", "Login", "Proper", "Account"}, cpu, true),
-      lines_of(session, top, Wholes(*reply)));
+      lines_of(session, sums, Wholes(*reply)));
 }
 
 namespace {
@@ -478,6 +456,7 @@ void job_report(Session& session, std::string_view report, const Words& words) {
   if (!reply || !tree) return;
   std::map<std::pair<std::string, std::string>, protocol::JobSizeRow> rows;
   for (const protocol::JobSizeRow& row : reply->sizes) {
+    if ((by_wckey || both) && row.wckey.empty()) continue;
     std::vector<std::string> names = {row.wckey};
     if (!by_wckey) names = lines_for(asked, *tree, row, accounts);
     for (std::string name : names) {

@@ -34,6 +34,7 @@
 #include "common/os/wait_status.hpp"
 #include "common/config_files/load.hpp"
 #include "common/model/job_state.hpp"
+#include "common/net/tls_config.hpp"
 #include "common/protocol/query.hpp"
 
 namespace sluice::cli {
@@ -108,6 +109,13 @@ bool is_kept_down(const ClusterConfig& config, const std::string& name) {
   });
 }
 
+// It comes when it is wanted.
+bool is_later(const ClusterConfig& config, const std::string& name) {
+  const auto node = std::ranges::find(config.nodes, name, &NodeConfig::name);
+  return node != config.nodes.end() && (node->state == ConfiguredNodeState::kCloud ||
+                                        node->state == ConfiguredNodeState::kFuture);
+}
+
 // It has registered, and is drained or invalid for a reason that does not go by itself.
 bool is_unfit(const protocol::NodeRecord& record) {
   const bool registered =
@@ -127,6 +135,8 @@ bool count_nodes(const protocol::QueryNodesReply& reply, const ClusterConfig& co
       ++nodes.idle;
     } else if (is_kept_down(config, name)) {
       ++nodes.kept_down;
+    } else if (is_later(config, name)) {
+      ++nodes.later;
     } else if (is_unfit(record)) {
       unfit[std::string(record.node.reason.view())].push_back(name);
       ++unfit_count;
@@ -134,7 +144,7 @@ bool count_nodes(const protocol::QueryNodesReply& reply, const ClusterConfig& co
   }
   for (const auto& [reason, names] : unfit)
     nodes.unfit.push_back(fmt::format("{}: {}", fold_hosts_sorted(names), reason));
-  const size_t known = nodes.idle + nodes.kept_down + unfit_count;
+  const size_t known = nodes.idle + nodes.kept_down + nodes.later + unfit_count;
   return !reply.nodes.empty() && known == reply.nodes.size();
 }
 
@@ -152,7 +162,7 @@ Result<TrialNodes> wait_until_idle(const TrialOptions& options, const ClusterCon
           return failure(fmt::format("no node can run jobs: {}", fmt::join(nodes.unfit, "; ")));
         }
         last = fmt::format("{} of {} nodes are idle", nodes.idle,
-                           reply->nodes.size() - nodes.kept_down);
+                           reply->nodes.size() - nodes.kept_down - nodes.later);
       } else {
         last = reply.error().text;
       }
@@ -224,12 +234,21 @@ Result<TrialNodes> launch_all(const TrialOptions& options) {
       fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "sbin";
   const std::string dbd_conf = options.dir + "/slurmdbd.conf";
   if (fs::exists(dbd_conf, ignored)) {
+    // it starts before the controller, which makes certificates at its first start
+    const bool lacks_certificate =
+        net::uses_tls(*config) && !net::names_tls_files(*config) &&
+        !fs::exists(net::accounting_tls_files(*config).certificate, ignored);
+    if (lacks_certificate) {
+      if (auto ok = run_daemon({sbin / "sluicectld", "--make-certificates", "-f", conf}); !ok)
+        return tl::unexpected(ok.error());
+    }
     if (auto ok = run_daemon({sbin / "sluicedbd", "-f", dbd_conf}); !ok)
       return tl::unexpected(ok.error());
   }
   if (auto ok = run_daemon({sbin / "sluicectld", "-f", conf}); !ok)
     return tl::unexpected(ok.error());
   for (const auto& node : config->nodes) {
+    if (is_later(*config, node.name)) continue;
     const Status started = run_daemon({sbin / "sluicenoded", "-f", conf, "-N", node.name});
     if (!started) return tl::unexpected(started.error());
   }

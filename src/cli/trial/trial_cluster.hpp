@@ -24,6 +24,7 @@ struct TrialOptions {
 struct TrialNodes {
   size_t idle = 0;
   size_t kept_down = 0;  // by DownNodes lines of extra_conf
+  size_t later = 0;      // CLOUD and FUTURE ones
   // those that registered and can run nothing: "n[1-2]: gres/gpu count reported lower ..."
   std::vector<std::string> unfit;
   bool own_conf = false;  // slurm.conf is as the user has edited it

@@ -73,7 +73,8 @@ bool is_conf_of_trial(const std::string& text, const TrialFolder& folder) {
 std::string trial_dbd_conf(const TrialOptions& o, const TrialPlace& place) {
   std::string shared;  // what both files are to say alike
   for (const std::string& line : split(o.extra_conf, '\n'))
-    if (key_of(line) == "trackwckey") shared.append(line).append("\n");
+    if (key_of(line) == "trackwckey" || key_of(line).starts_with("tls"))
+      shared.append(line).append("\n");
   return shared.insert(0, fmt::format("{}; the folder is the cluster's alone.\n"
                                       "DbdHost={}\n"
                                       "DbdAddr=127.0.0.1\n"

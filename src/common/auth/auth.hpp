@@ -16,11 +16,13 @@ namespace sluice::net {
 
 // What a token is bound to: the SHA-256 of receiver, method and request, so that a token that was
 // seen on the wire proves nothing about any other request, nor anything to another daemon. The
-// receiver is kController or a node's name.
+// receiver is kController, kAccountingDaemon or a node's name.
 struct RequestDigest {
   std::string bytes;  // 32 bytes
 };
-inline constexpr std::string_view kController = "the controller";  // has a blank: no node's name
+// These have a blank: they are no node's name.
+inline constexpr std::string_view kController = "the controller";
+inline constexpr std::string_view kAccountingDaemon = "the accounting daemon";
 [[nodiscard]] RequestDigest digest_request(std::string_view receiver, std::string_view method,
                                            std::string_view request);
 

@@ -47,14 +47,19 @@ std::string effect_words(const Row& row, std::string_view section) {
   const std::string name = fmt::format("{}{}", section, row.name);
   const IgnoredClass is = ignored_class(name);
   const std::string stopping = stopping_options(name);
-  const std::string stops = stopping.empty() ? "" : fmt::format("; stops the start: {}", stopping);
+  const bool all = std::ranges::any_of(
+      stopping_keys(), [&](const StoppingKey& one) { return iequals(one.name, name); });
+  const std::string stops = stopping.empty() ? ""
+                                             : fmt::format("; stops the start: {}{}", stopping,
+                                                           all ? ", and any other" : "");
   switch (row.effect) {
     case ConfEffect::kActs:
       if (row.acting.empty()) return "acts" + stops;
       return fmt::format("acts: {}{}{}", join(split_list(row.acting), ", "), needless, stops);
     case ConfEffect::kUnproved:
-      return fmt::format("stops the start ({}); where accepted: acts on what users say",
-                         class_text(is));
+      return fmt::format(
+          "acts where accounting is enforced; else stops the start ({}), and where accepted acts on what users say",
+          class_text(is));
     case ConfEffect::kNotYet:
       if (stops_start(is)) return fmt::format("stops the start ({})", class_text(is));
       return fmt::format("no effect ({}){}", class_text(is), stops);

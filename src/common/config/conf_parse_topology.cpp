@@ -1,6 +1,9 @@
 // Reads topology.conf: which nodes hang on which switches.
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -39,32 +42,44 @@ Status read_line(const ConfLine& line, std::vector<SwitchConfig>& out) {
   return {};
 }
 
-// Whether a switch is above itself, or names one that is not there.
-Status check_tree(const ClusterConfig& config) {
-  std::map<std::string, const SwitchConfig*> all;
-  for (const SwitchConfig& one : config.switches) all.emplace(one.name, &one);
-  for (const SwitchConfig& one : config.switches) {
-    for (const std::string& node : one.nodes) {
-      if (std::ranges::find(config.nodes, node, &NodeConfig::name) == config.nodes.end()) {
-        return failure(ErrorCode::kInvalidConfig,
-                       fmt::format("topology.conf: switch {} has node {}, which is not configured",
-                                   one.name, node));
-      }
-    }
-    std::vector<std::string> below = one.switches;
-    for (size_t at = 0; at < below.size(); ++at) {
-      const auto child = all.find(below[at]);
-      if (child == all.end())
-        return failure(ErrorCode::kInvalidConfig,
-                       fmt::format("topology.conf: there is no switch {}", below[at]));
-      if (below[at] == one.name || below.size() > config.switches.size() * config.switches.size()) {
-        return failure(ErrorCode::kInvalidConfig,
-                       fmt::format("topology.conf: switch {} is below itself", one.name));
-      }
-      below.insert(below.end(), child->second->switches.begin(), child->second->switches.end());
-    }
+using Switches = std::map<std::string, const SwitchConfig*>;
+
+bool is_below_itself(const SwitchConfig& top, const Switches& all) {
+  std::set<std::string> seen;
+  std::vector<std::string> below = top.switches;
+  for (size_t at = 0; at < below.size(); ++at) {
+    if (below[at] == top.name) return true;
+    const auto child = all.find(below[at]);
+    if (child == all.end() || !seen.insert(below[at]).second) continue;
+    below.insert(below.end(), child->second->switches.begin(), child->second->switches.end());
   }
-  return {};
+  return false;
+}
+
+// Every switch that is above itself, or names a switch or nodes that are not there.
+Status check_tree(const ClusterConfig& config) {
+  Switches all;
+  for (const SwitchConfig& one : config.switches) all.emplace(one.name, &one);
+  std::set<std::string_view> nodes;
+  for (const NodeConfig& node : config.nodes) nodes.insert(node.name);
+  ConfErrors errors;
+  const auto wrong = [&](const std::string& text) {
+    errors.add(failure(ErrorCode::kInvalidConfig, "topology.conf: " + text));
+  };
+  for (const SwitchConfig& one : config.switches) {
+    std::vector<std::string> lost;
+    std::ranges::copy_if(one.nodes, std::back_inserter(lost),
+                         [&](const std::string& node) { return !nodes.contains(node); });
+    if (!lost.empty())
+      wrong(fmt::format("switch {} has node{} {}, which {} not configured", one.name,
+                        lost.size() == 1 ? "" : "s", fold_hosts(lost),
+                        lost.size() == 1 ? "is" : "are"));
+    for (const std::string& child : one.switches) {
+      if (!all.contains(child)) wrong(fmt::format("there is no switch {}", child));
+    }
+    if (is_below_itself(one, all)) wrong(fmt::format("switch {} is below itself", one.name));
+  }
+  return errors.status();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "common/config_files/check.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -9,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <grp.h>
-#include <netdb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,11 +17,15 @@
 #include "common/os/matching_paths.hpp"
 #include "common/base/text.hpp"
 #include "common/config_files/load.hpp"
+#include "common/config_files/name_lookups.hpp"
 #include "common/config/conf_syntax.hpp"
 #include "common/config/keys/conf_ignored.hpp"
+#include "common/syntax/mpi_types.hpp"
 
 namespace sluice {
 namespace {
+
+constexpr std::chrono::seconds kLookupTime{10};
 
 class Checker {
  public:
@@ -46,28 +50,35 @@ class Checker {
     warnings_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
-  bool resolves(const std::string& address) {
-    const auto [known, fresh] = known_.try_emplace(address, false);
-    if (!fresh) return known->second;
-    addrinfo* found = nullptr;
-    known->second = ::getaddrinfo(address.c_str(), nullptr, nullptr, &found) == 0;
-    if (found != nullptr) ::freeaddrinfo(found);
-    return known->second;
-  }
-
   void addresses() {
+    NameLookups lookups;
+    for (const ControllerHost& host : config_.controllers) lookups.add(host.address);
+    const auto is_there = [](const NodeConfig& node) {
+      const bool later =
+          node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture;
+      return !later && !node.address.empty();
+    };
+    for (const NodeConfig& node : config_.nodes) {
+      if (is_there(node)) lookups.add(node.address);
+    }
+    lookups.run(kLookupTime);
+    using Answer = NameLookups::Answer;
     for (const ControllerHost& host : config_.controllers) {
-      if (!resolves(host.address))
+      if (lookups.answer(host.address) == Answer::kUnknown)
         warn("SlurmctldHost={}: the address \"{}\" cannot be resolved here", host.name,
              host.address);
     }
-    std::vector<std::string> lost;
+    std::vector<std::string> lost, open;
     for (const NodeConfig& node : config_.nodes) {
-      const bool later =
-          node.state == ConfiguredNodeState::kCloud || node.state == ConfiguredNodeState::kFuture;
-      if (!later && !node.address.empty() && !resolves(node.address)) lost.push_back(node.name);
+      if (!is_there(node)) continue;
+      const Answer answer = lookups.answer(node.address);
+      if (answer == Answer::kUnknown) lost.push_back(node.name);
+      if (answer == Answer::kNone) open.push_back(node.name);
     }
     if (!lost.empty()) warn("NodeName={}: the address cannot be resolved here", fold_hosts(lost));
+    if (!open.empty())
+      warn("NodeName={}: the name service did not say within {} s what the address is",
+           fold_hosts(open), kLookupTime.count());
   }
 
   void ports() {
@@ -132,6 +143,9 @@ class Checker {
         check("SuspendExcNodes", *expanded, nodes);
     }
     check("SuspendExcParts", split_list(value("SuspendExcParts")), partitions);
+    if (!mpi_kind(config_.mpi_default))
+      warn("MpiDefault={} is no kind of MPI that srun knows (srun --mpi=list)",
+           config_.mpi_default);
     for (const GresConfigLine& line : config_.gres_lines)
       check(fmt::format("gres.conf: Name={}", line.name), line.nodes, nodes);
   }
@@ -239,7 +253,6 @@ class Checker {
 
   const ClusterConfig& config_;
   std::vector<std::string>& warnings_;
-  std::map<std::string, bool> known_;  // addresses, and whether they resolve
 };
 
 std::string counted(size_t number, std::string_view what) {
@@ -255,10 +268,11 @@ ConfigCheck check_config(const std::string& path) {
   if (std::string ignored = tables::ignored_summary(whole.config); !ignored.empty()) {
     check.warnings.push_back(fmt::format("{}: {}", path, ignored));
   }
-  if (std::string none = warning_without_partitions(whole.config); !none.empty())
-    check.warnings.push_back(std::move(none));
-  Checker(whole.config, check.warnings).all();
   check.config = std::move(whole.config);
+  if (check.config.config_path.empty()) return check;  // nothing could be read
+  if (std::string none = warning_without_partitions(check.config); !none.empty())
+    check.warnings.push_back(std::move(none));
+  Checker(check.config, check.warnings).all();
   return check;
 }
 

@@ -65,7 +65,7 @@ Status change_log_file(const std::string& before, const std::string& after) {
   return {};
 }
 
-Status set_debug(const std::string& level, const std::vector<std::string>& flags) {
+Status set_debug(const std::string& level, const std::vector<std::string>& flags, uint32_t uid) {
   const auto wanted = log::parse_level(level);
   if (!level.empty() && !wanted)
     return failure(ErrorCode::kBadRequest, "invalid debug level: " + level);
@@ -76,8 +76,16 @@ Status set_debug(const std::string& level, const std::vector<std::string>& flags
     if (!bits) return tl::unexpected(bits.error());
     after = change[0] == '-' ? after & ~*bits : after | *bits;
   }
+  const log::Level next = wanted.value_or(log::level());
+  const auto tell = [&] {
+    log::info("Set debug level to '{}', DebugFlags={} (uid {})", log::level_name(next),
+              log::debug_flag_names(after), uid);
+  };
+  const bool falls_silent = next < log::Level::kInfo;
+  if (falls_silent) tell();
   if (wanted) log::set_level(*wanted);
   log::set_debug_flags(after);
+  if (!falls_silent) tell();
   return {};
 }
 

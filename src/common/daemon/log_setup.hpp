@@ -29,8 +29,9 @@ struct LogSettings {
 [[nodiscard]] Status start_log(const LogSettings& settings);
 
 // scontrol setdebug, of which `level` is a name or empty, and setdebugflags ("+Steps", "-Steps").
-// Errors, which change nothing: a level or a flag that is none.
-[[nodiscard]] Status set_debug(const std::string& level, const std::vector<std::string>& flags);
+// The log says that `uid` did. Errors, which change nothing: a level or a flag that is none.
+[[nodiscard]] Status set_debug(const std::string& level, const std::vector<std::string>& flags,
+                               uint32_t uid);
 
 // A new configuration names another log file, or none (empty): the log goes there from now on,
 // unless the command line had named the file (-L). Errors: it cannot be opened; the log stays.

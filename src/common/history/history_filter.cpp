@@ -41,7 +41,9 @@ bool was_in(JobState state, const JobHistory& job, Time from, Time until) {
     case JobState::kRunning:
       return job.start != kNoTime && job.start <= until && !is_over_before(job, from) &&
              !(job.end != kNoTime && job.end == job.start && job.start < from);
-    case JobState::kSuspended: return job.state == JobState::kSuspended && job.start <= until;
+    case JobState::kSuspended:  // when it stood still is not kept, but for how long
+      return (job.state == JobState::kSuspended || job.suspended > Duration(0)) &&
+             job.start <= until && !is_over_before(job, from);
     default: return job.state == state && !was_requeued(job) && job.end >= from && job.end <= until;
   }
 }

@@ -61,6 +61,10 @@ class Filter {
   [[nodiscard]] bool matches(const JobHistory& job) const;
   // Those that are asked for, by number or because their job is.
   [[nodiscard]] WantedSteps steps_of(const JobHistory& job) const { return jobs_.steps_of(job); }
+  // A step that was over before the time that is asked for, or began after it, is left out.
+  [[nodiscard]] bool in_time(const StepHistory& step) const {
+    return step.start <= request_.until && (step.end == kNoTime || step.end >= request_.from);
+  }
   [[nodiscard]] const protocol::QueryHistoryRequest& request() const { return request_; }
 
  private:

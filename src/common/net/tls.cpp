@@ -66,6 +66,7 @@ FileStamp stamp_of(const std::string& path) {
 std::vector<std::string> certified_names(std::string_view receiver, std::string_view address) {
   std::vector<std::string> names;
   if (receiver == kController) names.emplace_back("slurmctld");
+  else if (receiver == kAccountingDaemon) names.emplace_back("slurmdbd");
   else if (!receiver.empty()) names.emplace_back(receiver), names.emplace_back("slurmd");
   std::string_view host = address.substr(0, address.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);

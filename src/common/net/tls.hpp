@@ -28,9 +28,9 @@ struct FileStamp {
 };
 [[nodiscard]] FileStamp stamp_of(const std::string& path);
 
-// Under which names the daemon `receiver` (kController or a node) at `address` may be certified:
-// the controller as "slurmctld", a node by its name or as "slurmd", each by the host of its
-// address, too. What names another is refused, though the CA has signed it.
+// Under which names the daemon `receiver` (kController, kAccountingDaemon or a node) at `address`
+// may be certified: as "slurmctld", as "slurmdbd", a node by its name or as "slurmd", each by the
+// host of its address, too. What names another is refused, though the CA has signed it.
 [[nodiscard]] std::vector<std::string> certified_names(std::string_view receiver,
                                                        std::string_view address);
 

@@ -24,16 +24,21 @@ std::vector<std::string> parameters_of(const ClusterConfig& config) {
   return split_list(value_of(config, "TLSParameters"));
 }
 
+std::string ca_file(const std::string& config_path, const std::vector<std::string>& parameters) {
+  const auto named = option_value(parameters, "ca_cert_file");
+  return named ? *named : usual_ca_file(config_path);
+}
+
 std::string ca_file(const ClusterConfig& config) {
-  const auto named = option_value(parameters_of(config), "ca_cert_file");
-  return named ? *named : usual_ca_file(config.config_path);
+  return ca_file(config.config_path, parameters_of(config));
 }
 
 }  // namespace
 
-bool uses_tls(const ClusterConfig& config) {
-  const std::string type = value_of(config, "TLSType");
-  return !type.empty() && !iequals(type, "tls/none");
+bool uses_tls(const ClusterConfig& config) { return is_tls(value_of(config, "TLSType")); }
+
+bool is_tls(std::string_view tls_type) {
+  return !tls_type.empty() && !iequals(tls_type, "tls/none");
 }
 
 bool names_tls_files(const ClusterConfig& config) {
@@ -64,6 +69,19 @@ TlsFiles agent_tls_files(const ClusterConfig& config, const NodeConfig& self) {
   return {ca_file(config),
           node_path(certificate.value_or(beside(config.config_path, kAgentCertificate)), self),
           node_path(key.value_or(beside(config.config_path, kAgentKey)), self)};
+}
+
+TlsFiles accounting_tls_files(const std::string& config_path,
+                              const std::vector<std::string>& parameters) {
+  const auto certificate = option_value(parameters, "dbd_cert_file");
+  const auto key = option_value(parameters, "dbd_cert_key_file");
+  return {ca_file(config_path, parameters),
+          certificate.value_or(beside(config_path, kAccountingCertificate)),
+          key.value_or(beside(config_path, kAccountingKey))};
+}
+
+TlsFiles accounting_tls_files(const ClusterConfig& config) {
+  return accounting_tls_files(config.config_path, parameters_of(config));
 }
 
 Result<std::shared_ptr<TlsTrust>> tls_trust(const ClusterConfig& config) {

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/model/cluster_config.hpp"
 #include "common/net/tls.hpp"
@@ -17,6 +19,9 @@ inline constexpr const char* kControllerKey = "ctld_cert_key.pem";
 inline constexpr const char* kAgentCertificate = "slurmd_cert.pem";
 inline constexpr const char* kAgentKey = "slurmd_cert_key.pem";
 
+inline constexpr const char* kAccountingCertificate = "dbd_cert.pem";
+inline constexpr const char* kAccountingKey = "dbd_cert_key.pem";
+
 // What a daemon shows to who asks it.
 struct TlsFiles {
   std::string ca;
@@ -25,6 +30,7 @@ struct TlsFiles {
 };
 
 [[nodiscard]] bool uses_tls(const ClusterConfig& config);
+[[nodiscard]] bool is_tls(std::string_view tls_type);
 // TLSParameters names some file: nothing is made in its place.
 [[nodiscard]] bool names_tls_files(const ClusterConfig& config);
 // The CA for a configuration at this path, where TLSParameters names none.
@@ -32,6 +38,12 @@ struct TlsFiles {
 [[nodiscard]] TlsFiles controller_tls_files(const ClusterConfig& config);
 // %n and %h in their names are the node's.
 [[nodiscard]] TlsFiles agent_tls_files(const ClusterConfig& config, const NodeConfig& self);
+
+// Of the accounting daemon, by TLSParameters of slurmdbd.conf (or slurm.conf), which is at this
+// path.
+[[nodiscard]] TlsFiles accounting_tls_files(const std::string& config_path,
+                                            const std::vector<std::string>& parameters);
+[[nodiscard]] TlsFiles accounting_tls_files(const ClusterConfig& config);
 
 // Whom a client of this cluster believes; null where nothing is encrypted. Errors: as
 // TlsTrust::open.

@@ -11,9 +11,6 @@
 
 namespace sluice::protocol {
 
-// Tokens for it are for it alone (RequestDigest). Has a blank: no node's name.
-inline constexpr std::string_view kAccountingDaemon = "the accounting daemon";
-
 // Open to all.
 struct PingAccountingRequest {
   static constexpr std::string_view kMethod = "Accounting/Ping";

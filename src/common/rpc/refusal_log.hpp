@@ -1,6 +1,7 @@
 // What a daemon's log says of requests that were denied: forged or stale credentials, and what the
-// caller has no right to. Whoever sends many of them fills no disk: after some lines a second they
-// are counted only.
+// caller has no right to. Of methods that change something it has what else was refused, too, with
+// what was wrong. Whoever sends many of them fills no disk: after some lines a second they are
+// counted only.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +33,18 @@ struct Refusal {
 class RefusalLog {
  public:
   // `repeated`: methods that daemons ask again every few seconds as long as they are refused. A
-  // daemon and a cause get a line when they are new, and each hour that they last.
-  explicit RefusalLog(std::vector<std::string> repeated = {}) : repeated_(std::move(repeated)) {}
+  // daemon and a cause get a line when they are new, and each hour that they last. `changes`: those
+  // by which users and administrators change something.
+  explicit RefusalLog(std::vector<std::string> repeated = {}, std::vector<std::string> changes = {})
+      : repeated_(std::move(repeated)), changes_(std::move(changes)) {}
 
-  // The line to write, or nothing: when there have been too many, or an administrator made a
-  // mistake.
+  // The line to write of a denial, or nothing: when there have been too many, or an administrator
+  // made a mistake.
   [[nodiscard]] std::optional<std::string> line(const Refusal& refusal, SteadyTime now);
-  // Writes it, if the error is such a one. Any thread.
+  // Of a change that was refused for another reason; nothing: of no change, too many, or it is
+  // tried again by itself.
+  [[nodiscard]] std::optional<std::string> line_of_change(const Refusal& refusal, SteadyTime now);
+  // Writes what there is to write. Any thread.
   void note(const Refusal& refusal);
 
  private:
@@ -46,16 +52,21 @@ class RefusalLog {
     SteadyTime logged{}, seen{};
     uint64_t left_out = 0;
   };
+  static constexpr double kMost = 20;  // lines at once, and so many more each second
+  struct Room {
+    double lines = kMost;
+    SteadyTime filled{};
+    uint64_t left_out = 0;
+    bool take(SteadyTime now);
+  };
   // The refusal has a line that still stands; `left_out`: how many had none since the last line.
   bool is_told(const Refusal& refusal, SteadyTime now, uint64_t& left_out);
 
-  std::vector<std::string> repeated_;
+  std::vector<std::string> repeated_, changes_;
   std::mutex mutex_;
   std::map<std::string, Lasting> lasting_;  // by host, user and cause; guarded by mutex_
-  double room_ = kMost;                     // these are guarded by mutex_
-  SteadyTime filled_{};
-  uint64_t left_out_ = 0;
-  static constexpr double kMost = 20;  // lines at once, and so many more each second
+  // each has lines of its own, so that many mistakes hide no denial; guarded by mutex_
+  Room denials_, mistakes_;
 };
 
 }  // namespace sluice::net

@@ -234,7 +234,6 @@ void ServerCall::answered(Duration waited) {
 }
 
 void ServerCall::refused(const Error& why) {
-  if (!is_denial(why.code)) return;
   const std::optional<uint32_t> uid = uid_ == UINT32_MAX ? std::nullopt : std::optional(uid_);
   const std::string peer = peer_text(grpc_context_->peer());
   const bool by_admin = uid && (*uid == 0 || *uid == options_.slurm_user);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "common/protocol/accounting.hpp"
-
 namespace sluice::ctld {
 namespace {
 
@@ -15,7 +13,7 @@ net::ClientOptions options_of(const ClusterConfig& config, std::shared_ptr<net::
     if (!host.empty())
       options.addresses.push_back(fmt::format("{}:{}", host, config.accounting_storage_port));
   }
-  options.receiver = protocol::kAccountingDaemon;
+  options.receiver = net::kAccountingDaemon;
   options.auth = std::move(auth);
   options.tls = std::move(tls);
   return options;

@@ -58,6 +58,8 @@ class SchedulerLoop {
   [[nodiscard]] sched::Policies policies(const state::ClusterState& state) const {
     return sched::make_policies(state, priorities_.get());
   }
+  // The plan of the last pass over the whole queue; null: there was none.
+  [[nodiscard]] std::shared_ptr<const sched::KeptPlan> kept() const { return kept_.get(); }
   // What the passes did since the counts were last reset, into the answer to sdiag.
   void report(protocol::QueryStatisticsReply& reply, bool reset);
 

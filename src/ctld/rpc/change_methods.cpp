@@ -10,6 +10,8 @@
 #include "common/base/text.hpp"
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
+#include "common/net/method_name.hpp"
+#include "common/protocol/user_token.hpp"
 #include "common/rpc/refusal_log.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/config/dynamic_nodes.hpp"
@@ -158,6 +160,20 @@ std::vector<state::JobRank> ranks(const ServiceParts& parts) {
 
 }  // namespace
 
+std::shared_ptr<net::RefusalLog> make_refusal_log() {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  std::vector<std::string> changes;
+  for (const std::string_view method :
+       {SubmitJobRequest::kMethod, UpdateJobRequest::kMethod, UpdateStepRequest::kMethod,
+        UpdateNodeRequest::kMethod, UpdatePartitionRequest::kMethod, SignalRequest::kMethod,
+        JobActionRequest::kMethod, ChangeReservationRequest::kMethod, CreateNodesRequest::kMethod,
+        DeleteNodesRequest::kMethod, RebootNodesRequest::kMethod, ReplaceCrontabRequest::kMethod,
+        SetTriggerRequest::kMethod, ClearTriggersRequest::kMethod, NotifyRequest::kMethod,
+        ReconfigureRequest::kMethod, SetDebugRequest::kMethod, CreateUserTokenRequest::kMethod})
+    changes.emplace_back(net::short_method_name(method));
+  return std::make_shared<net::RefusalLog>(std::vector<std::string>(), std::move(changes));
+}
+
 void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<SignalRequest, CountReply>(
@@ -242,7 +258,7 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<SetDebugRequest, Empty>([](const auto& context, auto request, auto responder) {
     if (!context.is_super_user())
       return responder.fail(ErrorCode::kAccessDenied, "Permission denied");
-    if (auto ok = daemon::set_debug(request.level, request.flags); !ok)
+    if (auto ok = daemon::set_debug(request.level, request.flags, context.identity.uid); !ok)
       return responder.fail(ok.error());
     responder.reply({});
   });

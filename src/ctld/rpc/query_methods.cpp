@@ -161,6 +161,7 @@ Result<protocol::ExplainReply> explain(ServiceParts& parts, uint32_t uid, const 
     if (hides("jobs")) limits.only_of = uid;
     if (hides("usage") || hides("users") || hides("accounts")) limits.only_limits_of = uid;
   }
+  limits.kept = parts.scheduler.kept();
   limits.out_of_time = [&parts, end] { return parts.clock() >= end; };
   return sched::explain(*state, parts.scheduler.soft().get(), job, parts.clock(), limits);
 }

@@ -10,6 +10,7 @@
 
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
+#include "ctld/query/users.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -28,10 +29,10 @@ std::optional<uint32_t> uid_of(const std::string& name) {
   if (const auto number = to_number<uint32_t>(name)) return number;
   passwd entry{};
   passwd* found = nullptr;
-  char buffer[16384];
-  if (getpwnam_r(name.c_str(), &entry, buffer, sizeof buffer, &found) != 0 || found == nullptr)
-    return std::nullopt;
-  return found->pw_uid;
+  std::vector<char> room;
+  const int error = with_room(
+      room, [&] { return getpwnam_r(name.c_str(), &entry, room.data(), room.size(), &found); });
+  return error == 0 && found != nullptr ? std::optional(found->pw_uid) : std::nullopt;
 }
 
 using People = decltype(state::ChangeReservation::users);
@@ -40,13 +41,13 @@ using People = decltype(state::ChangeReservation::users);
 // all users is for all of them.
 void add_members(const std::set<std::string>& names, People& people) {
   std::map<gid_t, std::vector<std::string>> groups;  // their names
-  std::vector<char> buffer(1 << 20);
+  std::vector<char> room;
   for (const std::string& name : names) {
     group entry{};
     group* found = nullptr;
-    if (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
-        found == nullptr)
-      continue;
+    const int error = with_room(
+        room, [&] { return getgrnam_r(name.c_str(), &entry, room.data(), room.size(), &found); });
+    if (error != 0 || found == nullptr) continue;
     std::vector<uint32_t>& uids = people[name] = {};
     for (char** member = found->gr_mem; *member != nullptr; ++member) {
       if (const auto uid = uid_of(*member)) uids.push_back(*uid);

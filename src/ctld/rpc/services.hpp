@@ -80,6 +80,10 @@ struct ServiceParts {
   std::function<void(protocol::QueryStatisticsReply&)> report_orders;
 };
 
+// What the log says of refused requests: those by which users and administrators change something
+// with what was wrong with them.
+[[nodiscard]] std::shared_ptr<net::RefusalLog> make_refusal_log();
+
 // SubmitJob, EndAllocation, WatchJob
 void add_submit_methods(net::RpcServer& server, ServiceParts& parts);
 // CreateStep, DescribeStep, AttachStep

@@ -8,6 +8,7 @@
 #include "ctld/sched/explain/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/apply.hpp"
+#include "ctld/state/limits/soft_qos.hpp"
 #include "ctld/state/rules/access.hpp"
 #include "ctld/state/decide.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -21,8 +22,14 @@ class Search {
   static constexpr size_t kMostEnds = 4;
 
  public:
-  Search(const ClusterState& state, const Job& job, Time now, PassBudget& budget)
-      : state_(state), job_(job), spec_(*job.spec), now_(now), budget_(budget) {}
+  Search(const ClusterState& state, const Job& job, Time now, PassBudget& budget,
+         std::unique_ptr<PassRun> turn)
+      : state_(state),
+        job_(job),
+        spec_(*job.spec),
+        now_(now),
+        budget_(budget),
+        turn_(std::move(turn)) {}
 
   std::optional<Change> run() {
     make_eligible();
@@ -50,7 +57,7 @@ class Search {
   Change done(const JobUpdate& update) const { return {update, by_admin_}; }
 
   // Does the job start once the update is made? Once the budget is spent: it cannot be said, so no.
-  bool works(const JobUpdate& update) const {
+  bool works(const JobUpdate& update) {
     state::UpdateJob command;
     if (!by_admin_) command.who = {spec_.uid, spec_.gid};
     command.target = shown_id(job_);
@@ -58,10 +65,36 @@ class Search {
     command.owner_groups =
         state::known_groups(state_, spec_.uid).value_or(std::vector<std::string>());
     const auto decision = state::decide(state_, command, now_);
-    if (!decision || !budget_.take()) return false;
+    if (!decision) return false;
     ClusterState after = state_;
     for (const state::Event& event : decision->events) state::apply(after, event);
-    return PassRun(after, make_policies(after), now_, {}).run_until_started(job_.id);
+    const std::optional<bool> starts = starts_at_its_turn(after);
+    if (starts) return *starts;
+    return budget_.take() && budget_.make_pass(after, now_)->run_until_started(job_.id);
+  }
+
+  // Most changes leave the job where it is in the queue: those before it are as they were, so one
+  // pass up to its turn does for all. nullopt: that pass does not tell.
+  std::optional<bool> starts_at_its_turn(const ClusterState& after) {
+    const Job& changed = after.jobs.at(job_.id);
+    const bool is_plain =
+        job_.array == nullptr && job_.het == nullptr && state::find_soft_qos(state_) == nullptr;
+    const std::vector<std::string> partitions = state::partitions_of(state_, changed);
+    if (!is_plain || partitions.size() != 1 || partitions != state::partitions_of(state_, job_))
+      return std::nullopt;
+    const state::Partition* partition = state::find_partition(state_, partitions.front());
+    if (partition == nullptr) return std::nullopt;
+    if (turn_ == nullptr && !turn_tried_) make_turn(after, *partition);
+    if (turn_ == nullptr || !budget_.take_try()) return std::nullopt;
+    return turn_->would_start(changed, *partition);
+  }
+  // The first change that is tried lets the job wait for its turn alone.
+  void make_turn(const ClusterState& after, const state::Partition& partition) {
+    turn_tried_ = true;
+    if (!budget_.take()) return;
+    eligible_ = std::make_unique<ClusterState>(after);
+    turn_ = budget_.make_pass(*eligible_, now_);
+    if (!turn_->run_until(job_.id, partition)) turn_ = nullptr;
   }
 
   // Hold, begin time and dependency go in any case: nothing else helps while one of them stands.
@@ -85,14 +118,12 @@ class Search {
         needs_ = request->needs;
       limit_ = std::max(limit_, limit_of(job_, *partition));
       if (partition->config->max_time < limit_) ends_.push_back(partition->config->max_time);
-      if (!budget_.take()) continue;
-      PassRun run(state_, make_policies(state_), now_, {});
-      if (!run.run_until(job_.id, *partition)) continue;
-      const Resources& found = run.resources();
-      partition->nodes.for_each([&](size_t id) {
-        const NodeSpan* planned = found.first_planned(static_cast<NodeId>(id));
-        if (planned != nullptr) end_before(found.time_of(planned->from));
-      });
+      if (turn_ != nullptr) {
+        end_before_planned(*turn_, *partition);
+      } else if (budget_.take()) {
+        const auto run = budget_.make_pass(state_, now_);
+        if (run->run_until(job_.id, *partition)) end_before_planned(*run, *partition);
+      }
     }
     for (const Reservation& one : *state_.reservations)
       end_before(state::period_of(one, now_).start);
@@ -101,6 +132,13 @@ class Search {
     std::erase_if(ends_, [&](Minutes m) { return m >= limit_; });
     // the shortest may do where others do not
     if (ends_.size() > kMostEnds) ends_.erase(ends_.begin() + kMostEnds - 1, ends_.end() - 1);
+  }
+  void end_before_planned(const PassRun& turn, const state::Partition& partition) {
+    const Resources& found = turn.resources();
+    partition.nodes.for_each([&](size_t id) {
+      const NodeSpan* planned = found.first_planned(static_cast<NodeId>(id));
+      if (planned != nullptr) end_before(found.time_of(planned->from));
+    });
   }
   void end_before(Time others_need) {
     if (others_need >= kNever || others_need <= now_) return;
@@ -277,6 +315,9 @@ class Search {
   const JobSpec& spec_;
   const Time now_;
   PassBudget& budget_;
+  std::unique_ptr<ClusterState> eligible_;  // that turn_ is of, where the job was not eligible
+  std::unique_ptr<PassRun> turn_;
+  bool turn_tried_ = false;
   JobUpdate base_;
   bool by_admin_ = false;
   std::optional<fit::Needs> needs_;
@@ -286,9 +327,13 @@ class Search {
 
 }  // namespace
 
+std::unique_ptr<PassRun> PassBudget::make_pass(const ClusterState& state, Time now) const {
+  return std::make_unique<PassRun>(state, make_policies(state), now, WorkBudget{.kept = kept_});
+}
+
 std::optional<Change> find_change(const ClusterState& state, const Job& job, Time now,
-                                  PassBudget& budget) {
-  return Search(state, job, now, budget).run();
+                                  PassBudget& budget, std::unique_ptr<PassRun> turn) {
+  return Search(state, job, now, budget, std::move(turn)).run();
 }
 
 }  // namespace sluice::sched

@@ -93,8 +93,11 @@ bool PassRun::run_until(JobId job, const Partition& partition) {
     const Group group = group_at(at);
     at += group.size();
     const bool it = jobs_[group.front().entry]->id == job;
-    if (it && std::ranges::any_of(group, [&](const Candidate& c) { return c.partition == wanted; }))
+    if (it &&
+        std::ranges::any_of(group, [&](const Candidate& c) { return c.partition == wanted; })) {
+      turn_ = group.front().rank;
       return true;
+    }
     consider_group(group);
   }
   return false;
@@ -417,15 +420,14 @@ std::optional<FoundStart> PassRun::find_start(Demand& demand, const Job& job,
   }
 }
 
-bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
-  const Job& job = *jobs_[c.entry];
-  const Partition& partition = (*state_.partitions)[c.partition];
+std::optional<PassRun::StartNow> PassRun::find_now(const Job& job, const Partition& partition,
+                                                   Demand& demand) {
   const Minutes whole = limit_of(job, partition);
   const Minutes longest = state::limit_before_deadline(job, whole, now_);
   const Minutes least = least_limit(job, partition);
   limited_ = limit_on(job, partition, demand, least);
   const Reservation* own = demand.request->reservation;
-  if (limited_ || lacks_licenses(job, own, partition)) return false;
+  if (limited_ || lacks_licenses(job, own, partition)) return std::nullopt;
   Minutes limit = longest;
   StartFinder::Wanted wanted = wanted_by(job, demand, longest);
   if (wanted.patience.until != kNever) look_again(wanted.patience.until);
@@ -443,16 +445,26 @@ bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
       limit = static_cast<Minutes>(std::clamp<int64_t>(minutes, least, longest));
     }
   }
-  if (!found) return false;
-  limited_ = take_limits(job, partition, found->nodes, limit);
+  if (!found) return std::nullopt;
+  limited_ = check_limits(job, partition, found->nodes, limit);
   if (limited_ && place_on_used(demand, wanted, found->nodes))
-    limited_ = take_limits(job, partition, found->nodes, limit);
-  if (limited_) return false;
-  const Tick ends = resources_.duration_of(limit);
-  resources_.claim(job, *demand.request, found->nodes, 0, ends);
+    limited_ = check_limits(job, partition, found->nodes, limit);
+  if (limited_) return std::nullopt;
+  return StartNow{std::move(found->nodes), limit, limit < whole};
+}
+
+bool PassRun::try_start(const Candidate& c, Demand& demand, uint32_t task) {
+  const Job& job = *jobs_[c.entry];
+  auto start = find_now(job, (*state_.partitions)[c.partition], demand);
+  if (!start) return false;
+  if (limits_.acts()) limits_.take(fitting_);
+  const Reservation* own = demand.request->reservation;
+  const Tick ends = resources_.duration_of(start->limit);
+  resources_.claim(job, *demand.request, start->nodes, 0, ends);
   license_plan_.claim(*job.spec, own, 0, ends);
-  licenses_.take(*job.spec, {own, resources_.end_of(limit)});
-  plan_start(job, *demand.request, std::move(found->nodes), task, limit < whole ? limit : 0);
+  licenses_.take(*job.spec, {own, resources_.end_of(start->limit)});
+  plan_start(job, *demand.request, std::move(start->nodes), task,
+             start->is_shorter ? start->limit : 0);
   if (blocked_[c.partition] > 0) {
     ++plan_.counts.backfilled;
     plan_.starts.back().backfilled = true;
@@ -468,16 +480,22 @@ std::optional<JobReason> PassRun::limit_on(const Job& job, const Partition& part
   return limits_.why_not(job, partition, *demand.asked, limit);
 }
 
-std::optional<JobReason> PassRun::take_limits(const Job& job, const Partition& partition,
-                                              std::vector<NodeAllocation>& nodes, Minutes limit) {
+std::optional<JobReason> PassRun::check_limits(const Job& job, const Partition& partition,
+                                               std::vector<NodeAllocation>& nodes, Minutes limit) {
   if (!limits_.acts()) return std::nullopt;
   Allocation allocation = allocation_of(std::move(nodes));
-  const LimitPlan::Start start = limits_.check(job, partition, allocation, limit);
+  fitting_ = limits_.check(job, partition, allocation, limit);
   nodes = std::move(allocation.nodes);
-  if (!start.reason) limits_.take(start);
-  hit_ = start.hit;
-  used_nodes_ = start.used;
-  return start.reason;
+  hit_ = fitting_.hit;
+  used_nodes_ = fitting_.used;
+  return fitting_.reason;
+}
+
+std::optional<JobReason> PassRun::take_limits(const Job& job, const Partition& partition,
+                                              std::vector<NodeAllocation>& nodes, Minutes limit) {
+  const auto reason = check_limits(job, partition, nodes, limit);
+  if (!reason && limits_.acts()) limits_.take(fitting_);
+  return reason;
 }
 
 bool PassRun::place_on_used(const Demand& demand, const StartFinder::Wanted& wanted,

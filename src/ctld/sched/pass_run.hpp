@@ -36,8 +36,12 @@ class PassRun {
   // Runs until the job (of an array: one of its tasks) is started. False: it is not.
   bool run_until_started(JobId job);
   [[nodiscard]] const Resources& resources() const { return resources_; }
+  // After run_until(): whether the job would start there if it were this one, which waits for
+  // nothing but its turn and is no part of an array or a heterogeneous job. nullopt: it would have
+  // its turn at another time.
+  [[nodiscard]] std::optional<bool> would_start(const Job& job, const state::Partition& partition);
   // After run_until(): which limit of an association or a QOS does not let the job start there, and
-  // when it does, as far as that can be foreseen. nullopt: none. The pass is of no use afterwards.
+  // when it does, as far as that can be foreseen. nullopt: none.
   struct OverLimit {
     state::LimitHit hit;
     std::optional<Time> until;
@@ -116,7 +120,17 @@ class PassRun {
   void start_tasks(const Candidate& c, Demand& demand, bool last);
   // How many tasks of the job's array may begin, by its %limit.
   [[nodiscard]] uint32_t tasks_that_may_run(const Job& job) const;
-  // False: there is no room now, or a limit does not let it (limited_).
+  // Where it can start now; nullopt: there is no room, or a limit does not let it (limited_).
+  struct StartNow {
+    std::vector<NodeAllocation> nodes;
+    Minutes limit = 0;
+    bool is_shorter = false;  // than what it asked for (--time-min, its deadline)
+  };
+  [[nodiscard]] std::optional<StartNow> find_now(const Job& job, const state::Partition& partition,
+                                                 Demand& demand);
+  [[nodiscard]] bool would_start_in(const Job& job, const state::Partition& partition,
+                                    const Reservation* reservation);
+  // False: as find_now().
   [[nodiscard]] bool try_start(const Candidate& c, Demand& demand, uint32_t task);
   // It waits for room, or for what does not let it start.
   void wait_here(const Candidate& c, Demand& demand);
@@ -124,7 +138,12 @@ class PassRun {
   void plan_limited(const Candidate& c, Demand& demand);
   [[nodiscard]] std::optional<JobReason> limit_on(const Job& job, const state::Partition& partition,
                                                   Demand& demand, Minutes limit);
-  // With these nodes; takes it when there is none.
+  // With these nodes; what it would hold is fitting_ when there is none.
+  [[nodiscard]] std::optional<JobReason> check_limits(const Job& job,
+                                                      const state::Partition& partition,
+                                                      std::vector<NodeAllocation>& nodes,
+                                                      Minutes limit);
+  // The same, and it holds that then.
   [[nodiscard]] std::optional<JobReason> take_limits(const Job& job,
                                                      const state::Partition& partition,
                                                      std::vector<NodeAllocation>& nodes,
@@ -249,6 +268,8 @@ class PassRun {
   std::unordered_map<AssociationId, uint32_t> of_associations_;    // the same by association
   std::unordered_map<uint32_t, uint32_t> of_users_;                // the same by user
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
+  std::optional<uint64_t> turn_;        // rank of the job that run_until() stopped at
+  LimitPlan::Start fitting_;            // what check_limits() found
   std::optional<JobReason> limited_;    // by which limit the last try to start failed
   std::optional<state::LimitHit> hit_;  // whose it is, once nodes were chosen
   Bitmap used_nodes_;  // by jobs of the limit that was asked last; none: it is no such one

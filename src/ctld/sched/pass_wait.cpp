@@ -331,28 +331,6 @@ std::optional<FoundStart> PassRun::find_limited(const Candidate& c, Demand& dema
   return std::nullopt;
 }
 
-std::optional<PassRun::OverLimit> PassRun::over_limit(const Job& job, const Partition& partition,
-                                                      const Reservation* reservation) {
-  if (!limits_.acts()) return std::nullopt;
-  Demand& demand = demand_of(job, partition, reservation);
-  if (!demand.request) return std::nullopt;
-  const Minutes limit = least_limit(job, partition);
-  if (limit_on(job, partition, demand, limit)) {
-    const auto hit = limits_.hit(job, partition, *demand.asked, limit);
-    if (!hit) return std::nullopt;  // it is no limit
-    return OverLimit{*hit, limits_.next_start(job, partition, *demand.asked, limit)};
-  }
-  StartFinder::Wanted wanted = wanted_by(job, demand, limit);
-  wanted.latest = 0;
-  auto found = find_start(demand, job, wanted);
-  if (!found) return std::nullopt;
-  auto limited = take_limits(job, partition, found->nodes, limit);
-  if (limited && place_on_used(demand, wanted, found->nodes))
-    limited = take_limits(job, partition, found->nodes, limit);
-  if (!limited || !hit_) return std::nullopt;
-  return OverLimit{*hit_, limits_.next_start(job, partition, allocation_of(found->nodes), limit)};
-}
-
 // Further tasks of an array, as far as it may run them.
 void PassRun::plan_more_tasks(const Blocked& blocked, const Job& job, Tick at) {
   const auto left = tasks_left_.find(job.id);

@@ -98,11 +98,6 @@ Status check(const DbdConfig& config) {
   if (config.host.empty()) return bad("DbdHost is wanted");
   if (!config.backup_host.empty() && config.storage_type == kSqliteStorage)
     return bad("DbdBackupHost needs a database that both hosts reach; a file of SQLite is none");
-  if (!config.tls_type.empty() && config.tls_type != "tls/none")
-    return failure(
-        ErrorCode::kInvalidConfig,
-        fmt::format("{}: TLSType={}: the accounting daemon speaks no TLS; allowed: tls/none",
-                    place_of(config, "TLSType"), config.tls_type));
   return {};
 }
 

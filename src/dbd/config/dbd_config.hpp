@@ -31,7 +31,8 @@ struct DbdConfig {
   uint32_t slurm_user_id = 0;
   std::string auth_type, auth_info;
   std::string auth_alt_types, auth_alt_parameters;
-  std::string tls_type;  // anything but none is refused
+  std::string tls_type;
+  std::vector<std::string> tls_parameters;
   std::string pid_file, log_file;
   DebugLevel debug_level = DebugLevel::kInfo;
   std::optional<DebugLevel> syslog_level;

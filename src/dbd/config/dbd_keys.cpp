@@ -94,8 +94,8 @@ constexpr tables::ConfKey<C> kKeys[] = {
         .acts<&C::storage_type>(),
     key("StorageUser", K::kText).acts<&C::storage_user>(),
     key("TCPTimeout", K::kSeconds, "2"),
-    key("TLSParameters", K::kText),
-    key("TLSType", K::kText).acts<&C::tls_type>(),
+    key("TLSParameters", K::kWords).acts<&C::tls_parameters>(),
+    key("TLSType", K::kEnum, "tls/none").allow("tls/none,tls/s2n").acts<&C::tls_type>(),
     key("TrackSlurmctldDown", K::kBool, "no"),
     key("TrackWCKey", K::kBool, "no").acts<&C::track_wckey>(),
 };

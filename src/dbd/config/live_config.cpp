@@ -7,11 +7,12 @@ namespace sluice::dbd {
 namespace {
 
 // Identity, addresses, the database: what the daemon is made of.
-constexpr std::array<std::string_view, 21> kAtStart = {
+constexpr std::array<std::string_view, 22> kAtStart = {
     "AuthAltParameters", "AuthAltTypes", "AuthInfo",          "AuthType",         "DbdAddr",
     "DbdBackupHost",     "DbdHost",      "DbdPort",           "DebugLevelSyslog", "LogTimeFormat",
     "PidFile",           "SlurmUser",    "StorageBackupHost", "StorageHost",      "StorageLoc",
     "StorageParameters", "StoragePass",  "StoragePort",       "StorageType",      "StorageUser",
+    "TLSParameters",     "TLSType",
 };
 
 // As it was written; of a key that is not set, its default.
@@ -44,6 +45,7 @@ std::vector<std::string> keep_until_restart(const DbdConfig& running, DbdConfig&
   fresh.auth_alt_types = running.auth_alt_types;
   fresh.auth_alt_parameters = running.auth_alt_parameters;
   fresh.tls_type = running.tls_type;
+  fresh.tls_parameters = running.tls_parameters;
   fresh.pid_file = running.pid_file;
   fresh.syslog_level = running.syslog_level;
   fresh.log_time_format = running.log_time_format;

@@ -123,7 +123,7 @@ Status HistoryQuery::find_rows(Session& sql) {
 Status HistoryQuery::find_rows(Session& sql, int64_t cluster, uint32_t position) {
   const protocol::QueryHistoryRequest& request = filter_.request();
   Condition where;
-  where.add("SELECT job.id, job.job_id FROM ");
+  where.add("SELECT job.id, job.job_id, job.submit FROM ");
   std::set<int64_t> jobs;
   for (const auto& one : request.jobs) jobs.insert(one.job);
   if (jobs.empty() || jobs.size() > kMostValues) {
@@ -156,11 +156,13 @@ Status HistoryQuery::find_rows(Session& sql, int64_t cluster, uint32_t position)
   where.add(
       " ORDER BY CASE WHEN array_job > 0 THEN array_job ELSE job_id END, "
       "CASE WHEN array_job = job_id THEN 1 ELSE 0 END, job_id, submit DESC, restarts DESC, part");
+  const size_t first = rows_.size();
   Row row;
   row.cluster = position;
   soci::statement statement(sql);
   statement.exchange(into(row.id));
   statement.exchange(into(row.job));
+  statement.exchange(into(row.submit));
   where.bind(statement);
   statement.alloc();
   statement.prepare(where.text());
@@ -170,7 +172,18 @@ Status HistoryQuery::find_rows(Session& sql, int64_t cluster, uint32_t position)
     if (is_over_()) return nobody_waits();
     rows_.push_back(row);
   }
+  sort_rows(first);
   return {};
+}
+
+// By submission: of a job that was queued again its last one, and with its runs together, unless
+// each run stands for itself.
+void HistoryQuery::sort_rows(size_t first) {
+  const bool each_run = filter_.request().duplicates;
+  for (size_t i = first + 1; !each_run && i < rows_.size(); ++i)
+    if (rows_[i].job == rows_[i - 1].job) rows_[i].submit = rows_[i - 1].submit;
+  std::stable_sort(rows_.begin() + static_cast<std::ptrdiff_t>(first), rows_.end(),
+                   [](const Row& a, const Row& b) { return a.submit < b.submit; });
 }
 
 // Runs of a job come the newest first: the first of them that is asked for stands for all.
@@ -218,7 +231,7 @@ void HistoryQuery::read_steps(Session& sql, int64_t row, protocol::HistoryJob& o
   std::vector<StepHistory> named;
   while (read.fetch()) {
     auto step = wire::decode<StepHistory>(sql.read_bytes(bytes));
-    if (!step || !wanted.contains(step->id.step)) continue;
+    if (!step || !wanted.contains(step->id.step) || !filter_.in_time(*step)) continue;
     if (step->id.step > kMaxNormalStep) named.push_back(std::move(*step));
     else out.steps.push_back(std::move(*step));
   }

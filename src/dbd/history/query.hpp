@@ -29,11 +29,12 @@ class HistoryQuery {
 
  private:
   struct Row {
-    int64_t id = 0, job = 0;
+    int64_t id = 0, job = 0, submit = 0;
     uint32_t cluster = 0;  // position in clusters_
   };
   Status find_rows(Session& sql);
   Status find_rows(Session& sql, int64_t cluster, uint32_t position);
+  void sort_rows(size_t first);
   Status read_rows(Session& sql, protocol::HistoryChunk& chunk);
   void read_steps(Session& sql, int64_t row, protocol::HistoryJob& out);
   [[nodiscard]] bool is_earlier_run(const Row& row, const JobHistory& job);
@@ -43,7 +44,7 @@ class HistoryQuery {
   const MaySee may_see_;
   std::function<bool()> is_over_ = [] { return false; };
   std::vector<std::string> clusters_;
-  std::vector<Row> rows_;  // by cluster, job, then the newest first
+  std::vector<Row> rows_;  // by cluster and submission, of a job the newest first
   size_t at_ = 0;
   bool found_ = false;
   Row shown_;                       // the job that was looked at last …

@@ -352,11 +352,28 @@ class HistoryImport {
     return out;
   }
 
+  // Those that have a name in 22.05, in the order of their numbers.
+  static std::string reservation_flags(uint64_t stored) {
+    static constexpr std::pair<uint32_t, std::string_view> kBits[] = {
+        {0, "MAINT"},         {2, "DAILY"},       {4, "WEEKLY"},
+        {6, "IGNORE_JOBS"},   {8, "ANY_NODES"},   {10, "STATIC"},
+        {12, "PART_NODES"},   {14, "OVERLAP"},    {15, "SPEC_NODES"},
+        {16, "FIRST_CORES"},  {17, "TIME_FLOAT"}, {18, "REPLACE"},
+        {19, "ALL_NODES"},    {20, "PURGE_COMP"}, {21, "WEEKDAY"},
+        {23, "WEEKEND"},      {25, "FLEX"},       {29, "NO_HOLD_JOBS_AFTER_END"},
+        {30, "REPLACE_DOWN"}, {32, "MAGNETIC"},   {35, "HOURLY"}};
+    std::vector<std::string_view> names;
+    for (const auto& [bit, name] : kBits)
+      if ((stored >> bit & 1) != 0) names.push_back(name);
+    return fmt::format("{}", fmt::join(names, ","));
+  }
+
   void add_reservation(const SourceRow& row) {
     ReservationHistory out;
     out.name = row.text("resv_name");
     out.id = row.number<uint32_t>("id_resv");
     out.nodes = row.text("nodelist");
+    out.flags = reservation_flags(row.number<uint64_t>("flags"));
     out.start = time_of(row, "time_start");
     out.end = time_of(row, "time_end");
     out.tres = named(row.text("tres"), names_);

@@ -12,6 +12,7 @@
 #include "common/wire/codec.hpp"
 #include "dbd/store/usage_mark.hpp"
 #include "dbd/store/usage_store.hpp"
+#include "dbd/usage/rollup.hpp"
 
 namespace sluice::dbd {
 namespace {
@@ -155,7 +156,7 @@ class Asker {
       if (seconds == 0) return;
       auto& row = rows[{job.account, job.wckey}];
       const size_t group = group_of(job.cpus, row);
-      row.cpu_seconds[group] += seconds * job.cpus;
+      row.cpu_seconds[group] += worked(job, seconds) * job.cpus;
       ++row.jobs[group];
     });
     for (auto& [key, row] : rows) {
@@ -189,6 +190,14 @@ class Asker {
   }
 
  private:
+  // Of seconds of a job those in which it was not suspended.
+  [[nodiscard]] uint64_t worked(const JobHistory& job, uint64_t seconds) const {
+    const Time end = job.end == kNoTime ? now_ : job.end;
+    Duration suspended = job.suspended;
+    if (job.suspended_since != kNoTime && end > job.suspended_since)
+      suspended += end - job.suspended_since;
+    return without_suspension(seconds, suspended, end - job.start);
+  }
   // Jobs that ran in the time, and for how many seconds of it.
   template <class Take>
   void each_job(Take take) {
@@ -300,7 +309,7 @@ void event_rows(Session& sql, const QueryReportRequest& request, long long clust
   }
   soci::statement nodes =
       (sql.prepare << "SELECT record, ended FROM node_event WHERE cluster = :c AND ended > :f "
-                      "AND start < :t ORDER BY start",
+                      "AND start < :t ORDER BY node, start",
        use(cluster), use(begin), use(end), into(bytes), into(ended));
   nodes.execute();
   while (nodes.fetch()) {

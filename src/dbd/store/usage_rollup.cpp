@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <ctime>
+#include <set>
 #include <stdexcept>
 
+#include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 #include "dbd/store/usage_store.hpp"
 #include "dbd/usage/rollup.hpp"
@@ -53,6 +55,44 @@ Time first_hour(Session& sql, long long cluster) {
   return first == kNotEnded ? kNever : hour_of(time_of(first));
 }
 
+std::vector<ReservationHistory> reservations_of(Session& sql, long long cluster, long long begin,
+                                                long long end) {
+  std::vector<ReservationHistory> out;
+  std::string bytes;
+  soci::statement rows = (sql.prepare << "SELECT record FROM reservation WHERE cluster = :c AND "
+                                         "ended > :f AND start < :t",
+                          use(cluster), use(begin), use(end), into(bytes));
+  each_record<ReservationHistory>(
+      sql, rows, bytes, [&](ReservationHistory&& record) { out.push_back(std::move(record)); });
+  return out;
+}
+
+// Those whose use a reservation is: its accounts, or the associations of its users, in these
+// accounts where it has both. Nobody where it only keeps some out.
+std::vector<std::pair<std::string, std::string>> holders_of(Session& sql, long long cluster,
+                                                            const ReservationHistory& record) {
+  const std::vector<std::string> accounts = split_list(record.accounts);
+  const std::vector<std::string> users = split_list(record.users);
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::ranges::any_of(list, [&](const std::string& one) { return iequals(one, name); });
+  };
+  std::set<std::pair<std::string, std::string>> out;
+  std::string account;
+  std::string user;
+  soci::statement rows =
+      (sql.prepare << "SELECT account, \"user\" FROM association WHERE deleted = 0 AND cluster = "
+                      "(SELECT name FROM cluster WHERE id = :c)",
+       use(cluster), into(account), into(user));
+  rows.execute();
+  while (rows.fetch()) {
+    const bool named = users.empty() ? user.empty() && has(accounts, account)
+                                     : !user.empty() && has(users, user) &&
+                                           (accounts.empty() || has(accounts, account));
+    if (named) out.emplace(account, user);
+  }
+  return {out.begin(), out.end()};
+}
+
 std::vector<HourUsage> sums_of(Session& sql, long long cluster, Time from, Time to, Time now) {
   Rollup rollup(from, static_cast<size_t>((to - from) / kHour), now);
   const long long begin = micros(from);
@@ -72,9 +112,11 @@ std::vector<HourUsage> sums_of(Session& sql, long long cluster, Time from, Time 
     rollup.add(record, ended == kNotEnded ? kNoTime : time_of(ended));
   });
   soci::statement jobs = (sql.prepare << "SELECT record FROM job WHERE cluster = :c AND "
-                                         "ended > :f AND start < :t AND submit < :s",
-                          use(cluster), use(begin), use(end), use(end), into(bytes));
+                                         "ended > :f AND submit < :t",
+                          use(cluster), use(begin), use(end), into(bytes));
   each_record<JobHistory>(sql, jobs, bytes, [&](const JobHistory& record) { rollup.add(record); });
+  for (const ReservationHistory& record : reservations_of(sql, cluster, begin, end))
+    rollup.add(record, holders_of(sql, cluster, record));
   return rollup.finish();
 }
 

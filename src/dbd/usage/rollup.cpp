@@ -2,20 +2,20 @@
 
 #include <algorithm>
 
+#include "common/base/text.hpp"
+
 namespace sluice::dbd {
 
 namespace {
 constexpr Duration kHour = std::chrono::hours(1);
 constexpr Duration kSecond = std::chrono::seconds(1);
+}  // namespace
 
-// The share of `seconds` that a job really had: it may have been suspended for a part of its time,
-// which is taken from all of it alike.
 uint64_t without_suspension(uint64_t seconds, Duration suspended, Duration elapsed) {
   if (suspended <= Duration(0) || elapsed <= Duration(0)) return seconds;
   const double part = static_cast<double>(suspended.count()) / static_cast<double>(elapsed.count());
   return static_cast<uint64_t>(static_cast<double>(seconds) * (1 - std::min(part, 1.0)) + 0.5);
 }
-}  // namespace
 
 Rollup::Rollup(Time from, size_t hours, Time now)
     : from_(from), now_(now), hours_(hours), has_(hours), waits_(hours) {}
@@ -50,12 +50,56 @@ void Rollup::add(const JobHistory& job) {
   if (job.suspended_since != kNoTime && end > job.suspended_since)
     suspended += end - job.suspended_since;
   UsageKey key{job.account, job.user, job.wckey, job.qos, {}};
-  each_hour(job.start, end, [&](size_t hour, uint64_t all_seconds) {
-    const uint64_t seconds = without_suspension(all_seconds, suspended, end - job.start);
+  std::vector<ByTres>* used = nullptr;
+  if (!job.reservation.empty()) {
+    used = &used_[{job.reservation, job.reservation_id}];
+    used->resize(hours_.size());
+  }
+  // from the job's start on, so that the parts add up to the whole
+  uint64_t passed = 0;
+  if (job.start < from_) passed = static_cast<uint64_t>((from_ - job.start) / kSecond);
+  each_hour(job.start, end, [&](size_t hour, uint64_t seconds) {
+    const auto worked = [&](uint64_t at) {
+      return without_suspension(at, suspended, end - job.start);
+    };
+    const uint64_t cpu_seconds = worked(passed + seconds) - worked(passed);
+    passed += seconds;
     for (const NamedTres& one : job.allocated_tres) {
+      // a suspended job keeps all but its CPUs
+      const uint64_t amount = (one.name == "cpu" ? cpu_seconds : seconds) * one.count;
       key.tres = one.name;
-      hours_[hour].jobs[key] += seconds * one.count;
-      hours_[hour].cluster[one.name].allocated += seconds * one.count;
+      hours_[hour].jobs[key] += amount;
+      hours_[hour].cluster[one.name].allocated += amount;
+      if (used != nullptr) (*used)[hour][one.name] += amount;
+    }
+  });
+}
+
+void Rollup::add(const ReservationHistory& reservation,
+                 const std::vector<std::pair<std::string, std::string>>& holders) {
+  reserved_.push_back({reservation, holders});
+}
+
+void Rollup::charge(const Reserved& reserved) {
+  const ReservationHistory& record = reserved.record;
+  const std::vector<std::string> flags = split_list(record.flags);
+  const bool maintenance = std::ranges::find(flags, "MAINT") != flags.end();
+  std::vector<const std::vector<ByTres>*> used;
+  for (const auto& [whose, hours] : used_)
+    if (whose.first == record.name &&
+        (whose.second == 0 || record.id == 0 || whose.second == record.id))
+      used.push_back(&hours);
+  each_hour(record.start, std::min(record.end, now_), [&](size_t hour, uint64_t seconds) {
+    for (const NamedTres& one : record.tres) {
+      uint64_t idle = seconds * one.count;
+      for (const auto* hours : used)
+        if (const auto had = (*hours)[hour].find(one.name); had != (*hours)[hour].end())
+          idle -= std::min(idle, had->second);
+      if (idle == 0) continue;
+      ClusterUsage& usage = hours_[hour].cluster[one.name];
+      (maintenance ? usage.planned_down : usage.allocated) += idle;
+      for (const auto& [account, user] : reserved.holders)
+        hours_[hour].jobs[{account, user, {}, {}, one.name}] += idle / reserved.holders.size();
     }
   });
 }
@@ -81,6 +125,7 @@ void Rollup::add(const NodeHistory& node, Time end) {
 }
 
 std::vector<HourUsage> Rollup::finish() {
+  for (const Reserved& one : reserved_) charge(one);
   for (size_t hour = 0; hour < hours_.size(); ++hour) {
     std::map<std::string, ClusterUsage> kept;
     for (auto& [tres, usage] : hours_[hour].cluster) {

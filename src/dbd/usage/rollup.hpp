@@ -42,6 +42,10 @@ class Rollup {
   void add(const ClusterHistory& cluster, Time end);
   // Until `end`, or now where that is kNoTime.
   void add(const NodeHistory& node, Time end);
+  // What its jobs do not use is charged to its holders alike: (account, user), the user of an
+  // account's own being empty. Jobs may be added before or after.
+  void add(const ReservationHistory& reservation,
+           const std::vector<std::pair<std::string, std::string>>& holders);
   [[nodiscard]] std::vector<HourUsage> finish();
 
  private:
@@ -49,9 +53,23 @@ class Rollup {
   template <class Take>
   void each_hour(Time from, Time to, Take take) const;
 
+  struct Reserved {
+    ReservationHistory record;
+    std::vector<std::pair<std::string, std::string>> holders;
+  };
+  using ByTres = std::map<std::string, uint64_t>;
+  void charge(const Reserved& reserved);
+
   const Time from_, now_;
   std::vector<HourUsage> hours_;
   std::vector<std::map<std::string, uint64_t>> has_, waits_;  // by hour: amount times seconds
+  std::vector<Reserved> reserved_;
+  // What jobs had of each, by its name and its number (0: any that ran by this name).
+  std::map<std::pair<std::string, uint32_t>, std::vector<ByTres>> used_;
 };
+
+// What is left of `seconds` of a job's `elapsed` where it was suspended for a part of it, which is
+// taken from all of them alike.
+[[nodiscard]] uint64_t without_suspension(uint64_t seconds, Duration suspended, Duration elapsed);
 
 }  // namespace sluice::dbd

@@ -43,7 +43,8 @@ def own_world():
 
 
 def answers(command):
-    env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C", "SOURCE": BUILD}
+    env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C", "SOURCE": BUILD,
+           "TESTS": HERE.parents[1]}
     done = subprocess.run(["sh", "-c", command], cwd="/root", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=LIMIT_S, check=False)
     return done.stdout.decode(errors="replace").splitlines() + [f"# exit {done.returncode}"]

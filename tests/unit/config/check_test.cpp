@@ -89,7 +89,7 @@ TEST_F(Check, WarnsOfWhatThisHostLacks) {
       "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\nSlurmctldPort=6817\nAcctGatherNodeFreq=30\n"
       "Prolog=/no/such/prolog\nEpilog=" +
           path("epilog") +
-          "\nTaskProlog=relative\nResumeProgram=/bin/true\n"
+          "\nTaskProlog=relative\nResumeProgram=/bin/true\nMpiDefault=foo\n"
           "NodeName=n1 NodeAddr=127.0.0.1 Port=7001\nNodeName=n2 NodeAddr=127.0.0.1 Port=7001\n"
           "NodeName=n3 NodeAddr=127.0.0.1 Port=6817\nNodeName=n4 NodeAddr=no-such-host.invalid\nNodeName=n5 NodeAddr=later.invalid State=CLOUD\n"
           "PartitionName=p Nodes=ALL AllowGroups=no-such-group\n");
@@ -104,10 +104,11 @@ TEST_F(Check, WarnsOfWhatThisHostLacks) {
         std::string("nodes n1 and n2 have the same address 127.0.0.1 and port 7001"),
         std::string("SlurmctldPort=6817 is also the port of node n3"),
         std::string("NodeName=n4: the address cannot be resolved here"),
+        std::string("MpiDefault=foo is no kind of MPI"),
         std::string("AllowGroups names \"no-such-group\"")}) {
     EXPECT_TRUE(any_has(found.warnings, warning)) << warning << "\n" << check_text(found);
   }
-  EXPECT_EQ(found.warnings.size(), 8U) << check_text(found);
+  EXPECT_EQ(found.warnings.size(), 9U) << check_text(found);
 }
 
 TEST_F(Check, AnEmptyFileIsNamed) {

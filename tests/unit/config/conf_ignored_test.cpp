@@ -22,6 +22,8 @@ TEST(ConfIgnored, WhatWeakensSecurityOrEnforcementStopsTheStart) {
       {"CliFilterPlugins=cli_filter/lua", "CliFilterPlugins"},
       {"JobSubmitPlugins=all_partitions,lua", "JobSubmitPlugins"},
       {"JobSubmitPlugins=job_submit/lua", "JobSubmitPlugins"},
+      {"JobSubmitPlugins=site_policy", "JobSubmitPlugins"},
+      {"JobSubmitPlugins=all_partitions,defaults", "JobSubmitPlugins"},
       {"MCSPlugin=mcs/user", "MCSPlugin"},
       {"MCSPlugin=user", "MCSPlugin"},
       {"PrivateData=jobs,usage", "PrivateData"},

@@ -40,7 +40,12 @@ TEST(TopologyConf, WhatIsWrong) {
             "topology.conf: switch s1 has node n9, which is not configured");
   EXPECT_EQ(read("SwitchName=s1 Switches=s2\n"), "topology.conf: there is no switch s2");
   EXPECT_EQ(read("SwitchName=a Switches=b\nSwitchName=b Switches=a\n"),
-            "topology.conf: switch a is below itself");
+            "topology.conf: switch a is below itself\ntopology.conf: switch b is below itself");
+  EXPECT_EQ(
+      read("SwitchName=s1 Nodes=zz[1-2]\nSwitchName=s2 Switches=s9\nSwitchName=s3 Nodes=yy1\n"),
+      "topology.conf: switch s1 has nodes zz[1-2], which are not configured\n"
+      "topology.conf: there is no switch s9\n"
+      "topology.conf: switch s3 has node yy1, which is not configured");
   EXPECT_EQ(read("SwitchName=s1 Nodes=n1 Color=red\n"), "/etc/slurm.conf:1: unknown key \"Color\"");
 }
 

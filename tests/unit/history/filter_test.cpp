@@ -128,6 +128,34 @@ TEST(Named, JobsTasksAndComponents) {
 }
 
 // A job that was cancelled while it waited was found by the CPUs that it asked for.
+TEST(WasThere, SuspendedIsWhatStoodStill) {
+  EXPECT_FALSE(was_there(ended_job(), 12, 15, {JobState::kSuspended}));
+  JobHistory job = ended_job();
+  job.suspended = std::chrono::seconds(3);
+  EXPECT_TRUE(was_there(job, 12, 15, {JobState::kSuspended}));
+  EXPECT_FALSE(was_there(job, 21, 30, {JobState::kSuspended}));
+  EXPECT_FALSE(was_there(job, 0, 9, {JobState::kSuspended}));
+}
+
+TEST(Filter, StepsOfTheTime) {
+  QueryHistoryRequest request;
+  request.from = at(5);
+  request.until = at(8);
+  const auto filter = Filter::make(std::move(request));
+  ASSERT_TRUE(filter);
+  const auto in_time = [&](int64_t start, Time end) {
+    StepHistory step;
+    step.start = at(start);
+    step.end = end;
+    return filter->in_time(step);
+  };
+  EXPECT_TRUE(in_time(0, at(5)));
+  EXPECT_FALSE(in_time(0, at(4)));
+  EXPECT_TRUE(in_time(0, kNoTime));
+  EXPECT_TRUE(in_time(8, at(20)));
+  EXPECT_FALSE(in_time(9, kNoTime));
+}
+
 TEST(Filter, WhatNeverRanHadNoCpus) {
   QueryHistoryRequest request;
   request.cpus = {1, 64};

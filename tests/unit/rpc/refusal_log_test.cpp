@@ -30,6 +30,44 @@ TEST(RefusalLog, OnlyDenialsAreWorthALine) {
   }
 }
 
+// The bug: what users were refused left no line, unless they had no right to it.
+TEST(RefusalLog, RefusedChangesAreToldWithWhatWasWrong) {
+  RefusalLog log({}, {"SubmitJob", "UpdateJob"});
+  const Error group{ErrorCode::kPartitionAccess, {}};
+  EXPECT_EQ(log.line_of_change({"SubmitJob", 1001, "10.0.0.7:4242", group}, kStart),
+            "SubmitJob RPC from uid=1001 at 10.0.0.7:4242 was refused: "
+            "User's group not permitted to use this partition");
+  const Error unknown{ErrorCode::kInvalidJobId, {}};
+  EXPECT_EQ(
+      log.line_of_change({"UpdateJob", 0, "10.0.0.7:4242", unknown, "JobId=77", true}, kStart),
+      "UpdateJob RPC from uid=0 at 10.0.0.7:4242 was refused: JobId=77: "
+      "Invalid job id specified");
+  const Error evil{ErrorCode::kError, "a\nb"};
+  EXPECT_EQ(log.line_of_change({"SubmitJob", 1, "h:1", evil}, kStart)->find('\n'),
+            std::string::npos);
+}
+
+TEST(RefusalLog, QuestionsAndWhatIsAskedAgainAreNoRefusedChanges) {
+  RefusalLog log({}, {"SubmitJob"});
+  const Error unknown{ErrorCode::kInvalidJobId, {}};
+  EXPECT_FALSE(log.line_of_change({"QueryJobs", 1001, "10.0.0.7:4242", unknown}, kStart));
+  for (const ErrorCode code : {ErrorCode::kRetry, ErrorCode::kNodesBusy, ErrorCode::kAlreadyDone}) {
+    const Error passing{code, {}};
+    EXPECT_FALSE(log.line_of_change({"SubmitJob", 1001, "10.0.0.7:4242", passing}, kStart));
+  }
+}
+
+TEST(RefusalLog, ManyMistakesHideNoDenial) {
+  RefusalLog log({}, {"SubmitJob"});
+  const Error wrong{ErrorCode::kInvalidQos, {}};
+  size_t lines = 0;
+  for (int i = 0; i < 1000; ++i)
+    lines += log.line_of_change({"SubmitJob", 1001, "10.0.0.7:4242", wrong}, kStart) ? 1 : 0;
+  EXPECT_EQ(lines, 20U);
+  const Error denied{ErrorCode::kAccessDenied, {}};
+  EXPECT_TRUE(log.line({"SubmitJob", 1001, "10.0.0.7:4242", denied}, kStart));
+}
+
 TEST(RefusalLog, NamesTheJob) {
   RefusalLog log;
   const Error denied{ErrorCode::kAccessDenied, {}};

@@ -21,8 +21,9 @@ struct World {
   state::ClusterState state;
   Time now = from_seconds(1'000'000);
   std::shared_ptr<const SchedulerView> soft;
-  std::vector<GresDevices> devices;  // that each node registers
-  std::string leave;                 // who had to make room in the last pass: "1 for 3"
+  std::shared_ptr<const KeptPlan> kept;  // of the last pass
+  std::vector<GresDevices> devices;      // that each node registers
+  std::string leave;                     // who had to make room in the last pass: "1 for 3"
 
   // n1 … of `cpus` cores in one socket and 1000 MiB; a partition "debug" of all of them.
   explicit World(uint32_t nodes = 4, uint32_t cpus = 8) {
@@ -87,6 +88,7 @@ struct World {
   std::string pass(const WorkBudget& budget = {}) {
     Plan plan = plan_pass(state, make_policies(state), now, budget);
     soft = plan.soft;
+    kept = plan.kept;
     std::string out;
     for (const state::PlannedStart& start : plan.starts) {
       out += out.empty() ? "" : " ";

@@ -27,6 +27,8 @@ constexpr StoppingKey kStopping[] = {
     {"CertmgrType", Class::kSecurity,
      "it gives no node a certificate and renews none: agents show those of their files"},
     {"CliFilterPlugins", Class::kEnforcement, "the commands run no filters"},
+    {"JobSubmitPlugins", Class::kEnforcement,
+     "plugins of others are not loaded: nothing looks at jobs when they are submitted"},
     {"JobSubmitPlugins=lua", Class::kEnforcement,
      "no script looks at jobs when they are submitted"},
     {"JobSubmitPlugins=throttle", Class::kEnforcement,

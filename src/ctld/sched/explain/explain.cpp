@@ -188,9 +188,14 @@ void explain_reservation(const ClusterState& state, const Job& job, Time now,
   }
 }
 
-void explain_placement(const ClusterState& state, const Job& job, Time now, const Viewer& viewer,
-                       PassBudget& budget, std::vector<std::string>& lines) {
+// The turn in the job's partition, where it is one and it has a turn there.
+std::unique_ptr<PassRun> explain_placement(const ClusterState& state, const Job& job, Time now,
+                                           const Viewer& viewer, PassBudget& budget,
+                                           std::vector<std::string>& lines) {
+  std::unique_ptr<PassRun> turn;
+  size_t partitions = 0;
   for (const std::string& name : state::partitions_of(state, job)) {
+    ++partitions;
     const state::Partition* partition = state::find_partition(state, name);
     if (partition == nullptr) {
       lines.push_back(fmt::format("Partition {} does not exist.", name));
@@ -202,9 +207,10 @@ void explain_placement(const ClusterState& state, const Job& job, Time now, cons
           fmt::format("Partition {} was not looked at: this took too long already.", name));
       continue;
     }
-    PassRun run(state, make_policies(state), now, {});
-    run.run_until(job.id,
-                  *partition);  // false: it is not eligible, and all is as after a whole pass
+    auto made = budget.make_pass(state, now);
+    PassRun& run = *made;
+    // false: it is not eligible, and all is as after a whole pass
+    const bool has_turn = run.run_until(job.id, *partition);
     const auto request = request_of(state, run.resources().rules(), job, *partition);
     if (!request) {
       lines.push_back(fmt::format("In partition {} its demands cannot be met: {}.", name,
@@ -217,7 +223,9 @@ void explain_placement(const ClusterState& state, const Job& job, Time now, cons
     }
     const auto over = run.over_limit(job, *partition, request->reservation);
     if (over && viewer.sees_limits_of(job)) explain_limit(state, job, *over, now, lines);
+    if (has_turn) turn = std::move(made);
   }
+  return partitions == 1 ? std::move(turn) : nullptr;
 }
 
 }  // namespace
@@ -226,7 +234,7 @@ Result<protocol::ExplainReply> explain(const ClusterState& state, const Schedule
                                        std::string_view job_id, Time now,
                                        const ExplainLimits& limits) {
   const Viewer viewer{limits.only_of, limits.only_limits_of};
-  PassBudget budget(limits.most_passes, limits.out_of_time);
+  PassBudget budget(limits.most_passes, limits.out_of_time, limits.kept);
   const FoundJob job = find_named(state, job_id);
   if (!job || !viewer.sees(*job)) return failure(ErrorCode::kInvalidJobId);
   protocol::ExplainReply reply;
@@ -256,13 +264,13 @@ Result<protocol::ExplainReply> explain(const ClusterState& state, const Schedule
   }
   explain_licenses(state, *job, now, reply.lines);
   explain_reservation(state, *job, now, reply.lines);
-  explain_placement(state, *job, now, viewer, budget, reply.lines);
+  auto turn = explain_placement(state, *job, now, viewer, budget, reply.lines);
   if (known != nullptr && known->expected_start != kNoTime) {
     reply.lines.push_back(fmt::format("It is expected to start at {} on {}.",
                                       format_time(known->expected_start),
                                       known->planned_nodes.view()));
   }
-  const auto change = find_change(state, *job, now, budget);
+  const auto change = find_change(state, *job, now, budget, std::move(turn));
   if (!change && budget.spent()) {
     reply.lines.push_back(fmt::format(
         "No change that would let it start now was found after {}; not all could be tried.",

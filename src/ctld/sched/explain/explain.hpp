@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -17,8 +18,10 @@ struct ExplainLimits {
   // whose jobs may be told of: this user's; nullopt: everybody's
   std::optional<uint32_t> only_of;
   std::optional<uint32_t> only_limits_of;  // whose limits and what is used of them; likewise
-  uint32_t most_passes = 60;               // of the scheduler, to try out changes
-  std::function<bool()> out_of_time;       // asked before each of them; null: never
+  // of the last pass over the whole queue, to repair; null: each pass begins with nothing
+  std::shared_ptr<const KeptPlan> kept = nullptr;
+  uint32_t most_passes = 60;          // of the scheduler, to try out changes
+  std::function<bool()> out_of_time;  // asked before each of them; null: never
 };
 
 // `job_id`: 12 or 12_3. `soft` (may be null) is what the last pass found. kInvalidJobId: there is
