@@ -354,7 +354,7 @@ constexpr CompatibilityRow kRows[] = {
     {"sacctmgr", "qos format=PreemptExemptTime", Support::kSupported, "system:sacctmgr Settings.test_settings"},
     {"sacctmgr", "qos format=UsageThreshold", Support::kSupported, "system:sacctmgr Settings.test_settings"},
     {"sacctmgr", "qos WithDeleted", Support::kSupported, "system:sacctmgr Later.test_commands"},
-    {"sacctmgr", "runawayjobs EndState=", Support::kMissing, "", "they are ended as completed"},
+    {"sacctmgr", "runawayjobs EndState=", Support::kSupported, "system:sreport Reports.test_runaway_jobs_get_a_state"},
     {"sacctmgr", "runawayjobs format=TimeSubmit", Support::kSupported, "system:sreport Reports.test_runaway_jobs_get_an_end"},
     {"sacctmgr", "- Cluster=", Support::kSupported, "system:sacctmgr Golden.test_commands"},
     {"sacctmgr", "- File=", Support::kSupported, "system:sacctmgr Changes.test_what_is_added_is_listed_changed_and_deleted"},

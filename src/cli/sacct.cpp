@@ -1,6 +1,8 @@
 // sacct: what was run.
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <ctime>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +14,7 @@
 #include "cli/format/environment.hpp"
 #include "cli/format/shown_text.hpp"
 #include "cli/sacct/current_jobs.hpp"
+#include "cli/sacct/current_priority.hpp"
 #include "cli/sacct/history_json.hpp"
 #include "cli/sacct/options.hpp"
 #include "cli/sacct/values.hpp"
@@ -23,12 +26,15 @@
 #include "common/model/accounting_daemon.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/names/errors.hpp"
+#include "common/names/job_states.hpp"
+#include "common/os/clock.hpp"
 #include "common/protocol/accounting_admin.hpp"
 
 namespace sluice::cli {
 namespace {
 
-constexpr int kMostWidth = 1 << 20;  // of a column
+constexpr std::string_view kPriority = "Priority";  // the field
+constexpr int kMostWidth = 1 << 20;                 // of a column
 constexpr Duration kAnswerTimeout = std::chrono::minutes(15);
 
 struct Column {
@@ -273,6 +279,33 @@ bool are_qos(Client& client, const std::vector<std::string>& asked) {
   return true;
 }
 
+// "Sat Nov 28 02:50:44 2026", of whole seconds.
+std::string moment(Time at) {
+  if (at <= kNoTime) return "Epoch 0";
+  const std::time_t seconds = to_seconds(at);
+  std::array<char, 64> text{};
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  std::strftime(text.data(), text.size(), "%a %b %d %H:%M:%S %Y", &parts);
+  return text.data();
+}
+
+// -v: which jobs are asked for, as Slurm says it.
+void tell_window(const SacctOptions& o) {
+  const protocol::QueryHistoryRequest& request = o.request;
+  std::vector<JobState> states = request.states;
+  std::ranges::sort(states);
+  std::vector<std::string> names;
+  for (const JobState state : states) names.emplace_back(job_state_text(state));
+  for (const std::string_view flag : job_state_list(JobState::kPending, request.flags))
+    if (flag != job_state_text(JobState::kPending)) names.emplace_back(flag);
+  const Time until =
+      std::max(std::min(request.until, net::now()), request.from + std::chrono::seconds(1));
+  std::fprintf(stderr, "sacct: Jobs %s in the time window from %s to %s\n",
+               names.empty() ? "Eligible" : join(names, ",").c_str(), moment(request.from).c_str(),
+               moment(until).c_str());
+}
+
 int print_text(Client& client, const SacctOptions& o, bool variables) {
   const std::string rule(80, '-');
   std::set<JobId> jobs;
@@ -294,11 +327,13 @@ int print_text(Client& client, const SacctOptions& o, bool variables) {
 }
 
 int print_structured(Client& client, const SacctOptions& o, const SacctContext& context) {
+  const CurrentPriorities priorities(client, o.request);
   DocumentPrinter printer(o.form, "jobs");
   StructuredDocument document;
   const bool complete = stream_history(
       client, o.request,
       [&](protocol::HistoryChunk&& chunk) {
+        priorities.fill(chunk);
         for (const protocol::HistoryJob& record : chunk.jobs)
           if (is_wanted(o, record) && has_flags(o, record, context))
             printer.add(history_to_json(record, context));
@@ -319,6 +354,7 @@ int sacct_main(int argc, char** argv) {
   if (const auto status = read_sacct_options(argc, argv, o)) return *status;
   auto columns = parse_format(o.format.value_or(std::string(kSacctFormat)));
   if (!columns) return 1;
+  if (o.verbose > 0) tell_window(o);
   Result<Client> client = Client::open();
   if (!client) return report("sacct", client.error());
   const std::string& completions = client->config().job_comp_type;
@@ -339,12 +375,16 @@ int sacct_main(int argc, char** argv) {
   if (o.whole_het_job.value_or(false)) name_leaders(*client, o.request);
   const SacctContext context = context_of(o);
   if (o.form) return print_structured(*client, o, context);
+  std::optional<CurrentPriorities> priorities;
+  if (std::ranges::any_of(*columns, [](const Column& one) { return one.field->name == kPriority; }))
+    priorities.emplace(*client, o.request);
   const Table table(o, std::move(*columns));
   table.print_header();
   std::vector<std::string> warnings;  // which are on the standard error
   const bool complete = stream_history(
       *client, o.request,
       [&](protocol::HistoryChunk&& chunk) {
+        if (priorities) priorities->fill(chunk);
         for (const protocol::HistoryJob& record : chunk.jobs)
           if (has_flags(o, record, context)) print_job(o, table, record, context);
       },

@@ -178,6 +178,26 @@ class History(AccountedCase):
                          r"^sacct: error: Start time \(.*\) requested is after end time \(.*\)\.\n$")
         self.run_cmd("scancel", str(held))
 
+    def test_the_window_is_told(self):  # -v
+        moment = r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d \d{4}"
+        def told(*options):
+            return self.run_cmd("sacct", "-v", *options).stderr
+        self.assertRegex(told(), rf"^sacct: Jobs Eligible in the time window from \w+ \w+ \d\d 00:00:00 \d+ to {moment}\n$")
+        self.assertRegex(told("-s", "R,PD"), rf"^sacct: Jobs PENDING,RUNNING in the time window from {moment} to {moment}\n$")
+        self.assertRegex(told("-j", "1"), rf"^sacct: Jobs Eligible in the time window from Epoch 0 to {moment}\n$")
+        self.assertEqual(told("-S", "2026-01-02", "-E", "2026-01-03T04:05:06", "-s", "F"),
+                         "sacct: Jobs FAILED in the time window from Fri Jan 02 00:00:00 2026 to Sat Jan 03 04:05:06 2026\n")
+        self.assertEqual(self.run_cmd("sacct").stderr, "")
+
+    def test_priorities_of_jobs_that_wait(self):
+        held = self.submit("-H", "-o", "/dev/null", "--wrap", "true")
+        waits = self.submit("--begin=now+1hour", "-o", "/dev/null", "--wrap", "true")
+        self.addCleanup(self.run_cmd, "scancel", held, waits)
+        shown = lambda: self.sacct("-X", "-j", f"{held},{waits}", "-o", "jobid,priority")  # noqa: E731
+        asked = lambda: self.out("squeue", "-h", "-j", waits, "-o", "%Q").strip()  # noqa: E731
+        wait_for(lambda: shown() == [[str(held), "0"], [str(waits), asked()]], "sacct shows the priority of a job that waits")
+        self.assertNotEqual(asked(), "0")
+
     def test_how_stopped_jobs_ended(self):
         """What ended by a signal is CANCELLED as a step; the job's own code is that of before it was stopped."""
         signalled = self.submit("-o", "/dev/null", "--wrap", "kill -9 $$")

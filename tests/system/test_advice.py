@@ -87,6 +87,13 @@ class Advice(ClusterCase):
             self.fails(1, (unknown + unreached).format(name, "nosuch"), name, "-M", "nosuch", *command[1:])
         done = self.run_cmd("squeue", "-h", "-M", f"nosuch,{self.name}")
         self.assertEqual(done.stderr, unknown.format("squeue"))
+        for command in (["sbatch", "--wrap", "true"], ["srun", "true"], ["salloc", "true"]):
+            name = command[0]
+            self.fails(1, (unknown + unreached).format(name, "nosuch"), name, "-M", "nosuch", *command[1:])
+            self.fails(1, (unknown + unreached).format(name, "nosuch"), *command, env={"SLURM_CLUSTERS": "nosuch"})
+        done = self.run_cmd("sbatch", "-M", f"nosuch,{self.name}", "-o", "/dev/null", "--wrap", "true")
+        self.assertEqual(done.stderr, unknown.format("sbatch"))
+        self.assertRegex(done.stdout, rf"^Submitted batch job \d+ on cluster {self.name}\n$")
         self.run_cmd("sacctmgr", "-i", "add", "cluster", "far")
         self.fails(1, unreached.format("squeue", "far"), "squeue", "-M", "far")
 

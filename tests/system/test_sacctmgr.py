@@ -66,6 +66,12 @@ class Changes(Administered):
             with sqlite3.connect(database, timeout=30) as db:
                 db.execute(f"DELETE FROM txn WHERE id > {last}")
 
+    def test_actions_that_are_none(self):
+        for words, told in (("action=foo", ["foo"]), ("action=add,Add Users,AddUsers", ["add", "AddUsers"]), ("actions=Modify", ["Modify"])):
+            self.assertEqual(self.refused("list", "transactions", words), "".join(f"sacctmgr: error: You gave a bad action '{one}'.\n" for one in told))
+        for action in ("Add Users", "remove account coords", "Modify QOS", "Job Start"):
+            self.mgr("list", "transactions", f"action={action}")
+
     def test_what_is_so_already_is_no_transaction(self):
         self.mgr("add", "account", "same", "description=words")
         self.mgr("add", "user", "samuel", "account=same")

@@ -1,5 +1,6 @@
 """Reports of usage: what sreport says of history that was written into the database beforehand."""
 import datetime
+import grp
 import re
 import unittest
 
@@ -8,6 +9,7 @@ from harness import ClusterCase, wait_for
 
 NOT_ENDED = (1 << 63) - 1
 CPUS = 16
+GROUP = 1  # of jobs; each system has it
 RUNNING, COMPLETED = 1, 3
 
 
@@ -74,18 +76,21 @@ class Reports(ClusterCase):
         return cls.day + datetime.timedelta(days=days, hours=hour, minutes=minute)
 
     @classmethod
-    def put_job(cls, user, account, cpus, start, end, partition="debug", qos="", wckey=""):
+    def put_job(cls, user, account, cpus, start, end, partition="debug", qos="", wckey="", gid=0, nodes=""):
         cls.next_job += 1
         begin, ended = micros(start), micros(end) if end else NOT_ENDED
         state = COMPLETED if end else RUNNING
         fields = [(1, cls.next_job), (3, signed(begin)), (12, user), (14, "job"), (15, account), (16, partition), (17, qos), (18, wckey), (35, state), (42, signed(begin)), (43, signed(begin))]
         fields += [(44, signed(ended))] if end else []
+        fields += [(11, gid)] if gid else []
+        fields += [(55, nodes)] if nodes else []
         fields += [(50, cpus)] + [(54, one) for one in tres(cpu=cpus, node=1)] + [(57, cpus)]
         cls.cluster.sql(
             "INSERT INTO job(cluster, job_id, submit, restarts, part, array_job, het_job, uid, gid, account, state, eligible, "
             f"start, ended, record) VALUES({cls.number}, {cls.next_job}, {begin}, 0, 0, 0, 0, 0, 0, '{account}', {state}, {begin}, {begin}, "
-            f"{ended}, {cls.cluster.sql_bytes(message(*fields))})")
+            f"{ended}, {cls.cluster.sql_bytes(message(*sorted(fields, key=lambda one: one[0])))})")
         cls.sum_up_from(begin)
+        return cls.next_job
 
     @classmethod
     def sum_up_from(cls, time):
@@ -160,6 +165,25 @@ class Reports(ClusterCase):
         done = self.cluster.run("sreport", "-n", "-P", "user", "top", "topcount=x", *span, check=False)
         self.assertEqual(done.stderr, "sreport: error: Invalid value for TopCount (x)\n")
 
+    def test_jobs_by_number_group_and_nodes(self):
+        at = lambda hour: self.at(hour, 0, -15)  # noqa: E731
+        first = self.put_job("alice", "physics", 4, at(3), at(4), gid=GROUP, nodes="n[1-2]")
+        second = self.put_job("bob", "chem", 2, at(6), at(7), nodes="n[2-3]")
+        span = (f"start={at(0):%Y-%m-%d}", f"end={self.at(0, 0, -14):%Y-%m-%d}")
+        name = grp.getgrgid(GROUP).gr_name
+        for words, accounts in ((f"jobs={first},{second}", ["chem", "physics"]), (f"jobs={second}", ["chem"]), ("jobs=99999", []),
+                                (f"j={first}.0", ["physics"]), (f"gid={GROUP}", ["physics"]), (f"gid={name}", ["physics"]), ("gid=root", ["chem"]),
+                                ("gid=777", []), ("nodes=n1", ["physics"]), ("n=n[2-9]", ["chem", "physics"]), ("nodes=n3,n4", ["chem"]),
+                                (f"nodes=n2 jobs={first}", ["physics"]), (f"nodes=n3 gid={name}", [])):
+            found = self.report("job", "SizesByAccount", "FlatView", *words.split(), *span)
+            self.assertEqual([row.split("|")[1] for row in found], accounts, words)
+        for words, told in (("jobs=x", "Bad job/step specified: x"), ("gid=nosuchgroup", "Invalid group id: nosuchgroup"),
+                            ("nodes=n[1-", "Invalid node list: n[1-")):
+            self.fails(1, f"sreport: error: {told}\n", "sreport", "job", "SizesByAccount", words, *span)
+        for words in ("jobs=1", "gid=0", "nodes=n1"):  # of reports of jobs alone
+            done = self.run_cmd("sreport", "-n", "cluster", "WCKeyUtilizationByUser", words, *span, check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, f" Unknown condition: {words}\nUse keyword set to modify value\n"))
+
     def test_conditions(self):
         self.put_job("alice", "physics", 4, self.at(3, 0, -10), self.at(4, 0, -10), "debug", "normal", "paper")
         self.put_job("alice", "physics", 8, self.at(3, 0, -10), self.at(5, 0, -10), "night", "high", "thesis")
@@ -219,6 +243,15 @@ class Reports(ClusterCase):
                          f"Runaway Jobs: No runaway jobs found on cluster {self.name}\n")
         self.run_cmd("scancel", running)
 
+    def test_runaway_jobs_get_a_state(self):  # EndState
+        self.put_job("dora", "physics", 1, self.at(3), None)
+        runaway = self.next_job
+        for state in ("running", "nosuch"):
+            self.fails(1, f"sacctmgr: error: Invalid value for EndState ({state})\n", "sacctmgr", "show", "runawayjobs", f"endstate={state}")
+        done = self.cluster.run("sacctmgr", "-i", "show", "runawayjobs", "EndState=failed", "format=id")
+        self.assertIn("or submit times, and set the state to failed.\n", done.stdout)
+        self.assertEqual(self.cluster.sacct("-X", "-j", runaway, "-o", "state"), [["FAILED"]])
+
     def test_events(self):
         self.assertIn(f"{self.name}||Cluster Registered TRES", self.cluster.run(
             "sacctmgr", "-nP", "list", "event", "all_time", "format=cluster,nodename,reason").stdout.splitlines())
@@ -259,6 +292,8 @@ class Reports(ClusterCase):
         until = self.out("sreport", *report).splitlines()[1].split(" - ")[1]
         begun = self.out("sacctmgr", "-nP", "list", "reservation", "names=mine", "format=start").strip()
         self.assertEqual(self.report(*report, "format=reservationid,name,tresname"), [f"{number}|mine|cpu"] if begun <= until else [])
+        whole = self.report(*report, "format=trestime,cputime,totaltime")  # of all of its time
+        self.assertEqual(whole, ["04:00:00|04:00:00|01:00:00"] if begun <= until else [])
 
 
 if __name__ == "__main__":

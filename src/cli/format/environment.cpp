@@ -10,6 +10,7 @@
 
 #include "cli/shared/client.hpp"
 #include "cli/shared/user_names.hpp"
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/format/node_values.hpp"
 #include "common/model/accounting_daemon.hpp"
@@ -90,9 +91,9 @@ bool accept_cluster(const char* command, const std::string& clusters, const Clus
     if (unreached.empty() && std::ranges::any_of(names, is_own)) return true;
     if (unreached.empty()) unreached = clusters;
   }
-  // scancel's message, as in Slurm, names the option in any case
-  const bool from_variable =
-      environment("SLURM_CLUSTERS") == clusters && std::string_view(command) != "scancel";
+  // these messages, as in Slurm, name the option in any case
+  const bool always = contains({"scancel", "sbatch", "srun", "salloc"}, std::string_view(command));
+  const bool from_variable = environment("SLURM_CLUSTERS") == clusters && !always;
   std::fprintf(stderr,
                "%s: error: '%s' can't be reached now, or it is an invalid entry for %s.  "
                "Use 'sacctmgr list clusters' to see available clusters.\n",

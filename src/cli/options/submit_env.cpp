@@ -294,7 +294,7 @@ OptionResult read_host_file(Submission& submission) {
   return {};
 }
 
-OptionResult resolve_outside(Submission& submission, const ClusterConfig& config) {
+OptionResult resolve_outside(Submission& submission) {
   JobSpec& job = submission.job;
   const SubmitSettings& settings = submission.settings;
   if (!settings.burst_buffer_file.empty()) {
@@ -302,12 +302,7 @@ OptionResult resolve_outside(Submission& submission, const ClusterConfig& config
     if (!file) return refuse({"Invalid --bbf specification"}, 1);
     job.burst_buffer = std::string(std::istreambuf_iterator<char>(file), {});
   }
-  if (OptionResult known = set_identity(settings, job); !known) return known;
-  for (const std::string& cluster : split_list(job.clusters)) {
-    if (cluster == config.cluster_name || iequals(cluster, "all")) continue;
-    return refuse({unknown_cluster(cluster)}, 1);
-  }
-  return {};
+  return set_identity(settings, job);
 }
 
 std::vector<uint64_t> collect_limits(std::string_view names) {

@@ -34,8 +34,8 @@ void set_cluster_variable(const ClusterConfig& config, Environment& out);
 // needs to know them.
 [[nodiscard]] OptionResult read_host_file(Submission& submission);
 
-// Reads the burst buffer's file and looks up users, groups and clusters.
-[[nodiscard]] OptionResult resolve_outside(Submission& submission, const ClusterConfig& config);
+// Reads the burst buffer's file and looks up users and groups.
+[[nodiscard]] OptionResult resolve_outside(Submission& submission);
 
 // The limits to send: pairs of soft and hard by RLIMIT_ number, a pair (1, 0) where the node's own
 // limit stays. `names` is the value of --propagate.

@@ -9,12 +9,11 @@
 
 #include "cli/format/environment.hpp"
 #include "cli/options/option_rows.hpp"
+#include "cli/sacct/job_words.hpp"
 #include "cli/shared/version.hpp"
-#include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/names/job_states.hpp"
-#include "common/names/step_names.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -342,58 +341,6 @@ constexpr OptionRow<O> kRows[] = {
     {"yaml", 0, Takes::kPerhaps, use_form<StructuredForm::kYaml>},
 };
 
-// More in one request the daemon would have to compare with each job.
-constexpr size_t kMostNamedJobs = 100'000;
-
-// "12", "12.batch", "12_3", "12_[3-5]", "12+1"; an error as Slurm words it.
-Status add_job(const std::string& word, std::vector<protocol::HistoryJobName>& jobs) {
-  protocol::HistoryJobName name;
-  std::string_view text = word;
-  const size_t dot = text.find('.');
-  const std::string_view job_text = text.substr(0, dot);
-  const size_t mark = job_text.find_first_of("_+");
-  const std::string number(job_text.substr(0, mark));
-  const auto job = to_number<uint32_t>(number);
-  if (!job || *job == kNoJob) return failure("Bad job/step specified: " + word);
-  name.job = *job;
-  if (dot != text.npos) {
-    const auto step = parse_step_number(text.substr(dot + 1));
-    if (!step) return failure("Bad step specified: " + number);
-    name.step = *step;
-  }
-  if (mark != job_text.npos && job_text[mark] == '_') {
-    const auto tasks = IndexSet::parse_tasks(job_text.substr(mark + 1));
-    if (!tasks || tasks->empty() || tasks->size() + jobs.size() > kMostNamedJobs)
-      return failure("Bad job array element specified: " + number);
-    tasks->for_each([&](uint32_t task) {
-      name.task = task;
-      jobs.push_back(name);
-    });
-    return {};
-  }
-  if (mark != job_text.npos) {
-    const auto offset = to_number<uint32_t>(job_text.substr(mark + 1));
-    if (!offset) return failure("Bad hetjob offset specified: " + number);
-    name.offset = *offset;
-  }
-  jobs.push_back(name);
-  return {};
-}
-
-// Commas between brackets are of a list of tasks.
-std::vector<std::string> job_words(const std::string& list) {
-  std::vector<std::string> words(1);
-  int depth = 0;
-  for (const char c : list) {
-    if (c == '[') ++depth;
-    if (c == ']') --depth;
-    if (c == ',' && depth == 0) words.emplace_back();
-    else words.back() += c;
-  }
-  std::erase(words, "");
-  return words;
-}
-
 // As the page of sacct says of its default time window.
 std::optional<int> set_span(O& o) {
   const Time now = current_time();
@@ -448,9 +395,8 @@ std::optional<int> read_sacct_options(int argc, char** argv, SacctOptions& optio
     return 1;
   }
   if (const auto status = choose_structured("sacct", options.form)) return status;
-  for (const std::string& word : job_words(options.jobs)) {
-    if (auto ok = add_job(word, options.request.jobs); !ok) return fail_hard(ok.error().text);
-  }
+  if (auto ok = add_job_names(options.jobs, options.request.jobs); !ok)
+    return fail_hard(ok.error().text);
   if ((options.script || options.variables) && options.request.jobs.empty())
     return fail_hard(fmt::format(
         "When requesting job {} you must also request specific jobs with the '-j' option.",

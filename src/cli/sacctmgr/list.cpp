@@ -44,6 +44,11 @@ bool tell_unknown(Session& session, AccountingEntity entity, const std::string& 
     const auto time = parse_time(option.value, net::now(), TimeBias::kPast);
     if (!time) return session.fail(time.error().text);
   }
+  if (bad_value && entity == AccountingEntity::kTransaction && option.is("Actions", 4)) {
+    for (const std::string& one : option.list())
+      if (!is_action(one)) session.error(fmt::format("You gave a bad action '{}'.", one));
+    return false;
+  }
   session.fail(" Unknown condition: " + word);
   switch (entity) {
     case AccountingEntity::kUser:

@@ -14,6 +14,7 @@
 #include "common/base/time_text.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/names/errors.hpp"
+#include "common/names/job_states.hpp"
 #include "common/protocol/admin.hpp"
 #include "common/protocol/query.hpp"
 
@@ -154,12 +155,25 @@ bool find_runaway(Session& session, Client& client, const protocol::QueryReportR
 }  // namespace
 
 void list_runaway_jobs(Session& session, const Words& words) {
+  Words others;
+  JobState state = JobState::kCompleted;
+  for (const std::string& word : words) {
+    const Option option = split_option(word);
+    if (!option.has_value || !option.is("EndState", 4)) {
+      others.push_back(word);
+      continue;
+    }
+    const auto named = parse_job_state(option.value);
+    if (!named || !named->state || !is_terminal(*named->state))
+      return void(session.error(fmt::format("Invalid value for EndState ({})", option.value)));
+    state = *named->state;
+  }
   HistoryWords asked;
   Client* client = session.open();
   if (client == nullptr) return;
   const std::string cluster = client->config().cluster_name;
   asked.request.clusters = {cluster};
-  if (!read_history_words(session, words, asked)) return;
+  if (!read_history_words(session, others, asked)) return;
   if (asked.request.clusters != std::vector<std::string>{cluster})
     return void(session.fail("Runaway Jobs: only those of cluster " + cluster +
                              " can be told here: its controller is asked"));
@@ -187,14 +201,16 @@ void list_runaway_jobs(Session& session, const Words& words) {
   std::printf(
       "\nWould you like to fix these runaway jobs?\n"
       "(This will set the end time for each job to the latest out of the start, eligible, "
-      "or submit times, and set the state to completed.\nOnce corrected, this will trigger "
+      "or submit times, and set the state to %s.\nOnce corrected, this will trigger "
       "the rollup to reroll usage from before the earliest submit time of all the runaway "
-      "jobs.)\n");
+      "jobs.)\n",
+      to_lower(job_state_text(state)).c_str());
   if (!found.fix.known.empty())
     std::printf("Jobs with a TimeEnd get the end and the state that the controller knows.\n");
   std::printf("\n");
   if (session.readonly) return;
   if (!confirmed(session, "")) return;
+  found.fix.state = state;
   (void)session.ask<protocol::EndRunawayJobsReply>(found.fix);
 }
 

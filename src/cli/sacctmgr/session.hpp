@@ -84,6 +84,9 @@ bool walk_words(const Words& words, Take&& take) {
 // The entity that a word names, among those that `verb` has; nothing: none.
 [[nodiscard]] std::optional<protocol::AccountingEntity> entity_of(std::string_view word);
 
+// "Add Users": what an entry among transactions may say that it did.
+[[nodiscard]] bool is_action(std::string_view word);
+
 // One word of a condition. False where it is none.
 [[nodiscard]] bool take_condition(protocol::AccountingEntity entity, const Option& option,
                                   protocol::AccountingConditions& where, bool& bad_value);

@@ -119,6 +119,35 @@ bool take_numbers(const Option& option, std::vector<uint32_t>& ids) {
 
 }  // namespace
 
+// Those of Slurm that no record has are known, too.
+bool is_action(std::string_view word) {
+  static constexpr const char* kActions[] = {
+      "Account Coord", "Account Coords", "Accounts",  "Associations", "Clusters",
+      "Events",        "Federations",    "Job",       "Problems",     "QOS",
+      "Reservation",   "Reservations",   "Resources", "Transactions", "TRES",
+      "Users",         "WCKeys",
+  };
+  static constexpr const char* kOthers[] = {
+      "Archive Dump",  "Archive Load",
+      "Cluster TRES",  "Fini",
+      "Flush Jobs",    "Get Config",
+      "Job Complete",  "Job Start",
+      "Job Suspend",   "Node State",
+      "Reconfigure",   "Register Cluster",
+      "Roll Usage",    "Send Multiple Job Starts",
+      "Step Complete", "Step Start",
+  };
+  const auto is_in = [](const auto& list, std::string_view one) {
+    return std::ranges::any_of(list, [&](const char* name) { return iequals(name, one); });
+  };
+  const size_t blank = word.find(' ');
+  const std::string_view verb = word.substr(0, blank);
+  const bool changes = iequals(verb, "Add") || iequals(verb, "Modify") || iequals(verb, "Remove") ||
+                       iequals(verb, "Get");
+  return is_in(kOthers, word) ||
+         (changes && blank != std::string_view::npos && is_in(kActions, word.substr(blank + 1)));
+}
+
 bool take_condition(AccountingEntity entity, const Option& option, AccountingConditions& where,
                     bool& bad_value) {
   bad_value = false;
@@ -136,10 +165,11 @@ bool take_condition(AccountingEntity entity, const Option& option, AccountingCon
   else if (option.is("Accounts", 2) || (option.is("Acct", 4))) put(where.accounts, option);
   else if (entity == AccountingEntity::kTransaction && option.is("Actors", 4))
     put(where.actors, option);
-  else if (entity == AccountingEntity::kTransaction && option.is("Actions", 4))
+  else if (entity == AccountingEntity::kTransaction && option.is("Actions", 4)) {
     put(where.actions, option);
-  else if (option.is("Users", 1) && entity == AccountingEntity::kAssociation &&
-           option.list().empty())
+    return bad_value = !std::ranges::all_of(where.actions, is_action), !bad_value;
+  } else if (option.is("Users", 1) && entity == AccountingEntity::kAssociation &&
+             option.list().empty())
     where.users.emplace_back();  // those of accounts alone
   else if (option.is("Users", 1)) put(where.users, option);
   else if (option.is("Names", 1) && own_names(entity, where) != nullptr)

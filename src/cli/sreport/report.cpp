@@ -6,8 +6,11 @@
 #include <ctime>
 
 #include <fmt/format.h>
+#include <grp.h>
 
 #include "cli/format/shown_text.hpp"
+#include "cli/sacct/job_words.hpp"
+#include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/cluster_config.hpp"
@@ -51,6 +54,38 @@ bool read_sizes(std::string_view text, Asked& asked) {
   return true;
 }
 
+// What is refused is told: Slurm would leave it out, and report of more than was asked for.
+void take_groups(std::string_view value, Session& session, Asked& asked) {
+  for (const std::string& name : values(value)) {
+    const auto number = to_number<uint32_t>(name);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): a command has one thread here
+    const group* found = ::getgrnam(name.c_str());
+    if (found == nullptr && !number) {
+      session.fail(fmt::format("sreport: error: Invalid group id: {}", name));
+      asked.refused = true;
+    } else {
+      asked.request.gids.push_back(found != nullptr ? found->gr_gid : *number);
+    }
+  }
+}
+
+// Conditions of reports of jobs. False: it is none.
+bool take_jobs_value(std::string_view key, std::string_view value, Session& session, Asked& asked) {
+  if (is(key, "GID", 2)) return take_groups(value, session, asked), true;
+  if (is(key, "Nodes", 1)) {
+    asked.request.nodes = value;
+    if (const auto hosts = expand_hosts(asked.request.nodes); hosts) return true;
+    session.fail(fmt::format("sreport: error: Invalid node list: {}", value));
+    return asked.refused = true;
+  }
+  if (!is(key, "Jobs", 1)) return false;
+  if (const Status ok = add_job_names(std::string(value), asked.request.jobs); !ok) {
+    session.fail("sreport: error: " + ok.error().text);
+    asked.refused = true;
+  }
+  return true;
+}
+
 // False: it is no condition of a report. A time that is none is told.
 bool take_value(std::string_view key, std::string_view value, Session& session, Asked& asked,
                 Time& start, Time& end) {
@@ -61,6 +96,7 @@ bool take_value(std::string_view key, std::string_view value, Session& session, 
     else session.fail(at.error().text);
     return true;
   };
+  if (asked.of_jobs && take_jobs_value(key, value, session, asked)) return true;
   if (is(key, "Clusters", 1)) request.clusters = values(value);
   else if (is(key, "Accounts", 2)) request.accounts = values(value);
   else if (is(key, "Users", 1)) request.users = values(value);
@@ -231,7 +267,7 @@ void read_words(Session& session, const Words& words, Asked& asked) {
     asked.request.clusters = {session.client->config().cluster_name};
   if (asked.request.tres.empty()) asked.request.tres = session.tres;
   settle_times(start, end, net::now(), asked.request);
-  asked.refused = !names_are_known(session, asked.request);
+  asked.refused |= !names_are_known(session, asked.request);
 }
 
 std::string amount_text(TimeForm form, uint64_t amount, uint64_t whole) {

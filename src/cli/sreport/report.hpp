@@ -37,6 +37,7 @@ struct Asked {
   protocol::QueryReportRequest request;
   std::vector<std::string> fields;
   bool tree = false, group = false, flat = false, as_parent = false, count_jobs = false;
+  bool of_jobs = false;  // Jobs=, GID= and Nodes= are conditions
   bool refused = false;  // it names what is not there, which was told
   size_t top = 10;
 };

@@ -442,6 +442,7 @@ void job_report(Session& session, std::string_view report, const Words& words) {
                                  report)));
   Asked asked;
   asked.request.sizes = {50, 250, 500, 1000};
+  asked.of_jobs = true;
   read_words(session, words, asked);
   asked.request.tres = {"cpu"};
   const std::vector<std::string> accounts = std::exchange(asked.request.accounts, {});
@@ -521,6 +522,7 @@ void reservation_report(Session& session, std::string_view report, const Words& 
                                    {"Associations", "Associations", 15},
                                    {"Cluster", "Cluster", 9},
                                    {"Count", "TRES count", 10},
+                                   {"CpuTime", "TRES Time", 9},
                                    {"End", "End", 19},
                                    {"Flags", "Flags", 20},
                                    {"Idle", "Idle", width},
@@ -530,15 +532,19 @@ void reservation_report(Session& session, std::string_view report, const Words& 
                                    {"Start", "Start", 19},
                                    {"TotalTime", "TotalTime", 9},
                                    {"TresCount", "TRES count", 10},
+                                   {"TresTime", "TRES Time", 9},
                                    {"TresName", "TRES Name", 14}};
   std::vector<Line> lines;
   for (const protocol::ReservationUsageRow& row : reply->reservations) {
     const uint64_t whole = row.allocated + row.idle;
     const auto text = [&](uint64_t amount) { return amount_text(session.form, amount, whole); };
+    const std::string tres_time =
+        format_span((row.end - row.start) * static_cast<int64_t>(row.count));
     lines.push_back({{"Allocated", text(row.allocated)},
                      {"Associations", row.accounts.empty() ? row.users : row.accounts},
                      {"Cluster", row.cluster},
                      {"Count", std::to_string(row.count)},
+                     {"CpuTime", tres_time},
                      {"End", format_time(row.end)},
                      {"Flags", row.flags},
                      {"Idle", text(row.idle)},
@@ -546,7 +552,8 @@ void reservation_report(Session& session, std::string_view report, const Words& 
                      {"Nodes", row.nodes},
                      {"ReservationId", std::to_string(row.id)},
                      {"Start", format_time(row.start)},
-                     {"TotalTime", text(whole)},
+                     {"TotalTime", format_span(row.end - row.start)},
+                     {"TresTime", tres_time},
                      {"TresCount", std::to_string(row.count)},
                      {"TresName", row.tres}});
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "cli/format/environment.hpp"
 #include "cli/options/option_parser.hpp"
 #include "cli/options/submit_env.hpp"
 #include "common/base/time_text.hpp"
@@ -115,8 +116,12 @@ std::optional<int> complete_with_config(Submission& submission, const ClusterCon
       !allowed) {
     return report_problem(command, allowed.error());
   }
-  if (const OptionResult there = resolve_outside(submission, config); !there) {
+  if (const OptionResult there = resolve_outside(submission); !there) {
     return report_problem(command, there.error());
+  }
+  if (const std::string clusters = submission.job.clusters.str(); !clusters.empty()) {
+    if (!accept_cluster(std::string(command).c_str(), clusters, config)) return 1;
+    submission.job.clusters = config.cluster_name;
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 
 #include "common/base/time.hpp"
 #include "common/model/history.hpp"
+#include "common/protocol/accounting.hpp"
 
 namespace sluice::protocol {
 
@@ -36,6 +37,10 @@ struct QueryReportRequest {
   std::vector<std::string> accounts, users, wckeys, qos, partitions, names;
   std::vector<uint32_t> sizes;  // of JobSizes: where the next group of CPU counts begins
   bool each_size = false;       // each CPU count that jobs had is a group, whatever `sizes` says
+  // of JobSizes: these jobs alone
+  std::vector<uint32_t> gids;
+  std::vector<HistoryJobName> jobs;
+  std::string nodes;  // host list: those that ran on one of them
   template <class V>
   static void describe(V&& field) {
     field(1, "report", &QueryReportRequest::report);
@@ -51,6 +56,9 @@ struct QueryReportRequest {
     field(11, "names", &QueryReportRequest::names);
     field(12, "sizes", &QueryReportRequest::sizes);
     field(13, "each_size", &QueryReportRequest::each_size);
+    field(14, "gids", &QueryReportRequest::gids);
+    field(15, "jobs", &QueryReportRequest::jobs);
+    field(16, "nodes", &QueryReportRequest::nodes);
   }
 };
 // Amounts times seconds, here and below.
@@ -188,17 +196,19 @@ struct RunawayEnd {
   }
 };
 // Ends jobs of the database: those that no controller knows at the latest of their start, eligible
-// and submit times, as completed, others as their controller says. Of operators. Those that have an
+// and submit times, in `state`, others as their controller says. Of operators. Those that have an
 // end by now stay as they are.
 struct EndRunawayJobsRequest {
   static constexpr std::string_view kMethod = "Accounting/EndRunawayJobs";
   using Reply = struct EndRunawayJobsReply;
   std::vector<uint64_t> indexes;
   std::vector<RunawayEnd> known;
+  JobState state = JobState::kCompleted;  // one that ends a job
   template <class V>
   static void describe(V&& field) {
     field(1, "indexes", &EndRunawayJobsRequest::indexes);
     field(2, "known", &EndRunawayJobsRequest::known);
+    field(3, "state", &EndRunawayJobsRequest::state);
   }
 };
 struct EndRunawayJobsReply {

@@ -54,7 +54,7 @@ bool delete_coordinators(Draft& draft) {
       std::erase(list, user);
       removed += fmt::format("  U = {:<9} A = {:<10}\n", user, account);
       draft.reply.changed.push_back(fmt::format("U = {:<9} A = {:<10}", user, account));
-      draft.log("Remove Account Coord", user, account);
+      draft.log("Remove Account Coords", user, account);
       draft.transactions.back().users = {user};
       draft.transactions.back().accounts = {account};
     }

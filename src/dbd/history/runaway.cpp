@@ -16,9 +16,9 @@ namespace {
 using soci::into;
 using soci::use;
 
-void end_unknown(JobHistory& job) {
+void end_unknown(JobHistory& job, JobState state) {
   job.end = std::max({job.start, job.eligible, job.submit});
-  job.state = JobState::kCompleted;
+  job.state = state;
 }
 
 // A copy of the database that is older than the run's start knows neither that nor its nodes.
@@ -97,6 +97,8 @@ Result<bool> end_run(Session& sql, uint64_t index, End end) {
 
 Result<uint32_t> end_runaway_jobs(Database& database,
                                   const protocol::EndRunawayJobsRequest& request) {
+  if (!is_terminal(request.state))
+    return failure(ErrorCode::kBadRequest, "runaway jobs get a state that ends a job");
   uint32_t count = 0;
   const auto counted = [&](Result<bool> ended) -> Status {
     if (!ended) return tl::unexpected<Error>(ended.error());
@@ -106,7 +108,8 @@ Result<uint32_t> end_runaway_jobs(Database& database,
   Status done = database.write([&](Session& sql) -> Status {
     count = 0;
     for (const uint64_t index : request.indexes) {
-      if (Status ok = counted(end_run(sql, index, end_unknown)); !ok) return ok;
+      const auto end = [&](JobHistory& job) { end_unknown(job, request.state); };
+      if (Status ok = counted(end_run(sql, index, end)); !ok) return ok;
     }
     for (const protocol::RunawayEnd& one : request.known) {
       const auto end = [&](JobHistory& job) { end_known(job, one); };

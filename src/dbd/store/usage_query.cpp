@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/history/history_filter.hpp"
 #include "common/model/history.hpp"
 #include "common/wire/codec.hpp"
 #include "dbd/store/usage_mark.hpp"
@@ -64,12 +66,13 @@ bool among(const std::vector<std::string>& list, std::string_view name) {
 class Asker {
  public:
   Asker(Session& sql, const QueryReportRequest& request, Time now, long long id, std::string name,
-        const std::function<bool()>& is_over)
+        const history::Filter& jobs, const std::function<bool()>& is_over)
       : sql_(sql),
         request_(request),
         now_(now),
         cluster_(id),
         name_(std::move(name)),
+        jobs_(jobs),
         is_over_(is_over) {}
 
   void cluster_rows(QueryReportReply& reply) {
@@ -210,8 +213,9 @@ class Asker {
       if (is_over_ && is_over_()) throw std::runtime_error("nobody waits for the answer any more");
       const Result<JobHistory> job = wire::decode<JobHistory>(sql_.read_bytes(bytes));
       if (!job) throw std::runtime_error("a record of history is damaged");
-      if (!among(request_.accounts, job->account) || !among(request_.users, job->user) ||
-          !among(request_.wckeys, job->wckey) || !among(request_.partitions, job->partition))
+      if (!jobs_.matches(*job) || !among(request_.accounts, job->account) ||
+          !among(request_.users, job->user) || !among(request_.wckeys, job->wckey) ||
+          !among(request_.partitions, job->partition))
         continue;
       const Time from = std::max(job->start, request_.from);
       const Time to = std::min({job->end == kNoTime ? now_ : job->end, request_.until});
@@ -267,6 +271,7 @@ class Asker {
   const Time now_;
   const long long cluster_;
   const std::string name_;
+  const history::Filter& jobs_;
   const std::function<bool()>& is_over_;
 };
 
@@ -352,6 +357,16 @@ void runaway_rows(Session& sql, long long cluster, const std::string& name,
   }
 }
 
+// Those that the report is about, whenever they were.
+Result<history::Filter> jobs_of(const QueryReportRequest& request) {
+  protocol::QueryHistoryRequest out;
+  out.until = kNever;
+  out.gids = request.gids;
+  out.jobs = request.jobs;
+  out.nodes = request.nodes;
+  return history::Filter::make(std::move(out));
+}
+
 }  // namespace
 
 bool is_long(const QueryReportRequest& request) {
@@ -359,6 +374,8 @@ bool is_long(const QueryReportRequest& request) {
   for (const auto* list : {&request.clusters, &request.tres, &request.accounts, &request.users,
                            &request.wckeys, &request.qos, &request.partitions, &request.names})
     words += list->size();
+  const auto hosts = count_hosts(request.nodes);
+  words += request.gids.size() + request.jobs.size() + (hosts ? *hosts : 0);
   return words > kMostWords;
 }
 
@@ -370,6 +387,8 @@ Result<QueryReportReply> query_usage(const Database& database, const QueryReport
                    fmt::format("a report has at most {} sizes of jobs", kMostSizes));
   if (request.from >= request.until || !std::is_sorted(request.sizes.begin(), request.sizes.end()))
     return failure(ErrorCode::kBadRequest, "the time or the sizes of a report make no sense");
+  const auto jobs = jobs_of(request);
+  if (!jobs) return failure(ErrorCode::kBadRequest, jobs.error().text);
   Status done = database.read([&](Session& sql) -> Status {
     std::vector<std::pair<long long, std::string>> clusters;
     long long id = 0;
@@ -380,7 +399,7 @@ Result<QueryReportReply> query_usage(const Database& database, const QueryReport
     while (statement.fetch())
       if (among(request.clusters, name)) clusters.emplace_back(id, name);
     for (const auto& [number, title] : clusters) {
-      Asker asker(sql, request, now, number, title, is_over);
+      Asker asker(sql, request, now, number, title, *jobs, is_over);
       switch (request.report) {
         case protocol::UsageReport::kCluster: asker.cluster_rows(reply); break;
         case protocol::UsageReport::kJobs:

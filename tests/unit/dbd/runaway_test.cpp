@@ -100,6 +100,16 @@ TEST_P(RunawayTest, ThoseThatTheControllerKnowsGetWhatItSays) {
   EXPECT_EQ(job(1).job.end, after_start(100));
 }
 
+TEST_P(RunawayTest, OthersGetTheStateThatIsAskedFor) {
+  protocol::EndRunawayJobsRequest request;
+  request.indexes = {runaway().at(0).index};
+  request.state = JobState::kRunning;
+  EXPECT_FALSE(end_runaway_jobs(*database_, request));
+  request.state = JobState::kNodeFail;
+  EXPECT_EQ(end_runaway_jobs(*database_, request).value_or(99), 1U);
+  EXPECT_EQ(job(1).job.state, JobState::kNodeFail);
+}
+
 SLUICE_STORAGES(RunawayTest);
 
 }  // namespace
