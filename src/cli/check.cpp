@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "common/auth/auth_config.hpp"
+#include "common/auth/auth_munge.hpp"
 #include "common/config_files/check.hpp"
 #include "common/config_files/load.hpp"
 
@@ -20,7 +22,11 @@ int check_main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : 1; }
-  const ConfigCheck check = check_config(config_path(file));
+  ConfigCheck check = check_config(config_path(file));
+  if (check.errors.empty() && check.config.auth_type == "auth/munge") {
+    const Status answers = net::munged_answers(net::auth_options(check.config).munge_socket);
+    if (!answers) check.warnings.push_back("AuthType=auth/munge: " + answers.error().text);
+  }
   std::fputs(check_text(check).c_str(), stdout);
   return check.errors.empty() ? 0 : 1;
 }

@@ -31,6 +31,10 @@ constexpr CompatibilityDifference kDifferences[] = {
      "says \"Invalid user id\""},
     {"scontrol update reservation", "`skip` beside other changes is refused",
      "skips, and drops them"},
+    {"strigger --set",
+     "`-g` comes about when the controller starts and finds no accounting daemon, too; `-H` when the "
+     "database takes records again that it did not take",
+     "with the first record that cannot be sent; whenever the daemon is connected again"},
     {"strigger --set", "words that are no options (`-n n1`) are refused",
      "passes them over, and sets the trigger for all nodes"},
     {"scontrol show hostnames", "a list that is cut off (`n[1-`) ends with exit code 0",

@@ -40,7 +40,7 @@ constexpr const char* kHelp =
     "  -d, --down         a node is DOWN\n"
     "  -D, --drained      a node is DRAINED\n"
     "      --draining     a node is DRAINING\n"
-    "  -e, --primary_slurmctld_acct_buffer_full    records of accounting are being lost\n"
+    "  -e, --primary_slurmctld_acct_buffer_full    too many records of accounting wait\n"
     "  -F, --fail         a node is expected to fail\n"
     "  -f, --fini         the job has ended\n"
     "  -g, --primary_slurmdbd_failure              the accounting daemon has failed\n"

@@ -26,6 +26,7 @@
 #include "common/config/conf_diff.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/names/errors.hpp"
+#include "ctld/accounting/daemon_watch.hpp"
 #include "ctld/accounting/follower.hpp"
 #include "ctld/accounting/recorder.hpp"
 #include "ctld/accounting/sender.hpp"
@@ -120,6 +121,7 @@ struct Controller::Graph {
   std::optional<HealthChecks> health_checks;
   std::optional<GroupChecks> group_checks;
   std::optional<Checkpointer> checkpointer;
+  DaemonWatch daemon_watch;
   std::optional<DbdClient> dbd;  // these two where there is an accounting daemon
   std::optional<HistorySender> sender;
   std::optional<AccountingFollower> follower;
@@ -274,10 +276,13 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   health_checks.emplace(*publisher, *links);
   group_checks.emplace(*engine, *publisher, users);
   checkpointer.emplace(*store, *publisher, now);
+  daemon_watch.tell_to([this](TriggerEvents events) {
+    engine->post({state::AccountingNoticed{events}, {}, {}});
+  });
   if (dbd)
-    follower.emplace(
-        *engine, *dbd,
-        AccountingFollower::Options{own_cluster(state->accounting.version), system_uid_of});
+    follower.emplace(*engine, *dbd,
+                     AccountingFollower::Options{own_cluster(state->accounting.version),
+                                                 system_uid_of, &daemon_watch});
   scheduler->wake();
   return {};
 }
@@ -297,7 +302,8 @@ void Controller::Graph::start_accounting(uint64_t known_version) {
   }
   dbd.emplace(*config, auth, tls_trust);
   sender.emplace(*store, *dbd,
-                 HistorySender::Options{own_cluster(known_version), most_dbd_messages(*config)});
+                 HistorySender::Options{own_cluster(known_version), most_dbd_messages(*config),
+                                        &daemon_watch});
 }
 
 Status Controller::Graph::start_server() {

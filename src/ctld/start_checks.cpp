@@ -241,9 +241,9 @@ std::vector<std::string> start_errors(const ClusterConfig& config) {
 
 std::vector<std::string> start_warnings(const ClusterConfig& config) {
   if (config.auth_type != "auth/munge") return {};
-  const Status listens = net::munged_listens(net::auth_options(config).munge_socket);
-  if (listens) return {};
-  return {fmt::format("AuthType=auth/munge: {}", listens.error().text)};
+  const Status answers = net::munged_answers(net::auth_options(config).munge_socket);
+  if (answers) return {};
+  return {fmt::format("AuthType=auth/munge: {}", answers.error().text)};
 }
 
 void add_start_checks(ConfigCheck& check) {

@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -93,6 +94,29 @@ class Munge(NodeCase):
 
     def test_a_job(self):
         self.assertEqual(self.out("srun", "echo", "ran"), "ran\n")
+
+    def test_one_that_answers_is_looked_for(self):  # sluice check, slurmctld -t
+        def warnings(conf):
+            told = [line for line in self.out("sluice", "check", "-f", conf).splitlines() if "munged" in line]
+            checked = subprocess.run([self.cluster.daemon("sluicectld"), "-t", "-f", conf], capture_output=True, text=True, env=self.cluster.env,
+                                     check=False)
+            self.assertEqual([line for line in (checked.stdout + checked.stderr).splitlines() if "munged" in line], told)
+            return told
+        self.assertEqual(warnings(self.cluster.conf), [])
+        other = self.other_host("hangs")
+        munged = os.path.join(self.hosts, "hangs")
+        with open(os.path.join(munged, "pid"), encoding="utf-8") as f:
+            pid = int(f.read())
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            self.assertRegex("\n".join(warnings(other)), f"^warning: AuthType=auth/munge: munged at {munged}/socket does not answer: .*$")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        with open(other, encoding="utf-8") as f:
+            text = f.read()
+        with open(other, "w", encoding="utf-8") as f:
+            f.write(text.replace(f"{munged}/socket", f"{munged}/nobody"))
+        self.assertEqual(warnings(other), [f"warning: AuthType=auth/munge: munged does not listen at {munged}/nobody: No such file or directory"])
 
     def test_another_key(self):
         self.is_refused(self.other_host("key", key=b"b"), re.escape(OTHER_KEY))

@@ -588,10 +588,15 @@ class WaitingJobs(ClusterCase):
     def test_values_that_no_node_has(self):
         job = self.submit("-H", "-n2", "--wrap", "true")
         before = self.show(job)
-        for change in ("CPUsPerTask=9", "MinCPUsNode=9", "MinTmpDiskNode=1001", "ReqNodes=4"):
+        for change in ("CPUsPerTask=9", "MinCPUsNode=9", "ReqNodes=4"):
             with self.subTest(change=change):
                 done = self.run_cmd("scontrol", "update", f"JobId={job}", change, check=False)
                 self.assertEqual((done.returncode, self.show(job)), (1, before), done.stderr)
+        done = self.run_cmd("scontrol", "update", f"JobId={job}", "MinTmpDiskNode=1001")  # as in Slurm
+        self.assertEqual(done.stderr, "")
+        self.run_cmd("scontrol", "release", job)
+        wait_for(lambda: self.show(job)["Reason"] == "BadConstraints", "the job waits for such a node")
+        self.run_cmd("scontrol", "update", f"JobId={job}", "Comment=later")
         self.run_cmd("scancel", job)
 
     def test_accrue_time(self):  # ResetAccrueTime

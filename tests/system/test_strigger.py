@@ -1,7 +1,10 @@
 """strigger: programs that are run when something happens to nodes, jobs or the controller."""
+import contextlib
 import os
+import sqlite3
 import unittest
 
+from accounting import AccountedCluster
 from harness import ClusterCase, need_root, wait_for
 
 PROGRAM = """#!/bin/sh
@@ -162,6 +165,35 @@ class Triggers(ClusterCase):
         self.assertEqual([row[3] for row in self.listed()], ["reconfig", "primary_slurmctld_resumed_operation", "down"])
         self.run_cmd("scontrol", "reconfigure")
         self.wait_fired("root primary_slurmctld_resumed_operation", "root reconfig")
+
+
+class OfAccounting(ClusterCase):
+    """Triggers of the accounting daemon and its database."""
+    NODES, CPUS = 1, 2
+    FILES = {"program": PROGRAM}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(cls.NODES, cls.CPUS, cls.MEMORY, files=cls.FILES)
+
+    def fired(self, *events):
+        return sorted(self.file("fired").splitlines()) == sorted(f"root {event}" for event in events)
+
+    def test_daemon_and_database(self):
+        program = os.path.join(self.cluster.dir, "program")
+        for option in "gGhHe":
+            self.run_cmd("strigger", "--set", "-" + option, "--flags=perm", "-p", program)
+        self.cluster.stop_dbd()
+        wait_for(lambda: self.fired("primary_slurmdbd_failure"), "the daemon is gone")
+        self.cluster.start_dbd()
+        told = ["primary_slurmdbd_failure", "primary_slurmdbd_resumed_operation"]
+        wait_for(lambda: self.fired(*told), "it is there again")
+        with contextlib.closing(sqlite3.connect(self.cluster.dir + "/state/accounting.db", isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            self.submit("-o", "/dev/null", "--wrap", "true")
+            wait_for(lambda: self.fired(*told, "primary_database_failure"), "the database takes nothing")
+            other.execute("ROLLBACK")
+        wait_for(lambda: self.fired(*told, "primary_database_failure", "primary_database_resumed_operation"), "it does again")
 
 
 if __name__ == "__main__":

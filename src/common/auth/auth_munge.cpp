@@ -156,15 +156,8 @@ class MungeAuth final : public AuthProvider {
   OutageListener listener_;  // guarded by mutex_
 };
 
-}  // namespace
-
-Status munged_listens(const std::string& socket) {
-  const ContextPtr context(munge_ctx_create(), &munge_ctx_destroy);
-  char* usual = nullptr;
-  std::string path = socket;
-  if (path.empty() && context &&
-      munge_ctx_get(context.get(), MUNGE_OPT_SOCKET, &usual) == EMUNGE_SUCCESS && usual != nullptr)
-    path = usual;
+// libmunge tries again and again where nobody does.
+Status somebody_listens(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path)
@@ -177,6 +170,27 @@ Status munged_listens(const std::string& socket) {
   if (fd >= 0) ::close(fd);
   if (error == 0) return {};
   return failure(fmt::format("munged does not listen at {}: {}", path, errno_text(error)));
+}
+
+}  // namespace
+
+Status munged_answers(const std::string& socket) {
+  const ContextPtr context(munge_ctx_create(), &munge_ctx_destroy);
+  if (!context) return failure("there is no memory for munge");
+  if (!socket.empty()) munge_ctx_set(context.get(), MUNGE_OPT_SOCKET, socket.c_str());
+  char* usual = nullptr;
+  std::string path = socket;
+  if (path.empty() && munge_ctx_get(context.get(), MUNGE_OPT_SOCKET, &usual) == EMUNGE_SUCCESS &&
+      usual != nullptr)
+    path = usual;
+  if (Status listens = somebody_listens(path); !listens) return listens;
+  char* credential = nullptr;
+  const munge_err_t problem = munge_encode(&credential, context.get(), nullptr, 0);
+  const Bytes owned(credential, &std::free);
+  if (problem == EMUNGE_SUCCESS) return {};
+  const char* said = munge_ctx_strerror(context.get());
+  return failure(fmt::format("munged at {} does not answer: {}", path,
+                             said != nullptr ? said : munge_strerror(problem)));
 }
 
 Error munge_error(int problem, int64_t made_at, int64_t read_at) {

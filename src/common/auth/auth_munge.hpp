@@ -11,8 +11,9 @@ namespace sluice::net {
                                                             // 0: munged's own
                                                             Duration lifetime = {});
 
-// The error: there is no munged at this socket (empty: at munge's own).
-[[nodiscard]] Status munged_listens(const std::string& socket);
+// The error: there is no munged at this socket (empty: at munge's own) that makes a credential. One
+// that hangs is waited for, 10 seconds long.
+[[nodiscard]] Status munged_answers(const std::string& socket);
 
 // The error of a refused credential. `problem` is a munge_err_t; the times are Unix seconds by the
 // maker's and by this host's clock, 0 where unknown.

@@ -101,6 +101,8 @@ bool AccountingFollower::ask() {
   }
   const std::lock_guard lock(shared->mutex);
   Result<QueryAccountingRecordsReply>& reply = *shared->reply;
+  if (options_.watch != nullptr)
+    options_.watch->asked(reply ? Status() : tl::unexpected<Error>(reply.error()));
   if (!reply) {
     std::string trouble = error_text(reply.error());
     if (trouble_ == trouble) return false;

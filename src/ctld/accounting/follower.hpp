@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "common/model/accounting.hpp"
+#include "ctld/accounting/daemon_watch.hpp"
 #include "ctld/accounting/dbd_client.hpp"
 #include "ctld/accounting/known_uids.hpp"
 #include "ctld/engine/engine.hpp"
@@ -23,6 +24,7 @@ class AccountingFollower {
   struct Options {
     OwnCluster own;
     KnownUids::LookUp uid_of;
+    DaemonWatch* watch = nullptr;  // outlives this; null: nobody wants to know
   };
   // Both outlive this.
   AccountingFollower(engine::Engine& engine, DbdClient& client, Options options);

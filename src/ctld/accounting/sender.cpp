@@ -63,6 +63,10 @@ void HistorySender::run() {
     if (last && !trouble_.empty()) return;
     const Status sent = send_all();
     tell(sent);
+    if (options_.watch != nullptr) {
+      options_.watch->records_sent(sent);
+      options_.watch->records_wait(store_.outgoing_count(), options_.most);
+    }
     if (last) return;
     if (sent) {
       pause = kFirstPause;

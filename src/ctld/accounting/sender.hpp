@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "common/protocol/accounting.hpp"
+#include "ctld/accounting/daemon_watch.hpp"
 #include "ctld/accounting/dbd_client.hpp"
 #include "ctld/journal/store.hpp"
 
@@ -23,6 +24,7 @@ class HistorySender {
   struct Options {
     OwnCluster own;
     uint64_t most = 0;
+    DaemonWatch* watch = nullptr;  // outlives this; null: nobody wants to know
   };
   HistorySender(journal::JournalStore& store, DbdClient& client, Options options);
   HistorySender(const HistorySender&) = delete;

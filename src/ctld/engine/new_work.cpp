@@ -21,11 +21,12 @@ using Refused =
          state::ResetUsage, state::StartJobs>;
 
 // Cancelling frees what a full disk holds up, and a controller must be able to start.
-using Taken = List<state::SignalJob, state::CancelJobs, state::SignalJobs, state::EndAllocation,
-                   state::ClientGone, state::EndSteps, state::JobsCleaned, state::PrologDone,
-                   state::PrologsDone, state::RegisterNode, state::StartEpoch, state::NodesTimedOut,
-                   state::NodesNotResponding, state::NodesResponding, state::LaunchFailed,
-                   state::UsersGroups, state::FollowAccounting, state::Tick>;
+using Taken =
+    List<state::SignalJob, state::CancelJobs, state::SignalJobs, state::EndAllocation,
+         state::ClientGone, state::EndSteps, state::JobsCleaned, state::PrologDone,
+         state::PrologsDone, state::RegisterNode, state::StartEpoch, state::NodesTimedOut,
+         state::NodesNotResponding, state::NodesResponding, state::LaunchFailed, state::UsersGroups,
+         state::FollowAccounting, state::AccountingNoticed, state::Tick>;
 
 template <class Command>
 bool begins(const Command&) {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -120,7 +121,16 @@ TEST_F(StartChecks, MungedIsLookedFor) {
   ASSERT_EQ(::bind(fd, where, sizeof address), 0);
   EXPECT_EQ(start_warnings(config_).size(), 1U) << "one that was killed leaves it";
   ASSERT_EQ(::listen(fd, 1), 0);
-  EXPECT_EQ(start_warnings(config_), Texts{});
+  std::thread silent([fd] {  // who takes connections, and says nothing
+    for (int one = -1; (one = ::accept(fd, nullptr, nullptr)) >= 0;) ::close(one);
+  });
+  const Texts warnings = start_warnings(config_);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(warnings[0].starts_with("AuthType=auth/munge: munged at " + path("munge.socket") +
+                                      " does not answer: "))
+      << warnings[0];
+  ::shutdown(fd, SHUT_RDWR);
+  silent.join();
   ::close(fd);
   config_.auth_type = "auth/slurm";
   EXPECT_EQ(start_warnings(config_), Texts{});

@@ -284,6 +284,21 @@ TEST_F(AdminTest, TriggersFireOnceUnlessPermanent) {
 }
 
 // The bug: allow_user_triggers was accepted, and nothing came of it.
+TEST_F(AdminTest, TriggersOfTheAccountingDaemon) {
+  ASSERT_TRUE(set_trigger(kTriggerDbdFailure));
+  ASSERT_TRUE(set_trigger(kTriggerDbdResumed | kTriggerDatabaseResumed));
+  ASSERT_TRUE(run(AccountingNoticed{kTriggerDbdFailure}));
+  ASSERT_TRUE(run(Tick{}));
+  ASSERT_EQ(effects<RunTrigger>().size(), 1U);
+  EXPECT_EQ(effects<RunTrigger>()[0].resource, "primary_slurmdbd_failure");
+  ASSERT_TRUE(run(AccountingNoticed{kTriggerDbdFailure}));
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_TRUE(effects<RunTrigger>().empty());
+  ASSERT_TRUE(run(AccountingNoticed{kTriggerDatabaseResumed}));
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(effects<RunTrigger>().size(), 1U);
+}
+
 TEST_F(AdminTest, UsersSetTriggersWhereTheyMay) {
   Trigger trigger;
   trigger.events = kTriggerDown;

@@ -45,6 +45,7 @@ Result<Decision> decide_on(const ClusterState& state, const StartJobs& command, 
 Result<Decision> decide_on(const ClusterState& state, const LaunchFailed& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UsersGroups& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const FollowAccounting& command, Time now);
+Result<Decision> decide_on(const ClusterState& state, const AccountingNoticed& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time now);
 
 // SubmitJob for jobs that come together: what one's dependency needed to know of arrays is in

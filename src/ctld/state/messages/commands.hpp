@@ -282,6 +282,11 @@ struct FollowAccounting {
   AccountingRecords records;
   std::map<std::string, uint32_t> uids;
 };
+// What happened to the accounting daemon, its database or the records that wait for it: triggers
+// fire.
+struct AccountingNoticed {
+  TriggerEvents events = 0;
+};
 // Time has passed: limits, begin times, dependencies, purge. About once a second, and after
 // RunTick.
 struct Tick {
@@ -295,7 +300,7 @@ using AnyCommand =
                  ClearTriggers, ReplaceCrontab, ChangeReservation, ResetUsage, EndSteps,
                  JobsCleaned, PrologDone, PrologsDone, RegisterNode, StartEpoch, ReplaceConfig,
                  NodesTimedOut, NodesNotResponding, NodesResponding, StartJobs, LaunchFailed,
-                 UsersGroups, FollowAccounting, Tick>;
+                 UsersGroups, FollowAccounting, AccountingNoticed, Tick>;
 
 // One command; its special members are in commands.cpp, as those of Event are in events.cpp.
 class Command : public AnyCommand {

@@ -6,6 +6,7 @@
 #include "common/base/hostlist.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/decide/draft.hpp"
+#include "ctld/state/core/triggers.hpp"
 
 namespace sluice::state {
 namespace {
@@ -84,6 +85,13 @@ Result<Decision> decide_on(const ClusterState& state, const ClearTriggers& comma
   if (event.ids.empty()) return failure(ErrorCode::kNotFound, "No such process");
   Draft draft(state);
   draft.emit(std::move(event));
+  return draft.take();
+}
+
+Result<Decision> decide_on(const ClusterState& state, const AccountingNoticed& command, Time now) {
+  Draft draft(state);
+  for (Trigger& trigger : triggers_hit(state, command.events, now))
+    draft.emit(TriggerSet{std::move(trigger)});
   return draft.take();
 }
 
