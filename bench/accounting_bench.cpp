@@ -1,8 +1,12 @@
-// accounting_bench [JOBS]: what the accounting daemon's database takes and gives.
+// accounting_bench [JOBS [DAYS [SLURMDBD.CONF]]]: what the accounting daemon's database takes and
+// gives.
 //
-// JOBS jobs (1,000,000) of a hundred users, each with one step, are taken in as a controller sends
-// them: submitted, started and ended, in batches of 4000 records, each durable. Then the last day
-// of one user is asked for, and one job by its number.
+// JOBS jobs (1,000,000) in DAYS days (90) of a hundred users, each with one step, are taken in as a
+// controller sends them: submitted, started and ended, in batches of 4000 records, each durable.
+// Then the last day of one user is asked for, and one job by its number, and the usage of all days
+// is summed up. The database is a file of SQLite, or the empty one of slurmdbd.conf's Storage*;
+// `tests/system/databases.py sh -c 'accounting_bench 100000 1 $SLUICE_TEST_MARIADB'` starts servers
+// (also SLUICE_TEST_POSTGRESQL).
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -12,8 +16,10 @@
 #include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 #include "common/wire/instances.hpp"
+#include "dbd/config/dbd_config.hpp"
 #include "dbd/history/ingest.hpp"
 #include "dbd/history/query.hpp"
+#include "dbd/store/usage_store.hpp"
 
 namespace {
 
@@ -22,14 +28,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBatch = 4000;
 constexpr uint32_t kUsers = 100;
-constexpr int64_t kSpanSeconds = 90 * 86400;  // over which the jobs are spread
-constexpr int64_t kFirstSecond = 1'700'000'000;
+constexpr int64_t kDay = 86400;
+constexpr int64_t kFirstSecond = 1'700'006'400;  // a midnight
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-JobHistory job_of(uint32_t number, uint32_t jobs) {
+JobHistory job_of(uint32_t number, uint32_t jobs, int64_t span) {
   JobHistory job;
   job.id = number + 1;
   job.uid = 1000 + number % kUsers;
@@ -44,7 +50,7 @@ JobHistory job_of(uint32_t number, uint32_t jobs) {
   job.work_dir = "/home/" + job.user + "/project/runs/" + job.name;
   job.std_out = "slurm-%j.out";
   job.submit = job.eligible =
-      from_seconds(kFirstSecond + static_cast<int64_t>(number) * kSpanSeconds / jobs);
+      from_seconds(kFirstSecond + static_cast<int64_t>(number) * span / jobs);
   job.time_limit = 720;
   job.requested_cpus = 64;
   job.requested_nodes = 2;
@@ -100,11 +106,15 @@ class Sender {
   protocol::StoreHistoryRequest request_;
 };
 
-void fill(dbd::Database& database, uint32_t jobs) {
+void fill(dbd::Database& database, uint32_t jobs, int64_t span) {
   Sender sender(database);
+  ClusterHistory cluster;
+  cluster.time = from_seconds(kFirstSecond);
+  cluster.tres = {{"billing", 64'000}, {"cpu", 64'000}, {"mem", 256'000'000}, {"node", 1000}};
+  sender.add({.cluster = std::make_shared<const ClusterHistory>(cluster)});
   const auto begin = Clock::now();
   for (uint32_t number = 0; number < jobs; ++number) {
-    JobHistory job = job_of(number, jobs);
+    JobHistory job = job_of(number, jobs, span);
     sender.add({.job = std::make_shared<const JobHistory>(job)});
     start(job);
     StepHistory step = step_of(job);
@@ -142,21 +152,35 @@ void ask(const dbd::Database& database, const char* what,
 
 int main(int argc, char** argv) {
   const uint32_t jobs = argc > 1 ? to_number<uint32_t>(argv[1]).value_or(0) : 1'000'000;
-  if (jobs < 10) return std::fprintf(stderr, "usage: accounting_bench [JOBS]\n"), 1;
+  const uint32_t days = argc > 2 ? to_number<uint32_t>(argv[2]).value_or(0) : 90;
+  if (jobs < 10 || days == 0)
+    return std::fprintf(stderr, "usage: accounting_bench [JOBS [DAYS [SLURMDBD.CONF]]]\n"), 1;
   const std::filesystem::path folder = "accounting_bench.tmp";
   std::filesystem::create_directory(folder);
   {
-    auto database =
-        dbd::Database::open(dbd::sqlite_file(std::filesystem::absolute(folder / "accounting.db")));
+    Result<dbd::Storage> storage =
+        dbd::sqlite_file(std::filesystem::absolute(folder / "accounting.db"));
+    if (argc > 3) {
+      const auto config = dbd::load_dbd_config(argv[3]);
+      if (!config) return std::fprintf(stderr, "%s\n", config.error().text.c_str()), 1;
+      storage = dbd::storage_of(*config);
+    }
+    if (!storage) return std::fprintf(stderr, "%s\n", storage.error().text.c_str()), 1;
+    auto database = dbd::Database::open(*storage);
     if (!database) return std::fprintf(stderr, "%s\n", database.error().text.c_str()), 1;
-    fill(**database, jobs);
+    const int64_t span = days * kDay;
+    fill(**database, jobs, span);
     protocol::QueryHistoryRequest day;
     day.uids = {1042};
-    day.from = from_seconds(kFirstSecond + kSpanSeconds - 86400);
+    day.from = from_seconds(kFirstSecond + span - kDay);
     ask(**database, "a user's last day", day);
     protocol::QueryHistoryRequest one;
     one.jobs = {{.job = jobs / 2}};
     ask(**database, "one job", one);
+    const auto begin = Clock::now();
+    const Status rolled = dbd::roll_up(**database, from_seconds(kFirstSecond + span));
+    if (!rolled) return std::fprintf(stderr, "%s\n", rolled.error().text.c_str()), 1;
+    std::printf("rollup of %u day(s): %.3f s\n", days, seconds_since(begin));
   }
   std::filesystem::remove_all(folder);
   return 0;

@@ -62,6 +62,7 @@ std::string factor(const Row& row) {
 
 std::string level_fs(const Row& row) {
   if (row.is_root() || !row.all.fair_tree) return "";
+  if (row.is_user() && row.one.record.shares == kSharesOfParent) return "";
   return std::isinf(row.one.level_fs) ? "inf" : share(row.one.level_fs);
 }
 

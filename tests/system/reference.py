@@ -13,7 +13,7 @@ import time
 from databases import NAME, Server, free_port
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "bench"))
-from systems import start_munge  # noqa: E402
+from systems import Peer, start_munge  # noqa: E402,F401
 
 CONF = """DbdHost=localhost
 DbdPort={port}
@@ -73,12 +73,17 @@ class SlurmDbd:
         self.start()
         return self
 
-    def __exit__(self, *_):
+    def stop(self):
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self.process = None
+
+    def __exit__(self, *_):
+        if self.process:
+            self.stop()
         self.server.close()
         shutil.rmtree(self.dir, ignore_errors=True)

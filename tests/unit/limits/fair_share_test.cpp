@@ -123,6 +123,20 @@ TEST_F(FairShareTest, SharesOfTheParent) {
   EXPECT_DOUBLE_EQ(found.of(kPhysics).effective_usage, 0.75);
 }
 
+// As Slurm 22.05 ranks them (tests/golden/shares): before all others of their account.
+TEST_F(FairShareTest, UsersWithTheSharesOfTheirAccount) {
+  shares(kBobPhysics, kSharesOfParent);
+  used(kAnnPhysics, 10);
+  used(kBobPhysics, 30);
+  used(kAnnChem, 1);
+  const FairShares found = compute();
+  EXPECT_DOUBLE_EQ(found.of(kAnnChem).factor, 1.0);
+  EXPECT_DOUBLE_EQ(found.of(kBobPhysics).factor, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(found.of(kAnnPhysics).factor, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(found.of(kBobPhysics).effective_usage, 0.75);
+  EXPECT_DOUBLE_EQ(found.of(kBobPhysics).norm_shares, found.of(kPhysics).norm_shares);
+}
+
 TEST_F(FairShareTest, WhoHasNoSharesComesLast) {
   shares(kAnnChem, 0);
   used(kAnnPhysics, 1000);

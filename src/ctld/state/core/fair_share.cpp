@@ -40,6 +40,7 @@ class Tree {
   FairShares classic(double dampening) {
     each_root([&](uint32_t root) {
       nodes_[root].share.norm_shares = 1;
+      nodes_[root].share.factor = std::exp2(-1 / dampening);
       weigh_classic(root, dampening, 0);
     });
     return result();
@@ -97,11 +98,12 @@ class Tree {
         node.share = nodes_[at].share;
       } else {
         node.share.norm_shares = part(node.record->shares, static_cast<double>(level.shares));
-        node.share.effective_usage = part(node.usage, level.usage);
       }
+      if (!node.uses_parents() || node.is_user())
+        node.share.effective_usage = part(node.usage, level.usage);
       node.share.level_shares = level.shares;
       node.share.norm_usage = part(node.usage, cluster_usage_);
-      node.share.level_fs = level_fs(node.share);
+      if (!node.uses_parents()) node.share.level_fs = level_fs(node.share);
       if (depth < kDeepestTree) weigh_tree(child, depth + 1);
     }
   }
@@ -148,7 +150,16 @@ class Tree {
       for (; end < level.size() && fs(level[end]) == fs(level[first]); ++end) {
         const Node& node = nodes_[level[end]];
         if (!node.is_user()) {
-          below.insert(below.end(), node.children.begin(), node.children.end());
+          // users with their account's shares stand beside it, before all others of it
+          bool with_last = tied;
+          for (const uint32_t child : node.children) {
+            if (!nodes_[child].is_user() || !nodes_[child].uses_parents()) {
+              below.push_back(child);
+              continue;
+            }
+            give_place(child, with_last);
+            with_last = true;
+          }
           continue;
         }
         give_place(level[end], tied);
