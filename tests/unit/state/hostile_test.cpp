@@ -6,6 +6,8 @@
 
 #include <set>
 
+#include <fmt/format.h>
+
 #include "common/wire/codec.hpp"
 #include "common/model/job_update.hpp"
 #include "ctld/state/rules/job_filter.hpp"
@@ -21,7 +23,7 @@ constexpr int kSlack = 60;
 #elif defined(__OPTIMIZE__) && defined(NDEBUG)
 constexpr int kSlack = 3;
 #else
-constexpr int kSlack = 10;
+constexpr int kSlack = 8;
 #endif
 
 microseconds cpu_time() {
@@ -211,18 +213,36 @@ class HostileTest : public CoreTest {
     return jobs;
   }
 
+  // What the engine does with a command's events while others wait.
+  static void carry_out(ClusterState& state, Events& events) {
+    for (const Event& event : events) sluice::state::apply(state, event);
+    const Effects effects = react(state, events);
+    EventFrame frame{std::move(events)};
+    EXPECT_EQ(wire::encode(frame).empty(), frame.events.empty());
+    events = std::move(frame.events);
+    EXPECT_LE(effects.size(), size_t{1} << 24);
+  }
+
   void expect_quick(const Command& command, const std::string& what) {
     seen_.insert(command.index());
     microseconds took = microseconds::max(), allowed{};
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      // memory may come from the system the first time
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      // memory may come from the system the first time, and others take caches and memory away
+      ClusterState state = state_;
       const microseconds before = cpu_time();
-      const auto decision = decide(state_, command, now_);
+      auto decision = decide(state, command, now_);
+      if (decision) carry_out(state, decision->events);
       took = std::min(took, cpu_time() - before);
       const size_t jobs = decision ? changed_jobs(decision->events) : 0;
       allowed = kSlack * microseconds(10'000 + 20 * jobs);
-      if (took <= allowed) return;
+      if (took <= allowed / 2) break;
     }
+    const auto percent = 100 * took / allowed;
+    if (percent > worst_) {
+      worst_ = percent;
+      RecordProperty("worst", fmt::format("{} % of what is allowed: {}", percent, what));
+    }
+    if (took <= allowed) return;
     ADD_FAILURE() << what << " held the engine for " << took.count() << " us, where "
                   << allowed.count() << " are allowed";
   }
@@ -349,6 +369,7 @@ class HostileTest : public CoreTest {
 
   JobId waiting_ = kNoJob, array_ = kNoJob, running_ = kNoJob;
   std::set<size_t> seen_;
+  microseconds::rep worst_ = 0;  // percent of what is allowed
 };
 
 TEST_F(HostileTest, NoCommandOfAUserHoldsTheEngine) {
@@ -466,8 +487,11 @@ TEST_F(HostileTickTest, ManyLongDependenciesAreQuick) {
     expect_quick(Tick{tick}, "Tick with jobs that wait for many");
   JobUpdate update;
   update.dependency = single;
-  expect_quick(UpdateJob{kAnn, of_array("[0-3999]"), update},
-               "UpdateJob of many tasks with a long dependency");
+  expect_quick(UpdateJob{kAnn, of_array("[0-119]"), update},
+               "UpdateJob of tasks with a long dependency");
+  const auto refused = decide(state_, UpdateJob{kAnn, of_array("[0-3999]"), update}, now_);
+  ASSERT_FALSE(refused) << "a frame of 150 MB";
+  EXPECT_EQ(refused.error().text, "this changes too much at once: name fewer");
   update.dependency = "afterok:" + of_array("[4000-9999]");
   expect_quick(UpdateJob{kAnn, of_array("[0-3999]"), update},
                "UpdateJob of tasks that wait for others of their array");

@@ -434,8 +434,15 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
   return {};
 }
 
+// Each job that is waited for is looked up, shown and kept for each record.
+size_t dependency_bytes(std::string_view text) {
+  constexpr size_t kOfAnItem = 256;
+  return kOfAnItem * static_cast<size_t>(std::ranges::count_if(
+                         text, [](char c) { return c == ':' || c == ',' || c == '?'; }));
+}
+
 size_t text_bytes(const JobUpdate& update) {
-  size_t bytes = 0;
+  size_t bytes = update.dependency ? dependency_bytes(*update.dependency) : 0;
   JobUpdate::describe([&](auto&&, auto&&, auto member) {
     using Value = std::remove_cvref_t<decltype(update.*member)>;
     if constexpr (std::is_same_v<Value, std::optional<std::string>>)

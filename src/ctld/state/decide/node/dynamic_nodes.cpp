@@ -57,6 +57,8 @@ Result<Decision> decide_on(const ClusterState& state, const CreateNodes& command
 // What can go goes; the reply's first error names the rest, its second says why.
 Result<Decision> decide_on(const ClusterState& state, const DeleteNodes& command, Time) {
   if (!is_admin(state, command.who.uid)) return failure(ErrorCode::kInvalidUser);
+  if (count_hosts(command.nodes).value_or(0) > kMaxHostsInRange)
+    return failure(ErrorCode::kInvalidNodeName);  // no cluster has so many
   Result<std::vector<std::string>> names = expand_hosts(command.nodes);
   if (!names || names->empty()) return failure(ErrorCode::kInvalidNodeName);
   if (names->size() == 1 && iequals(names->front(), "ALL")) {
