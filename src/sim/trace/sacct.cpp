@@ -199,6 +199,7 @@ Result<Trace> parse_sacct(std::string_view text, const std::string& file) {
   trace.begin = kNoTime;
   sort_by_submission(trace);
   join_components(trace);
+  sort_by_submission(trace);  // the first may have been passed over
   return trace;
 }
 
