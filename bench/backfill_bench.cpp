@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "ctld/sched/explain/explain.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/apply.hpp"
 
@@ -164,9 +165,8 @@ void change(Cluster& cluster, Change what) {
   }
 }
 
-void BM_Repair(benchmark::State& run) {
-  Cluster cluster = make(static_cast<uint32_t>(run.range(0)), static_cast<uint32_t>(run.range(1)));
-  Plan plan = plan_pass(cluster.state, make_policies(cluster.state), kNow);
+// What the plan starts runs.
+void start(Cluster& cluster, const Plan& plan) {
   for (const state::PlannedStart& start : plan.starts) {
     state::JobStarted event;
     event.record = start.job;
@@ -177,6 +177,12 @@ void BM_Repair(benchmark::State& run) {
     event.starts.push_back({.job = start.job, .allocation = start.allocation});
     state::apply(cluster.state, std::move(event));
   }
+}
+
+void BM_Repair(benchmark::State& run) {
+  Cluster cluster = make(static_cast<uint32_t>(run.range(0)), static_cast<uint32_t>(run.range(1)));
+  Plan plan = plan_pass(cluster.state, make_policies(cluster.state), kNow);
+  start(cluster, plan);
   WorkBudget budget;
   budget.kept = plan.kept;
   const Time before = kNow + std::chrono::seconds(30);
@@ -191,6 +197,31 @@ void BM_Repair(benchmark::State& run) {
 }
 BENCHMARK(BM_Repair)
     ->ArgsProduct({{200, 1'000}, {10'000}, {0, 1, 2, 3, 4}})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+
+// sluice explain of a job in the middle of such a queue, with all changes tried; `kept`: it repairs
+// the plan of the last pass.
+void BM_Explain(benchmark::State& run) {
+  Cluster cluster = make(static_cast<uint32_t>(run.range(0)), static_cast<uint32_t>(run.range(1)));
+  Plan plan = plan_pass(cluster.state, make_policies(cluster.state), kNow);
+  start(cluster, plan);
+  WorkBudget budget;
+  budget.kept = plan.kept;
+  const Time before = kNow + std::chrono::seconds(30);
+  plan = plan_pass(cluster.state, make_policies(cluster.state), before, budget);
+  std::vector<JobId> pending;
+  cluster.state.pending.for_each([&](JobId id) { pending.push_back(id); });
+  ExplainLimits limits;
+  if (run.range(2) != 0) limits.kept = plan.kept;
+  const std::string job = std::to_string(pending[pending.size() / 2]);
+  Result<protocol::ExplainReply> reply;
+  for (auto _ : run) reply = explain(cluster.state, plan.soft.get(), job, before, limits);
+  run.counters["lines"] = static_cast<double>(reply->lines.size());
+  run.counters["change"] = reply->change ? 1 : 0;
+}
+BENCHMARK(BM_Explain)
+    ->ArgsProduct({{200, 1'000}, {10'000}, {0, 1}})
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 

@@ -77,7 +77,8 @@ class Server:
     def _popen(self, command, **options):
         if self.owner:
             options.update(user=self.owner.pw_uid, group=self.owner.pw_gid, extra_groups=[])
-        env = {"PATH": os.environ.get("PATH", ""), "HOME": self.folder, "LC_ALL": "C"}
+        # two that are set up at once take each other's files away in a common folder
+        env = {"PATH": os.environ.get("PATH", ""), "HOME": self.folder, "TMPDIR": self.folder, "LC_ALL": "C"}
         return subprocess.Popen(command, cwd=self.folder, env=env, **options)
 
     def _run(self, command, text=""):

@@ -420,12 +420,19 @@ class Daemon(AccountedCase):
         return dict(re.findall(r"^(\w+) += (.*)$", said, re.M))
 
     def test_the_file_is_read_again(self):  # sacctmgr reconfigure, SIGHUP
-        pid, port = self.cluster.dbd_pid(), self.values()["DbdPort"]
+        pid, first = self.cluster.dbd_pid(), self.values()
+        port = first["DbdPort"]
         log = f"{self.cluster.dir}/log/sluicedbd.log"
         archive = f"{self.cluster.dir}/archive"
         os.makedirs(archive, exist_ok=True)
         with open(self.cluster.dbd_conf, encoding="utf-8") as f:
             before = f.read()
+
+        def put_back():
+            with open(self.cluster.dbd_conf, "w", encoding="utf-8") as f:
+                f.write(before)
+            self.cluster.run("sacctmgr", "reconfigure")
+        self.addCleanup(put_back)
         at = os.path.getsize(log)
         with open(self.cluster.dbd_conf, "a", encoding="utf-8") as f:
             f.write(f"PrivateData=jobs\nPurgeJobAfter=12months\nArchiveDir={archive}\nDebugLevel=debug\nDebugLevelSyslog=error\n"
@@ -457,12 +464,10 @@ class Daemon(AccountedCase):
         os.kill(pid, signal.SIGHUP)
         wait_for(lambda: "configuration read again" in self.log_since(at), "it is read again")
         values = self.values()
-        self.assertEqual((values["PrivateData"], values["PurgeJobAfter"], values["DebugLevel"]), ("none", "NONE", "info"))
+        for key in ("PrivateData", "PurgeJobAfter", "DebugLevel"):
+            self.assertEqual(values[key], first[key], key)
         self.assertEqual((values["DbdPort"], self.cluster.dbd_pid()), (port, pid))
         self.assertIn("DbdPort has changed and waits for a restart", self.log_since(at))
-        with open(self.cluster.dbd_conf, "w", encoding="utf-8") as f:
-            f.write(before)
-        self.cluster.run("sacctmgr", "reconfigure")
 
     def test_keys_without_effect_are_told_of(self):
         self.cluster.stop_dbd()
