@@ -136,10 +136,12 @@ class AskedFor(unittest.TestCase):
         os.chmod(self.dir, 0o755)
         self.addCleanup(shutil.rmtree, self.dir)
         self.conf = os.path.join(self.dir, "slurm.conf")
+        with open(os.open(os.path.join(self.dir, "slurm.key"), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+            f.write(os.urandom(64))
 
     def write(self, text):
         with open(self.conf, "w", encoding="utf-8") as f:
-            f.write(f"ClusterName=ask\nSlurmctldHost=localhost(127.0.0.1)\nStateSaveLocation={self.dir}/state\n"
+            f.write(f"ClusterName=ask AuthType=auth/slurm AuthInfo=socket={self.dir}/sack.socket\nSlurmctldHost=localhost(127.0.0.1)\nStateSaveLocation={self.dir}/state\n"
                     f"NodeName=n1 NodeAddr=127.0.0.1\nPartitionName=debug Nodes=ALL\n{text}")
 
     def run_it(self, program, *options, user=None):

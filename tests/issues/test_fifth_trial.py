@@ -54,8 +54,6 @@ class Trial(ClusterCase):
             self.refused_start("CLUSTER NAME MISMATCH: ClusterName=other in ", "is the state of cluster ")
             self.put_back(before + "JobContainerType=job_container/tmpfs\n")
             self.assertIn("JobContainerType=job_container/tmpfs needs a job_container.conf", self.check())
-            self.put_back(before + "TLSType=tls/s2n\nAccountingStorageType=accounting_storage/slurmdbd\n")
-            self.assertIn("TLSType=tls/s2n does not go with AccountingStorageType=", self.check())
             self.put_back(before)
             state = re.search(r"^StateSaveLocation=(\S+)", before, re.M)[1]
             os.rename(f"{state}/credential.key", f"{state}/kept.key")

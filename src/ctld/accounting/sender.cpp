@@ -63,10 +63,8 @@ void HistorySender::run() {
     if (last && !trouble_.empty()) return;
     const Status sent = send_all();
     tell(sent);
-    if (options_.watch != nullptr) {
-      options_.watch->records_sent(sent);
+    if (options_.watch != nullptr)
       options_.watch->records_wait(store_.outgoing_count(), options_.most);
-    }
     if (last) return;
     if (sent) {
       pause = kFirstPause;
@@ -133,7 +131,10 @@ Result<protocol::StoreHistoryReply> HistorySender::store(journal::OutboxBatch ba
   client_.call<protocol::StoreHistoryReply>(
       request, kSendTimeout,
       [done](Result<protocol::StoreHistoryReply> reply) { done->set_value(std::move(reply)); });
-  return result.get();
+  auto reply = result.get();
+  if (options_.watch != nullptr)
+    options_.watch->records_sent(reply ? Status() : tl::unexpected<Error>(reply.error()));
+  return reply;
 }
 
 void HistorySender::tell(const Status& sent) {
