@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -172,6 +173,27 @@ Status somebody_listens(const std::string& path) {
   return failure(fmt::format("munged does not listen at {}: {}", path, errno_text(error)));
 }
 
+// libmunge writes to a socket that munged may have closed: of this thread that is an error, and
+// ends nothing.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    constexpr timespec now{};
+    while (sigtimedwait(&pipe_, nullptr, &now) == SIGPIPE) {}
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{}, before_{};
+};
+
 }  // namespace
 
 Status munged_answers(const std::string& socket) {
@@ -184,6 +206,7 @@ Status munged_answers(const std::string& socket) {
       usual != nullptr)
     path = usual;
   if (Status listens = somebody_listens(path); !listens) return listens;
+  const NoPipeSignal quiet;
   char* credential = nullptr;
   const munge_err_t problem = munge_encode(&credential, context.get(), nullptr, 0);
   const Bytes owned(credential, &std::free);
