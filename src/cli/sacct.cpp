@@ -296,6 +296,7 @@ void tell_window(const SacctOptions& o) {
   std::vector<JobState> states = request.states;
   std::ranges::sort(states);
   std::vector<std::string> names;
+  names.reserve(states.size());
   for (const JobState state : states) names.emplace_back(job_state_text(state));
   for (const std::string_view flag : job_state_list(JobState::kPending, request.flags))
     if (flag != job_state_text(JobState::kPending)) names.emplace_back(flag);

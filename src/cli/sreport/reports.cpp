@@ -430,6 +430,36 @@ std::vector<std::string> lines_for(const Asked& asked, const Tree& tree,
   return out;
 }
 
+using SizeRows = std::map<std::pair<std::string, std::string>, protocol::JobSizeRow>;
+// By what jobs are told apart.
+struct Apart {
+  bool by_wckey = false;
+  bool by_both = false;
+};
+
+// By cluster and the name of a line.
+SizeRows sum_of_lines(const Apart& apart, const Asked& asked, const Tree& tree,
+                      const std::vector<protocol::JobSizeRow>& sizes,
+                      const std::vector<std::string>& accounts) {
+  SizeRows rows;
+  for (const protocol::JobSizeRow& row : sizes) {
+    if ((apart.by_wckey || apart.by_both) && row.wckey.empty()) continue;
+    std::vector<std::string> names = {row.wckey};
+    if (!apart.by_wckey) names = lines_for(asked, tree, row, accounts);
+    for (std::string name : names) {
+      if (apart.by_both) name += ":" + row.wckey;
+      protocol::JobSizeRow& sum = rows[{row.cluster, name}];
+      sum.cpu_seconds.resize(row.cpu_seconds.size());
+      sum.jobs.resize(row.jobs.size());
+      for (size_t i = 0; i < row.jobs.size(); ++i) {
+        sum.cpu_seconds[i] += row.cpu_seconds[i];
+        sum.jobs[i] += row.jobs[i];
+      }
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 void job_report(Session& session, std::string_view report, const Words& words) {
@@ -454,22 +484,7 @@ void job_report(Session& session, std::string_view report, const Words& words) {
   }
   const auto tree = reply ? tree_of(session, asked) : std::nullopt;
   if (!reply || !tree) return;
-  std::map<std::pair<std::string, std::string>, protocol::JobSizeRow> rows;
-  for (const protocol::JobSizeRow& row : reply->sizes) {
-    if ((by_wckey || both) && row.wckey.empty()) continue;
-    std::vector<std::string> names = {row.wckey};
-    if (!by_wckey) names = lines_for(asked, *tree, row, accounts);
-    for (std::string name : names) {
-      if (both) name += ":" + row.wckey;
-      protocol::JobSizeRow& sum = rows[{row.cluster, name}];
-      sum.cpu_seconds.resize(row.cpu_seconds.size());
-      sum.jobs.resize(row.jobs.size());
-      for (size_t i = 0; i < row.jobs.size(); ++i) {
-        sum.cpu_seconds[i] += row.cpu_seconds[i];
-        sum.jobs[i] += row.jobs[i];
-      }
-    }
-  }
+  const SizeRows rows = sum_of_lines({by_wckey, both}, asked, *tree, reply->sizes, accounts);
   const char* whose = by_wckey ? "Wckey" : "Account";
   const std::vector<std::string> headings = size_headings(asked.request);
   std::vector<Column> all = {{"Cluster", "Cluster", 9}, {whose, whose, both ? -20 : 9}};

@@ -183,8 +183,8 @@ class NoPipeSignal {
     pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
   }
   ~NoPipeSignal() {
-    constexpr timespec now{};
-    while (sigtimedwait(&pipe_, nullptr, &now) == SIGPIPE) {}
+    constexpr timespec kNow{};
+    while (sigtimedwait(&pipe_, nullptr, &kNow) == SIGPIPE) {}
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   NoPipeSignal(const NoPipeSignal&) = delete;

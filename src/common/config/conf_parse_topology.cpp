@@ -31,7 +31,7 @@ Status read_line(const ConfLine& line, std::vector<SwitchConfig>& out) {
       (iequals(pair.key, "Nodes") ? read.nodes : read.switches) = *hosts;
     }
   }
-  if (const Status all = errors.status(); !all) return all;
+  if (Status all = errors.status(); !all) return all;
   if (read.name.empty()) return conf_failure(line, "SwitchName= is wanted");
   if (read.nodes.empty() == read.switches.empty())
     return conf_failure(line, "a switch has Nodes= or Switches=, and not both");
@@ -88,7 +88,7 @@ Status parse_topology_conf(const std::vector<ConfLine>& lines, ParsedConfig& par
   if (!iequals(parsed.config.topology_plugin, "topology/tree")) return {};
   ConfErrors errors;
   for (const ConfLine& line : lines) errors.add(read_line(line, parsed.config.switches));
-  if (const Status all = errors.status(); !all) return all;
+  if (Status all = errors.status(); !all) return all;
   return check_tree(parsed.config);
 }
 

@@ -174,6 +174,37 @@ std::shared_ptr<net::RefusalLog> make_refusal_log() {
   return std::make_shared<net::RefusalLog>(std::vector<std::string>(), std::move(changes));
 }
 
+namespace {
+
+// Of the controller itself.
+void add_control_methods(net::RpcServer& server, ServiceParts& parts) {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  server.handle<ReconfigureRequest, Empty>(
+      [&parts](const auto& context, auto, auto responder) {
+        if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+        log::info("_slurm_rpc_reconfigure_controller: by uid {}", context.identity.uid);
+        if (auto ok = parts.reconfigure(); !ok) return responder.fail(ok.error());
+        responder.reply({});
+      },
+      net::kSlow);
+  server.handle<ShutdownRequest, Empty>(
+      [&parts](const auto& context, auto request, auto responder) {
+        if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
+        responder.reply({});
+        log::info("_slurm_rpc_shutdown_controller: by uid {}", context.identity.uid);
+        parts.shutdown(request.controller_only);
+      });
+  server.handle<SetDebugRequest, Empty>([](const auto& context, auto request, auto responder) {
+    if (!context.is_super_user())
+      return responder.fail(ErrorCode::kAccessDenied, "Permission denied");
+    if (auto ok = daemon::set_debug(request.level, request.flags, context.identity.uid); !ok)
+      return responder.fail(ok.error());
+    responder.reply({});
+  });
+}
+
+}  // namespace
+
 void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<SignalRequest, CountReply>(
@@ -240,28 +271,7 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
                            {},
                            answer_count(std::move(responder))});
       });
-  server.handle<ReconfigureRequest, Empty>(
-      [&parts](const auto& context, auto, auto responder) {
-        if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
-        log::info("_slurm_rpc_reconfigure_controller: by uid {}", context.identity.uid);
-        if (auto ok = parts.reconfigure(); !ok) return responder.fail(ok.error());
-        responder.reply({});
-      },
-      net::kSlow);
-  server.handle<ShutdownRequest, Empty>(
-      [&parts](const auto& context, auto request, auto responder) {
-        if (auto ok = only_super_user(context); !ok) return responder.fail(ok.error());
-        responder.reply({});
-        log::info("_slurm_rpc_shutdown_controller: by uid {}", context.identity.uid);
-        parts.shutdown(request.controller_only);
-      });
-  server.handle<SetDebugRequest, Empty>([](const auto& context, auto request, auto responder) {
-    if (!context.is_super_user())
-      return responder.fail(ErrorCode::kAccessDenied, "Permission denied");
-    if (auto ok = daemon::set_debug(request.level, request.flags, context.identity.uid); !ok)
-      return responder.fail(ok.error());
-    responder.reply({});
-  });
+  add_control_methods(server, parts);
 }
 
 }  // namespace sluice::ctld
