@@ -179,14 +179,28 @@ void start(Cluster& cluster, const Plan& plan) {
   }
 }
 
+// A cluster whose queue was planned from nothing, and that plan repaired half a minute later.
+struct Repaired {
+  Cluster cluster;
+  Plan plan;
+};
+constexpr Time kRepaired = kNow + std::chrono::seconds(30);
+
+Repaired make_repaired(const benchmark::State& run) {
+  Repaired out{make(static_cast<uint32_t>(run.range(0)), static_cast<uint32_t>(run.range(1))), {}};
+  const state::ClusterState& state = out.cluster.state;
+  out.plan = plan_pass(state, make_policies(state), kNow);
+  start(out.cluster, out.plan);
+  WorkBudget budget;
+  budget.kept = out.plan.kept;
+  out.plan = plan_pass(state, make_policies(state), kRepaired, budget);
+  return out;
+}
+
 void BM_Repair(benchmark::State& run) {
-  Cluster cluster = make(static_cast<uint32_t>(run.range(0)), static_cast<uint32_t>(run.range(1)));
-  Plan plan = plan_pass(cluster.state, make_policies(cluster.state), kNow);
-  start(cluster, plan);
+  auto [cluster, plan] = make_repaired(run);
   WorkBudget budget;
   budget.kept = plan.kept;
-  const Time before = kNow + std::chrono::seconds(30);
-  budget.kept = plan_pass(cluster.state, make_policies(cluster.state), before, budget).kept;
   change(cluster, static_cast<Change>(run.range(2)));
   const Policies policies = make_policies(cluster.state);
   const Time now = kNow + std::chrono::minutes(1);
@@ -203,20 +217,14 @@ BENCHMARK(BM_Repair)
 // sluice explain of a job in the middle of such a queue, with all changes tried; `kept`: it repairs
 // the plan of the last pass.
 void BM_Explain(benchmark::State& run) {
-  Cluster cluster = make(static_cast<uint32_t>(run.range(0)), static_cast<uint32_t>(run.range(1)));
-  Plan plan = plan_pass(cluster.state, make_policies(cluster.state), kNow);
-  start(cluster, plan);
-  WorkBudget budget;
-  budget.kept = plan.kept;
-  const Time before = kNow + std::chrono::seconds(30);
-  plan = plan_pass(cluster.state, make_policies(cluster.state), before, budget);
+  const auto [cluster, plan] = make_repaired(run);
   std::vector<JobId> pending;
   cluster.state.pending.for_each([&](JobId id) { pending.push_back(id); });
   ExplainLimits limits;
   if (run.range(2) != 0) limits.kept = plan.kept;
   const std::string job = std::to_string(pending[pending.size() / 2]);
   Result<protocol::ExplainReply> reply;
-  for (auto _ : run) reply = explain(cluster.state, plan.soft.get(), job, before, limits);
+  for (auto _ : run) reply = explain(cluster.state, plan.soft.get(), job, kRepaired, limits);
   run.counters["lines"] = static_cast<double>(reply->lines.size());
   run.counters["change"] = reply->change ? 1 : 0;
 }

@@ -6,7 +6,6 @@
 
 #include "cli/commands.hpp"
 #include "common/auth/auth_config.hpp"
-#include "common/auth/auth_munge.hpp"
 #include "common/config_files/check.hpp"
 #include "common/config_files/load.hpp"
 
@@ -23,9 +22,9 @@ int check_main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : 1; }
   ConfigCheck check = check_config(config_path(file));
-  if (check.errors.empty() && check.config.auth_type == "auth/munge") {
-    const Status answers = net::munged_answers(net::auth_options(check.config).munge_socket);
-    if (!answers) check.warnings.push_back("AuthType=auth/munge: " + answers.error().text);
+  if (check.errors.empty()) {
+    for (std::string& warning : net::auth_warnings(check.config))
+      check.warnings.push_back(std::move(warning));
   }
   std::fputs(check_text(check).c_str(), stdout);
   return check.errors.empty() ? 0 : 1;

@@ -1,8 +1,6 @@
 // sacct: what was run.
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <ctime>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +20,7 @@
 #include "cli/shared/client.hpp"
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
+#include "common/base/time_text.hpp"
 #include "common/history/history_filter.hpp"
 #include "common/model/accounting_daemon.hpp"
 #include "common/model/cluster_config.hpp"
@@ -280,15 +279,7 @@ bool are_qos(Client& client, const std::vector<std::string>& asked) {
 }
 
 // "Sat Nov 28 02:50:44 2026", of whole seconds.
-std::string moment(Time at) {
-  if (at <= kNoTime) return "Epoch 0";
-  const std::time_t seconds = to_seconds(at);
-  std::array<char, 64> text{};
-  std::tm parts{};
-  ::localtime_r(&seconds, &parts);
-  std::strftime(text.data(), text.size(), "%a %b %d %H:%M:%S %Y", &parts);
-  return text.data();
-}
+std::string moment(Time at) { return at <= kNoTime ? "Epoch 0" : format_time(at, kDayAndTime); }
 
 // -v: which jobs are asked for, as Slurm says it.
 void tell_window(const SacctOptions& o) {

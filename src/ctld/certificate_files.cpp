@@ -92,15 +92,6 @@ std::vector<std::pair<net::TlsFiles, std::vector<std::string>>> agent_pairs(
   return out;
 }
 
-std::vector<std::string> accounting_names(const ClusterConfig& config) {
-  std::vector<std::string> names{"slurmdbd"};
-  for (const std::string& host :
-       {config.accounting_storage_host, config.accounting_storage_backup_host}) {
-    if (!host.empty()) names.push_back(host);
-  }
-  return names;
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> make_certificates(const ClusterConfig& config, Time now) {
@@ -116,7 +107,9 @@ Result<std::vector<std::string>> make_certificates(const ClusterConfig& config, 
   if (Status ok = write_pair(own, *pair, config.slurm_user_id, writer); !ok)
     return tl::unexpected(ok.error());
   if (has_accounting_daemon(config)) {
-    pair = net::certify(*authority, accounting_names(config), valid);
+    names = accounting_hosts(config);
+    names.insert(names.begin(), "slurmdbd");
+    pair = net::certify(*authority, names, valid);
     if (!pair) return tl::unexpected(pair.error());
     const net::TlsFiles files = net::accounting_tls_files(config);
     if (Status ok = write_pair(files, *pair, config.slurm_user_id, writer); !ok)

@@ -95,7 +95,10 @@ class StartChecks {
   // They are read again by the process that has become SlurmUser.
   void files() {
     const FilesOfConfig read = files_of_config(config_.config_path);
-    for (const std::string& file : read.files) readable("SlurmUser", file);
+    for (const std::string& file : read.files) {
+      // what is not there was told of when it was read
+      if (fs::exists(file, ignored_)) readable("SlurmUser", file);
+    }
     // where he may not look, a wildcard fits nothing
     for (const std::string& folder : read.searched) readable("SlurmUser", folder);
   }
@@ -239,22 +242,8 @@ std::vector<std::string> start_errors(const ClusterConfig& config) {
   return out;
 }
 
-std::vector<std::string> start_warnings(const ClusterConfig& config) {
-  if (config.auth_type != "auth/munge") return {};
-  const Status answers = net::munged_answers(net::auth_options(config).munge_socket);
-  if (answers) return {};
-  return {fmt::format("AuthType=auth/munge: {}", answers.error().text)};
-}
-
 void add_start_checks(ConfigCheck& check) {
-  std::vector<std::string> found = start_errors(check.config);
-  // "SlurmUser: /etc/slurm/more.conf: No such file or directory"
-  std::erase_if(found, [&](const std::string& error) {
-    const std::string about = error.substr(std::min(error.size(), error.find(": /") + 2));
-    return std::ranges::any_of(check.errors, [&](const std::string& other) {
-      return !about.empty() && other.ends_with(about);
-    });
-  });
+  const std::vector<std::string> found = start_errors(check.config);
   check.errors.insert(check.errors.end(), found.begin(), found.end());
   const auto is_said = [&](const std::string& warning) {
     // "AuthType=auth/slurm: the key /etc/slurm/slurm.key has mode 0644 …"
@@ -264,7 +253,7 @@ void add_start_checks(ConfigCheck& check) {
                                [&](const std::string& error) { return error.starts_with(about); });
   };
   std::erase_if(check.warnings, is_said);
-  for (std::string& warning : start_warnings(check.config))
+  for (std::string& warning : net::auth_warnings(check.config))
     check.warnings.push_back(std::move(warning));
 }
 

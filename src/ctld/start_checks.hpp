@@ -14,10 +14,8 @@ namespace sluice::ctld {
 // of.
 [[nodiscard]] std::vector<std::string> start_errors(const ClusterConfig& config);
 
-// With such a thing it starts, and cannot do all of its work before that is mended.
-[[nodiscard]] std::vector<std::string> start_warnings(const ClusterConfig& config);
-
-// Both, beside what was found in the files; what would be said of a key twice is said once.
+// These and net::auth_warnings(), with which it starts and cannot do all of its work, beside what
+// was found in the files; what would be said of a key twice is said once.
 void add_start_checks(ConfigCheck& check);
 
 }  // namespace sluice::ctld

@@ -62,7 +62,7 @@ SiteRules site_rules(const DbdConfig& config) {
 
 // In the order in which things are built; they go in the opposite one.
 struct Daemon::Graph {
-  explicit Graph(DbdConfig first) : config(std::move(first)) {}
+  explicit Graph(DbdConfig first) : config(std::make_shared<const DbdConfig>(std::move(first))) {}
 
   LiveConfig config;
   std::mutex reconfiguring;
@@ -149,7 +149,7 @@ Status Daemon::Graph::read_again() {
     log::info("{}: keys without effect: {}", fresh->path, join(fresh->without_effect, ", "));
   entities->use(site_rules(*fresh));
   archiver->use(std::move(*rules));
-  config.set(*fresh);
+  config.set(std::make_shared<const DbdConfig>(*fresh));
   if (auto ok = daemon::change_log_file(running->log_file, fresh->log_file); !ok)
     log::error("LogFile: {}", ok.error().text);
   daemon::change_log({running->debug_level, fresh->debug_level}, {}, {});

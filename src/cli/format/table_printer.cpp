@@ -3,18 +3,11 @@
 
 #include <unistd.h>
 
-#include <ctime>
+#include "common/base/time_text.hpp"
 
 namespace sluice::cli {
 
-void print_date(Time now) {
-  const auto seconds = static_cast<time_t>(to_seconds(now));
-  std::tm parts{};
-  localtime_r(&seconds, &parts);
-  char text[64];
-  std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &parts);
-  std::puts(text);
-}
+void print_date(Time now) { std::puts(format_time(now, kDayAndTime).c_str()); }
 
 int repeat_every(unsigned seconds, const std::function<int()>& print) {
   while (true) {

@@ -44,15 +44,6 @@ std::vector<std::string> controller_addresses(const ClusterConfig& config) {
 
 constexpr std::string_view kAccountingService = "Accounting/";
 
-std::vector<std::string> accounting_addresses(const ClusterConfig& config) {
-  std::vector<std::string> out;
-  for (const std::string& host :
-       {config.accounting_storage_host, config.accounting_storage_backup_host}) {
-    if (!host.empty()) out.push_back(fmt::format("{}:{}", host, config.accounting_storage_port));
-  }
-  return out;
-}
-
 }  // namespace
 
 struct Client::Parts {

@@ -2,16 +2,9 @@
 
 #include <algorithm>
 
-#include "common/base/text.hpp"
+#include "common/base/contains.hpp"
 
 namespace sluice::cli::sreport {
-namespace {
-
-bool has(const std::vector<std::string>& list, const std::string& name) {
-  return std::ranges::any_of(list, [&](const std::string& one) { return iequals(one, name); });
-}
-
-}  // namespace
 
 std::vector<const AssociationRecord*> Tree::path(const AssociationRecord& record) const {
   std::vector<const AssociationRecord*> out = {&record};
@@ -49,15 +42,16 @@ Named::Named(Asked& asked, const Tree& tree) : users_(asked.request.users) {
   for (const AssociationRecord& record : tree.records) {
     if (!record.user.empty()) continue;
     const auto path = tree.path(record);
-    if (std::ranges::any_of(path, [&](const auto* one) { return has(accounts, one->account); }))
+    if (std::ranges::any_of(
+            path, [&](const auto* one) { return contains_iequal(accounts, one->account); }))
       accounts_.push_back(record.account);
   }
   accounts = accounts_;
 }
 
 bool Named::shows(const AssociationRecord& record) const {
-  return (users_.empty() || has(users_, record.user)) &&
-         (accounts_.empty() || has(accounts_, record.account));
+  return (users_.empty() || contains_iequal(users_, record.user)) &&
+         (accounts_.empty() || contains_iequal(accounts_, record.account));
 }
 
 }  // namespace sluice::cli::sreport

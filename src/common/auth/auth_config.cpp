@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "common/auth/auth_munge.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::net {
@@ -11,6 +12,13 @@ namespace {
 constexpr int64_t kLongestLifetime = 3600;  // seconds; munged's limit, too
 
 }  // namespace
+
+std::vector<std::string> auth_warnings(const ClusterConfig& config) {
+  if (config.auth_type != "auth/munge") return {};
+  const Status answers = munged_answers(auth_options(config).munge_socket);
+  if (answers) return {};
+  return {"AuthType=auth/munge: " + answers.error().text};
+}
 
 AuthOptions auth_options(const ClusterConfig& config) {
   AuthOptions options;

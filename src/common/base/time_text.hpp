@@ -44,6 +44,8 @@ enum class TimeBias { kFuture, kPast };  // --begin, --deadline; sacct -S and -E
 [[nodiscard]] Result<Time> parse_time(std::string_view text, Time now,
                                       TimeBias bias = TimeBias::kFuture);
 
+// `Sat Nov 21 02:49:29 2026`, as a form of format_time().
+inline constexpr std::string_view kDayAndTime = "%a %b %d %H:%M:%S %Y";
 // A point in time as `2026-11-21T02:38:22`, or as `form` (the value of SLURM_TIME_FORMAT) says:
 // `standard` or empty, `relative` (to `now`), anything else for strftime. kNoTime and kNever are
 // `Unknown`. A `form` without a % counts as standard.

@@ -6,11 +6,15 @@
 
 namespace sluice {
 
-// With kConnectionLost and kTimedOut it is not known whether the call was done: repeat only what
-// changes nothing when repeated.
-[[nodiscard]] constexpr bool is_away(ErrorCode code) {
+// There was no answer. With kConnectionLost and kTimedOut it is not known whether the call was
+// done: repeat only what changes nothing when repeated.
+[[nodiscard]] constexpr bool is_unanswered(ErrorCode code) {
   return code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost ||
-         code == ErrorCode::kTimedOut || code == ErrorCode::kRetry;
+         code == ErrorCode::kTimedOut;
+}
+// The same, or it asks to be asked again.
+[[nodiscard]] constexpr bool is_away(ErrorCode code) {
+  return is_unanswered(code) || code == ErrorCode::kRetry;
 }
 
 }  // namespace sluice

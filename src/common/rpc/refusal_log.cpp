@@ -10,6 +10,7 @@
 #include "common/base/printable.hpp"
 #include "common/log/log.hpp"
 #include "common/names/errors.hpp"
+#include "common/os/is_away.hpp"
 
 namespace sluice::net {
 namespace {
@@ -34,15 +35,11 @@ bool is_mistyped(const Refusal& refusal) {
 bool is_passing(ErrorCode code) {
   switch (code) {
     case ErrorCode::kAlreadyDone:
-    case ErrorCode::kConnectionLost:
     case ErrorCode::kJobFinished:
     case ErrorCode::kJobPending:
     case ErrorCode::kNodesBusy:
-    case ErrorCode::kRetry:
-    case ErrorCode::kStepsBusy:
-    case ErrorCode::kTimedOut:
-    case ErrorCode::kUnreachable: return true;
-    default: return false;
+    case ErrorCode::kStepsBusy: return true;
+    default: return is_away(code);
   }
 }
 

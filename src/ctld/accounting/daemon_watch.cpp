@@ -2,15 +2,12 @@
 
 #include <utility>
 
+#include "common/os/is_away.hpp"
+
 namespace sluice::ctld {
 namespace {
 
-bool is_away(const Status& call) {
-  if (call) return false;
-  const ErrorCode code = call.error().code;
-  return code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost ||
-         code == ErrorCode::kTimedOut;
-}
+bool has_no_answer(const Status& call) { return !call && is_unanswered(call.error().code); }
 
 // As dbd/store tells of it.
 bool is_of_database(const Error& error) {
@@ -43,12 +40,12 @@ void DaemonWatch::tell(TriggerEvents events) {
 
 void DaemonWatch::asked(const Status& call) {
   const std::lock_guard lock(mutex_);
-  tell(change(daemon_, !is_away(call), kTriggerDbdFailure, kTriggerDbdResumed));
+  tell(change(daemon_, !has_no_answer(call), kTriggerDbdFailure, kTriggerDbdResumed));
 }
 
 void DaemonWatch::records_sent(const Status& call) {
   asked(call);
-  if (is_away(call) || (!call && !is_of_database(call.error()))) return;
+  if (has_no_answer(call) || (!call && !is_of_database(call.error()))) return;
   const std::lock_guard lock(mutex_);
   tell(change(database_, call.has_value(), kTriggerDatabaseFailure, kTriggerDatabaseResumed));
 }

@@ -20,7 +20,7 @@
 #include "ctld/engine/inbox.hpp"
 #include "ctld/engine/post.hpp"
 #include "ctld/engine/publisher.hpp"
-#include "ctld/engine/snapshot_holder.hpp"
+#include "common/base/snapshot_holder.hpp"
 #include "ctld/engine/tick_timer.hpp"
 #include "ctld/journal/group_commit.hpp"
 #include "ctld/state/core/cluster_state.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/result.hpp"
-#include "ctld/engine/snapshot_holder.hpp"
+#include "common/base/snapshot_holder.hpp"
 #include "ctld/journal/store.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/messages/effects.hpp"

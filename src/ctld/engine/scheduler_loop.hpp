@@ -19,7 +19,7 @@
 #include "ctld/engine/pass_counts.hpp"
 #include "ctld/engine/pass_rest.hpp"
 #include "ctld/engine/publisher.hpp"
-#include "ctld/engine/snapshot_holder.hpp"
+#include "common/base/snapshot_holder.hpp"
 #include "ctld/sched/kept_plan.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/sched/policy/incr_only.hpp"

@@ -41,8 +41,7 @@ InUse in_use(const state::Held* held, const state::Usage* usage, int64_t second)
 }
 
 bool lists(const std::vector<std::string>& list, std::string_view name) {
-  return list.empty() ||
-         std::ranges::any_of(list, [&](const std::string& one) { return iequals(one, name); });
+  return list.empty() || contains_iequal(list, name);
 }
 
 class Query {

@@ -158,24 +158,6 @@ std::vector<state::JobRank> ranks(const ServiceParts& parts) {
   return out;
 }
 
-}  // namespace
-
-std::shared_ptr<net::RefusalLog> make_refusal_log() {
-  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  std::vector<std::string> changes;
-  for (const std::string_view method :
-       {SubmitJobRequest::kMethod, UpdateJobRequest::kMethod, UpdateStepRequest::kMethod,
-        UpdateNodeRequest::kMethod, UpdatePartitionRequest::kMethod, SignalRequest::kMethod,
-        JobActionRequest::kMethod, ChangeReservationRequest::kMethod, CreateNodesRequest::kMethod,
-        DeleteNodesRequest::kMethod, RebootNodesRequest::kMethod, ReplaceCrontabRequest::kMethod,
-        SetTriggerRequest::kMethod, ClearTriggersRequest::kMethod, NotifyRequest::kMethod,
-        ReconfigureRequest::kMethod, SetDebugRequest::kMethod, CreateUserTokenRequest::kMethod})
-    changes.emplace_back(net::short_method_name(method));
-  return std::make_shared<net::RefusalLog>(std::vector<std::string>(), std::move(changes));
-}
-
-namespace {
-
 // Of the controller itself.
 void add_control_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
@@ -204,6 +186,20 @@ void add_control_methods(net::RpcServer& server, ServiceParts& parts) {
 }
 
 }  // namespace
+
+std::shared_ptr<net::RefusalLog> make_refusal_log() {
+  using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
+  std::vector<std::string> changes;
+  for (const std::string_view method :
+       {SubmitJobRequest::kMethod, UpdateJobRequest::kMethod, UpdateStepRequest::kMethod,
+        UpdateNodeRequest::kMethod, UpdatePartitionRequest::kMethod, SignalRequest::kMethod,
+        JobActionRequest::kMethod, ChangeReservationRequest::kMethod, CreateNodesRequest::kMethod,
+        DeleteNodesRequest::kMethod, RebootNodesRequest::kMethod, ReplaceCrontabRequest::kMethod,
+        SetTriggerRequest::kMethod, ClearTriggersRequest::kMethod, NotifyRequest::kMethod,
+        ReconfigureRequest::kMethod, SetDebugRequest::kMethod, CreateUserTokenRequest::kMethod})
+    changes.emplace_back(net::short_method_name(method));
+  return std::make_shared<net::RefusalLog>(std::vector<std::string>(), std::move(changes));
+}
 
 void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only

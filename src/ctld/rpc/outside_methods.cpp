@@ -60,7 +60,7 @@ Result<Step> make_step(const state::ClusterState& state, const Job& job, StepSpe
 
 Error refusal_of(const net::FanoutResult& result) {
   constexpr uint32_t kNoConnection = 1001;  // as scontrol errnumstr knows it
-  const bool away = is_away(result.code) && result.code != ErrorCode::kRetry;
+  const bool away = is_unanswered(result.code);
   return away ? Error{ErrorCode::kError, error_number_text(kNoConnection)}
               : Error{result.code, result.text};
 }

@@ -211,7 +211,7 @@ void PassRun::prioritise() {
       const uint32_t priority = priority_in(job, config);
       soft.priority = std::max(soft.priority, priority);
       if (eligible_[entry] && !is_het_follower(job))
-        candidates_.push_back({uint64_t{config.priority_tier} << 32 | priority, entry, p});
+        candidates_.push_back({rank_of(config, priority), entry, p});
     }
   }
 }
@@ -446,9 +446,7 @@ std::optional<PassRun::StartNow> PassRun::find_now(const Job& job, const Partiti
     }
   }
   if (!found) return std::nullopt;
-  limited_ = check_limits(job, partition, found->nodes, limit);
-  if (limited_ && place_on_used(demand, wanted, found->nodes))
-    limited_ = check_limits(job, partition, found->nodes, limit);
+  limited_ = fit_limits(job, partition, {demand, wanted, limit}, found->nodes);
   if (limited_) return std::nullopt;
   return StartNow{std::move(found->nodes), limit, limit < whole};
 }
@@ -486,9 +484,15 @@ std::optional<JobReason> PassRun::check_limits(const Job& job, const Partition& 
   Allocation allocation = allocation_of(std::move(nodes));
   fitting_ = limits_.check(job, partition, allocation, limit);
   nodes = std::move(allocation.nodes);
-  hit_ = fitting_.hit;
-  used_nodes_ = fitting_.used;
   return fitting_.reason;
+}
+
+std::optional<JobReason> PassRun::fit_limits(const Job& job, const Partition& partition,
+                                             const Tried& tried,
+                                             std::vector<NodeAllocation>& nodes) {
+  const auto reason = check_limits(job, partition, nodes, tried.limit);
+  if (!reason || !place_on_used(tried.demand, tried.wanted, nodes)) return reason;
+  return check_limits(job, partition, nodes, tried.limit);
 }
 
 std::optional<JobReason> PassRun::take_limits(const Job& job, const Partition& partition,
@@ -501,10 +505,10 @@ std::optional<JobReason> PassRun::take_limits(const Job& job, const Partition& p
 bool PassRun::place_on_used(const Demand& demand, const StartFinder::Wanted& wanted,
                             std::vector<NodeAllocation>& nodes) {
   constexpr uint32_t kMost = 64;  // each looks at all nodes
-  if (used_nodes_.none() || placed_on_used_ >= kMost) return false;
+  if (fitting_.used.none() || placed_on_used_ >= kMost) return false;
   ++placed_on_used_;
   Request request = *demand.request;
-  request.first = std::move(used_nodes_);
+  request.first = std::move(fitting_.used);
   auto found = StartFinder(resources_, request).first(wanted);
   if (!found) return false;
   nodes = std::move(found->nodes);

@@ -143,7 +143,17 @@ class PassRun {
                                                       const state::Partition& partition,
                                                       std::vector<NodeAllocation>& nodes,
                                                       Minutes limit);
-  // The same, and it holds that then.
+  // The same; where a limit of nodes does not let it, on those first that its jobs use already.
+  struct Tried {
+    const Demand& demand;
+    const StartFinder::Wanted& wanted;
+    Minutes limit = 0;
+  };
+  [[nodiscard]] std::optional<JobReason> fit_limits(const Job& job,
+                                                    const state::Partition& partition,
+                                                    const Tried& tried,
+                                                    std::vector<NodeAllocation>& nodes);
+  // As check_limits(), and it holds that then.
   [[nodiscard]] std::optional<JobReason> take_limits(const Job& job,
                                                      const state::Partition& partition,
                                                      std::vector<NodeAllocation>& nodes,
@@ -170,6 +180,9 @@ class PassRun {
   // For how long it may run at least.
   [[nodiscard]] Minutes least_limit(const Job& job, const state::Partition& partition) const;
   [[nodiscard]] StartFinder::Wanted wanted_by(const Job& job, Demand& demand, Minutes limit);
+  [[nodiscard]] static uint64_t rank_of(const PartitionConfig& partition, uint32_t priority) {
+    return uint64_t{partition.priority_tier} << 32 | priority;
+  }
   [[nodiscard]] uint32_t priority_in(const Job& job, const PartitionConfig& partition) const;
   // There is more to plan then, without any news.
   void look_again(Time then) { plan_.again = std::min(plan_.again, std::max(then, now_)); }
@@ -268,11 +281,9 @@ class PassRun {
   std::unordered_map<AssociationId, uint32_t> of_associations_;    // the same by association
   std::unordered_map<uint32_t, uint32_t> of_users_;                // the same by user
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_users_in_;  // and by user and partition
-  std::optional<uint64_t> turn_;        // rank of the job that run_until() stopped at
-  LimitPlan::Start fitting_;            // what check_limits() found
-  std::optional<JobReason> limited_;    // by which limit the last try to start failed
-  std::optional<state::LimitHit> hit_;  // whose it is, once nodes were chosen
-  Bitmap used_nodes_;  // by jobs of the limit that was asked last; none: it is no such one
+  std::optional<uint64_t> turn_;         // rank of the job that run_until() stopped at
+  LimitPlan::Start fitting_;             // what check_limits() found
+  std::optional<JobReason> limited_;     // by which limit the last try to start failed
   uint32_t placed_on_used_ = 0;          // attempts
   uint32_t limited_planned_ = 0;         // jobs that a limit holds back, planned or tried
   const QosRecord* soft_qos_ = nullptr;  // SluiceParameters=soft_limit_qos; null: limits are hard

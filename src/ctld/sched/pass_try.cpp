@@ -22,17 +22,15 @@ std::optional<PassRun::OverLimit> PassRun::over_limit(const Job& job, const Part
   wanted.latest = 0;
   auto found = find_start(demand, job, wanted);
   if (!found) return std::nullopt;
-  auto limited = check_limits(job, partition, found->nodes, limit);
-  if (limited && place_on_used(demand, wanted, found->nodes))
-    limited = check_limits(job, partition, found->nodes, limit);
-  if (!limited || !hit_) return std::nullopt;
-  return OverLimit{*hit_, limits_.next_start(job, partition, allocation_of(found->nodes), limit)};
+  const auto limited = fit_limits(job, partition, {demand, wanted, limit}, found->nodes);
+  if (!limited || !fitting_.hit) return std::nullopt;
+  return OverLimit{*fitting_.hit,
+                   limits_.next_start(job, partition, allocation_of(found->nodes), limit)};
 }
 
 std::optional<bool> PassRun::would_start(const Job& job, const Partition& partition) {
   const auto at = static_cast<uint32_t>(&partition - state_.partitions->data());
-  const PartitionConfig& config = *partition.config;
-  const uint64_t rank = uint64_t{config.priority_tier} << 32 | priority_in(job, config);
+  const uint64_t rank = rank_of(*partition.config, priority_in(job, *partition.config));
   if (!turn_ || rank != *turn_) return std::nullopt;
   if (why_partition_refuses(state_, job, partition) || state::is_too_late(job, now_)) return false;
   if (is_closed({.rank = rank, .entry = 0, .partition = at})) return false;

@@ -28,19 +28,26 @@ constexpr tables::ConfKey<C> kKeys[] = {
     key("ArchiveSuspend", K::kBool, "no").acts<&C::archive_suspend>(),
     key("ArchiveTXN", K::kBool, "no").acts<&C::archive_txn>(),
     key("ArchiveUsage", K::kBool, "no").acts<&C::archive_usage>(),
-    key("AuthAltParameters", K::kText).acts<&C::auth_alt_parameters>(),
-    key("AuthAltTypes", K::kText).acts<&C::auth_alt_types>(),
-    key("AuthInfo", K::kText).acts<&C::auth_info>(),
-    key("AuthType", K::kEnum, "auth/munge").allow("auth/munge,auth/slurm").acts<&C::auth_type>(),
+    key("AuthAltParameters", K::kText).acts<&C::auth_alt_parameters>().needs_restart(),
+    key("AuthAltTypes", K::kText).acts<&C::auth_alt_types>().needs_restart(),
+    key("AuthInfo", K::kText).acts<&C::auth_info>().needs_restart(),
+    key("AuthType", K::kEnum, "auth/munge")
+        .allow("auth/munge,auth/slurm")
+        .acts<&C::auth_type>()
+        .needs_restart(),
     key("CommitDelay", K::kNumber, "0").range(0, 65533),
     key("CommunicationParameters", K::kWords),
-    key("DbdAddr", K::kText).acts<&C::address>(),
-    key("DbdBackupHost", K::kText).acts<&C::backup_host>(),
-    key("DbdHost", K::kText).acts<&C::host>(),
-    key("DbdPort", K::kNumber, "6819").range(0, 65535).acts<&C::port>(),
+    key("DbdAddr", K::kText).acts<&C::address>().needs_restart(),
+    key("DbdBackupHost", K::kText).acts<&C::backup_host>().needs_restart(),
+    key("DbdHost", K::kText).acts<&C::host>().needs_restart(),
+    key("DbdPort", K::kNumber, "6819").range(0, 65535).acts<&C::port>().needs_restart(),
     key("DebugFlags", K::kWords),
     key("DebugLevel", K::kEnum, "info").allow(kLevels).numbered().acts<&C::debug_level>(),
-    key("DebugLevelSyslog", K::kEnum).allow(kLevels).numbered().acts<&C::syslog_level>(),
+    key("DebugLevelSyslog", K::kEnum)
+        .allow(kLevels)
+        .numbered()
+        .acts<&C::syslog_level>()
+        .needs_restart(),
     key("DefaultQOS", K::kText).acts<&C::default_qos>(),
     key("DisableArchiveCommands", K::kBool, "no").acts<&C::no_archive_commands>(),
     key("DisableCoordDBD", K::kBool, "no").acts<&C::disable_coordinators>(),
@@ -51,14 +58,15 @@ constexpr tables::ConfKey<C> kKeys[] = {
     key("LogTimeFormat", K::kList, "iso8601_ms")
         .allow("iso8601,iso8601_ms,rfc5424,rfc5424_ms,rfc3339,clock,short,thread_id,format_stderr")
         .only("iso8601,iso8601_ms,rfc5424,rfc5424_ms,clock,short,thread_id")
-        .acts<&C::log_time_format>(),
+        .acts<&C::log_time_format>()
+        .needs_restart(),
     key("MaxPurgeLimit", K::kNumber, "50000").range(0, tables::kMax32),
     key("MaxQueryTimeRange", K::kTimeSpan, "INFINITE")
         .with_unlimited()
         .acts<&C::max_query_time_range>(),
     key("MessageTimeout", K::kSeconds, "10"),
     key("Parameters", K::kWords).acts<&C::parameters>(),
-    key("PidFile", K::kText, "/var/run/slurmdbd.pid").acts<&C::pid_file>(),
+    key("PidFile", K::kText, "/var/run/slurmdbd.pid").acts<&C::pid_file>().needs_restart(),
     key("PluginDir", K::kText),
     key("PrivateData", K::kList)
         .allow("accounts,events,jobs,reservations,usage,users")
@@ -80,22 +88,26 @@ constexpr tables::ConfKey<C> kKeys[] = {
     key("PurgeUsageMonths", K::kText),
     key("SerializerParameters", K::kText),
     key("SerializerPlugins", K::kText),
-    key("SlurmUser", K::kText, "root").acts<&C::slurm_user>(),
+    key("SlurmUser", K::kText, "root").acts<&C::slurm_user>().needs_restart(),
     key("StepPurge", K::kText),
-    key("StorageBackupHost", K::kText).acts<&C::storage_backup_host>(),
-    key("StorageHost", K::kText, "localhost").acts<&C::storage_host>(),
-    key("StorageLoc", K::kText).acts<&C::storage_loc>(),
-    key("StorageParameters", K::kWords).acts<&C::storage_parameters>(),
-    key("StoragePass", K::kText).acts<&C::storage_password>(),
+    key("StorageBackupHost", K::kText).acts<&C::storage_backup_host>().needs_restart(),
+    key("StorageHost", K::kText, "localhost").acts<&C::storage_host>().needs_restart(),
+    key("StorageLoc", K::kText).acts<&C::storage_loc>().needs_restart(),
+    key("StorageParameters", K::kWords).acts<&C::storage_parameters>().needs_restart(),
+    key("StoragePass", K::kText).acts<&C::storage_password>().needs_restart(),
     key("StoragePassScript", K::kText),
-    key("StoragePort", K::kNumber, "0").range(0, 65535).acts<&C::storage_port>(),
+    key("StoragePort", K::kNumber, "0").range(0, 65535).acts<&C::storage_port>().needs_restart(),
     key("StorageType", K::kEnum, kSqliteStorage)
         .allow("accounting_storage/sqlite,accounting_storage/mysql,accounting_storage/postgresql")
-        .acts<&C::storage_type>(),
-    key("StorageUser", K::kText).acts<&C::storage_user>(),
+        .acts<&C::storage_type>()
+        .needs_restart(),
+    key("StorageUser", K::kText).acts<&C::storage_user>().needs_restart(),
     key("TCPTimeout", K::kSeconds, "2"),
-    key("TLSParameters", K::kWords).acts<&C::tls_parameters>(),
-    key("TLSType", K::kEnum, "tls/none").allow("tls/none,tls/s2n").acts<&C::tls_type>(),
+    key("TLSParameters", K::kWords).acts<&C::tls_parameters>().needs_restart(),
+    key("TLSType", K::kEnum, "tls/none")
+        .allow("tls/none,tls/s2n")
+        .acts<&C::tls_type>()
+        .needs_restart(),
     key("TrackSlurmctldDown", K::kBool, "no"),
     key("TrackWCKey", K::kBool, "no").acts<&C::track_wckey>(),
 };

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/contains.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/history/history_filter.hpp"
@@ -58,8 +59,7 @@ std::vector<Segment> segments(Time from, Time to) {
 }
 
 bool among(const std::vector<std::string>& list, std::string_view name) {
-  return list.empty() || std::any_of(list.begin(), list.end(),
-                                     [&](const std::string& one) { return iequals(one, name); });
+  return list.empty() || contains_iequal(list, name);
 }
 
 // One cluster's part of the answer.
@@ -193,10 +193,7 @@ class Asker {
   // Of seconds of a job those in which it was not suspended.
   [[nodiscard]] uint64_t worked(const JobHistory& job, uint64_t seconds) const {
     const Time end = job.end == kNoTime ? now_ : job.end;
-    Duration suspended = job.suspended;
-    if (job.suspended_since != kNoTime && end > job.suspended_since)
-      suspended += end - job.suspended_since;
-    return without_suspension(seconds, suspended, end - job.start);
+    return without_suspension(seconds, suspended_until(job, end), end - job.start);
   }
   // Jobs that ran in the time, and for how many seconds of it.
   template <class Take>

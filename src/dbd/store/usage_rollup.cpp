@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <ctime>
-#include <set>
 #include <stdexcept>
 
+#include "common/base/contains.hpp"
 #include "common/base/text.hpp"
 #include "common/wire/codec.hpp"
 #include "dbd/store/usage_store.hpp"
@@ -67,30 +67,38 @@ std::vector<ReservationHistory> reservations_of(Session& sql, long long cluster,
   return out;
 }
 
-// Those whose use a reservation is: its accounts, or the associations of its users, in these
-// accounts where it has both. Nobody where it only keeps some out.
-std::vector<std::pair<std::string, std::string>> holders_of(Session& sql, long long cluster,
-                                                            const ReservationHistory& record) {
-  const std::vector<std::string> accounts = split_list(record.accounts);
-  const std::vector<std::string> users = split_list(record.users);
-  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
-    return std::ranges::any_of(list, [&](const std::string& one) { return iequals(one, name); });
-  };
-  std::set<std::pair<std::string, std::string>> out;
+// Accounts and users of associations, the user of an account's own being empty.
+using Holders = std::vector<std::pair<std::string, std::string>>;
+
+// All of a cluster, in order, each once: they may stand in several partitions.
+Holders associations_of(Session& sql, long long cluster) {
+  Holders out;
   std::string account;
   std::string user;
   soci::statement rows =
-      (sql.prepare << "SELECT account, \"user\" FROM association WHERE deleted = 0 AND cluster = "
-                      "(SELECT name FROM cluster WHERE id = :c)",
+      (sql.prepare << "SELECT DISTINCT account, \"user\" FROM association WHERE deleted = 0 AND "
+                      "cluster = (SELECT name FROM cluster WHERE id = :c)",
        use(cluster), into(account), into(user));
   rows.execute();
-  while (rows.fetch()) {
-    const bool named = users.empty() ? user.empty() && has(accounts, account)
-                                     : !user.empty() && has(users, user) &&
-                                           (accounts.empty() || has(accounts, account));
-    if (named) out.emplace(account, user);
+  while (rows.fetch()) out.emplace_back(account, user);
+  std::ranges::sort(out);
+  return out;
+}
+
+// Those whose use a reservation is: its accounts, or the associations of its users, in these
+// accounts where it has both. Nobody where it only keeps some out.
+Holders holders_of(const ReservationHistory& record, const Holders& associations) {
+  const std::vector<std::string> accounts = split_list(record.accounts);
+  const std::vector<std::string> users = split_list(record.users);
+  Holders out;
+  for (const auto& [account, user] : associations) {
+    const bool in_accounts = contains_iequal(accounts, account);
+    const bool named = users.empty() ? user.empty() && in_accounts
+                                     : !user.empty() && contains_iequal(users, user) &&
+                                           (accounts.empty() || in_accounts);
+    if (named) out.emplace_back(account, user);
   }
-  return {out.begin(), out.end()};
+  return out;
 }
 
 std::vector<HourUsage> sums_of(Session& sql, long long cluster, Time from, Time to, Time now) {
@@ -115,8 +123,10 @@ std::vector<HourUsage> sums_of(Session& sql, long long cluster, Time from, Time 
                                          "ended > :f AND submit < :t",
                           use(cluster), use(begin), use(end), into(bytes));
   each_record<JobHistory>(sql, jobs, bytes, [&](const JobHistory& record) { rollup.add(record); });
-  for (const ReservationHistory& record : reservations_of(sql, cluster, begin, end))
-    rollup.add(record, holders_of(sql, cluster, record));
+  const std::vector<ReservationHistory> reserved = reservations_of(sql, cluster, begin, end);
+  const Holders associations = reserved.empty() ? Holders() : associations_of(sql, cluster);
+  for (const ReservationHistory& record : reserved)
+    rollup.add(record, holders_of(record, associations));
   return rollup.finish();
 }
 

@@ -11,6 +11,11 @@ constexpr Duration kHour = std::chrono::hours(1);
 constexpr Duration kSecond = std::chrono::seconds(1);
 }  // namespace
 
+Duration suspended_until(const JobHistory& job, Time end) {
+  const bool since = job.suspended_since != kNoTime && end > job.suspended_since;
+  return job.suspended + (since ? end - job.suspended_since : Duration(0));
+}
+
 uint64_t without_suspension(uint64_t seconds, Duration suspended, Duration elapsed) {
   if (suspended <= Duration(0) || elapsed <= Duration(0)) return seconds;
   const double part = static_cast<double>(suspended.count()) / static_cast<double>(elapsed.count());
@@ -46,9 +51,7 @@ void Rollup::add(const JobHistory& job) {
   }
   if (job.start == kNoTime) return;
   const Time end = job.end != kNoTime ? job.end : now_;
-  Duration suspended = job.suspended;
-  if (job.suspended_since != kNoTime && end > job.suspended_since)
-    suspended += end - job.suspended_since;
+  const Duration suspended = suspended_until(job, end);
   UsageKey key{job.account, job.user, job.wckey, job.qos, {}};
   std::vector<ByTres>* used = nullptr;
   if (!job.reservation.empty()) {

@@ -68,6 +68,9 @@ class Rollup {
   std::map<std::pair<std::string, uint32_t>, std::vector<ByTres>> used_;
 };
 
+// For how long the job, which ran until `end` or runs then, was suspended.
+[[nodiscard]] Duration suspended_until(const JobHistory& job, Time end);
+
 // What is left of `seconds` of a job's `elapsed` where it was suspended for a part of it, which is
 // taken from all of them alike.
 [[nodiscard]] uint64_t without_suspension(uint64_t seconds, Duration suspended, Duration elapsed);

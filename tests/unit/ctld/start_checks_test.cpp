@@ -17,6 +17,7 @@
 
 #include "common/net/address.hpp"
 #include "common/protocol/query.hpp"
+#include "common/auth/auth_config.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "unit/temp_folder.hpp"
 
@@ -110,8 +111,9 @@ TEST_F(StartChecks, AKeyIsToldOfOnce) {
 // The bug: without munged the start waits, and nothing was said of it.
 TEST_F(StartChecks, MungedIsLookedFor) {
   config_.auth_info = "socket=" + path("munge.socket");
-  EXPECT_EQ(start_warnings(config_), Texts{"AuthType=auth/munge: munged does not listen at " +
-                                           path("munge.socket") + ": No such file or directory"});
+  EXPECT_EQ(net::auth_warnings(config_),
+            Texts{"AuthType=auth/munge: munged does not listen at " + path("munge.socket") +
+                  ": No such file or directory"});
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -119,12 +121,12 @@ TEST_F(StartChecks, MungedIsLookedFor) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the sockets API wants it
   const auto* where = reinterpret_cast<const sockaddr*>(&address);
   ASSERT_EQ(::bind(fd, where, sizeof address), 0);
-  EXPECT_EQ(start_warnings(config_).size(), 1U) << "one that was killed leaves it";
+  EXPECT_EQ(net::auth_warnings(config_).size(), 1U) << "one that was killed leaves it";
   ASSERT_EQ(::listen(fd, 1), 0);
   std::thread silent([fd] {  // who takes connections, and says nothing
     for (int one = -1; (one = ::accept(fd, nullptr, nullptr)) >= 0;) ::close(one);
   });
-  const Texts warnings = start_warnings(config_);
+  const Texts warnings = net::auth_warnings(config_);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_TRUE(warnings[0].starts_with("AuthType=auth/munge: munged at " + path("munge.socket") +
                                       " does not answer: "))
@@ -133,7 +135,7 @@ TEST_F(StartChecks, MungedIsLookedFor) {
   silent.join();
   ::close(fd);
   config_.auth_type = "auth/slurm";
-  EXPECT_EQ(start_warnings(config_), Texts{});
+  EXPECT_EQ(net::auth_warnings(config_), Texts{});
 }
 
 TEST_F(StartChecks, FoldersThatSlurmUserMayNotWriteIn) {

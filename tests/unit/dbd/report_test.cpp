@@ -78,9 +78,9 @@ class Reports : public ::testing::Test {
   void make_private(std::vector<std::string> data) {
     DbdConfig next;
     next.private_data = std::move(data);
-    config.set(std::move(next));
+    config.set(std::make_shared<const DbdConfig>(std::move(next)));
   }
-  LiveConfig config{DbdConfig{}};
+  LiveConfig config{std::make_shared<const DbdConfig>()};
   std::unique_ptr<Database> database;
   EntityStore store;
   Statistics statistics{kNoTime};

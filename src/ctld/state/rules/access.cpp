@@ -9,11 +9,6 @@
 namespace sluice::state {
 namespace {
 
-// Capitals do not count in names of accounts and QOS.
-bool contains_name(const std::vector<std::string>& list, std::string_view name) {
-  return std::ranges::any_of(list, [&](const std::string& one) { return iequals(one, name); });
-}
-
 struct Refusal {
   ErrorCode code = ErrorCode::kAccessDenied;
   JobReason reason = JobReason::kPartitionConfig;
@@ -37,8 +32,8 @@ std::optional<Refusal> refusal_by_account(const ClusterState& state, const Parti
     return Refusal{ErrorCode::kInvalidAccount, JobReason::kAccountNotAllowed};
   }
   if (!spec.qos.empty() &&
-      ((!config.allow_qos.empty() && !contains_name(config.allow_qos, spec.qos.view())) ||
-       contains_name(config.deny_qos, spec.qos.view()))) {
+      ((!config.allow_qos.empty() && !contains_iequal(config.allow_qos, spec.qos.view())) ||
+       contains_iequal(config.deny_qos, spec.qos.view()))) {
     return Refusal{ErrorCode::kInvalidQos, JobReason::kQOSNotAllowed};
   }
   return std::nullopt;
@@ -64,12 +59,12 @@ std::optional<Refusal> refusal_of(const ClusterState& state, const PartitionConf
 
 bool is_below(const ClusterState& state, const std::vector<std::string>& accounts,
               std::string_view account) {
-  if (contains_name(accounts, account)) return true;
+  if (contains_iequal(accounts, account)) return true;
   const AssociationRecord* association = find_association(state.accounting, {}, account, {});
   bool found = false;
   for_ancestors(state.accounting, association == nullptr ? 0 : association->id,
                 [&](AssociationId, const AssociationRecord* above) {
-                  found = found || (above != nullptr && contains_name(accounts, above->account));
+                  found = found || (above != nullptr && contains_iequal(accounts, above->account));
                 });
   return found;
 }

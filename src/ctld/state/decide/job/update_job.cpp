@@ -1,5 +1,6 @@
 // scontrol update JobId=…
 #include <algorithm>
+#include <optional>
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -297,16 +298,16 @@ Result<std::vector<const Partition*>> partitions_after(const ClusterState& state
 // Whether the job still fits the cluster as it would be afterwards.
 Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec,
                      const UpdateJob& command) {
-  // as in Slurm: one that no node has makes the job wait (BadConstraints)
-  JobSpec any_disk = spec;
-  any_disk.tmp_disk_mib = 0;
   const auto partitions = partitions_after(state, job, spec, command);
   if (!partitions) return failure(partitions.error().code);
   // what was queued held although nothing could serve it may be changed; what fits is not made too
   // large
   const bool too_large =
       job.hold != HoldKind::kNone && !check_size(state, *job.spec, *partitions, false);
-  if (Status ok = check_size(state, any_disk, *partitions, too_large); !ok) {
+  // as in Slurm: a disk that no node has makes the job wait (BadConstraints)
+  std::optional<JobSpec> any_disk;
+  if (spec.tmp_disk_mib > 0) any_disk.emplace(spec).tmp_disk_mib = 0;
+  if (Status ok = check_size(state, any_disk ? *any_disk : spec, *partitions, too_large); !ok) {
     if (ok.error().code == ErrorCode::kError) return ok;  // which is nothing but its text
     return failure(ok.error().code);
   }

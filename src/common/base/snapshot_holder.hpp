@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-namespace sluice::engine {
+namespace sluice {
 
 template <class Value>
 class SnapshotHolder {
@@ -29,4 +29,4 @@ class SnapshotHolder {
   Pointer value_;
 };
 
-}  // namespace sluice::engine
+}  // namespace sluice
