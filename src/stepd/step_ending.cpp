@@ -19,7 +19,7 @@ void StepEnding::end(bool at_once) {
   step_.on_order();
   if (at_once) return kill_all();
   if (std::exchange(ending_, true)) return;
-  processes_.signal(SIGCONT);
+  processes_.resume();
   processes_.signal(SIGTERM);
   kill_alarm_->set(limits_.kill_wait, [this] { kill_all(); });
   check();

@@ -63,8 +63,13 @@ void StepDaemon::on_agent_signal(const protocol::SignalStepRequest& request) {
     case SignalTarget::kNobody: return;
     case SignalTarget::kTheEnd: return terminate(true, {});
     case SignalTarget::kHolding: held_.suspend(signal == SIGSTOP); return begin_held_tasks();
-    case SignalTarget::kTasks: return children_.signal(signal);
-    case SignalTarget::kAll: return processes_.signal(signal);
+    case SignalTarget::kTasks:
+      children_.signal(signal);
+      if (signal == SIGKILL) processes_.thaw();
+      return;
+    case SignalTarget::kAll:
+      if (!suspends_or_resumes) return processes_.signal(signal);
+      return suspended_ ? processes_.suspend() : processes_.resume();
   }
 }
 

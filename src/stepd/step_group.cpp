@@ -108,6 +108,10 @@ void StepGroup::kill() const {
   if (exists()) tree_->kill(step_);
 }
 
+void StepGroup::freeze(bool frozen) const {
+  if (exists()) tree_->freeze(step_, frozen);
+}
+
 void StepGroup::remove() const {
   if (exists()) (void)tree_->remove(step_);
 }

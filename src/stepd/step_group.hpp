@@ -35,6 +35,8 @@ class StepGroup final : public GroupCounts {
   [[nodiscard]] std::vector<pid_t> processes() const;
   [[nodiscard]] std::vector<pid_t> processes_of(uint32_t local_task) const override;
   void kill() const;
+  // As cgroup::Tree has it.
+  void freeze(bool frozen) const;
   // The job's own group stays, for it may have other steps: the agent removes it.
   void remove() const;
 

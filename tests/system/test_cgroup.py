@@ -552,7 +552,7 @@ class Measured(GroupCase):
 
     def test_sstat(self):  # memory and time of processes that have left their task, too
         code = ("import os,sys,time\nif os.fork(): time.sleep(1000)\nos.setsid()\nx = bytearray(60 << 20)\n"
-                "while sum(os.times()[:2]) < 1: pass\nopen('measured', 'w').close(); time.sleep(1000)")
+                "while time.process_time() < 1.1: pass\nopen('measured', 'w').close(); time.sleep(1000)")
         job = self.submit("-o", "measured.out", "--wrap", 'srun python3 -c "$WORK"', env={"WORK": code})
         wait_for(lambda: os.path.exists(f"{self.cluster.work}/measured"), "the process")
         rss, cpu, tasks = self.out("sstat", "-n", "-P", "--noconvert", "-j", job, "-o", "MaxRSS,AveCPU,NTasks").strip().split("|")

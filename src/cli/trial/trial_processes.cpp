@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "common/os/processes.hpp"
+
 namespace sluice::cli {
 namespace {
 
@@ -144,7 +146,10 @@ std::vector<pid_t> end_steps(const std::vector<TrialProcess>& steps) {
   for (const auto& d : steps) roots.push_back(d.pid);
   std::vector<pid_t> tasks = descendants_of(roots);
   for (const pid_t pid : roots) kill(pid, SIGKILL);
-  for (const pid_t pid : tasks) kill(pid, SIGKILL);
+  for (const pid_t pid : tasks) {
+    kill(pid, SIGKILL);
+    thaw(pid);
+  }
   return tasks;
 }
 
@@ -164,6 +169,7 @@ std::vector<pid_t> end_tasks_of(const TrialFolder& folder) {
                       !value_of(environment, "SLURMD_NODENAME").empty();
     if (!task || !folder.holds(value_of(environment, "SLURM_CONF"))) return;
     kill(pid, SIGKILL);
+    thaw(pid);
     found.push_back(pid);
   });
   return found;

@@ -102,6 +102,9 @@ class Tree {
   // SIGKILL to every process in the group and below, none of which can fork meanwhile. Step daemons
   // are spared: they end by themselves, and what they have to tell is to be told.
   virtual void kill(const std::string& group) const;
+  // Processes of the group and below stand still, whatever signals they get, until it is thawed,
+  // with all groups below. With v1 SIGKILL ends them only then. A moment may pass before it acts.
+  virtual void freeze(const std::string& group, bool frozen) const = 0;
   // Removes the group and those below. False while something is left in it; true if it is not
   // there.
   virtual bool remove(const std::string& group) const = 0;
@@ -124,7 +127,6 @@ class Tree {
   [[nodiscard]] std::string folder(const std::string& group) const {
     return place(kTracker, group);
   }
-  virtual void freeze(const std::string& group, bool frozen) const = 0;
 
   protocol::CgroupSetup setup_;
 

@@ -103,6 +103,10 @@ GroupUsage TreeV1::usage(const std::string& group) const {
 void TreeV1::freeze(const std::string& group, bool frozen) const {
   // it takes effect in the kernel's own time; who is missed meanwhile is met at the next kill
   (void)write_group_file(folder(group) + "/freezer.state", frozen ? "FROZEN" : "THAWED");
+  if (frozen) return;
+  // a group that was frozen itself stays so
+  for (const std::string& below : children(group))
+    freeze(fmt::format("{}/{}", group, below), false);
 }
 
 // The tracker's goes last: whoever looks for what is left looks there.

@@ -15,4 +15,8 @@ namespace sluice {
 // its number may be another's in the next moment. False: it is not meant, or gone.
 bool signal_if(pid_t pid, int signal, const std::function<bool()>& is_meant);
 
+// A process that a control group of version 1 keeps frozen ends by SIGKILL only once its groups are
+// thawed. No-op for others.
+void thaw(pid_t pid);
+
 }  // namespace sluice

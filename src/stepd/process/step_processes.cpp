@@ -22,7 +22,20 @@ std::vector<pid_t> LiveProcesses::members() const {
 
 void LiveProcesses::signal(int signal) const {
   for (const pid_t pid : members()) ::kill(pid, signal);
+  if (signal == SIGKILL) thaw();
 }
+
+void LiveProcesses::suspend() const {
+  signal(SIGSTOP);
+  group_.freeze(true);
+}
+
+void LiveProcesses::resume() const {
+  thaw();
+  signal(SIGCONT);
+}
+
+void LiveProcesses::thaw() const { group_.freeze(false); }
 
 void LiveProcesses::kill() const {
   signal(SIGKILL);

@@ -54,6 +54,21 @@ TEST(TreeV1, WhatIsLeftIsFoundAgain) {
   EXPECT_TRUE(tree->children("uid_7").empty());
 }
 
+TEST(TreeV1, WhoIsThawedIsThawedWithAllGroupsBelow) {
+  FakeMount mount;
+  const std::string job = "freezer/slurm_n1/uid_7/job_5/freezer.state";
+  const std::string step = "freezer/slurm_n1/uid_7/job_5/step_batch/freezer.state";
+  const std::string task = "freezer/slurm_n1/uid_7/job_5/step_batch/task_0/freezer.state";
+  for (const std::string& file : {job, step, task}) mount.put(file, "THAWED");
+  const auto tree = Tree::open(mount.setup(1, {"freezer"}));
+  tree->freeze(kStep, true);
+  EXPECT_EQ(mount.get(step), "FROZEN");
+  EXPECT_EQ(mount.get(task), "THAWED") << "the kernel freezes it with its group";
+  mount.put(task, "FROZEN");
+  tree->freeze("uid_7/job_5", false);
+  for (const std::string& file : {job, step, task}) EXPECT_EQ(mount.get(file), "THAWED") << file;
+}
+
 TEST(TreeV1, ACpusetBeginsWithWhatTheOneAboveHas) {
   FakeMount mount;
   mount.put("cpuset/cpuset.cpus", "0-3\n");

@@ -71,6 +71,9 @@ class FakeProcesses final : public StepProcesses {
  public:
   [[nodiscard]] std::vector<pid_t> members() const override { return alive; }
   void signal(int signal) const override { signals.push_back(signal); }
+  void suspend() const override { signals.push_back(SIGSTOP); }
+  void resume() const override { signals.push_back(SIGCONT); }
+  void thaw() const override {}
   void kill() const override {
     signals.push_back(SIGKILL);
     if (die_of_kill) alive.clear();
