@@ -21,13 +21,16 @@ class TreeV1 final : public Tree {
                                      const std::vector<DeviceFile>& devices) override;
   [[nodiscard]] uint64_t oom_kills(const std::string& group) const override;
   [[nodiscard]] GroupUsage usage(const std::string& group) const override;
+  void freeze(const std::string& group, bool frozen) const override;
   bool remove(const std::string& group) const override;
 
  protected:
   [[nodiscard]] std::string place(std::string_view controller,
                                   const std::string& group) const override;
   [[nodiscard]] Status make_for(const std::string& controller, const std::string& group) override;
-  void freeze(const std::string& group, bool frozen) const override;
+
+ private:
+  void add_cpu(const std::string& group, GroupUsage& sum) const;
 };
 
 }  // namespace sluice::cgroup

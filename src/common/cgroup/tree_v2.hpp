@@ -19,6 +19,7 @@ class TreeV2 final : public Tree {
   [[nodiscard]] uint64_t oom_kills(const std::string& group) const override;
   [[nodiscard]] GroupUsage usage(const std::string& group) const override;
   void kill(const std::string& group) const override;
+  void freeze(const std::string& group, bool frozen) const override;
   bool remove(const std::string& group) const override;
 
  protected:
@@ -28,7 +29,6 @@ class TreeV2 final : public Tree {
                                 const std::string& group) override {
     return make(group);
   }
-  void freeze(const std::string& group, bool frozen) const override;
 };
 
 }  // namespace sluice::cgroup

@@ -141,12 +141,13 @@ TEST(TreeV1, Usage) {
   FakeMount mount;
   mount.put(std::string("cpuacct/slurm_n1/") + kStep + "/cpuacct.usage_user", "1500000000\n");
   mount.put(std::string("cpuacct/slurm_n1/") + kStep + "/cpuacct.usage_sys", "250000000\n");
+  mount.put(std::string("cpuacct/slurm_n1/") + kStep + "/cpuacct.usage", "3500000000\n");
   mount.put(std::string("memory/slurm_n1/") + kStep + "/memory.stat",
             "rss 1024\ntotal_cache 9\ntotal_rss 2048000\n");
   const GroupUsage usage =
       Tree::open(mount.setup(1, {"freezer", "memory", "cpuacct"}))->usage(kStep);
-  EXPECT_EQ(usage.user_cpu, std::chrono::milliseconds(1500));
-  EXPECT_EQ(usage.system_cpu, std::chrono::milliseconds(250));
+  EXPECT_EQ(usage.user_cpu, std::chrono::milliseconds(3000)) << "of which ticks saw a half";
+  EXPECT_EQ(usage.system_cpu, std::chrono::milliseconds(500));
   EXPECT_EQ(usage.rss_kib, 2000U);
 }
 
