@@ -29,6 +29,15 @@ void add_partition(ClusterConfig& config, const char* name, uint32_t from, uint3
   config.partitions.push_back(std::move(partition));
 }
 
+void set_up(Cluster& cluster, std::shared_ptr<const ClusterConfig> config) {
+  const size_t nodes = config->nodes.size();
+  state::apply(cluster.state, state::ConfigReplaced{.config = std::move(config), .time = kNow});
+  for (NodeId id = 0; id < nodes; ++id) {
+    state::apply(cluster.state,
+                 state::NodeStateChanged{.node = id, .base = NodeBaseState::kIdle, .time = kNow});
+  }
+}
+
 void make_nodes(Cluster& cluster, uint32_t nodes) {
   auto config = std::make_shared<ClusterConfig>();
   config->select_type_parameters = {"CR_CORE_MEMORY"};
@@ -45,15 +54,11 @@ void make_nodes(Cluster& cluster, uint32_t nodes) {
   }
   add_partition(*config, "main", 0, nodes);
   add_partition(*config, "half", nodes / 4, nodes * 3 / 4);
-  state::apply(cluster.state, state::ConfigReplaced{.config = config, .time = kNow});
-  for (NodeId id = 0; id < nodes; ++id) {
-    state::apply(cluster.state,
-                 state::NodeStateChanged{.node = id, .base = NodeBaseState::kIdle, .time = kNow});
-  }
+  set_up(cluster, std::move(config));
 }
 
 // `any_limit`: time limits are any minutes up to a day, of most no two jobs have the same.
-void submit(Cluster& cluster, uint32_t most_tasks, bool any_limit = false) {
+std::shared_ptr<JobSpec> make_spec(Cluster& cluster, uint32_t most_tasks, bool any_limit = false) {
   auto spec = std::make_shared<JobSpec>();
   spec->batch = true;
   spec->uid = 1001;
@@ -65,9 +70,10 @@ void submit(Cluster& cluster, uint32_t most_tasks, bool any_limit = false) {
   spec->time_limit = any_limit ? cluster.pick(1, 1440) : limits[cluster.pick(0, 7)];
   spec->memory_kind = MemoryKind::kPerCpu;
   spec->memory_mib = cluster.pick(1, 4) * 1500;
-  if (cluster.pick(0, 9) == 0) spec->constraint = "fast";
-  if (cluster.pick(0, 19) == 0) spec->sharing = Sharing::kExclusive;
-  const char* partition = cluster.pick(0, 3) == 0 ? "half" : "main";
+  return spec;
+}
+
+void submit(Cluster& cluster, std::shared_ptr<JobSpec> spec, const char* partition) {
   spec->partitions = partition;
   state::JobSubmitted event;
   event.job.id = cluster.state.next_job_id;
@@ -76,6 +82,13 @@ void submit(Cluster& cluster, uint32_t most_tasks, bool any_limit = false) {
   event.job.spec = std::move(spec);
   event.job.submit = event.job.eligible = event.job.accrue = kNow - std::chrono::minutes(1);
   state::apply(cluster.state, std::move(event));
+}
+
+void submit(Cluster& cluster, uint32_t most_tasks, bool any_limit = false) {
+  auto spec = make_spec(cluster, most_tasks, any_limit);
+  if (cluster.pick(0, 9) == 0) spec->constraint = "fast";
+  if (cluster.pick(0, 19) == 0) spec->sharing = Sharing::kExclusive;
+  submit(cluster, std::move(spec), cluster.pick(0, 3) == 0 ? "half" : "main");
 }
 
 void reserve(Cluster& cluster, uint32_t nodes) {
@@ -135,6 +148,24 @@ BENCHMARK(BM_FullDepthOfAnyLimit)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
+// The queue of bench/backfill_vs_slurm, without daemons: equal nodes, nothing but CPUs binds.
+Cluster make_plain(uint32_t nodes, uint32_t jobs) {
+  Cluster cluster;
+  auto config = std::make_shared<ClusterConfig>();
+  config->select_type_parameters = {"CR_CPU_MEMORY"};
+  config->priority_type = "priority/basic";
+  for (uint32_t i = 0; i < nodes; ++i) {
+    NodeConfig node;
+    node.name = "n" + std::to_string(i + 1);
+    node.cpus = node.sockets = 64;
+    node.real_memory_mib = 1'000'000;
+    config->nodes.push_back(std::move(node));
+  }
+  add_partition(*config, "main", 0, nodes);
+  set_up(cluster, std::move(config));
+  for (uint32_t i = 0; i < jobs; ++i) submit(cluster, make_spec(cluster, 1024), "main");
+  return cluster;
+}
 // Passes that repair the plan of one before, after little has changed.
 enum class Change : uint8_t { kNothing, kSubmitted, kUrgent, kEnded, kCancelled };
 
@@ -165,19 +196,35 @@ void change(Cluster& cluster, Change what) {
   }
 }
 
-// What the plan starts runs.
-void start(Cluster& cluster, const Plan& plan) {
+// What the plan starts runs, each job that much later than the one before.
+void start(Cluster& cluster, const Plan& plan, Duration apart = Duration(0)) {
+  Time now = kNow;
   for (const state::PlannedStart& start : plan.starts) {
     state::JobStarted event;
     event.record = start.job;
     event.partition = start.partition;
     event.time_limit = cluster.state.jobs.at(start.job).time_limit;
-    event.time = kNow;
-    event.end = kNow + std::chrono::minutes(event.time_limit);
+    event.time = now;
+    event.end = now + std::chrono::minutes(event.time_limit);
+    now += apart;
     event.starts.push_back({.job = start.job, .allocation = start.allocation});
     state::apply(cluster.state, std::move(event));
   }
 }
+
+// Once what can start runs, with and without ends of its own for each job.
+void BM_PlainQueue(benchmark::State& run) {
+  Cluster cluster =
+      make_plain(static_cast<uint32_t>(run.range(0)), static_cast<uint32_t>(run.range(1)));
+  start(cluster, plan_pass(cluster.state, make_policies(cluster.state), kNow),
+        std::chrono::milliseconds(run.range(2)));
+  const Policies policies = make_policies(cluster.state);
+  for (auto _ : run) {
+    const Plan plan = plan_pass(cluster.state, policies, kNow + std::chrono::minutes(1));
+    benchmark::DoNotOptimize(plan.starts.size());
+  }
+}
+BENCHMARK(BM_PlainQueue)->ArgsProduct({{50}, {2'000}, {0, 1'700}})->Unit(benchmark::kMillisecond);
 
 // A cluster whose queue was planned from nothing, and that plan repaired half a minute later.
 struct Repaired {

@@ -59,7 +59,7 @@ class Agents {
  public:
   Agents(const ClusterConfig& config, std::shared_ptr<net::AuthProvider> auth)
       : fanout_(net::Fanout::create(
-            std::make_shared<net::NodeClients>(auth, std::chrono::seconds(3)))) {
+            std::make_shared<net::NodeClients>(net::ClientOptions{.auth = auth}))) {
     const std::string controller =
         config.controllers[0].address + ":" + std::to_string(config.slurmctld_port);
     net::ServerOptions options;

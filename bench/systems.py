@@ -51,6 +51,7 @@ def start_munge():
 class Peer:
     """Debian's Slurm on loopback."""
     bin = "/usr/bin"
+    SCHEDULERS = ("bckfl", "sched")  # threads that plan, by their names
 
     def __init__(self, folder, nodes, cpus, auth="munge", extra=""):
         del auth  # it has no other
@@ -86,6 +87,7 @@ class Peer:
 class Ours:
     """Sluice as `sluice up` starts it, without accounting."""
     build = os.path.join(ROOT, "build/release")
+    SCHEDULERS = ("sched", "sched_whole")
 
     def __init__(self, folder, nodes, cpus, auth="munge", extra=""):
         self.dir, self.nodes, self.cpus, self.auth, self.extra = folder, nodes, cpus, auth, extra

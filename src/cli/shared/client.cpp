@@ -17,6 +17,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/config_files/load.hpp"
+#include "common/model/accounting_daemon.hpp"
 #include "common/os/back_off.hpp"
 #include "common/net/address.hpp"
 #include "common/auth/auth_config.hpp"

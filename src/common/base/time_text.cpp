@@ -19,7 +19,7 @@ constexpr int64_t kMinute = 60;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
 // of now+…: what is a millennium away is still a time
-constexpr seconds kMostOffset(1000 * 366 * kDay);
+constexpr seconds kMostOffset(int64_t{1000} * 366 * kDay);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -12,6 +12,7 @@
 #include "common/os/clock.hpp"
 #include "common/protocol/accounting_admin.hpp"
 #include "common/protocol/protocol_version.hpp"
+#include "common/base/thread_name.hpp"
 #include "ctld/accounting/follow_pace.hpp"
 
 namespace sluice::ctld {
@@ -62,6 +63,7 @@ void AccountingFollower::stop() {
 }
 
 void AccountingFollower::run() {
+  name_thread("dbd_follower");
   do {
     while (ask()) {}
   } while (rest(kPauseWhileAway));

@@ -9,6 +9,7 @@
 #include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/protocol_version.hpp"
+#include "common/base/thread_name.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -51,6 +52,7 @@ void HistorySender::rest(Duration pause) {
 }
 
 void HistorySender::run() {
+  name_thread("dbd_sender");
   Duration pause = kFirstPause;
   for (;;) {
     bool last = false;

@@ -4,6 +4,7 @@
 
 #include "common/base/check.hpp"
 #include "common/log/log.hpp"
+#include "common/base/thread_name.hpp"
 #include "ctld/engine/gather.hpp"
 #include "ctld/engine/new_work.hpp"
 #include "ctld/journal/event_codec.hpp"
@@ -91,6 +92,7 @@ void Engine::tick(Time now, Group& group) {
 }
 
 void Engine::run() {
+  name_thread("engine");
   while (true) {
     Inbox::Taken taken = inbox_->take(ticks_.until(options_.clock()));
     if (taken.tick_asked) ticks_.ask();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/base/thread_name.hpp"
+
 namespace sluice::engine {
 
 Publisher::Publisher(Published first, EffectSink sink, FrameSink frames)
@@ -36,6 +38,7 @@ void Publisher::stop() {
 }
 
 void Publisher::run() {
+  name_thread("publisher");
   while (true) {
     std::deque<DurableGroup> groups;
     {

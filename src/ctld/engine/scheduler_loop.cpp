@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/thread_name.hpp"
+
 namespace sluice::engine {
 namespace {
 
@@ -126,6 +128,7 @@ bool SchedulerLoop::wait_for_whole() {
 }
 
 void SchedulerLoop::run() {
+  name_thread("sched");
   while (wait_for_wake()) {
     run_pass(Depth::kFirst);
     ended_ = Steady::now();
@@ -133,6 +136,7 @@ void SchedulerLoop::run() {
 }
 
 void SchedulerLoop::run_whole() {
+  name_thread("sched_whole");
   while (wait_for_whole()) {
     whole_under_way_ = true;
     run_pass(Depth::kWhole);

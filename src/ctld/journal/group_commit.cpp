@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/check.hpp"
+#include "common/base/thread_name.hpp"
 
 namespace sluice::journal {
 
@@ -76,6 +77,7 @@ std::deque<GroupCommit::Waiting> GroupCommit::take_batch() {
 }
 
 void GroupCommit::run() {
+  name_thread("journal");
   if (trouble_ != ErrorCode::kOk && options_.on_storage_change)
     options_.on_storage_change(trouble_, "the disk of the journal has no room for its reserve");
   std::optional<Error> given_up;  // why a group was not written: those behind it cannot follow it

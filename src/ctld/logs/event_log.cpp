@@ -17,6 +17,7 @@
 #include "common/names/job_states.hpp"
 #include "common/os/clock.hpp"
 #include "common/names/step_names.hpp"
+#include "common/base/thread_name.hpp"
 #include "ctld/logs/changed_values.hpp"
 #include "ctld/sched/policy/priority.hpp"
 #include "ctld/state/core/exit_status.hpp"
@@ -460,6 +461,7 @@ void EventLog::stop() {
 }
 
 void EventLog::run() {
+  name_thread("event_log");
   while (true) {
     bool stops = false;
     {

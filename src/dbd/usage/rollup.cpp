@@ -1,6 +1,7 @@
 #include "dbd/usage/rollup.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/base/text.hpp"
 
@@ -19,7 +20,8 @@ Duration suspended_until(const JobHistory& job, Time end) {
 uint64_t without_suspension(uint64_t seconds, Duration suspended, Duration elapsed) {
   if (suspended <= Duration(0) || elapsed <= Duration(0)) return seconds;
   const double part = static_cast<double>(suspended.count()) / static_cast<double>(elapsed.count());
-  return static_cast<uint64_t>(static_cast<double>(seconds) * (1 - std::min(part, 1.0)) + 0.5);
+  return static_cast<uint64_t>(
+      std::llround(static_cast<double>(seconds) * (1 - std::min(part, 1.0))));
 }
 
 Rollup::Rollup(Time from, size_t hours, Time now)

@@ -16,6 +16,7 @@ namespace sluice::dbd {
 // Whose usage of which TRES ("cpu", "gres/gpu").
 struct UsageKey {
   std::string account, user, wckey, qos, tres;
+  // NOLINTNEXTLINE(modernize-use-nullptr): no pointer is there
   auto operator<=>(const UsageKey&) const = default;
 };
 // Amount times seconds. What is reported is the sum of the others, but `over`.
