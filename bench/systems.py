@@ -101,8 +101,11 @@ class Ours:
             if self.auth == "munge":
                 start_munge()
                 f.write("AuthType=auth/munge\nAuthInfo=socket=/run/munge/munge.socket.2\n")
-        subprocess.run([f"{self.bin}/sluice", "up", "--nodes", str(self.nodes), "--cpus", str(self.cpus), "--memory", "1000000",
-                        "--no-accounting", "--dir", self.dir, "--conf", extra], check=True, stdout=subprocess.DEVNULL)
+        up = [f"{self.bin}/sluice", "up"]
+        options = subprocess.run([*up, "--help"], check=True, capture_output=True, text=True).stdout
+        without = ["--no-accounting"] if "--no-accounting" in options else []  # builds before November 2026 have none
+        subprocess.run([*up, "--nodes", str(self.nodes), "--cpus", str(self.cpus), "--memory", "1000000", *without,
+                        "--dir", self.dir, "--conf", extra], check=True, stdout=subprocess.DEVNULL)
 
     def stop(self):
         subprocess.run([f"{self.bin}/sluice", "down", "--dir", self.dir], check=True, stdout=subprocess.DEVNULL)

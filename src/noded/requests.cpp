@@ -116,7 +116,8 @@ Result<Empty> launch(RequestParts& parts, protocol::LaunchStepRequest request) {
     if (auto ok = check_age(parts.node, message->issued); !ok) {
       log::error("the launch of {} was refused: {}", step_log_name(message->key.id),
                  ok.error().text);
-      parts.registrar.start();  // which asks for the controller's time
+      // which asks for the controller's time
+      if (doubts_clock(parts.node, message->issued)) parts.registrar.start();
       return tl::unexpected<Error>(ok.error());
     }
   }

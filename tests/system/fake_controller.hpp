@@ -159,13 +159,16 @@ class FakeController {
     launch.user_name = user();
     return launch;
   }
-  Status launch(const protocol::StepLaunch& launch) {
+  Status launch_once(const protocol::StepLaunch& launch) {
     protocol::LaunchStepRequest request;
     request.launch = wire::encode(launch);
     request.signature = signer.sign(request.launch);
+    return send(request);
+  }
+  Status launch(const protocol::StepLaunch& launch) {
     // the agent may not have taken in the answer to its registration yet
     for (;;) {
-      const Status sent = send(request);
+      const Status sent = launch_once(launch);
       if (sent || sent.error().code != ErrorCode::kRetry) return sent;
       ::usleep(5000);
     }

@@ -241,6 +241,35 @@ TEST(Noded, ALaunchThatComesLateDoesNotBeginAStepAgain) {
   EXPECT_EQ(controller.read("runs"), "ran\n");
 }
 
+// An array of 2,000 tasks on a busy host never ended: each launch that a registration had overtaken
+// had its agent register again, which overtook those that were on their way.
+TEST(Noded, ALaunchThatARegistrationOvertookIsRefusedWithoutAnotherRegistration) {
+  FakeController controller;
+  auto overtaken = controller.batch_launch(17, "#!/bin/sh\ntrue\n");
+  controller.start_agent();
+  ASSERT_TRUE(controller.wait([&] { return controller.registrations.size() == 1; }));
+  auto current = controller.batch_launch(18, "#!/bin/sh\ntrue\n");
+  current.issued = net::now();  // after the agent's start
+  ASSERT_TRUE(controller.launch(current));
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 1; }));
+  for (JobId job = 20; job < 40; ++job) {
+    overtaken.key.id.job = job;
+    const Status sent = controller.launch_once(overtaken);
+    ASSERT_FALSE(sent);
+    EXPECT_EQ(sent.error().code, ErrorCode::kRetry) << sent.error().text;
+  }
+  auto expired = overtaken;
+  expired.issued -= 1h;
+  EXPECT_FALSE(controller.launch_once(expired));
+  EXPECT_TRUE(controller.wait([&] { return controller.registrations.size() == 2; }))
+      << "what is known of the clock may be wrong";
+  current.key.id.job = 19;
+  current.issued = net::now();
+  ASSERT_TRUE(controller.launch(current));
+  ASSERT_TRUE(controller.wait([&] { return controller.ended.size() == 2; }));
+  EXPECT_EQ(controller.registrations.size(), 2U);
+}
+
 // A script that runs until there is a file "go"; its agent is killed.
 void run_and_lose_agent(FakeController& controller, protocol::StepLaunch launch) {
   controller.start_agent();

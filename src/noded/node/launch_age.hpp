@@ -13,4 +13,9 @@ namespace sluice::noded {
 // asked again before.
 [[nodiscard]] Status check_age(NodeState& node, Time issued);
 
+// Whether the launch is of another time than what is known of the controller's clock says, which
+// may be wrong. One that was only overtaken by a registration is signed anew: to register for it
+// would make all others that are on their way as old.
+[[nodiscard]] bool doubts_clock(const NodeState& node, Time issued);
+
 }  // namespace sluice::noded

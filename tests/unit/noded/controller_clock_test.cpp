@@ -86,6 +86,17 @@ TEST_F(LaunchAge, WhatIsOldCountsNoMore) {
   }
 }
 
+// An agent that registered for each of them would make all that are on their way as old, for ever.
+TEST_F(LaunchAge, OnlyAnotherTimeHasTheClockAskedFor) {
+  register_ahead(seconds(25));
+  EXPECT_FALSE(check_age(node_, controllers_ - milliseconds(1)));
+  EXPECT_FALSE(doubts_clock(node_, controllers_ - milliseconds(1)));
+  node_.launches_from = controllers_ + milliseconds(1);  // after a silence
+  EXPECT_FALSE(doubts_clock(node_, controllers_));
+  EXPECT_TRUE(doubts_clock(node_, controllers_ - seconds(500)));
+  EXPECT_TRUE(doubts_clock(node_, controllers_ + seconds(60)));
+}
+
 TEST_F(LaunchAge, AControllersClockThatIsSetBackIsFollowed) {
   register_ahead(seconds(0));
   node_.controller_clock.told(controllers_ - seconds(3600), net::steady_now(), net::steady_now());
