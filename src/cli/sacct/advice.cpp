@@ -61,7 +61,8 @@ uint64_t mebibytes_of(const std::string& text) {
   const size_t unit = text.empty() ? std::string::npos : kUnits.find(text.back());
   if (unit == std::string_view::npos) return 0;
   const auto value = to_number<double>(std::string_view(text).substr(0, text.size() - 1));
-  const double mebibytes = value.value_or(0) * std::pow(kMibPerGib, static_cast<double>(unit));
+  double mebibytes = value.value_or(0);
+  for (size_t i = 0; i < unit; ++i) mebibytes *= kMibPerGib;
   return mebibytes >= 0 && mebibytes < 1e18 ? static_cast<uint64_t>(mebibytes) : 0;
 }
 

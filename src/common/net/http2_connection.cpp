@@ -123,7 +123,10 @@ Result<std::shared_ptr<Http2Connection>> Http2Connection::open(const std::string
   }
   connection->submit_settings();
   if (greeting == Greeting::kFirst) {
+    (void)connection->send_pending();
+    connection->held_back_ = true;  // our word on the server's settings goes with the first call
     if (const Status ok = connection->greet(limit); !ok) return tl::unexpected<Error>(ok.error());
+    connection->held_back_ = false;
   }
   return connection;
 }
@@ -161,19 +164,13 @@ void Http2Connection::submit_settings() {
 
 Status Http2Connection::greet(SteadyTime deadline) {
   Lock lock(mutex_);
-  bool open = send_pending();
-  held_back_ = true;  // our word on the server's settings goes with the first call
-  while (open && !settled_) {
-    open = exchange(lock, deadline) != Io::kClosed;
-    if (open && steady_now() < deadline) continue;
-    break;
+  while (!settled_ && !closed_) {
+    take_turn(lock, deadline);
+    if (steady_now() >= deadline) break;
   }
-  held_back_ = false;
-  if (!settled_ || !sent_away_.empty()) {
-    return tl::unexpected<Error>(
-        lost(ErrorCode::kUnreachable, open ? "does not answer" : "closed the connection"));
-  }
-  return {};
+  if (settled_ && sent_away_.empty()) return {};
+  return tl::unexpected<Error>(
+      lost(ErrorCode::kUnreachable, closed_ ? "closed the connection" : "does not answer"));
 }
 
 std::unique_ptr<Http2Call> Http2Connection::start(Http2Request request) {

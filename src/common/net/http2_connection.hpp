@@ -33,11 +33,10 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
  public:
   enum class Greeting {
     // settings are exchanged before the first call: a host that takes connections and says nothing
-    // is
+    // is unreachable, and another can be asked
     kFirst,
-    // unreachable, and another can be asked
     // they go with the first call, which saves a turn; such a host is one that does not answer in
-    // time
+    // time, unless greet() waits for it
     kWithCall,
   };
   // Connects to `address`, by TLS where the options say whom to trust. Errors: kUnreachable,
@@ -53,6 +52,9 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   // Sends the request; what becomes of it is told by the call.
   [[nodiscard]] std::unique_ptr<Http2Call> start(Http2Request request);
 
+  // Waits for the server's settings, if they have not come yet. Error: kUnreachable.
+  [[nodiscard]] Status greet(SteadyTime deadline);
+
   [[nodiscard]] bool is_overheard() const { return socket_.is_overheard(); }
 
   // False where the server has said or shown that it is going.
@@ -66,7 +68,6 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
 
   Http2Connection(std::string address, int fd, const ClientOptions& options);
   void submit_settings();
-  [[nodiscard]] Status greet(SteadyTime deadline);
   [[nodiscard]] Error lost(ErrorCode code, std::string_view why) const;
 
   // For the calls. All that follows is with the lock held; take_turn() and exchange() leave it

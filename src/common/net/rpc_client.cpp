@@ -110,10 +110,10 @@ Result<std::shared_ptr<Http2Connection>> RpcClient::Impl::connect(size_t index,
   }
   if (known != nullptr && known->takes_calls()) return known;
   const ClientOptions& options = endpoints.options();
-  // no other to ask, and an end to the waiting
-  const bool alone = endpoints.count() == 1 && deadline < kNoDeadline;
+  // no other to ask, or a query, which start() waits for
+  const bool at_once = endpoints.count() == 1 || deadline >= kNoDeadline;
   const auto greeting =
-      alone ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
+      at_once ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
   auto fresh = Http2Connection::open(options.addresses[index], options, greeting, deadline);
   if (!fresh) return fresh;
   if (options.exposes_token && (*fresh)->is_overheard())
@@ -130,11 +130,17 @@ Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::strin
                                                         SteadyTime deadline) {
   Result<KeyedToken> token = endpoints.token_for(method, request);
   if (!token) return tl::unexpected<Error>(std::move(token.error()));
+  const SteadyTime limit = steady_now() + endpoints.options().connect_timeout;
   const auto connection = connect(index, deadline);
   if (!connection) return tl::unexpected<Error>(connection.error());
   Started started{
       (*connection)->start({method_path(method), std::move(token->token), request, deadline}),
       std::move(token->answer_key)};
+  // a query without an end to the waiting, which may be sent to another in vain
+  if (deadline >= kNoDeadline) {
+    if (const Status ok = (*connection)->greet(limit); !ok)
+      return tl::unexpected<Error>(ok.error());
+  }
   endpoints.prefer(index);
   return started;
 }

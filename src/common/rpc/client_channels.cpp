@@ -33,7 +33,7 @@ ClientChannels::ClientChannels(ClientOptions options)
     : endpoints_(std::move(options)), connections_(endpoints_.count()) {}
 
 Result<std::shared_ptr<grpc::Channel>> ClientChannels::connect(const Connection& to) const {
-  quiet_grpc();
+  set_up_grpc();
   const ClientOptions& options = endpoints_.options();
   Result<std::shared_ptr<grpc::ChannelCredentials>> credentials =
       grpc::InsecureChannelCredentials();

@@ -28,7 +28,8 @@ class ContiguousBytes {
 [[nodiscard]] grpc::Status to_grpc(const CallStatus& status);
 [[nodiscard]] CallStatus from_grpc(const grpc::Status& status);
 
-// gRPC writes to the standard error by itself; this stops it, and is called before it is used.
-void quiet_grpc();
+// gRPC writes to the standard error by itself, and checks its locks; this stops both, and is called
+// before it is used.
+void set_up_grpc();
 
 }  // namespace sluice::net

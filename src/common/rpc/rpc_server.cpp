@@ -109,7 +109,7 @@ struct RpcServer::Impl final : grpc::CallbackGenericService {
 };
 
 RpcServer::RpcServer(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
-  quiet_grpc();
+  set_up_grpc();
   if (impl_->options.auth == nullptr) return;
   impl_->options.auth->on_outage([](bool away, const std::string& text) {
     if (away) log::error("{}: nobody's identity can be proved until it answers", text);

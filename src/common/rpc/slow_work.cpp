@@ -10,15 +10,17 @@ SlowWork::SlowWork(Limits limits) : limits_(limits) {}
 SlowWork::~SlowWork() { stop(); }
 
 bool SlowWork::post(uint32_t uid, std::function<void()> work) {
-  const std::lock_guard lock(mutex_);
-  if (stopped_ || waiting_ >= limits_.waiting) return false;
-  const auto [at, fresh] = users_.try_emplace(uid);
-  User& user = at->second;
-  if (user.waiting.size() >= limits_.waiting_of_user) return false;
-  if (fresh) user.came = ++came_;
-  user.waiting.push_back(std::move(work));
-  ++waiting_;
-  while (threads_.size() < limits_.threads) threads_.emplace_back([this] { run(); });
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_ || waiting_ >= limits_.waiting) return false;
+    const auto [at, fresh] = users_.try_emplace(uid);
+    User& user = at->second;
+    if (user.waiting.size() >= limits_.waiting_of_user) return false;
+    if (fresh) user.came = ++came_;
+    user.waiting.push_back(std::move(work));
+    ++waiting_;
+    while (threads_.size() < limits_.threads) threads_.emplace_back([this] { run(); });
+  }
   changed_.notify_one();
   return true;
 }
@@ -53,7 +55,7 @@ void SlowWork::run() {
     lock.lock();
     const auto after = users_.find(uid);
     if (--after->second.running == 0 && after->second.waiting.empty()) users_.erase(after);
-    changed_.notify_one();  // another one of this user may run now
+    if (waiting_ > 0) changed_.notify_one();  // another one of this user may run now
   }
 }
 

@@ -40,7 +40,7 @@ class Quota : public RpcFixture {
   Result<std::string> plain_call(const std::vector<std::pair<std::string, std::string>>& headers,
                                  const std::string& request,
                                  grpc_compression_algorithm compression = GRPC_COMPRESS_NONE) {
-    quiet_grpc();
+    set_up_grpc();
     grpc::GenericStub stub(grpc::CreateChannel(address(), grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
