@@ -262,6 +262,41 @@ TEST_F(Rpc, SaysWhenAConnectionTakesTooLong) {
   start();
   RpcClient both({.addresses = {mute, address()}, .connect_timeout = short_time});
   EXPECT_TRUE(both.call<EchoReply>(EchoRequest{}, kPatience));
+  // And for a query, which may be sent to both.
+  RpcClient query({.addresses = {mute, address()}, .connect_timeout = short_time});
+  auto other = query.open<CountChunk>(CountRequest{.count = 1});
+  ASSERT_TRUE(other) << other.error().text;
+  CountChunk chunk;
+  EXPECT_EQ(other->read(chunk), ReadState::kChunk);
+  ::close(listener);
+}
+
+// A query that waits for the server's greeting first costs each squeue a turn.
+TEST_F(Rpc, AQueryGoesWithTheGreetingOfItsConnection) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in here = Wire::loopback(0);
+  socklen_t size = sizeof here;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&here), size), 0);
+  ASSERT_EQ(::listen(listener, 5), 0);
+  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&here), &size), 0);
+  std::jthread asker([port = ntohs(here.sin_port)] {
+    RpcClient client({.addresses = {"127.0.0.1:" + std::to_string(port)}});
+    EXPECT_FALSE(client.open<CountChunk>(CountRequest{.count = 77}));
+  });
+  const int peer = ::accept(listener, nullptr, nullptr);
+  std::string bytes(4096, '\0');
+  const ssize_t got = ::recv(peer, bytes.data(), bytes.size(), 0);
+  bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  constexpr size_t kPreface = 24, kHead = 9;
+  std::vector<int> frames;  // their types
+  for (size_t at = kPreface; at + kHead <= bytes.size();) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[at + i]); };
+    frames.push_back(byte(3));
+    at += kHead + (size_t{byte(0)} << 16 | size_t{byte(1)} << 8 | byte(2));
+  }
+  constexpr int kData = 0, kHeaders = 1, kSettings = 4, kWindowUpdate = 8;
+  EXPECT_EQ(frames, (std::vector{kSettings, kWindowUpdate, kHeaders, kData}));
+  ::close(peer);
   ::close(listener);
 }
 
