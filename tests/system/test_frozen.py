@@ -7,15 +7,9 @@ import unittest
 
 from harness import need_root, pids_with, wait_for
 from test_cgroup import GroupCase, MOUNT, groups_of, need_groups, read, root_of
+from test_suspend import COUNT
 
 USER = 65534
-COUNT = """import os, sys, time
-for i in range(1000000):
-    with open(sys.argv[1] + ".new", "w") as f:
-        f.write(str(i))
-    os.rename(f.name, sys.argv[1])
-    time.sleep(0.02)
-"""
 
 
 class FrozenCase(GroupCase):

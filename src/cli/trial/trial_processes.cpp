@@ -121,6 +121,16 @@ constexpr std::string_view kDaemonNames[] = {"sluicectld", "sluicenoded", "sluic
                                              "sluicedbd",  "slurmctld",   "slurmd",
                                              "slurmstepd", "slurmdbd"};
 
+namespace {
+
+// One of a suspended job may be frozen.
+void end_task(pid_t pid) {
+  kill(pid, SIGKILL);
+  thaw(pid);
+}
+
+}  // namespace
+
 std::vector<TrialProcess> daemons_of(const TrialFolder& folder) {
   std::vector<TrialProcess> found;
   for_each_process([&](pid_t pid, const fs::path& process) {
@@ -146,10 +156,7 @@ std::vector<pid_t> end_steps(const std::vector<TrialProcess>& steps) {
   for (const auto& d : steps) roots.push_back(d.pid);
   std::vector<pid_t> tasks = descendants_of(roots);
   for (const pid_t pid : roots) kill(pid, SIGKILL);
-  for (const pid_t pid : tasks) {
-    kill(pid, SIGKILL);
-    thaw(pid);
-  }
+  for (const pid_t pid : tasks) end_task(pid);
   return tasks;
 }
 
@@ -168,8 +175,7 @@ std::vector<pid_t> end_tasks_of(const TrialFolder& folder) {
     const bool task = !value_of(environment, "SLURM_JOB_ID").empty() &&
                       !value_of(environment, "SLURMD_NODENAME").empty();
     if (!task || !folder.holds(value_of(environment, "SLURM_CONF"))) return;
-    kill(pid, SIGKILL);
-    thaw(pid);
+    end_task(pid);
     found.push_back(pid);
   });
   return found;

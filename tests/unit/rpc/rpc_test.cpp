@@ -158,38 +158,54 @@ TEST_F(Rpc, TellsAnUnreachableServerFromALostConnection) {
   EXPECT_EQ(lost.error().code, ErrorCode::kConnectionLost) << lost.error().text;
 }
 
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  return address;
+}
+
+// A port of loopback to which clients can connect.
+class Listening {
+ public:
+  Listening() : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in here = loopback(0);
+    socklen_t size = sizeof here;
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<sockaddr*>(&here), size), 0);
+    EXPECT_EQ(::listen(fd_, 5), 0);
+    EXPECT_EQ(::getsockname(fd_, reinterpret_cast<sockaddr*>(&here), &size), 0);
+    port_ = ntohs(here.sin_port);
+  }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+  ~Listening() { ::close(fd_); }
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  const int fd_;
+  int port_ = 0;
+};
+
 // Passes bytes between one client and a server until it is cut, as when a host dies.
 class Wire {
  public:
   explicit Wire(int server_port) : server_port_(server_port) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in here = loopback(0);
-    socklen_t size = sizeof here;
-    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&here), size), 0);
-    EXPECT_EQ(::listen(listener_, 5), 0);
-    EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&here), &size), 0);
-    port_ = ntohs(here.sin_port);
     thread_ = std::jthread([this] { run(); });
   }
   ~Wire() { cut(); }
   void cut() {
     if (std::exchange(cut_, true)) return;
-    ::shutdown(listener_, SHUT_RDWR);
+    ::shutdown(listening_.fd(), SHUT_RDWR);
     ::shutdown(client_, SHUT_RDWR);
     thread_.join();
   }
-  static sockaddr_in loopback(int port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    return address;
-  }
-  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] std::string address() const { return listening_.address(); }
 
  private:
   void run() {
-    client_ = ::accept(listener_, nullptr, nullptr);
+    client_ = ::accept(listening_.fd(), nullptr, nullptr);
     const int server = ::socket(AF_INET, SOCK_STREAM, 0);
     const sockaddr_in there = loopback(server_port_);
     (void)::connect(server, reinterpret_cast<const sockaddr*>(&there), sizeof there);
@@ -206,11 +222,9 @@ class Wire {
     back.join();
     ::close(server);
     ::close(client_);
-    ::close(listener_);
   }
-  int server_port_;
-  int port_ = 0;
-  int listener_ = -1;
+  const Listening listening_;
+  const int server_port_;
   std::atomic<int> client_{-1};
   bool cut_ = false;
   std::jthread thread_;
@@ -238,16 +252,9 @@ TEST_F(Rpc, NeverSendsTwiceWhenTheConnectionBreaksAfterSending) {
 }
 
 TEST_F(Rpc, SaysWhenAConnectionTakesTooLong) {
-  // A socket that listens and never accepts: the handshake of HTTP/2 does not come.
-  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in any{};
-  any.sin_family = AF_INET;
-  any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof any;
-  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&any), size), 0);
-  ASSERT_EQ(::listen(listener, 5), 0);
-  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&any), &size), 0);
-  const std::string mute = "127.0.0.1:" + std::to_string(ntohs(any.sin_port));
+  // It never accepts: the handshake of HTTP/2 does not come.
+  const Listening listening;
+  const std::string mute = listening.address();
   const auto short_time = std::chrono::milliseconds(200);
   RpcClient alone({.addresses = {mute}});
   const auto reply = alone.call<EchoReply>(EchoRequest{}, short_time);
@@ -268,22 +275,16 @@ TEST_F(Rpc, SaysWhenAConnectionTakesTooLong) {
   ASSERT_TRUE(other) << other.error().text;
   CountChunk chunk;
   EXPECT_EQ(other->read(chunk), ReadState::kChunk);
-  ::close(listener);
 }
 
 // A query that waits for the server's greeting first costs each squeue a turn.
 TEST_F(Rpc, AQueryGoesWithTheGreetingOfItsConnection) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in here = Wire::loopback(0);
-  socklen_t size = sizeof here;
-  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&here), size), 0);
-  ASSERT_EQ(::listen(listener, 5), 0);
-  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&here), &size), 0);
-  std::jthread asker([port = ntohs(here.sin_port)] {
-    RpcClient client({.addresses = {"127.0.0.1:" + std::to_string(port)}});
+  const Listening listening;
+  std::jthread asker([&] {
+    RpcClient client({.addresses = {listening.address()}});
     EXPECT_FALSE(client.open<CountChunk>(CountRequest{.count = 77}));
   });
-  const int peer = ::accept(listener, nullptr, nullptr);
+  const int peer = ::accept(listening.fd(), nullptr, nullptr);
   std::string bytes(4096, '\0');
   const ssize_t got = ::recv(peer, bytes.data(), bytes.size(), 0);
   bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
@@ -297,7 +298,6 @@ TEST_F(Rpc, AQueryGoesWithTheGreetingOfItsConnection) {
   constexpr int kData = 0, kHeaders = 1, kSettings = 4, kWindowUpdate = 8;
   EXPECT_EQ(frames, (std::vector{kSettings, kWindowUpdate, kHeaders, kData}));
   ::close(peer);
-  ::close(listener);
 }
 
 // Asks once and waits, whichever way the client answers.
