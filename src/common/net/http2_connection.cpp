@@ -115,8 +115,9 @@ Result<std::shared_ptr<Http2Connection>> Http2Connection::open(const std::string
   std::shared_ptr<Http2Connection> connection(new Http2Connection(address, *fd, options));
   if (options.tls != nullptr && !address.starts_with("unix:")) {
     // a host that took the connection is given the time of the call, as it is without TLS, where
-    // there is no other to ask
-    const SteadyTime until = greeting == Greeting::kFirst ? limit : deadline;
+    // there is no other to ask and that time has an end
+    const bool waits = greeting == Greeting::kWithCall && deadline < kNoDeadline;
+    const SteadyTime until = waits ? deadline : limit;
     const Status ok = connection->socket_.secure(
         options.tls, certified_names(options.receiver, address), address, until);
     if (!ok) return tl::unexpected<Error>(ok.error());

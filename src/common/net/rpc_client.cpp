@@ -110,7 +110,7 @@ Result<std::shared_ptr<Http2Connection>> RpcClient::Impl::connect(size_t index,
   }
   if (known != nullptr && known->takes_calls()) return known;
   const ClientOptions& options = endpoints.options();
-  // no other to ask, or a query, which start() waits for
+  // no other to ask, or a query: start() waits for its greeting
   const bool at_once = endpoints.count() == 1 || deadline >= kNoDeadline;
   const auto greeting =
       at_once ? Http2Connection::Greeting::kWithCall : Http2Connection::Greeting::kFirst;
@@ -136,7 +136,8 @@ Result<RpcClient::Impl::Started> RpcClient::Impl::start(size_t index, std::strin
   Started started{
       (*connection)->start({method_path(method), std::move(token->token), request, deadline}),
       std::move(token->answer_key)};
-  // a query without an end to the waiting, which may be sent to another in vain
+  // Streams are queries, and have no deadline: a host that does not greet is given up, and another
+  // may be sent the same, as it changes nothing.
   if (deadline >= kNoDeadline) {
     if (const Status ok = (*connection)->greet(limit); !ok)
       return tl::unexpected<Error>(ok.error());

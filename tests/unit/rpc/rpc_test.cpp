@@ -158,36 +158,6 @@ TEST_F(Rpc, TellsAnUnreachableServerFromALostConnection) {
   EXPECT_EQ(lost.error().code, ErrorCode::kConnectionLost) << lost.error().text;
 }
 
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  return address;
-}
-
-// A port of loopback to which clients can connect.
-class Listening {
- public:
-  Listening() : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in here = loopback(0);
-    socklen_t size = sizeof here;
-    EXPECT_EQ(::bind(fd_, reinterpret_cast<sockaddr*>(&here), size), 0);
-    EXPECT_EQ(::listen(fd_, 5), 0);
-    EXPECT_EQ(::getsockname(fd_, reinterpret_cast<sockaddr*>(&here), &size), 0);
-    port_ = ntohs(here.sin_port);
-  }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-  ~Listening() { ::close(fd_); }
-  [[nodiscard]] int fd() const { return fd_; }
-  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-
- private:
-  const int fd_;
-  int port_ = 0;
-};
-
 // Passes bytes between one client and a server until it is cut, as when a host dies.
 class Wire {
  public:

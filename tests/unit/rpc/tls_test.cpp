@@ -275,6 +275,17 @@ TEST_F(Tls, WhatLeavesThisHost) {
   for (const int end : ends) ::close(end);
 }
 
+// A query has no deadline: it waited for such a host for ever.
+TEST_F(Tls, AHostThatSaysNothingIsUnreachableForAQuery) {
+  const Listening mute;
+  ClientOptions options{.addresses = {mute.address()}, .receiver = std::string(kController)};
+  options.tls = *TlsTrust::open(folder_ / "ca.pem");
+  options.connect_timeout = std::chrono::milliseconds(200);
+  const auto stream = RpcClient(options).open<CountChunk>(CountRequest{.count = 1});
+  ASSERT_FALSE(stream);
+  EXPECT_EQ(stream.error().code, ErrorCode::kUnreachable) << stream.error().text;
+}
+
 // Whoever took the port of a dead controller may send a handshake that has no end.
 TEST_F(Tls, AHandshakeHasAnEndThoughBytesCome) {
   int ends[2];
