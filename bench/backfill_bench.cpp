@@ -148,24 +148,6 @@ BENCHMARK(BM_FullDepthOfAnyLimit)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
-// The queue of bench/backfill_vs_slurm, without daemons: equal nodes, nothing but CPUs binds.
-Cluster make_plain(uint32_t nodes, uint32_t jobs) {
-  Cluster cluster;
-  auto config = std::make_shared<ClusterConfig>();
-  config->select_type_parameters = {"CR_CPU_MEMORY"};
-  config->priority_type = "priority/basic";
-  for (uint32_t i = 0; i < nodes; ++i) {
-    NodeConfig node;
-    node.name = "n" + std::to_string(i + 1);
-    node.cpus = node.sockets = 64;
-    node.real_memory_mib = 1'000'000;
-    config->nodes.push_back(std::move(node));
-  }
-  add_partition(*config, "main", 0, nodes);
-  set_up(cluster, std::move(config));
-  for (uint32_t i = 0; i < jobs; ++i) submit(cluster, make_spec(cluster, 1024), "main");
-  return cluster;
-}
 // Passes that repair the plan of one before, after little has changed.
 enum class Change : uint8_t { kNothing, kSubmitted, kUrgent, kEnded, kCancelled };
 
@@ -210,6 +192,25 @@ void start(Cluster& cluster, const Plan& plan, Duration apart = Duration(0)) {
     event.starts.push_back({.job = start.job, .allocation = start.allocation});
     state::apply(cluster.state, std::move(event));
   }
+}
+
+// The queue of bench/backfill_vs_slurm, without daemons: equal nodes, nothing but CPUs binds.
+Cluster make_plain(uint32_t nodes, uint32_t jobs) {
+  Cluster cluster;
+  auto config = std::make_shared<ClusterConfig>();
+  config->select_type_parameters = {"CR_CPU_MEMORY"};
+  config->priority_type = "priority/basic";
+  for (uint32_t i = 0; i < nodes; ++i) {
+    NodeConfig node;
+    node.name = "n" + std::to_string(i + 1);
+    node.cpus = node.sockets = 64;
+    node.real_memory_mib = 1'000'000;
+    config->nodes.push_back(std::move(node));
+  }
+  add_partition(*config, "main", 0, nodes);
+  set_up(cluster, std::move(config));
+  for (uint32_t i = 0; i < jobs; ++i) submit(cluster, make_spec(cluster, 1024), "main");
+  return cluster;
 }
 
 // Once what can start runs, with and without ends of its own for each job.

@@ -93,6 +93,12 @@ std::vector<pid_t> descendants_of(const std::vector<pid_t>& roots) {
   return found;
 }
 
+// One of a suspended job may be frozen.
+void end_task(pid_t pid) {
+  kill(pid, SIGKILL);
+  thaw(pid);
+}
+
 }  // namespace
 
 TrialFolder::TrialFolder(const std::string& dir) {
@@ -120,16 +126,6 @@ bool TrialFolder::is_conf(std::string_view path) const {
 constexpr std::string_view kDaemonNames[] = {"sluicectld", "sluicenoded", "sluicestepd",
                                              "sluicedbd",  "slurmctld",   "slurmd",
                                              "slurmstepd", "slurmdbd"};
-
-namespace {
-
-// One of a suspended job may be frozen.
-void end_task(pid_t pid) {
-  kill(pid, SIGKILL);
-  thaw(pid);
-}
-
-}  // namespace
 
 std::vector<TrialProcess> daemons_of(const TrialFolder& folder) {
   std::vector<TrialProcess> found;

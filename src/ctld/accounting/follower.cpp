@@ -7,12 +7,12 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/thread_name.hpp"
 #include "common/log/log.hpp"
 #include "common/names/errors.hpp"
 #include "common/os/clock.hpp"
 #include "common/protocol/accounting_admin.hpp"
 #include "common/protocol/protocol_version.hpp"
-#include "common/base/thread_name.hpp"
 #include "ctld/accounting/follow_pace.hpp"
 
 namespace sluice::ctld {

@@ -4,12 +4,12 @@
 #include <future>
 
 #include "common/base/text.hpp"
+#include "common/base/thread_name.hpp"
 #include "common/log/log.hpp"
 #include "common/names/errors.hpp"
 #include "common/os/clock.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/protocol_version.hpp"
-#include "common/base/thread_name.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "common/base/check.hpp"
-#include "common/log/log.hpp"
 #include "common/base/thread_name.hpp"
+#include "common/log/log.hpp"
 #include "ctld/engine/gather.hpp"
 #include "ctld/engine/new_work.hpp"
 #include "ctld/journal/event_codec.hpp"

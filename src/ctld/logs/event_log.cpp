@@ -11,13 +11,13 @@
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
+#include "common/base/thread_name.hpp"
 #include "common/base/time_text.hpp"
 #include "common/log/before_lines.hpp"
 #include "common/model/component_name.hpp"
 #include "common/names/job_states.hpp"
 #include "common/os/clock.hpp"
 #include "common/names/step_names.hpp"
-#include "common/base/thread_name.hpp"
 #include "ctld/logs/changed_values.hpp"
 #include "ctld/sched/policy/priority.hpp"
 #include "ctld/state/core/exit_status.hpp"
