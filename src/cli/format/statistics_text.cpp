@@ -1,13 +1,13 @@
 #include "cli/format/statistics_text.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/shared/user_names.hpp"
+#include "common/base/time_text.hpp"
 #include "common/format/json_parts.hpp"
 
 namespace sluice::cli {
@@ -110,16 +110,6 @@ std::vector<Call> calls_of(const QueryStatisticsReply& counts, CallOrder order) 
   return out;
 }
 
-// "Sat Nov 21 02:49:29 2026 (1795229369)"
-std::string moment(Time time) {
-  const std::time_t seconds = to_seconds(time);
-  std::tm parts{};
-  localtime_r(&seconds, &parts);
-  char text[64];
-  const size_t size = std::strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &parts);
-  return fmt::format("{} ({})", std::string_view(text, size), seconds);
-}
-
 uint64_t mean(uint64_t sum, const CycleCounts& cycles) {
   return cycles.cycles == 0 ? 0 : sum / cycles.cycles;
 }
@@ -137,7 +127,8 @@ std::string head(const QueryStatisticsReply& c) {
   constexpr std::string_view kLine = "*******************************************************\n";
   std::string out;
   out += kLine;
-  out += fmt::format("sdiag output at {}\nData since      {}\n", moment(c.now), moment(c.since));
+  out += fmt::format("sdiag output at {}\nData since      {}\n", format_time_and_seconds(c.now),
+                     format_time_and_seconds(c.since));
   out += kLine;
   out += fmt::format(
       "Server thread count:  {}\nRPC queue enabled:    0\nAgent queue size:     {}\nAgent count:          {}\n"
@@ -147,7 +138,7 @@ std::string head(const QueryStatisticsReply& c) {
       "Jobs submitted: {}\nJobs started:   {}\nJobs completed: {}\nJobs canceled:  {}\nJobs failed:    {}\n\n",
       c.jobs_submitted, c.jobs_started, c.jobs_completed, c.jobs_canceled, c.jobs_failed);
   out += fmt::format("Job states ts:  {}\nJobs pending:   {}\nJobs running:   {}\n\n",
-                     moment(c.states_time), c.jobs_pending, c.jobs_running);
+                     format_time_and_seconds(c.states_time), c.jobs_pending, c.jobs_running);
   return out;
 }
 
@@ -182,7 +173,7 @@ std::string backfill_part(const QueryStatisticsReply& c) {
       "\tTotal backfilled heterogeneous job components: {}\n\tTotal cycles: {}\n",
       c.backfilled_ever, c.backfilled, c.backfilled_components, b.cycles);
   out += fmt::format("\tLast cycle when: {}\n\tLast cycle: {}\n\tMax cycle:  {}\n",
-                     b.cycles > 0 ? moment(b.last) : "N/A", b.last_us, b.max_us);
+                     b.cycles > 0 ? format_time_and_seconds(b.last) : "N/A", b.last_us, b.max_us);
   if (b.cycles > 0) out += fmt::format("\tMean cycle: {}\n", mean(b.total_us, b));
   out += fmt::format("\tLast depth cycle: {}\n\tLast depth cycle (try sched): {}\n", b.last_depth,
                      b.last_tried);

@@ -1,8 +1,6 @@
 // What is neither a change nor a list of accounting's records: the daemon, configuration, history.
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <ctime>
 #include <map>
 #include <set>
 
@@ -66,15 +64,6 @@ void show_configuration(Session& session) {
   for (const protocol::DaemonValue& one : reply->config) line(one.key.c_str(), one.value);
 }
 
-std::string stamp(Time at) {
-  const std::time_t seconds = to_seconds(at);
-  std::array<char, 64> text{};
-  std::tm parts{};
-  ::localtime_r(&seconds, &parts);
-  std::strftime(text.data(), text.size(), "%a %b %d %H:%M:%S %Y", &parts);
-  return fmt::format("{} ({})", text.data(), seconds);
-}
-
 void print_calls(const std::vector<protocol::DaemonCalls>& calls, bool users) {
   for (const protocol::DaemonCalls& one : calls) {
     const int64_t took = one.took.count();
@@ -105,12 +94,14 @@ void show_statistics(Session& session) {
   std::printf(
       "%s\nsacctmgr show stats output at %s\nData since                    %s\n"
       "All statistics are in microseconds\n%s\n\n",
-      kRule, stamp(reply->now).c_str(), stamp(reply->since).c_str(), kRule);
+      kRule, format_time_and_seconds(reply->now).c_str(),
+      format_time_and_seconds(reply->since).c_str(), kRule);
   const int64_t cycles = static_cast<int64_t>(reply->rollups);
   std::printf(
       "Internal DBD rollup last ran %s\n\tLast cycle:   %lld\n\tMax cycle:    %lld\n"
       "\tTotal time:   %lld\n\tTotal cycles: %lld\n\tMean cycle:   %lld\n\n",
-      stamp(reply->last_rollup).c_str(), static_cast<long long>(reply->last_cycle.count()),
+      format_time_and_seconds(reply->last_rollup).c_str(),
+      static_cast<long long>(reply->last_cycle.count()),
       static_cast<long long>(reply->longest_cycle.count()),
       static_cast<long long>(reply->all_cycles.count()), static_cast<long long>(cycles),
       static_cast<long long>(cycles == 0 ? 0 : reply->all_cycles.count() / cycles));

@@ -12,12 +12,12 @@
 #include <fmt/format.h>
 #include <munge.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
 #include "common/auth/crypto.hpp"
 #include "common/auth/other_cluster.hpp"
+#include "common/os/local_address.hpp"
 
 namespace sluice::net {
 namespace {
@@ -159,15 +159,12 @@ class MungeAuth final : public AuthProvider {
 
 // libmunge tries again and again where nobody does.
 Status somebody_listens(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path)
-    return failure(fmt::format("\"{}\" is no path of a socket", path));
-  path.copy(address.sun_path, path.size());
+  const auto address = local_address(path);
+  if (path.empty() || !address) return failure(fmt::format("\"{}\" is no path of a socket", path));
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the sockets API wants it
-  const auto* where = reinterpret_cast<const sockaddr*>(&address);
-  const int error = fd >= 0 && ::connect(fd, where, sizeof address) == 0 ? 0 : errno;
+  const auto* where = reinterpret_cast<const sockaddr*>(&*address);
+  const int error = fd >= 0 && ::connect(fd, where, sizeof *address) == 0 ? 0 : errno;
   if (fd >= 0) ::close(fd);
   if (error == 0) return {};
   return failure(fmt::format("munged does not listen at {}: {}", path, errno_text(error)));

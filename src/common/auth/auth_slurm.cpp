@@ -2,19 +2,18 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
 #include "common/os/back_off.hpp"
 #include "common/os/host_name.hpp"
 #include "common/os/clock.hpp"
+#include "common/os/local_address.hpp"
 #include "common/auth/crypto.hpp"
 #include "common/wire/codec.hpp"
 
@@ -107,19 +106,15 @@ class SocketAuth final : public AuthProvider {
                    fmt::format("{} at {}: {}", kNoTokensText, path_, errno_text(problem)));
   }
   Status connect() {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path_.size() >= sizeof address.sun_path) {
-      errno = ENAMETOOLONG;
-      return broken();
-    }
-    std::memcpy(address.sun_path, path_.data(), path_.size());
+    const auto address = local_address(path_);
+    if (!address) return broken();
     fd_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd_ < 0) return broken();
     const timeval limit{.tv_sec = kAnswerSeconds, .tv_usec = 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return broken();
+    const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
+    if (::connect(fd_, generic, sizeof *address) != 0) return broken();
     ucred peer{};
     socklen_t length = sizeof peer;
     if (::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return broken();

@@ -434,4 +434,9 @@ std::string format_time(Time at, std::string_view form, Time now) {
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
+std::string format_time_and_seconds(Time at) {
+  const std::string day_and_time = with_strftime(std::string(kDayAndTime), local_time(at));
+  return fmt::format("{} ({})", day_and_time, to_seconds(at));
+}
+
 }  // namespace sluice

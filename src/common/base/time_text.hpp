@@ -50,5 +50,7 @@ inline constexpr std::string_view kDayAndTime = "%a %b %d %H:%M:%S %Y";
 // `standard` or empty, `relative` (to `now`), anything else for strftime. kNoTime and kNever are
 // `Unknown`. A `form` without a % counts as standard.
 [[nodiscard]] std::string format_time(Time at, std::string_view form = {}, Time now = kNoTime);
+// `Sat Nov 21 02:49:29 2026 (1795229369)`, as statistics show it.
+[[nodiscard]] std::string format_time_and_seconds(Time at);
 
 }  // namespace sluice

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
@@ -14,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/errno_text.hpp"
-#include "common/os/matching_paths.hpp"
 #include "common/base/text.hpp"
 #include "common/config/conf_parse.hpp"
 #include "common/config/keys/conf_ignored.hpp"
+#include "common/config_files/read_source.hpp"
+#include "common/os/matching_paths.hpp"
 
 namespace sluice {
 namespace {
@@ -26,41 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using tables::ConfLine;
 using tables::ConfSource;
-
-Result<ConfSource> read_source(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: Is a directory", path));
-  }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", path, errno_text(errno)));
-  }
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) {
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: cannot be read", path));
-  }
-  if (const size_t nul = text.find('\0'); nul != std::string::npos) {
-    const auto line =
-        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
-    return failure(ErrorCode::kInvalidConfig,
-                   fmt::format("{}:{}: there is a NUL byte, which no text has", path, line));
-  }
-  return ConfSource{path, std::move(text)};
-}
-
-// The files an Include names; wildcards that fit nothing give none, in the order of their names.
-Result<std::vector<ConfSource>> read_included(const fs::path& folder, const std::string& name) {
-  std::vector<ConfSource> sources;
-  for (const std::string& one : matching_paths((folder / name).string())) {
-    // an absolute name stands for itself
-    Result<ConfSource> source = read_source(one);
-    if (!source) return tl::unexpected(source.error());
-    sources.push_back(std::move(*source));
-  }
-  return sources;
-}
 
 // `lacking`, where it is given, receives what is wrong with an Include, and the rest is read.
 Result<std::vector<ConfLine>> read_lines(const std::string& path,

@@ -6,19 +6,18 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "common/base/errno_text.hpp"
 #include "common/os/clock.hpp"
+#include "common/os/local_address.hpp"
 
 namespace sluice::net {
 namespace {
@@ -49,11 +48,9 @@ Sockaddr& as(SocketAddress& address) {
 Result<SocketAddress> socket_address(const NumericAddress& numeric, const std::string& address) {
   SocketAddress out;
   if (numeric.kind == NumericAddress::Kind::kUnix) {
-    auto& local = as<sockaddr_un>(out);
-    if (numeric.text.size() >= sizeof local.sun_path)
-      return unusable(address, "the path is too long");
-    local.sun_family = AF_UNIX;
-    std::memcpy(local.sun_path, numeric.text.data(), numeric.text.size());
+    const auto local = local_address(numeric.text);
+    if (!local) return unusable(address, "the path is too long");
+    as<sockaddr_un>(out) = *local;
     return out;
   }
   const size_t colon = numeric.text.rfind(':');

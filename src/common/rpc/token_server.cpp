@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -15,13 +14,13 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
 #include "common/os/host_name.hpp"
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
+#include "common/os/local_address.hpp"
 #include "common/auth/crypto.hpp"
 #include "common/wire/codec.hpp"
 
@@ -162,14 +161,9 @@ TokenServer::~TokenServer() = default;
 Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
                                                         std::shared_ptr<const TokenMaker> maker,
                                                         uint32_t owner) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    errno = ENAMETOOLONG;
-    return cannot(path, "bind");
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  const auto address = local_address(path);
+  if (!address) return cannot(path, "bind");
+  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
   // The kernel lets the lock go however its holder ends; two that find a dead socket do not replace
   // each other's.
   const int lock = open_lock(path + ".lock", owner);
@@ -187,7 +181,7 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   }
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(path.c_str());
-  if (::bind(fd, generic, sizeof address) != 0 || ::chmod(path.c_str(), 0777) != 0 ||
+  if (::bind(fd, generic, sizeof *address) != 0 || ::chmod(path.c_str(), 0777) != 0 ||
       ::listen(fd, 512) != 0) {
     auto error = cannot(path, "bind");
     ::close(fd);

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -10,10 +9,10 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
+#include "common/os/local_address.hpp"
 #include "common/os/read_file.hpp"
 #include "common/os/replace_file.hpp"
 #include "common/base/text.hpp"
@@ -133,18 +132,16 @@ void StepSpool::remove_socket(const protocol::StepKey& key) const {
 Result<int> StepSpool::open_socket(const protocol::StepKey& key, bool listening) const {
   const int folder = ::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return system_failure("cannot open", folder_);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string name = fmt::format("/proc/self/fd/{}/{}.sock", folder, step_file_name(key));
-  std::memcpy(address.sun_path, name.c_str(), std::min(name.size(), sizeof address.sun_path - 1));
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  const auto address =
+      local_address(fmt::format("/proc/self/fd/{}/{}.sock", folder, step_file_name(key)));
+  const int fd = address ? ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+  const auto* generic = address ? reinterpret_cast<const sockaddr*>(&*address) : nullptr;
   bool good = fd >= 0;
   if (good && listening) {
     ::unlink(path(key, "sock").c_str());
-    good = ::bind(fd, generic, sizeof address) == 0 && ::listen(fd, 8) == 0;
+    good = ::bind(fd, generic, sizeof *address) == 0 && ::listen(fd, 8) == 0;
   } else if (good) {
-    good = ::connect(fd, generic, sizeof address) == 0;
+    good = ::connect(fd, generic, sizeof *address) == 0;
   }
   const int error = errno;
   ::close(folder);

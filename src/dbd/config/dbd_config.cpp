@@ -8,36 +8,15 @@
 
 #include "common/auth/auth_config.hpp"
 #include "common/base/text.hpp"
+#include "common/config_files/read_source.hpp"
 #include "common/net/address.hpp"
 #include "common/os/host_name.hpp"
-#include "common/os/matching_paths.hpp"
-#include "common/os/read_file.hpp"
 #include "dbd/archive/purge_rules.hpp"
 
 namespace sluice::dbd {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<tables::ConfSource> read_source(const std::string& path) {
-  auto text = read_file(path);
-  if (!text) return failure(ErrorCode::kInvalidConfig, fmt::format("{}: cannot be read", path));
-  if (text->find('\0') != std::string::npos)
-    return failure(ErrorCode::kInvalidConfig,
-                   fmt::format("{}: there is a NUL byte, which no text has", path));
-  return tables::ConfSource{path, std::move(*text)};
-}
-
-Result<std::vector<tables::ConfSource>> read_included(const fs::path& folder,
-                                                      const std::string& name) {
-  std::vector<tables::ConfSource> sources;
-  for (const std::string& one : matching_paths((folder / name).string())) {
-    auto included = read_source(one);
-    if (!included) return tl::unexpected<Error>(included.error());
-    sources.push_back(std::move(*included));
-  }
-  return sources;
-}
 
 Status resolve_user(DbdConfig& config) {
   std::string room(16384, '\0');

@@ -1,8 +1,7 @@
 // Reservations of licenses, and of cores of nodes: what is refused, and what is kept.
 #include "ctld/state/rules/licenses.hpp"
-#include "ctld/state/rules/reservations.hpp"
 
-#include "support/core_fixture.hpp"
+#include "support/reservation_fixture.hpp"
 
 namespace sluice::state {
 namespace {
@@ -13,7 +12,7 @@ using protocol::ReservationValues;
 using std::chrono::hours;
 using std::chrono::minutes;
 
-class ReservedPartsTest : public CoreTest {
+class ReservedPartsTest : public ReservationTest {
  protected:
   ReservedPartsTest() {
     configure([](ClusterConfig& config) { config.licenses = "foo:10,bar:2"; });
@@ -37,18 +36,6 @@ class ReservedPartsTest : public CoreTest {
     out.core_counts = std::move(counts);
     if (!nodes.empty()) out.nodes = nodes;
     return out;
-  }
-  Result<Reply> change(ReservationAction action, const std::string& name,
-                       const ReservationValues& of) {
-    return run(ChangeReservation{kRoot, {action, name, of}, {{"ann", {kAnn.uid}}}});
-  }
-  ErrorCode make(const std::string& name, const ReservationValues& of) {
-    const auto reply = change(ReservationAction::kCreate, name, of);
-    return reply ? ErrorCode::kOk : reply.error().code;
-  }
-  ErrorCode update(const std::string& name, const ReservationValues& of) {
-    const auto reply = change(ReservationAction::kUpdate, name, of);
-    return reply ? ErrorCode::kOk : reply.error().code;
   }
   std::string refusal(const ReservationValues& of) {
     const auto reply = change(ReservationAction::kCreate, "refused", of);
