@@ -38,6 +38,8 @@ constexpr Kind kKinds[] = {
     {ArchivedKind::kSuspensions, "Suspend", "PurgeSuspendAfter", 7},
     {ArchivedKind::kTransactions, "TXN", "PurgeTXNAfter", 6},
     {ArchivedKind::kUsage, "Usage", "PurgeUsageAfter", 6},
+    {ArchivedKind::kJobScripts, "JobScript", "PurgeJobScriptAfter", 9},
+    {ArchivedKind::kJobEnvironments, "JobEnv", "PurgeJobEnvAfter", 9},
 };
 
 std::string absolute(const std::string& path) {
@@ -93,10 +95,6 @@ bool take_dump_word(Session& session, const std::string& word, DumpArchiveReques
     if (!option.has_value && option.is(kind.archive, kind.archive[0] == 'S' ? 2 : 1))
       return rule_of(request, kind.kind).archive = true;
   }
-  for (const char* name : {"JobEnv", "JobScript", "PurgeJobEnvAfter", "PurgeJobScriptAfter"})
-    if (iequals(option.key.empty() ? option.value : option.key, name))
-      return session.fail(
-          fmt::format(" {}: scripts and environments are not purged by this version.", name));
   return session.fail(" Unknown condition: " + word);
 }
 

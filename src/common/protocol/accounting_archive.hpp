@@ -17,6 +17,8 @@ enum class ArchivedKind : uint8_t {
   kTransactions = 4,
   kUsage = 5,
   kSuspensions = 6,
+  kJobScripts = 7,
+  kJobEnvironments = 8,
 };
 
 struct ArchiveRule {

@@ -25,6 +25,8 @@ constexpr std::array<std::pair<const char*, const char*>, kPurgedKinds> kNames =
     {"TXN", "LAST_TXN"},
     {"USAGE", "LAST_USAGE"},
     {"SUSPEND", "LAST_SUSPEND"},
+    {"JOB_SCRIPT", "LAST_JOB_SCRIPT"},
+    {"JOB_ENV", "LAST_JOB_ENV"},
 }};
 
 // Jobs and events before this may be gone when a script has ended.

@@ -35,6 +35,8 @@ class Loader {
       return put_event<ReservationHistory>(row, &ReservationHistory::name);
     if (row.table == "cluster_event") return put_cluster(row);
     if (row.table == "txn") return put_transaction(row);
+    if (row.table == "job_script") return put_blob(row, BlobRole::kScript);
+    if (row.table == "job_env") return put_blob(row, BlobRole::kEnvironment);
     if (row.table == "job_usage" && row.texts.size() == 5) return put_job_usage(row);
     if (row.table == "cluster_usage" && row.texts.size() == 1) return put_cluster_usage(row);
     return damaged(row.table);
@@ -107,6 +109,13 @@ class Loader {
             "VALUES(:t, :a, :w, :s, :i, :r)",
         use(n_[0]), use(record->action), use(record->actor), use(subject), use(info), use(bytes);
     ++count_;
+    return {};
+  }
+
+  Status put_blob(const ArchivedRow& row, BlobRole role) {
+    const auto blob = wire::decode<BlobHistory>(row.record);
+    if (!blob) return damaged(row.table);
+    if (restore_blob(sql_, cluster_, *blob, role, n_[0])) ++count_;
     return {};
   }
 

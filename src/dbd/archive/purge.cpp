@@ -7,6 +7,7 @@
 
 #include "common/log/log.hpp"
 #include "dbd/archive/archive_file.hpp"
+#include "dbd/archive/purge_blobs.hpp"
 #include "dbd/store/usage_store.hpp"
 
 namespace sluice::dbd {
@@ -67,7 +68,8 @@ class Purge {
           [&](Session& sql, bool& more) { return batch(sql, table, rule, id, name, more); });
       if (!done) return done;
     }
-    return usage(id, name);
+    if (Status done = usage(id, name); !done) return done;
+    return purge_blobs(database_, rules_, id, name, now_, result_);
   }
 
   Status transactions() {

@@ -31,6 +31,10 @@ constexpr std::array<Key, kPurgedKinds> kKeys = {{
     {"PurgeTXNAfter", "transactions", &DbdConfig::purge_txn, &DbdConfig::archive_txn},
     {"PurgeUsageAfter", "usage", &DbdConfig::purge_usage, &DbdConfig::archive_usage},
     {"PurgeSuspendAfter", "suspensions", &DbdConfig::purge_suspend, &DbdConfig::archive_suspend},
+    {"PurgeJobScriptAfter", "scripts", &DbdConfig::purge_job_script,
+     &DbdConfig::archive_job_script},
+    {"PurgeJobEnvAfter", "environments", &DbdConfig::purge_job_environment,
+     &DbdConfig::archive_job_environment},
 }};
 
 Result<PurgeAge> age_of(const char* key, const std::string& text, ErrorCode code) {

@@ -25,7 +25,7 @@ struct PurgeAge {
 
 // Suspensions are part of their job, and go with it: their rule is for scripts alone.
 using Purged = protocol::ArchivedKind;
-inline constexpr size_t kPurgedKinds = 7;
+inline constexpr size_t kPurgedKinds = 9;
 
 struct PurgeRule {
   std::optional<PurgeAge> age;  // nothing: kept for ever

@@ -47,8 +47,10 @@ struct DbdConfig {
   Storage storage;  // what these come to
   // Purge…After, Archive…: dbd/archive/purge_rules
   std::string purge_job, purge_step, purge_event, purge_resv, purge_suspend, purge_txn, purge_usage;
+  std::string purge_job_script, purge_job_environment;
   bool archive_job = false, archive_step = false, archive_event = false, archive_resv = false,
-       archive_suspend = false, archive_txn = false, archive_usage = false;
+       archive_suspend = false, archive_txn = false, archive_usage = false,
+       archive_job_script = false, archive_job_environment = false;
   std::string archive_folder, archive_script;
   bool no_archive_commands = false;
   std::string default_qos;

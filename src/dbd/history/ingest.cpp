@@ -1,11 +1,14 @@
 #include "dbd/history/ingest.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "common/log/log.hpp"
 #include "common/names/job_states.hpp"
 #include "common/wire/codec.hpp"
 #include "common/wire/instances.hpp"
+#include "dbd/store/blob_role.hpp"
 #include "dbd/store/usage_mark.hpp"
 
 namespace sluice::dbd {
@@ -42,7 +45,10 @@ class Writer {
         add_step_((sql.prepare << "INSERT INTO step(job, number, record) VALUES(:j, :n, :r)",
                    use(row_), use(number_), use(record_))),
         change_step_((sql.prepare << "UPDATE step SET record = :r WHERE job = :j AND number = :n",
-                      use(record_), use(row_), use(number_))) {}
+                      use(record_), use(row_), use(number_))),
+        find_use_((sql.prepare << "SELECT used FROM blob_use WHERE cluster = :c AND \"key\" = :k "
+                                  "AND role = :r",
+                   use(cluster_), use(key_), use(role_), into(used_))) {}
 
   // A run or step ends once: who tells another end has an older state, which was put back.
   void keep_ends() { keeps_ends_ = true; }
@@ -87,6 +93,10 @@ class Writer {
       mark_.added(times_, submit_);
       add_job_.execute(true);
     }
+    if (there && times_.ended == kNotEnded) return;
+    const int64_t used = std::max(submit_, times_.ended == kNotEnded ? 0 : times_.ended);
+    note_use(job.script_blob, BlobRole::kScript, used);
+    note_use(job.environment_blob, BlobRole::kEnvironment, used);
   }
 
   void put(StepHistory step) {
@@ -167,12 +177,17 @@ class Writer {
         use(cluster_), use(name), use(start), use(end), use(record_);
   }
 
-  void put(const BlobHistory& blob) {
+  bool has(const BlobHistory& blob) {
     const std::string key = sql_.bytes(blob.key);
     int64_t there = 0;
     sql_ << "SELECT cluster FROM \"blob\" WHERE cluster = :c AND \"key\" = :k", use(cluster_),
         use(key), into(there);
-    if (sql_.got_data()) return;
+    return sql_.got_data();
+  }
+
+  void put(const BlobHistory& blob) {
+    if (has(blob)) return;
+    const std::string key = sql_.bytes(blob.key);
     record_ = sql_.bytes(blob.bytes);
     sql_ << "INSERT INTO \"blob\"(cluster, \"key\", bytes) VALUES(:c, :k, :b)", use(cluster_),
         use(key), use(record_);
@@ -224,6 +239,25 @@ class Writer {
     mark_.at(start);
   }
 
+  // To a day: most scripts that are used again are used again soon.
+  void note_use(const std::string& key, BlobRole role, int64_t time) {
+    if (key.empty()) return;
+    constexpr int64_t kDay = 86'400'000'000;
+    key_ = sql_.bytes(key);
+    role_ = static_cast<int>(role);
+    if (find_use_.execute(true)) {
+      if (used_ >= time - kDay) return;
+      sql_ << "UPDATE blob_use SET used = :u WHERE cluster = :c AND \"key\" = :k AND role = :r",
+          use(time), use(cluster_), use(key_), use(role_);
+      return;
+    }
+    constexpr int kUnknown = static_cast<int>(BlobRole::kUnknown);
+    sql_ << "DELETE FROM blob_use WHERE cluster = :c AND \"key\" = :k AND role = :r", use(cluster_),
+        use(key_), use(kUnknown);
+    sql_ << "INSERT INTO blob_use(cluster, \"key\", role, used) VALUES(:c, :k, :r, :u)",
+        use(cluster_), use(key_), use(role_), use(time);
+  }
+
   // What was changed of the past is summed up again.
   void finish() { mark_.write(sql_, cluster_); }
 
@@ -248,13 +282,23 @@ class Writer {
   JobTimes known_, times_;
   UsageMark mark_;
   bool keeps_ends_ = false;
-  int state_ = 0;
-  std::string account_, record_, before_;
+  int state_ = 0, role_ = 0;
+  int64_t used_ = 0;
+  std::string account_, record_, before_, key_;
   soci::statement find_run_, add_job_, change_job_, find_record_, find_step_, add_step_,
-      change_step_;
+      change_step_, find_use_;
 };
 
 }  // namespace
+
+bool restore_blob(Session& sql, int64_t cluster, const BlobHistory& blob, BlobRole role,
+                  int64_t used) {
+  Writer writer(sql, cluster);
+  const bool was_there = writer.has(blob);
+  writer.put(blob);
+  writer.note_use(blob.key, role, used);
+  return !was_there;
+}
 
 uint64_t restore_history(Session& sql, int64_t cluster, const std::vector<HistoryRecord>& records) {
   Writer writer(sql, cluster);

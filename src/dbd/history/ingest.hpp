@@ -6,6 +6,7 @@
 #include "common/base/result.hpp"
 #include "common/model/history.hpp"
 #include "common/protocol/accounting.hpp"
+#include "dbd/store/blob_role.hpp"
 #include "dbd/store/database.hpp"
 
 namespace sluice::dbd {
@@ -31,6 +32,11 @@ struct PastEvent {
 // without its job is passed over. In a transaction that writes. Gives how many were put.
 [[nodiscard]] uint64_t restore_history(Session& sql, int64_t cluster,
                                        const std::vector<HistoryRecord>& records);
+
+// Puts a script or an environment back that was purged; `used`: when it last was, in microseconds.
+// In a transaction that writes. False: it was there.
+bool restore_blob(Session& sql, int64_t cluster, const BlobHistory& blob, BlobRole role,
+                  int64_t used);
 
 // The cluster's row, made where there is none. In a transaction that writes.
 [[nodiscard]] int64_t cluster_row(Session& sql, const std::string& name, Time now);

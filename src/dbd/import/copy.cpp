@@ -46,6 +46,7 @@ constexpr TableText kTables[] = {
     {"cluster_event", "cluster start ended record#"},
     {"reservation", "cluster name' start ended record#"},
     {"blob", "cluster key# bytes#"},
+    {"blob_use", "cluster key# role used"},
     {"entity_version", "version"},
     {"account", "name' description' organization' deleted record#"},
     {"user", "name' admin_level deleted record#"},

@@ -113,6 +113,17 @@ const std::vector<const char*> kPurging = {
     "floor BIGINT NOT NULL)$TABLE",
 };
 
+// When a script or an environment was last used, by BlobRole. How those from before were is not
+// known: they count as used by the newest job.
+const std::vector<const char*> kBlobUse = {
+    "CREATE TABLE IF NOT EXISTS blob_use(cluster BIGINT NOT NULL, \"key\" $KEY, "
+    "role BIGINT NOT NULL, used BIGINT NOT NULL, PRIMARY KEY(cluster, \"key\", role))$TABLE",
+    "INSERT INTO blob_use(cluster, \"key\", role, used) SELECT b.cluster, b.\"key\", 0, "
+    "(SELECT coalesce(max(submit), 0) FROM job WHERE job.cluster = b.cluster) FROM \"blob\" b "
+    "WHERE NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.cluster = b.cluster AND "
+    "u.\"key\" = b.\"key\")",
+};
+
 // Servers begin with version 4, in the words of Dialect::schema(). Texts that users make are in no
 // index, which would bound their length; what is one of a kind is so by the lock of writers.
 const std::vector<const char*> kServer = {
@@ -176,8 +187,8 @@ const std::vector<const char*> kServer = {
 };
 
 // Step i brings version i to i + 1. Those from kServerVersion on are of all databases.
-const std::vector<const char*>* const kSteps[] = {&kHistory, &kEntities, &kUsage, &kNoTriggers,
-                                                  &kPurging};
+const std::vector<const char*>* const kSteps[] = {&kHistory,    &kEntities, &kUsage,
+                                                  &kNoTriggers, &kPurging,  &kBlobUse};
 constexpr int kServerVersion = 4;
 
 Status bring_up(Session& sql) {

@@ -34,9 +34,12 @@ class Archive : public test::WithStorage {
     EXPECT_TRUE(EntityStore(*database, SiteRules{}).open());
   }
   void put(HistoryRecord record) { records.push_back(wire::encode(record)); }
-  void job(JobId id, int ended, bool running = false) {
+  void job(JobId id, int ended, bool running = false, const std::string& script = {},
+           const std::string& environment = {}) {
     JobHistory out;
     out.id = id;
+    out.script_blob = script;
+    out.environment_blob = environment;
     out.name = "x'; DROP TABLE job; --\xc3\xbc\\";
     out.account = "physics";
     out.cpus = 2;
@@ -54,6 +57,23 @@ class Archive : public test::WithStorage {
     b.step = std::make_shared<const StepHistory>(step);
     put(a);
     put(b);
+  }
+  void blob(const std::string& key, const std::string& bytes) {
+    HistoryRecord record;
+    record.blob = std::make_shared<const BlobHistory>(BlobHistory{key, bytes});
+    put(record);
+  }
+  std::vector<std::string> blobs() {
+    std::vector<std::string> out;
+    EXPECT_TRUE(database->read([&](Session& sql) -> Status {
+      std::string bytes;
+      soci::statement list =
+          (sql.prepare << "SELECT bytes FROM \"blob\" ORDER BY bytes", soci::into(bytes));
+      list.execute();
+      while (list.fetch()) out.push_back(sql.read_bytes(bytes));
+      return {};
+    }));
+    return out;
   }
   void node_down(const std::string& name, int from, int to) {
     NodeHistory down;
@@ -118,6 +138,69 @@ TEST_P(Archive, OldJobsGoIntoAFileAndComeBack) {
   EXPECT_EQ(count("step"), 6);
   ASSERT_TRUE(roll_up(*database, kNow));
   EXPECT_EQ(count("job_usage"), usage);
+}
+
+using Texts = std::vector<std::string>;
+const std::string kOld(32, '\x01'), kUsedAgain(32, '\x02'), kVariables(32, '\x03');
+
+TEST_P(Archive, ScriptsThatNoJobHasUsedForLongGoAndComeBack) {
+  blob(kOld, "#!old");
+  job(1, 40, false, kOld);
+  blob(kUsedAgain, "#!used again");
+  job(2, 40, false, kUsedAgain);
+  job(3, 10, false, kUsedAgain);
+  blob(kVariables, "A=1");
+  job(4, 40, false, {}, kVariables);
+  store();
+  rule(Purged::kJobScripts, "30days");
+  const auto done = purge(*database, rules, kNow);
+  ASSERT_TRUE(done) << done.error().text;
+  EXPECT_EQ(done->rows, 1U);
+  EXPECT_EQ(blobs(), (Texts{"#!used again", "A=1"}));
+  EXPECT_EQ(count("job"), 4) << "jobs are purged by another rule";
+  ASSERT_EQ(done->files.size(), 1U);
+  EXPECT_NE(done->files[0].find("/c_job_script_archive_"), std::string::npos) << done->files[0];
+  EXPECT_EQ(*load_archive(*database, done->files[0], kNow), 1U);
+  EXPECT_EQ(*load_archive(*database, done->files[0], kNow), 0U);
+  EXPECT_EQ(blobs(), (Texts{"#!old", "#!used again", "A=1"}));
+  EXPECT_EQ(purge(*database, rules, kNow)->rows, 1U) << "it is as old as it was";
+  rule(Purged::kJobScripts, "12");
+  rule(Purged::kJobEnvironments, "30days", false);
+  const auto variables = purge(*database, rules, kNow);
+  ASSERT_TRUE(variables) << variables.error().text;
+  EXPECT_EQ(variables->rows, 1U);
+  EXPECT_TRUE(variables->files.empty());
+  EXPECT_EQ(blobs(), (Texts{"#!used again"}));
+}
+
+TEST_P(Archive, AScriptThatIsAnEnvironmentToo) {
+  blob(kOld, "A=1");
+  job(1, 40, false, kOld, kOld);
+  store();
+  rule(Purged::kJobScripts, "30days", false);
+  EXPECT_EQ(purge(*database, rules, kNow)->rows, 1U);
+  EXPECT_EQ(blobs(), (Texts{"A=1"}));
+  rule(Purged::kJobEnvironments, "30days", false);
+  EXPECT_EQ(purge(*database, rules, kNow)->rows, 1U);
+  EXPECT_TRUE(blobs().empty());
+}
+
+// A database of an older version does not say whose they are.
+TEST_P(Archive, WhatIsScriptOrEnvironmentGoesByBothRules) {
+  blob(kOld, "#!old");
+  job(1, 40, false, kOld);
+  store();
+  ASSERT_TRUE(database->write([](Session& sql) -> Status {
+    sql << "UPDATE blob_use SET role = 0";
+    return {};
+  }));
+  rule(Purged::kJobScripts, "30days");
+  EXPECT_EQ(purge(*database, rules, kNow)->rows, 0U);
+  rule(Purged::kJobEnvironments, "12");
+  EXPECT_EQ(purge(*database, rules, kNow)->rows, 0U);
+  rule(Purged::kJobEnvironments, "30days");
+  EXPECT_EQ(purge(*database, rules, kNow)->rows, 1U);
+  EXPECT_TRUE(blobs().empty());
 }
 
 TEST_P(Archive, WhatComesLateDoesNotTakeUsageOfPurgedJobsAway) {
