@@ -441,6 +441,25 @@ class Archives(Transcripts):
         self.assertFalse(self.is_there(job))
         self.assertEqual(os.listdir(self.archive), [name])
 
+    def test_scripts_and_environments(self):
+        job = self.old_job()
+        shown = {option: self.cluster.run("sacct", option, "-j", job).stdout for option in ("-B", "--env-vars")}
+        self.assertIn("#!/bin/sh\ntrue\n", shown["-B"])
+        self.assertIn("\nPATH=", shown["--env-vars"])
+        old = int((time.time() - 90 * 86400) * 1_000_000)
+        self.cluster.sql(f"UPDATE blob_use SET used = {old}")
+        self.mgr("archive", "dump", "jobscript", "jobenv", "purgejobscriptafter=30days", "purgejobenvafter=30days",
+                 f"directory={self.archive}")
+        for option in shown:
+            self.assertTrue(self.cluster.run("sacct", option, "-j", job).stdout.endswith("\nNONE\n"), option)
+        self.assertTrue(self.is_there(job))
+        names = sorted(os.listdir(self.archive))
+        self.assertEqual([name.split("_archive_")[0] for name in names], [f"{self.name}_job_env", f"{self.name}_job_script"])
+        for name in names:
+            self.mgr("archive", "load", f"file={self.archive}/{name}")
+        for option, before in shown.items():
+            self.assertEqual(self.cluster.run("sacct", option, "-j", job).stdout, before)
+
     def test_the_file_says_what_is_not_asked_for(self):
         self.configure("PurgeJobAfter=40days", f"ArchiveDir={self.archive}")
         job = self.old_job()
