@@ -76,12 +76,20 @@ struct ClusterPlaces {
   std::vector<std::pair<std::string, AssociationId>> accounts;
 };
 
+// Those that a user is added to: the default account is one of them.
+std::vector<std::string> wanted_accounts(const Draft& draft) {
+  std::vector<std::string> out = draft.where().accounts;
+  const auto& by_default = draft.settings().default_account;
+  if (by_default && !by_default->empty() && !has(out, *by_default)) out.push_back(*by_default);
+  return out;
+}
+
 // Accounts that are not there are passed over, each with a line.
 std::vector<ClusterPlaces> places(Draft& draft, const std::vector<std::string>& clusters) {
   std::vector<ClusterPlaces> out;
   for (const std::string& cluster : clusters) {
     out.push_back({cluster, {}});
-    for (const std::string& account : draft.where().accounts) {
+    for (const std::string& account : wanted_accounts(draft)) {
       const StoredAssociation* above = find_association(draft.now, cluster, account, "", "");
       if (above != nullptr) out.back().accounts.emplace_back(account, above->record.id);
       else draft.refuse(fmt::format("No account {} on cluster {}, skipping.", account, cluster));
@@ -156,11 +164,12 @@ bool add_users(Draft& draft) {
   const AccountingConditions& where = draft.where();
   const AccountingSettings& settings = draft.settings();
   if (where.users.empty()) return draft.refuse(" Need name of user to add.");
-  if (where.accounts.empty() && where.wckeys.empty())
+  const size_t accounts = wanted_accounts(draft).size();
+  if (accounts == 0 && where.wckeys.empty())
     return draft.refuse(" Need name of account to add user to.");
   std::vector<std::string> clusters;
   if (!draft.clusters(clusters)) return false;
-  if (!draft.is_operator() && where.users.size() * where.accounts.size() * clusters.size() *
+  if (!draft.is_operator() && where.users.size() * accounts * clusters.size() *
                                       std::max<size_t>(where.partitions.size(), 1) >
                                   kMostPlaces)
     return draft.refuse(" Too many associations in one request.");

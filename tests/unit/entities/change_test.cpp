@@ -133,6 +133,23 @@ TEST_F(Change, AccountsAreAddedUnderTheirParent) {
             "add this account.\n No associations created.\n");
 }
 
+// As in Slurm, who says which account is the default one need not say it twice.
+TEST_F(Change, TheDefaultAccountIsOneThatAUserIsAddedTo) {
+  run(add_account({"physics", "chem"}));
+  auto alone = add_user({"alice"}, {});
+  alone.settings.default_account = "physics";
+  EXPECT_EQ(shown(alone),
+            " Adding User(s)\n  alice\n Settings =\n  Default Account = physics\n Associations =\n"
+            "  U = alice     A = physics    C = demo      \n Non Default Settings\n");
+  EXPECT_TRUE(of("physics", "alice").is_default);
+  auto beside = add_user({"bob"}, {"chem"});
+  beside.settings.default_account = "physics";
+  EXPECT_NE(shown(beside).find("A = physics"), std::string::npos);
+  EXPECT_TRUE(of("physics", "bob").is_default);
+  EXPECT_FALSE(of("chem", "bob").is_default);
+  EXPECT_EQ(shown(add_user({"carol"}, {})), " Need name of account to add user to.\n");
+}
+
 TEST_F(Change, UsersGetAssociationsAndADefaultAccount) {
   run(add_account({"physics", "chem"}));
   EXPECT_EQ(shown(add_user({"alice"}, {"physics"})),
