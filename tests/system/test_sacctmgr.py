@@ -444,7 +444,7 @@ class Archives(Transcripts):
     def test_scripts_and_environments(self):
         job = self.old_job()
         shown = {option: self.cluster.run("sacct", option, "-j", job).stdout for option in ("-B", "--env-vars")}
-        self.assertIn("#!/bin/sh\ntrue\n", shown["-B"])
+        self.assertIn("\ntrue\n", shown["-B"])
         self.assertIn("\nPATH=", shown["--env-vars"])
         old = int((time.time() - 90 * 86400) * 1_000_000)
         self.cluster.sql(f"UPDATE blob_use SET used = {old}")

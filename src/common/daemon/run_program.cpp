@@ -136,7 +136,7 @@ int become_program(const ProgramUser* user, std::span<const gid_t> groups, rlim_
 
 int run_program(const std::vector<std::string>& words,
                 const std::map<std::string, std::string>& environment, const ProgramUser& user,
-                std::chrono::milliseconds most) {
+                std::chrono::milliseconds most, const std::string& of) {
   std::vector<std::string> pairs;
   pairs.reserve(environment.size());
   for (const auto& [name, value] : environment) pairs.push_back(fmt::format("{}={}", name, value));
@@ -164,17 +164,17 @@ int run_program(const std::vector<std::string>& words,
   else if (::read(told[0], &error, sizeof(error)) <= 0) error = 0;
   ::close(told[0]);
   if (pid > 0 && error == 0 && !ends_within(pid, most, output ? &*output : nullptr)) {
-    log::error("{} is killed: it took longer than {} s", words[0], most.count() / 1000);
+    log::error("{}{} is killed: it took longer than {} s", of, words[0], most.count() / 1000);
     kill_session(pid);
   }
   const int status = pid > 0 ? wait_for_child(pid).value_or(-1) : -1;
   if (error == 0) {
-    log::flag(log::DebugFlag::kScript, "process {} ran {}, status {:#x}", pid, words[0],
+    log::flag(log::DebugFlag::kScript, "{}process {} ran {}, status {:#x}", of, pid, words[0],
               static_cast<uint32_t>(status));
-    if (output) log_what_it_said(*output, words[0], status);
+    if (output) log_what_it_said(*output, of + words[0], status);
     return status;
   }
-  log::error("{}: {}", words[0], errno_text(error));
+  log::error("{}{}: {}", of, words[0], errno_text(error));
   return -1;
 }
 

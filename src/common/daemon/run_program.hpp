@@ -18,9 +18,11 @@ struct ProgramUser {
 };
 
 // The status as wait(2) gives it; -1 when it could not be started. The first word is its path. What
-// runs longer than `most` (0: no limit) is killed with all of its session.
+// runs longer than `most` (0: no limit) is killed with all of its session. `of` begins each line of
+// the log: "JobId=17: ".
 [[nodiscard]] int run_program(const std::vector<std::string>& words,
                               const std::map<std::string, std::string>& environment,
-                              const ProgramUser& user, std::chrono::milliseconds most = {});
+                              const ProgramUser& user, std::chrono::milliseconds most = {},
+                              const std::string& of = {});
 
 }  // namespace sluice::daemon

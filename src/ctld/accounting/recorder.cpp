@@ -1,6 +1,8 @@
 #include "ctld/accounting/recorder.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -324,14 +326,15 @@ std::vector<std::string> HistoryRecorder::take(const state::ClusterState& state,
   std::vector<std::string> out;
   if (records_.empty()) return out;
   const ClusterConfig& config = *state.config;
+  const bool scripts = stores(config, "job_script"), environments = stores(config, "job_env");
+  std::unordered_set<std::string_view> wanted;  // keys
+  for (const HistoryRecord& record : records_) {
+    if (record.job == nullptr) continue;
+    if (scripts) wanted.insert(record.job->script_blob);
+    if (environments) wanted.insert(record.job->environment_blob);
+  }
   for (const journal::Blob& blob : blobs) {
-    bool wanted = false;
-    for (const HistoryRecord& record : records_) {
-      if (record.job == nullptr) continue;
-      wanted |= stores(config, "job_script") && record.job->script_blob == blob.key;
-      wanted |= stores(config, "job_env") && record.job->environment_blob == blob.key;
-    }
-    if (!wanted) continue;
+    if (!wanted.contains(blob.key)) continue;
     HistoryRecord record;
     record.blob = std::make_shared<const BlobHistory>(BlobHistory{blob.key, blob.bytes});
     out.push_back(wire::encode(record));

@@ -167,10 +167,13 @@ void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const
                       const Done& done) {
   auto message = state::make_step_launch(*state, order.key);
   if (!message) return;  // ended or restarted meanwhile
+  std::string why;
   const auto fill = [&](std::string_view blob, std::string& into) {
     if (blob.empty()) return true;
     auto bytes = parts_.store.blob(blob);
     if (bytes) into = std::move(*bytes);
+    else if (bytes.error().code == ErrorCode::kNotFound) why = "its script is not in the journal";
+    else why = bytes.error().text;
     return bytes.has_value();
   };
   const bool batch = message->step == nullptr;
@@ -179,7 +182,6 @@ void Orders::transmit(const state::LaunchStep& order, const Bitmap& nodes, const
       batch ? job.environment_blob.view() : message->step->environment_blob.view();
   if (!fill(environment, message->environment) ||
       (batch && !fill(job.script_blob.view(), message->script))) {
-    const char* const why = "its script is not in the journal";
     engine_->post({state::LaunchFailed{order.key, message->layout.node_list, why, false}, {}, {}});
     return;
   }

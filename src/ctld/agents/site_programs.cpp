@@ -285,14 +285,15 @@ void SitePrograms::send_mail(const state::SendMail& mail, const state::ClusterSn
   boost::asio::post(
       lane.worker,
       [words = std::vector<std::string>{config.mail_prog, "-s", mail_subject(mail), address},
-       environment = mail_environment(mail, config), waiting = lane.waiting, ending = ending_] {
+       of = fmt::format("JobId={}: ", job.id), environment = mail_environment(mail, config),
+       waiting = lane.waiting, ending = ending_] {
         if (*ending && waiting->load() > kLastMails) {
           --*waiting;
           return;
         }
         const int status =
-            daemon::run_program(words, environment, {}, *ending ? kLastMailTime : kMailTime);
-        if (status != 0) log::error("{} {}", words[0], ending_text(status));
+            daemon::run_program(words, environment, {}, *ending ? kLastMailTime : kMailTime, of);
+        if (status != 0) log::error("{}{} {}", of, words[0], ending_text(status));
         --*waiting;
       });
 }
@@ -437,8 +438,9 @@ void SitePrograms::run(std::vector<std::vector<std::string>> programs,
       std::optional<daemon::RunningPrograms::Here> here;
       if (!terms.name.empty())
         here.emplace(running_, fmt::format("{}{} {}", job, terms.name, words[0]));
-      status = daemon::run_program(words, environment, {},
-                                   *ending_ && !terms.name.empty() ? kLastProgramTime : terms.most);
+      status =
+          daemon::run_program(words, environment, {},
+                              *ending_ && !terms.name.empty() ? kLastProgramTime : terms.most, job);
       if (status != 0) {
         log::error("{}{} {}", job, words[0], ending_text(status));
         break;

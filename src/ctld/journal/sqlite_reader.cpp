@@ -148,6 +148,8 @@ Result<std::string> SqliteReader::blob(std::string_view key) {
       Bytes{key});
   if (!done) return tl::unexpected(done.error());
   if (!found) return failure(ErrorCode::kNotFound, "the journal holds no such blob");
+  if (blob_key(*found) != key)
+    return failure(ErrorCode::kDamaged, "a script or an environment in the journal is damaged");
   return std::move(*found);
 }
 

@@ -70,7 +70,7 @@ void add_statistics_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<QueryStatisticsRequest, QueryStatisticsReply>(
       [&parts, &server](const auto& context, auto request, auto responder) {
-        if (request.reset && !context.is_super_user())
+        if (request.reset && !asked_by_operator(*parts.publisher.newest()->state, context))
           return responder.fail(ErrorCode::kAccessDenied);
         protocol::QueryStatisticsReply reply = statistics(parts, request.reset);
         reply.server_threads = server.threads_at_work();

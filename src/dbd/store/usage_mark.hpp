@@ -21,12 +21,8 @@ class UsageMark {
     at(job.eligible > 0 ? job.eligible : job.start > 0 ? job.start : submit);
   }
   void changed(const JobTimes& before, const JobTimes& after) {
-    if (before.eligible != after.eligible)
-      return at(
-          std::min(std::max<int64_t>(before.eligible, 1), std::max<int64_t>(after.eligible, 1)));
-    if (before.start != after.start)
-      return at(before.start == 0 ? after.start
-                                  : std::max<int64_t>(std::min(before.start, after.start), 1));
+    if (before.eligible != after.eligible) at(first_known(before.eligible, after.eligible));
+    if (before.start != after.start) at(first_known(before.start, after.start));
     at(std::min(before.ended, after.ended));
   }
   // Puts usage_state back, never forward, and not to where history was purged.
@@ -41,6 +37,11 @@ class UsageMark {
   }
 
  private:
+  // Before it was known nothing was summed up for it.
+  static int64_t first_known(int64_t a, int64_t b) {
+    return a == 0 ? b : b == 0 ? a : std::min(a, b);
+  }
+
   int64_t from_ = kNotEnded;
 };
 

@@ -206,7 +206,10 @@ bool roll_some(Session& sql, long long cluster, Time now) {
   soci::indicator there = soci::i_null;
   sql << "SELECT (SELECT rolled FROM usage_state WHERE cluster = :c)", use(cluster),
       into(state, there);
-  const Time from = there == soci::i_ok ? hour_of(time_of(state)) : first_hour(sql, cluster);
+  constexpr Duration kLong = std::chrono::hours(24 * 100);
+  Time from = there == soci::i_ok ? hour_of(time_of(state)) : kNoTime;
+  // to ask for it takes a look at each job
+  if (there != soci::i_ok || now - from > kLong) from = std::max(from, first_hour(sql, cluster));
   const Time until = hour_of(now);
   if (from >= until) return false;
   const Time to = std::min({until, day_of(from, 1), from + std::chrono::hours(26)});

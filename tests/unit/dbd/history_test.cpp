@@ -84,6 +84,33 @@ TEST_P(History, WhatIsRepeatedCountsOnce) {
   EXPECT_EQ(jobs[0].job, job(1));
 }
 
+// What is summed up is summed up again from where a job's times have changed, not from 1970.
+TEST_P(History, AHoldThatIsReleasedPutsSumsBackToItsTime) {
+  JobHistory held = job(1, JobState::kPending), released = held, held_again = held;
+  held.eligible = held.start = held_again.eligible = held_again.start = kNoTime;
+  released.start = kNoTime;
+  released.eligible = at(7200);
+  ASSERT_TRUE(store(1, {record(held)}));
+  const auto rolled_after = [&](uint64_t number, const JobHistory& next) {
+    long long rolled = 0;
+    const long long now = micros(at(10'000));
+    EXPECT_TRUE(database_->write([&](Session& sql) -> Status {
+      sql << "DELETE FROM usage_state";
+      sql << "INSERT INTO usage_state(cluster, rolled) SELECT id, coalesce(:n, id) FROM cluster",
+          soci::use(now);
+      return {};
+    }));
+    EXPECT_TRUE(store(number, {record(next)}));
+    EXPECT_TRUE(database_->read([&](Session& sql) -> Status {
+      sql << "SELECT rolled FROM usage_state", soci::into(rolled);
+      return {};
+    }));
+    return Time(Duration(rolled));
+  };
+  EXPECT_EQ(rolled_after(2, released), at(7200));
+  EXPECT_EQ(rolled_after(3, held_again), at(7200));
+}
+
 // That of a job's end, which does not know it, came behind that of its start.
 TEST_P(History, WhatAJobWaitedForStays) {
   JobHistory started = job(1, JobState::kRunning), ended = job(1);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/os/read_file.hpp"
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 #include "unit/temp_folder.hpp"
@@ -135,6 +136,24 @@ TEST(SqliteStore, EmptyFrameAndBlobAreKept) {
   ASSERT_TRUE(store->append(group));
   EXPECT_EQ(read_all(*store, 1).at(0).bytes, "");
   EXPECT_EQ(store->blob(blob_key("")).value(), "");
+}
+
+// SQLite looks at its own structure alone: a script that was changed on the disk would run.
+TEST(SqliteStore, ABlobThatWasChangedOnTheDiskIsRefused) {
+  const TempFolder temp;
+  const std::string script = "#!/bin/sh\nsleep 1\n";
+  FrameGroup group = frames(1, 1);
+  group.blobs.push_back(blob(script));
+  ASSERT_TRUE(open_store(temp.path())->append(group));
+  const std::string file = (temp / "journal.db").string();
+  std::string bytes = read_file(file).value();
+  const size_t at = bytes.find("sleep 1");
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 7, "exit 77");
+  std::ofstream(file, std::ios::binary) << bytes;
+  const auto read = open_store(temp.path())->blob(blob_key(script));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kDamaged);
 }
 
 // What a kill -9 leaves: the files as they are at some moment, the log not folded in.

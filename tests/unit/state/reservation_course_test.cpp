@@ -1,4 +1,6 @@
 // The course of a reservation: what jobs meet in it, how it is over and comes again.
+#include "ctld/state/core/invariants.hpp"
+
 #include "support/reservation_fixture.hpp"
 
 namespace sluice::state {
