@@ -426,10 +426,39 @@ bool may_delete(const Draft& draft, const UserRecord& user) {
   });
 }
 
+// They are no account's, and so no coordinator's.
+bool delete_user_wckeys(Draft& draft) {
+  const AccountingConditions& where = draft.where();
+  if (!where.accounts.empty()) return draft.refuse(" Mixing Account and WCKeys is not allowed");
+  if (!draft.is_operator()) return draft.deny();
+  std::vector<uint32_t> gone;
+  for (const auto& [id, stored] : draft.now.wckeys) {
+    const WckeyRecord& r = stored.record;
+    if (!stored.deleted && listed(where.wckeys, r.name) && listed(where.users, r.user) &&
+        listed(where.clusters, r.cluster))
+      gone.push_back(id);
+  }
+  if (gone.empty()) return draft.nothing(" Nothing deleted");
+  draft.show(" Deleting user WCKeys...");
+  for (const uint32_t id : gone) {
+    Stored<WckeyRecord>& stored = draft.now.wckeys[id];
+    const WckeyRecord& r = stored.record;
+    stored.deleted = true;
+    if (std::exchange(stored.record.is_default, false))
+      draft.now.users[r.user].record.default_wckey.clear();
+    draft.changed(fmt::format("C = {:<10} W = {:<20} U = {:<9}", r.cluster, r.name, r.user));
+    draft.log("Remove WCKeys", fmt::format("id_wckey={}", id),
+              fmt::format("wckey_name='{}', user='{}'", r.name, r.user));
+    draft.transactions.back().users = {r.user};
+  }
+  return true;
+}
+
 }  // namespace
 
 bool delete_users(Draft& draft) {
   const AccountingConditions& where = draft.where();
+  if (!where.wckeys.empty()) return delete_user_wckeys(draft);
   if (!where.accounts.empty() || !where.clusters.empty() || !where.partitions.empty())
     return delete_user_associations(draft);
   std::vector<std::string> names;

@@ -105,6 +105,12 @@ bool matches(const Entities& entities, const UserRecord& record,
              const protocol::AccountingConditions& where) {
   if (!listed(where.users, record.name)) return false;
   if (where.admin_level && record.admin_level != *where.admin_level) return false;
+  const auto has_wckey = [&](const auto& entry) {
+    const Stored<WckeyRecord>& stored = entry.second;
+    return !stored.deleted && stored.record.user == record.name &&
+           listed(where.wckeys, stored.record.name);
+  };
+  if (!where.wckeys.empty() && std::ranges::none_of(entities.wckeys, has_wckey)) return false;
   if (!where.default_accounts.empty() &&
       !any_of_user(entities, record.name, [&](const StoredAssociation& stored) {
         return !stored.deleted && stored.record.is_default &&

@@ -150,6 +150,34 @@ TEST_F(Change, TheDefaultAccountIsOneThatAUserIsAddedTo) {
   EXPECT_EQ(shown(add_user({"carol"}, {})), " Need name of account to add user to.\n");
 }
 
+// Without a look at the condition, all users would have gone.
+TEST_F(Change, WckeysOfUsersAreDeletedAndTheUsersStay) {
+  run(add_account({"physics"}));
+  auto add = add_user({"alice", "bob"}, {"physics"});
+  add.where.wckeys = {"w1", "w2"};
+  run(add);
+  auto gone = request(AccountingVerb::kDelete, AccountingEntity::kUser);
+  gone.where.users = {"alice"};
+  gone.where.wckeys = {"w1"};
+  EXPECT_EQ(shown(gone, Actor{"bob", false}).find("Deleting"), std::string::npos);
+  EXPECT_EQ(shown(gone),
+            " Deleting user WCKeys...\n  C = demo       W = w1                   U = alice    \n");
+  EXPECT_EQ(shown(gone), " Nothing deleted\n");
+  gone.where.users = {};
+  gone.where.wckeys = {"w2"};
+  EXPECT_EQ(shown(gone),
+            " Deleting user WCKeys...\n  C = demo       W = w2                   U = alice    \n"
+            "  C = demo       W = w2                   U = bob      \n");
+  gone.where.accounts = {"physics"};
+  EXPECT_EQ(shown(gone), " Mixing Account and WCKeys is not allowed\n");
+  EXPECT_NE(find_user(entities, "alice"), nullptr);
+  EXPECT_NE(find_user(entities, "bob"), nullptr);
+  auto modify = request(AccountingVerb::kModify, AccountingEntity::kUser);
+  modify.where.wckeys = {"w1"};
+  modify.settings.limits = {count(LimitField::kMaxJobs, 3)};
+  EXPECT_EQ(shown(modify).find("U = alice"), std::string::npos) << "she has it no more";
+}
+
 TEST_F(Change, UsersGetAssociationsAndADefaultAccount) {
   run(add_account({"physics", "chem"}));
   EXPECT_EQ(shown(add_user({"alice"}, {"physics"})),

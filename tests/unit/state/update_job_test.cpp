@@ -312,6 +312,17 @@ TEST_F(UpdateJobTest, ToTheTopOfJobsOfTheLastNiceValue) {
   EXPECT_EQ(job(first).spec->nice, 2'147'483'645) << "it can be no nicer";
 }
 
+// The bug: jobs of one priority exchanged what they had alike, and stayed as they were.
+TEST_F(UpdateJobTest, ToTheTopOfJobsOfTheSamePriority) {
+  const JobId first = submit(batch_spec()), second = submit(batch_spec()),
+              third = submit(batch_spec());
+  ASSERT_TRUE(
+      run(TopJob{kRoot, std::to_string(third), {{first, 100}, {second, 100}, {third, 100}}}));
+  EXPECT_EQ(job(third).spec->nice, 0);
+  EXPECT_EQ(job(first).spec->nice, 1);
+  EXPECT_EQ(job(second).spec->nice, 1);
+}
+
 // The bug: with few numbers left, two tasks got the same one.
 TEST_F(UpdateJobTest, TasksThatThereAreNoNumbersFor) {
   configure([](ClusterConfig& config) {

@@ -68,8 +68,19 @@ class Ranks {
   std::unordered_map<JobId, uint32_t> priorities_;
 };
 
-// The chosen ones go before their rivals, in the order in which they were named; all priorities
-// stay in use.
+// Of jobs with one priority the scheduler takes the oldest first: one that is to go behind a
+// younger one gets less.
+void part_equal_ones(const std::vector<JobRank>& group, std::vector<uint32_t>& priorities) {
+  for (size_t at = 1; at < group.size(); ++at) {
+    const uint32_t before = priorities[at - 1];
+    const bool is_older = group[at].job < group[at - 1].job;
+    if (priorities[at] > before || (priorities[at] == before && is_older))
+      priorities[at] = is_older && before > 1 ? before - 1 : before;
+  }
+}
+
+// The chosen ones go before their rivals, in the order in which they were named. All priorities
+// stay in use, save where some are the same.
 void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& command,
              const Ranks& known, Time now) {
   const ClusterState before = draft.state();  // the keys are its texts
@@ -95,6 +106,7 @@ void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& comma
               [](const JobRank& a, const JobRank& b) {
                 return a.priority != b.priority ? a.priority > b.priority : a.job < b.job;
               });
+    part_equal_ones(group, priorities);
     for (size_t at = 0; at < group.size(); ++at)
       give_priority(draft, group[at], priorities[at], now);
   }
