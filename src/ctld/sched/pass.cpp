@@ -211,12 +211,12 @@ void PassRun::prioritise() {
       const uint32_t priority = priority_in(job, config);
       soft.priority = std::max(soft.priority, priority);
       if (eligible_[entry] && !is_het_follower(job))
-        candidates_.push_back({rank_of(config, priority), entry, p});
+        candidates_.push_back({rank_of(job, config, priority), entry, p});
     }
   }
 }
 
-// Slurm's order: partition tier, priority, then who came first.
+// Slurm's order: who names a reservation, partition tier, priority, then who came first.
 void PassRun::sort() {
   const auto before = [](const Candidate& a, const Candidate& b) {
     return a.rank != b.rank ? a.rank > b.rank : a.entry < b.entry;
@@ -272,7 +272,7 @@ void PassRun::plan_resumes(uint64_t tier) {
 }
 
 void PassRun::consider_group(Group group) {
-  plan_resumes(group.front().rank >> 32);
+  plan_resumes(group.front().rank >> 32);  // none before jobs of reservations
   if (gone_[group.front().entry]) return;
   const size_t claims = resources_.claims().size();
   repair_.begin_turn(jobs_[group.front().entry]->id);

@@ -53,7 +53,7 @@ class PassRun {
  private:
   // A pending record in one of the partitions it asks for.
   struct Candidate {
-    uint64_t rank = 0;   // partition tier, then priority; larger goes first
+    uint64_t rank = 0;   // rank_of(); larger goes first
     uint32_t entry = 0;  // in jobs_ and the soft view: in the order of the ids
     uint32_t partition = 0;
   };
@@ -180,8 +180,12 @@ class PassRun {
   // For how long it may run at least.
   [[nodiscard]] Minutes least_limit(const Job& job, const state::Partition& partition) const;
   [[nodiscard]] StartFinder::Wanted wanted_by(const Job& job, Demand& demand, Minutes limit);
-  [[nodiscard]] static uint64_t rank_of(const PartitionConfig& partition, uint32_t priority) {
-    return uint64_t{partition.priority_tier} << 32 | priority;
+  // Jobs that name a reservation go before all others, as in Slurm; then the tier and the priority.
+  static constexpr uint64_t kReservedRank = uint64_t{1} << 63;
+  [[nodiscard]] static uint64_t rank_of(const Job& job, const PartitionConfig& partition,
+                                        uint32_t priority) {
+    const uint64_t rank = uint64_t{partition.priority_tier} << 32 | priority;
+    return job.spec->reservation.empty() ? rank : rank | kReservedRank;
   }
   [[nodiscard]] uint32_t priority_in(const Job& job, const PartitionConfig& partition) const;
   // There is more to plan then, without any news.

@@ -30,7 +30,7 @@ std::optional<PassRun::OverLimit> PassRun::over_limit(const Job& job, const Part
 
 std::optional<bool> PassRun::would_start(const Job& job, const Partition& partition) {
   const auto at = static_cast<uint32_t>(&partition - state_.partitions->data());
-  const uint64_t rank = rank_of(*partition.config, priority_in(job, *partition.config));
+  const uint64_t rank = rank_of(job, *partition.config, priority_in(job, *partition.config));
   if (!turn_ || rank != *turn_) return std::nullopt;
   if (why_partition_refuses(state_, job, partition) || state::is_too_late(job, now_)) return false;
   if (is_closed({.rank = rank, .entry = 0, .partition = at})) return false;

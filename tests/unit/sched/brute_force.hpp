@@ -38,29 +38,36 @@ class BruteForce {
   // By job: those that ever start.
   std::map<JobId, Start> plan() {
     std::map<JobId, Start> starts;
-    state_.pending.for_each([&](JobId id) {
-      const Job& job = state_.jobs.at(id);
-      const state::Partition& partition = *state::find_partition(state_, job.partition.view());
-      const state::ReservationChoice choice = state::choose_reservations(state_, job, now_);
-      if (choice.named && choice.usable.empty()) return;
-      const Reservation* own = choice.named ? choice.usable.front() : nullptr;
-      const auto request = request_in(state_, rules_, job, partition, own);
-      if (!request) return;
-      const uint32_t limit = limit_of(job, partition);
-      for (uint32_t minute = 0; minute < std::min(horizon_, end_of(own)); ++minute) {
-        auto placed = place(job, *request, {minute, minute + limit});
-        if (!placed) continue;
-        Bitmap nodes;
-        for (const NodeAllocation& part : *placed) nodes.set(part.node);
-        starts[id] = {minute, state::node_list(state_, nodes)};
-        hold(job, own, *placed, request->needs.whole_nodes, {minute, minute + limit});
-        return;
-      }
-    });
+    for (const bool reserved : {true, false}) {
+      state_.pending.for_each([&](JobId id) {
+        const bool names_one = !state_.jobs.at(id).spec->reservation.empty();
+        if (names_one == reserved) plan(id, starts);
+      });
+    }
     return starts;
   }
 
  private:
+  void plan(JobId id, std::map<JobId, Start>& starts) {
+    const Job& job = state_.jobs.at(id);
+    const state::Partition& partition = *state::find_partition(state_, job.partition.view());
+    const state::ReservationChoice choice = state::choose_reservations(state_, job, now_);
+    if (choice.named && choice.usable.empty()) return;
+    const Reservation* own = choice.named ? choice.usable.front() : nullptr;
+    const auto request = request_in(state_, rules_, job, partition, own);
+    if (!request) return;
+    const uint32_t limit = limit_of(job, partition);
+    for (uint32_t minute = 0; minute < std::min(horizon_, end_of(own)); ++minute) {
+      auto placed = place(job, *request, {minute, minute + limit});
+      if (!placed) continue;
+      Bitmap nodes;
+      for (const NodeAllocation& part : *placed) nodes.set(part.node);
+      starts[id] = {minute, state::node_list(state_, nodes)};
+      hold(job, own, *placed, request->needs.whole_nodes, {minute, minute + limit});
+      return;
+    }
+  }
+
   struct Held {
     uint32_t from = 0, to = 0;
     uint32_t uid = 0;

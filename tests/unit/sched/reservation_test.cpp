@@ -113,6 +113,18 @@ TEST(ReservedPass, WhomItLetsInNoMoreWaitsInVain) {
   EXPECT_EQ(world.reason(waits), JobReason::kReservationInvalid);
 }
 
+// The bug: a job of higher priority, which is to have the node when the reservation is over, kept a
+// job of the reservation from it.
+TEST(ReservedPass, ItsJobsGoBeforeAllOthers) {
+  ReservedWorld world(1, 8);
+  world.up();
+  world.reserve("a", "n1", minutes(0), minutes(3));
+  const JobId other = world.submit(World::spec(8, 30));
+  world.submit(ReservedWorld::in("a", 8, 5));
+  EXPECT_EQ(world.pass(), "2:n1");
+  EXPECT_EQ(world.soft->find(other)->expected_start, world.now + minutes(5));
+}
+
 TEST(ReservedPass, FlexibleJobsBeginBeforeAndElsewhere) {
   ReservedWorld world(2, 8);
   world.up();
