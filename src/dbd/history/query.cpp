@@ -146,8 +146,12 @@ Status HistoryQuery::find_rows(Session& sql, int64_t cluster, uint32_t position)
     where.value(request.from.time_since_epoch().count());
   }
   if (request.until < kNever) {
-    where.add(" AND eligible <= ");
+    // what was cancelled before it was eligible has ended by then
+    where.add(" AND (eligible <= ");
     where.value(request.until.time_since_epoch().count());
+    where.add(" OR submit <= ");
+    where.value(request.until.time_since_epoch().count());
+    where.add(")");
   }
   if (request.uids.size() <= kMostValues) where.in("uid", request.uids);
   if (request.gids.size() <= kMostValues) where.in("gid", request.gids);

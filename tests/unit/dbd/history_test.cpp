@@ -84,6 +84,20 @@ TEST_P(History, WhatIsRepeatedCountsOnce) {
   EXPECT_EQ(jobs[0].job, job(1));
 }
 
+TEST_P(History, WhatWasCancelledBeforeItWasEligibleIsFound) {
+  JobHistory later = job(1, JobState::kCancelled);
+  later.eligible = at(5000);
+  later.start = kNoTime;
+  ASSERT_TRUE(store(1, {record(later)}));
+  QueryHistoryRequest request;
+  request.states = {JobState::kCancelled};
+  request.from = at(5);
+  request.until = at(20);
+  EXPECT_EQ(ask(request).size(), 1U);
+  request.until = at(9);
+  EXPECT_EQ(ask(request).size(), 0U);
+}
+
 // What is summed up is summed up again from where a job's times have changed, not from 1970.
 TEST_P(History, AHoldThatIsReleasedPutsSumsBackToItsTime) {
   JobHistory held = job(1, JobState::kPending), released = held, held_again = held;
