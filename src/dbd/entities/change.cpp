@@ -115,6 +115,12 @@ bool decide(Draft& draft) {
     return draft.refuse(" Too many names in one request.");
   if (!makes_sense(draft.now, draft.settings()))
     return draft.refuse(" A value of the request is none that there is.");
+  if (draft.request.verb != AccountingVerb::kAdd) {
+    const std::string ignored = ignored_condition(draft.request.entity, draft.where());
+    if (!ignored.empty())
+      return draft.refuse(
+          fmt::format(" Unknown condition: {} does not tell these entities apart", ignored));
+  }
   using Decide = bool (*)(Draft&);
   struct Row {
     AccountingVerb verb;

@@ -178,6 +178,21 @@ TEST_F(Change, WckeysOfUsersAreDeletedAndTheUsersStay) {
   EXPECT_EQ(shown(modify).find("U = alice"), std::string::npos) << "she has it no more";
 }
 
+TEST_F(Change, AConditionThatWouldNotBeLookedAtIsRefused) {
+  run(add_account({"physics", "chem"}));
+  for (const AccountingVerb verb : {AccountingVerb::kModify, AccountingVerb::kDelete}) {
+    auto change = request(verb, AccountingEntity::kAccount);
+    change.where.wckeys = {"w1"};
+    change.settings.limits = {count(LimitField::kMaxJobs, 3)};
+    EXPECT_EQ(shown(change), " Unknown condition: wckeys does not tell these entities apart\n");
+    change.entity = AccountingEntity::kQos;
+    change.where = {};
+    change.where.clusters = {"demo"};
+    EXPECT_EQ(shown(change), " Unknown condition: clusters does not tell these entities apart\n");
+  }
+  EXPECT_NE(find_account(entities, "chem"), nullptr);
+}
+
 TEST_F(Change, UsersGetAssociationsAndADefaultAccount) {
   run(add_account({"physics", "chem"}));
   EXPECT_EQ(shown(add_user({"alice"}, {"physics"})),
