@@ -31,10 +31,8 @@ PriorityQuery::PriorityQuery(protocol::QueryPrioritiesRequest request, uint32_t 
       policies_(std::move(policies)),
       now_(now),
       calculates_running_(has_option(state_->config->priority_flags, "CALCULATE_RUNNING")),
-      accrues_always_(has_option(state_->config->priority_flags, "ACCRUE_ALWAYS")) {
-  const bool is_private = has_option(state_->config->private_data, "jobs");
-  if (is_private && !state::is_operator(*state_, uid)) only_of_ = uid;
-}
+      accrues_always_(has_option(state_->config->priority_flags, "ACCRUE_ALWAYS")),
+      visible_(*state_, uid) {}
 
 bool PriorityQuery::is_wanted(const Job& job) const {
   const bool runs = calculates_running_ && job.state == JobState::kRunning;
@@ -42,7 +40,7 @@ bool PriorityQuery::is_wanted(const Job& job) const {
   const bool may_start =
       accrues_always_ ? job.hold == HoldKind::kNone : state::is_eligible(job, now_);
   if (!runs && !may_start) return false;
-  if (only_of_ && job.spec->uid != *only_of_) return false;
+  if (!visible_.contains(job)) return false;
   return passes(request_.uids, job.spec->uid) && passes(request_.jobs, job.id);
 }
 

@@ -9,13 +9,14 @@
 #include "common/protocol/priority.hpp"
 #include "ctld/sched/policy/priority.hpp"
 #include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/rules/visible_jobs.hpp"
 
 namespace sluice::ctld {
 
 // Walks the jobs of one snapshot in chunks.
 class PriorityQuery {
  public:
-  // With PrivateData=jobs others' jobs are left out unless an administrator asks.
+  // Jobs that are not visible to this user are left out.
   PriorityQuery(protocol::QueryPrioritiesRequest request, uint32_t uid,
                 state::ClusterSnapshot state, sched::Policies policies, Time now);
 
@@ -32,7 +33,7 @@ class PriorityQuery {
   const Time now_;
   const bool calculates_running_;
   const bool accrues_always_;  // jobs that wait for their time or for others, too
-  std::optional<uint32_t> only_of_;
+  state::VisibleJobs visible_;
   bool done_ = false;
   uint32_t at_ = 0;  // the next job id to look at
 };

@@ -154,11 +154,11 @@ Result<protocol::ExplainReply> explain(ServiceParts& parts, uint32_t uid, const 
   const state::ClusterSnapshot state = parts.publisher.newest()->state;
   const Time end = parts.clock() + kExplainTime;
   sched::ExplainLimits limits;
+  limits.visible = state::VisibleJobs(*state, uid);
   if (!state::is_operator(*state, uid)) {
     const auto hides = [&](const char* what) {
       return has_option(state->config->private_data, what);
     };
-    if (hides("jobs")) limits.only_of = uid;
     if (hides("usage") || hides("users") || hides("accounts")) limits.only_limits_of = uid;
   }
   limits.kept = parts.scheduler.kept();

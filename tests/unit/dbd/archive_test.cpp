@@ -140,7 +140,7 @@ TEST_P(Archive, OldJobsGoIntoAFileAndComeBack) {
   EXPECT_EQ(count("job_usage"), usage);
 }
 
-using Texts = std::vector<std::string>;
+using BlobTexts = std::vector<std::string>;
 const std::string kOld(32, '\x01'), kUsedAgain(32, '\x02'), kVariables(32, '\x03');
 
 TEST_P(Archive, ScriptsThatNoJobHasUsedForLongGoAndComeBack) {
@@ -156,13 +156,13 @@ TEST_P(Archive, ScriptsThatNoJobHasUsedForLongGoAndComeBack) {
   const auto done = purge(*database, rules, kNow);
   ASSERT_TRUE(done) << done.error().text;
   EXPECT_EQ(done->rows, 1U);
-  EXPECT_EQ(blobs(), (Texts{"#!used again", "A=1"}));
+  EXPECT_EQ(blobs(), (BlobTexts{"#!used again", "A=1"}));
   EXPECT_EQ(count("job"), 4) << "jobs are purged by another rule";
   ASSERT_EQ(done->files.size(), 1U);
   EXPECT_NE(done->files[0].find("/c_job_script_archive_"), std::string::npos) << done->files[0];
   EXPECT_EQ(*load_archive(*database, done->files[0], kNow), 1U);
   EXPECT_EQ(*load_archive(*database, done->files[0], kNow), 0U);
-  EXPECT_EQ(blobs(), (Texts{"#!old", "#!used again", "A=1"}));
+  EXPECT_EQ(blobs(), (BlobTexts{"#!old", "#!used again", "A=1"}));
   EXPECT_EQ(purge(*database, rules, kNow)->rows, 1U) << "it is as old as it was";
   rule(Purged::kJobScripts, "12");
   rule(Purged::kJobEnvironments, "30days", false);
@@ -170,7 +170,7 @@ TEST_P(Archive, ScriptsThatNoJobHasUsedForLongGoAndComeBack) {
   ASSERT_TRUE(variables) << variables.error().text;
   EXPECT_EQ(variables->rows, 1U);
   EXPECT_TRUE(variables->files.empty());
-  EXPECT_EQ(blobs(), (Texts{"#!used again"}));
+  EXPECT_EQ(blobs(), (BlobTexts{"#!used again"}));
 }
 
 TEST_P(Archive, AScriptThatIsAnEnvironmentToo) {
@@ -179,7 +179,7 @@ TEST_P(Archive, AScriptThatIsAnEnvironmentToo) {
   store();
   rule(Purged::kJobScripts, "30days", false);
   EXPECT_EQ(purge(*database, rules, kNow)->rows, 1U);
-  EXPECT_EQ(blobs(), (Texts{"A=1"}));
+  EXPECT_EQ(blobs(), (BlobTexts{"A=1"}));
   rule(Purged::kJobEnvironments, "30days", false);
   EXPECT_EQ(purge(*database, rules, kNow)->rows, 1U);
   EXPECT_TRUE(blobs().empty());

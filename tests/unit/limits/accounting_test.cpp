@@ -4,6 +4,7 @@
 #include "common/model/job_update.hpp"
 #include "ctld/state/core/invariants.hpp"
 #include "ctld/state/rules/preemption.hpp"
+#include "ctld/state/rules/visible_jobs.hpp"
 #include "unit/limits/accounting_fixture.hpp"
 
 namespace sluice::state {
@@ -100,6 +101,28 @@ TEST_F(AccountingTest, SubmitLimitsRefuseWithTheirName) {
   spec.qos = "high";
   spec.time_limit = 11;
   EXPECT_EQ(refusal(spec).text, "QOSMaxWallDurationPerJobLimit");
+}
+
+// The bug: only the first partition's QOS was asked.
+TEST_F(AccountingTest, AQosOfAnyPartitionRefuses) {
+  configure([](ClusterConfig& config) {
+    config.partitions.push_back(config.partitions[0]);
+    config.partitions[1].name = "small";
+    config.partitions[1].is_default = false;
+    config.partitions[1].qos = "high";
+  });
+  qos(kHigh).flags = kQosDenyOnLimit;
+  qos(kHigh).job.wall = std::chrono::minutes(10);
+  follow();
+  JobSpec spec = batch_spec();
+  spec.time_limit = 11;
+  for (const char* partitions : {"small", "small,debug", "debug,small"}) {
+    spec.partitions = partitions;
+    EXPECT_EQ(refusal(spec).text, "QOSMaxWallDurationPerJobLimit") << partitions;
+  }
+  spec.time_limit = 0;
+  spec.partitions = "debug,small";
+  EXPECT_NE(submit(spec), 0U) << "it takes the limit of the first that has one";
 }
 
 TEST_F(AccountingTest, WithoutATimeLimitItIsThatOfTheQos) {
@@ -531,9 +554,16 @@ TEST_F(AccountingTest, RolesOfAccounting) {
   };
   EXPECT_TRUE(may(kAnn));
   EXPECT_TRUE(may(kBob)) << "he coordinates physics";
+  configure([](ClusterConfig& config) { config.private_data = {"jobs"}; });
+  const auto sees = [&](uint32_t uid) {
+    return VisibleJobs(state_, uid).contains(state_.jobs.at(id));
+  };
+  EXPECT_TRUE(sees(kBobUid)) << "with PrivateData=jobs, too";
+  EXPECT_FALSE(sees(4711));
   site_.accounts[1].coordinators.clear();
   follow();
   EXPECT_FALSE(may(kBob));
+  EXPECT_FALSE(sees(kBobUid));
   site_.accounts[2].coordinators = {"bob"};  // root's, which is above
   follow();
   EXPECT_TRUE(may(kBob));

@@ -233,6 +233,7 @@ TEST_F(ExplainTest, ItsLimitsAreKeptAndSaid) {
 }
 
 TEST_F(ExplainTest, OthersJobsAreNotNamedToThoseWhoMayNotSeeThem) {
+  w.config.private_data = {"jobs"};
   w.up();
   w.submit(World::spec(8 * 4, 60));
   w.pass();
@@ -242,7 +243,7 @@ TEST_F(ExplainTest, OthersJobsAreNotNamedToThoseWhoMayNotSeeThem) {
   const JobId id = w.submit(spec);
   w.pass();
   ExplainLimits limits;
-  limits.only_of = 1002;
+  limits.visible = state::VisibleJobs(w.state, 1002);
   const auto reply = explain(w.state, w.soft.get(), std::to_string(id), w.now, limits);
   ASSERT_TRUE(reply);
   EXPECT_TRUE(says(*reply, "a job of another user on n[1-4] ends by")) << all_lines(*reply);

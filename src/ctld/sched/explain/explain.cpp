@@ -233,7 +233,7 @@ std::unique_ptr<PassRun> explain_placement(const ClusterState& state, const Job&
 Result<protocol::ExplainReply> explain(const ClusterState& state, const SchedulerView* soft,
                                        std::string_view job_id, Time now,
                                        const ExplainLimits& limits) {
-  const Viewer viewer{limits.only_of, limits.only_limits_of};
+  const Viewer viewer{limits.visible, limits.only_limits_of};
   PassBudget budget(limits.most_passes, limits.out_of_time, limits.kept);
   const FoundJob job = find_named(state, job_id);
   if (!job || !viewer.sees(*job)) return failure(ErrorCode::kInvalidJobId);

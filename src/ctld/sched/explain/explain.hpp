@@ -11,13 +11,14 @@
 #include "common/protocol/ctld.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/rules/visible_jobs.hpp"
 
 namespace sluice::sched {
 
 struct ExplainLimits {
-  // whose jobs may be told of: this user's; nullopt: everybody's
-  std::optional<uint32_t> only_of;
-  std::optional<uint32_t> only_limits_of;  // whose limits and what is used of them; likewise
+  state::VisibleJobs visible;  // of these may be told
+  // whose limits and what is used of them may be told; nullopt: everybody's
+  std::optional<uint32_t> only_limits_of;
   // of the last pass over the whole queue, to repair; null: each pass begins with nothing
   std::shared_ptr<const KeptPlan> kept = nullptr;
   uint32_t most_passes = 60;          // of the scheduler, to try out changes

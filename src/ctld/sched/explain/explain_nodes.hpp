@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "ctld/sched/resources.hpp"
+#include "ctld/state/rules/visible_jobs.hpp"
 
 namespace sluice::sched {
 
-// Who reads it: with PrivateData=jobs only one's own jobs are named, with usage, users or accounts
-// only the limits of these.
+// Who reads it: only jobs that are visible to him are named, with PrivateData=usage, users or
+// accounts only his own limits.
 struct Viewer {
-  std::optional<uint32_t> only_of, only_limits_of;
-  [[nodiscard]] bool sees(const Job& job) const { return !only_of || *only_of == job.spec->uid; }
+  state::VisibleJobs visible;
+  std::optional<uint32_t> only_limits_of;
+  [[nodiscard]] bool sees(const Job& job) const { return visible.contains(job); }
   [[nodiscard]] bool sees_limits_of(const Job& job) const {
     return !only_limits_of || *only_limits_of == job.spec->uid;
   }

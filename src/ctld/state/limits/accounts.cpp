@@ -142,11 +142,11 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
   return out;
 }
 
-Status check_submit_limits(const ClusterState& state, const Submission& submission, JobSpec& spec,
-                           Time now) {
-  const JobAccount* account = submission.account;
-  if (account == nullptr || !enforced(*state.config).limits) return {};
-  const PartitionConfig& config = *submission.partition->config;
+namespace {
+
+Status check_submit_limits_in(const ClusterState& state, const PartitionConfig& config,
+                              const JobAccount* account, const Submission& submission,
+                              JobSpec& spec, Time now) {
   const auto wall = longest_wall(state.accounting, *account);
   Minutes limit =
       spec.time_limit != 0 ? spec.time_limit : config.default_time.value_or(config.max_time);
@@ -172,6 +172,24 @@ Status check_submit_limits(const ClusterState& state, const Submission& submissi
   const auto reason = submit_limit(accounting, state.accounting.held, job, now);
   if (!reason) return {};
   return failure(ErrorCode::kMaxSubmitLimit, std::string(reason_text(*reason)));
+}
+
+}  // namespace
+
+Status check_submit_limits(const ClusterState& state, const Submission& submission, JobSpec& spec,
+                           Time now) {
+  if (submission.account == nullptr || !enforced(*state.config).limits) return {};
+  const PartitionConfig& first = *submission.partitions.front()->config;
+  Status ok = check_submit_limits_in(state, first, submission.account, submission, spec, now);
+  for (const Partition* partition : submission.partitions.subspan(1)) {
+    if (!ok) break;
+    JobAccount there = *submission.account;
+    there.partition_qos = find_qos_id(state.accounting, partition->config->qos);
+    if (there == *submission.account) continue;
+    JobSpec of_there = spec;  // its time limit is that of the first partition
+    ok = check_submit_limits_in(state, *partition->config, &there, submission, of_there, now);
+  }
+  return ok;
 }
 
 uint32_t tasks_that_may_age(const ClusterState& state, const Job& job) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "common/base/result.hpp"
@@ -46,13 +47,13 @@ struct AccountIn {
 // A job that is to wait in an account.
 struct Submission {
   const JobAccount* account = nullptr;
-  const Partition* partition = nullptr;  // that it asks for first
-  uint32_t count = 1;                    // tasks
-  const Job* moved = nullptr;            // that waits already: it is not counted where it was
+  std::span<const Partition* const> partitions;  // that it asks for, in order; at least one
+  uint32_t count = 1;                            // tasks
+  const Job* moved = nullptr;  // that waits already: it is not counted where it was
   AdminSet admin_set = 0;
 };
 // MaxSubmitJobs and its kin, DenyOnLimit, and a time limit of MaxWall where it asks for none.
-// kMaxSubmitLimit with the limit's name.
+// kMaxSubmitLimit with the limit's name. In no partition that it asks for may it be beyond them.
 [[nodiscard]] Status check_submit_limits(const ClusterState& state, const Submission& submission,
                                          JobSpec& spec, Time now);
 // How many of a pending job's tasks may begin to gain age: all of them where limits are not

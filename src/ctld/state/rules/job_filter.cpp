@@ -133,8 +133,7 @@ Result<JobFilter> JobFilter::make(const ClusterState& state, protocol::QueryJobs
     if (!nodes) return tl::unexpected(nodes.error());
     filter.nodes_ = std::move(*nodes);
   }
-  if (has_option(state.config->private_data, "jobs") && !is_operator(state, uid))
-    filter.only_of_ = uid;
+  filter.visible_ = VisibleJobs(state, uid);
   put_in_order(request);
   filter.states_ = mask_of(request.states);
   filter.request_ = std::move(request);

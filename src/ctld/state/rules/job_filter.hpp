@@ -9,6 +9,7 @@
 #include "common/protocol/query.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/rules/target.hpp"
+#include "ctld/state/rules/visible_jobs.hpp"
 
 namespace sluice::state {
 
@@ -17,9 +18,9 @@ enum class UnknownNodes { kRefused, kPassedOver };
 
 class JobFilter {
  public:
-  // With PrivateData=jobs those of others are as if they were not there, unless an administrator
-  // asks. kInvalidJobId: an id is none, or there are more than can be looked at in a moment.
-  // kInvalidNodeName: a node is not there.
+  // Jobs that are not visible to who asks are as if they were not there. kInvalidJobId: an id is
+  // none, or there are more than can be looked at in a moment. kInvalidNodeName: a node is not
+  // there.
   [[nodiscard]] static Result<JobFilter> make(const ClusterState& state,
                                               protocol::QueryJobsRequest request, uint32_t uid,
                                               UnknownNodes unknown = UnknownNodes::kRefused);
@@ -36,7 +37,7 @@ class JobFilter {
   [[nodiscard]] bool passes(const Job& job) const;
   [[nodiscard]] bool matches(const Job& job) const { return names(job) && passes(job); }
   // Whether there is such a job for who asks.
-  [[nodiscard]] bool sees(const Job& job) const { return !only_of_ || job.spec->uid == *only_of_; }
+  [[nodiscard]] bool sees(const Job& job) const { return visible_.contains(job); }
 
  private:
   [[nodiscard]] bool passes_state(const Job& job) const;
@@ -46,7 +47,7 @@ class JobFilter {
   std::vector<JobTarget> targets_;
   std::unordered_map<JobId, std::vector<uint32_t>> by_job_;  // places in targets_
   std::optional<Bitmap> nodes_;
-  std::optional<uint32_t> only_of_;
+  VisibleJobs visible_;
 };
 
 // The partitions that -p looks among: those that a waiting job asked for, else the one that it has.

@@ -202,9 +202,8 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
     return failure(ErrorCode::kTooManyJobs);
   }
   if (Status ok = check_heavy_text(state, *spec); !ok) return tl::unexpected(ok.error());
-  const Submission submission{.account = account->get(),
-                              .partition = partitions->front(),
-                              .count = static_cast<uint32_t>(count)};
+  const Submission submission{
+      .account = account->get(), .partitions = *partitions, .count = static_cast<uint32_t>(count)};
   if (Status ok = check_submit_limits(state, submission, *spec, now); !ok)
     return tl::unexpected(ok.error());
   job.account = std::move(*account);

@@ -64,7 +64,7 @@ Status check_move(const ClusterState& state, const Job& job, const JobAccount* a
   const auto partitions = find_partitions(state, spec);
   if (!partitions) return failure(partitions.error().code);
   const Submission submission{.account = account,
-                              .partition = partitions->front(),
+                              .partitions = *partitions,
                               .count = std::max(counted(job).submit, 1U),
                               .moved = &job,
                               .admin_set = job.admin_set};
