@@ -9,7 +9,7 @@
 #include "common/protocol/priority.hpp"
 #include "ctld/sched/policy/priority.hpp"
 #include "ctld/state/core/cluster_state.hpp"
-#include "ctld/state/rules/visible_jobs.hpp"
+#include "ctld/state/limits/visible_jobs.hpp"
 
 namespace sluice::ctld {
 

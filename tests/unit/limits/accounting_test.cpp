@@ -4,7 +4,7 @@
 #include "common/model/job_update.hpp"
 #include "ctld/state/core/invariants.hpp"
 #include "ctld/state/rules/preemption.hpp"
-#include "ctld/state/rules/visible_jobs.hpp"
+#include "ctld/state/limits/visible_jobs.hpp"
 #include "unit/limits/accounting_fixture.hpp"
 
 namespace sluice::state {

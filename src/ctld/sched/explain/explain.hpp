@@ -11,7 +11,7 @@
 #include "common/protocol/ctld.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/core/cluster_state.hpp"
-#include "ctld/state/rules/visible_jobs.hpp"
+#include "ctld/state/limits/visible_jobs.hpp"
 
 namespace sluice::sched {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ctld/sched/resources.hpp"
-#include "ctld/state/rules/visible_jobs.hpp"
+#include "ctld/state/limits/visible_jobs.hpp"
 
 namespace sluice::sched {
 

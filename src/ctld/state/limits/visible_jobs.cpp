@@ -1,4 +1,4 @@
-#include "ctld/state/rules/visible_jobs.hpp"
+#include "ctld/state/limits/visible_jobs.hpp"
 
 #include "common/base/text.hpp"
 #include "ctld/state/core/accounting.hpp"
