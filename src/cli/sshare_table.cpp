@@ -85,7 +85,8 @@ constexpr Field kFields[] = {
     {"GrpTRESMins", 30, [](const Row& r) { return limits(r, r.one.record.group.tres_mins); }},
     {"GrpTRESRaw", 30,
      [](const Row& r) {
-       return each_tres(r, [](const auto& t) { return static_cast<uint64_t>(t.seconds_used); });
+       return each_tres(r,
+                        [](const auto& t) { return static_cast<uint64_t>(t.seconds_used) / 60; });
      }},
     {"ID", 6, [](const Row& r) { return std::to_string(r.one.record.id); }},
     {"LevelFS", 10, level_fs},

@@ -306,11 +306,15 @@ ReservationHistory reservation_history(const state::ClusterState& state,
     if (part != reservation.cores.end()) {
       counts.cpus += part->cores.count() * cpus_of_core(*node->config);
     } else if (gres == reservation.gres.end()) {
-      ++counts.nodes;
       counts.cpus += node->config->cpus;
     }
   });
-  out.tres = named_tres(counts, *state.config);
+  // Slurm names the nodes beside it, and bills nobody
+  if (counts.cpus > 0) out.tres.push_back({"cpu", counts.cpus});
+  const std::string_view tracked = state.config->accounting_storage_tres;
+  add_listed(gres_tres(counts.gres, tracked), out.tres);
+  add_listed(license_tres(reservation.licenses, tracked), out.tres);
+  by_name(out.tres);
   return out;
 }
 

@@ -371,6 +371,31 @@ bool modify_users(Draft& draft) {
 
 namespace {
 
+// A coordinator deletes who is nobody elsewhere; whom he takes out of his accounts stays a user.
+bool may_delete(const Draft& draft, const UserRecord& user) {
+  if (user.admin_level == AdminLevel::kAdministrator) return draft.is_administrator();
+  if (draft.is_operator()) return true;
+  if (user.admin_level != AdminLevel::kNone) return false;
+  return std::all_of(draft.now.accounts.begin(), draft.now.accounts.end(), [&](const auto& entry) {
+    const Stored<AccountRecord>& stored = entry.second;
+    return stored.deleted || !has(stored.record.coordinators, user.name) ||
+           draft.may_change_account(entry.first);
+  });
+}
+
+// With his wckeys, which are no account's, and so no coordinator's. His associations are gone.
+void delete_user(Draft& draft, const std::string& name) {
+  for (auto& [id, stored] : draft.now.wckeys)
+    if (draft.is_operator() && stored.record.user == name) stored.deleted = true;
+  for (auto& [account, stored] : draft.now.accounts) std::erase(stored.record.coordinators, name);
+  Stored<UserRecord>& user = draft.now.users[name];
+  user.deleted = true;
+  user.record.admin_level = AdminLevel::kNone;
+  draft.log("Remove Users", fmt::format("(name='{}')", name), "");
+  draft.transactions.back().users = {name};
+  draft.changed(name);
+}
+
 bool delete_user_associations(Draft& draft) {
   std::set<AssociationId> gone;
   std::string defaults;
@@ -401,29 +426,25 @@ bool delete_user_associations(Draft& draft) {
                         " or change these users' default accounts to remove the account(s).\n"
                         " Changes Discarded");
   draft.show(" Deleting user associations...");
+  std::set<std::string> without;  // users
   for (const AssociationId id : gone) {
     StoredAssociation& stored = draft.now.associations[id];
     stored.deleted = true;
     draft.changed(deleted_line(stored.record));
     draft.log("Remove Associations", fmt::format("id_assoc={}", id), "", &stored.record);
+    without.insert(stored.record.user);
   }
-  return true;
-}
-
-}  // namespace
-
-namespace {
-
-// A coordinator deletes who is nobody elsewhere; whom he takes out of his accounts stays a user.
-bool may_delete(const Draft& draft, const UserRecord& user) {
-  if (user.admin_level == AdminLevel::kAdministrator) return draft.is_administrator();
-  if (draft.is_operator()) return true;
-  if (user.admin_level != AdminLevel::kNone) return false;
-  return std::all_of(draft.now.accounts.begin(), draft.now.accounts.end(), [&](const auto& entry) {
-    const Stored<AccountRecord>& stored = entry.second;
-    return stored.deleted || !has(stored.record.coordinators, user.name) ||
-           draft.may_change_account(entry.first);
+  // whom a coordinator takes out of his accounts stays a user
+  if (!draft.is_operator()) return true;
+  std::erase_if(without, [&](const std::string& name) {
+    const UserRecord* user = find_user(draft.now, name);
+    bool anywhere = false;
+    each_of_user(draft.now, name, [&](AssociationId, StoredAssociation&) { anywhere = true; });
+    return anywhere || name == "root" || user == nullptr || !may_delete(draft, *user);
   });
+  if (!without.empty()) draft.show(" Deleting users (No Associations)...");
+  for (const std::string& name : without) delete_user(draft, name);
+  return true;
 }
 
 // They are no account's, and so no coordinator's.
@@ -481,15 +502,7 @@ bool delete_users(Draft& draft) {
     });
     if (!his) return draft.deny();
     if (!anywhere && !draft.is_operator()) return draft.deny();
-    // wckeys are no account's, and so no coordinator's
-    for (auto& [id, stored] : draft.now.wckeys)
-      if (draft.is_operator() && stored.record.user == name) stored.deleted = true;
-    for (auto& [account, stored] : draft.now.accounts) std::erase(stored.record.coordinators, name);
-    user.deleted = true;
-    user.record.admin_level = AdminLevel::kNone;
-    draft.log("Remove Users", fmt::format("(name='{}')", name), "");
-    draft.transactions.back().users = {name};
-    draft.changed(name);
+    delete_user(draft, name);
   }
   return true;
 }

@@ -150,6 +150,21 @@ TEST_F(Change, TheDefaultAccountIsOneThatAUserIsAddedTo) {
   EXPECT_EQ(shown(add_user({"carol"}, {})), " Need name of account to add user to.\n");
 }
 
+TEST_F(Change, WhoLosesTheLastAssociationIsNoUserAnyMore) {
+  run(add_account({"physics", "chem"}));
+  run(add_user({"alice"}, {"physics", "chem"}));
+  auto gone = request(AccountingVerb::kDelete, AccountingEntity::kUser);
+  gone.where.users = {"alice"};
+  gone.where.accounts = {"chem"};
+  EXPECT_EQ(shown(gone),
+            " Deleting user associations...\n  C = demo       A = chem       U = alice    \n");
+  gone.where.accounts = {"physics"};
+  EXPECT_EQ(shown(gone),
+            " Deleting user associations...\n  C = demo       A = physics    U = alice    \n"
+            " Deleting users (No Associations)...\n  alice\n");
+  EXPECT_EQ(find_user(entities, "alice"), nullptr);
+}
+
 // Without a look at the condition, all users would have gone.
 TEST_F(Change, WckeysOfUsersAreDeletedAndTheUsersStay) {
   run(add_account({"physics"}));
