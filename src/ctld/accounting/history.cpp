@@ -311,7 +311,7 @@ ReservationHistory reservation_history(const state::ClusterState& state,
   });
   // Slurm names the nodes beside it, and bills nobody
   if (counts.cpus > 0) out.tres.push_back({"cpu", counts.cpus});
-  const std::string_view tracked = state.config->accounting_storage_tres;
+  const std::vector<std::string>& tracked = state.config->accounting_storage_tres;
   add_listed(gres_tres(counts.gres, tracked), out.tres);
   add_listed(license_tres(reservation.licenses, tracked), out.tres);
   by_name(out.tres);
