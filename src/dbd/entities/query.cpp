@@ -27,8 +27,11 @@ class View {
     std::set<std::string> own;
     for (const auto& [id, stored] : held.associations) {
       const AssociationRecord& r = stored.record;
-      if (stored.deleted || r.user.empty()) continue;
-      if (coordinated.on(r.cluster, r.account)) users_.insert(r.user);
+      if (r.user.empty()) continue;
+      const bool coordinates = coordinated.on(r.cluster, r.account);
+      if (coordinates || r.user == actor.name) associations_.insert(id);
+      if (stored.deleted) continue;
+      if (coordinates) users_.insert(r.user);
       if (r.user == actor.name) own.insert(r.account);
     }
     accounts_.merge(own);
@@ -38,6 +41,12 @@ class View {
   }
   [[nodiscard]] bool account(const std::string& name) const {
     return all_ || !privacy_.accounts || accounts_.count(name) != 0;
+  }
+
+  // A user's: his own, and of those whom the asker coordinates those in his accounts.
+  [[nodiscard]] bool association(const AssociationRecord& record) const {
+    if (record.user.empty()) return account(record.account);
+    return all_ || !privacy_.users || associations_.count(record.id) != 0;
   }
 
   // As it is shown: coordinators whom the asker may see.
@@ -56,6 +65,7 @@ class View {
   Privacy privacy_;
   bool all_ = false;
   std::set<std::string> users_, accounts_;
+  std::set<AssociationId> associations_;
 };
 
 AssociationRecord shown(const Entities& entities, const StoredAssociation& stored, bool own) {
@@ -70,7 +80,7 @@ void list_associations(const View& view, const QueryAccountingRequest& request,
   for (const auto& [id, stored] : view.entities.associations) {
     const AssociationRecord& r = stored.record;
     if (!matches(view.entities, stored, where)) continue;
-    if (!r.user.empty() ? !view.user(r.user) : !view.account(r.account)) continue;
+    if (!view.association(r)) continue;
     reply.associations.push_back(shown(view.entities, stored, where.own_values));
     if (stored.deleted) reply.deleted.push_back(std::to_string(id));
     if (where.own_values && !stored.qos_delta.empty())

@@ -1,6 +1,8 @@
 // What a coordinator, a user and nobody at all may change, and what it costs to be refused.
 #include <ctime>
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "dbd/entities/change.hpp"
@@ -67,6 +69,23 @@ class Rights : public ::testing::Test {
 
   Entities entities;
 };
+
+// The bug: she was shown where else a user of her accounts is.
+TEST_F(Rights, WithPrivateUsersACoordinatorSeesThoseOfHerAccounts) {
+  run(add_user({"paul"}, {"chem"}));
+  protocol::QueryAccountingRequest query;
+  query.entity = AccountingEntity::kAssociation;
+  const auto rows = [&](const Actor& actor) {
+    std::set<std::string> out;
+    for (const AssociationRecord& r :
+         answer_query(entities, query, actor, {true, false}).associations)
+      if (!r.user.empty()) out.insert(r.account + " " + r.user);
+    return out;
+  };
+  EXPECT_EQ(rows(kCara), (std::set<std::string>{"physics cara", "physics paul"}));
+  EXPECT_EQ(rows(Actor{"paul", false}), (std::set<std::string>{"physics paul", "chem paul"}));
+  EXPECT_EQ(rows(Actor{"bob", false}), (std::set<std::string>{"chem bob"}));
+}
 
 TEST_F(Rights, AnAccountOfOthersDoesNotBecomeACoordinatorsByAnotherCluster) {
   EXPECT_TRUE(refused(add_account({"chem"}, "physics", {"c2"})));
