@@ -1,27 +1,43 @@
 // See log_json.hpp.
 #include "common/log/log_json.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace sluice::log {
 namespace {
 
-// What stands behind `key` in a line such as "_job_complete: JobId=17_3(20) WEXITSTATUS 0"; empty:
-// nothing.
-std::string_view value_of(std::string_view text, std::string_view key) {
+bool is_any(std::string_view) { return true; }
+
+// The first word behind `key` that may be one, in a line such as
+// "_job_complete: JobId=17_3(20) WEXITSTATUS 0"; empty: there is none.
+std::string_view value_of(std::string_view text, std::string_view key,
+                          bool (*may_be)(std::string_view) = is_any) {
   for (size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
     if (at != 0 && text[at - 1] != ' ') continue;
     const std::string_view rest = text.substr(at + key.size());
-    return rest.substr(0, rest.find_first_of(" ,:("));
+    const std::string_view word = rest.substr(0, rest.find_first_of(" ,:("));
+    if (may_be(word)) return word;
   }
   return {};
+}
+
+// "the clock of this node is 3600 s behind" names none.
+bool is_name(std::string_view word) {
+  constexpr std::string_view kWords[] = {"is",    "are",  "was",   "were", "has", "have", "may",
+                                         "does",  "not",  "and",   "or",   "of",  "to",   "in",
+                                         "for",   "by",   "as",    "at",   "on",  "than", "that",
+                                         "which", "with", "where", "who",  "when"};
+  return !word.empty() && std::ranges::find(kWords, word) == std::end(kWords);
 }
 
 std::string_view node_of(std::string_view text) {
   for (const std::string_view key :
        {"NodeName=", "NodeList=", "node ", "Node ", "nodes ", "Nodes "}) {
-    if (const std::string_view node = value_of(text, key); !node.empty()) return node;
+    if (const std::string_view node = value_of(text, key, is_name); !node.empty()) return node;
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // The log: lines, levels, flags and reopening.
 #include "common/log/log.hpp"
 #include "common/log/log_file.hpp"
+#include "common/log/log_json.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -147,6 +148,17 @@ TEST_F(Log, LinesInTheJournalHavePriorities) {
   EXPECT_EQ(written[3], "<7>slurmctld: debug:  in detail");
   EXPECT_TRUE(written[4].starts_with("<3>{")) << written[4];
   EXPECT_EQ(written[8], "slurmctld: error: no such node") << "of another stream";
+}
+
+TEST(JsonLines, NameTheJobAndTheNode) {
+  const auto has = [](std::string_view text, std::string_view part) {
+    return json_line({.text = text}).find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has("JobId=17_3(20) ends", R"("job":"17_3")"));
+  EXPECT_TRUE(has("node n8 not responding", R"("node":"n8")"));
+  EXPECT_TRUE(has("update: NodeName=n[1-3]: drained", R"("node":"n[1-3]")"));
+  EXPECT_FALSE(has("the clock of this node is 3600 s behind", R"("node")"));
+  EXPECT_TRUE(has("of this node is known: node n2 has it", R"("node":"n2")"));
 }
 
 TEST(LogNames, AreReadAndWritten) {
