@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/sacctmgr/session.hpp"
+#include "common/accounting/conditions.hpp"
 #include "common/accounting/limit_fields.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -194,7 +195,7 @@ bool take_condition(AccountingEntity entity, const Option& option, AccountingCon
   } else {
     return false;
   }
-  return true;
+  return accounting::ignored_condition(entity, where).empty();
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "common/accounting/conditions.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/text.hpp"
 #include "dbd/entities/draft.hpp"
@@ -116,7 +117,7 @@ bool decide(Draft& draft) {
   if (!makes_sense(draft.now, draft.settings()))
     return draft.refuse(" A value of the request is none that there is.");
   if (draft.request.verb != AccountingVerb::kAdd) {
-    const std::string ignored = ignored_condition(draft.request.entity, draft.where());
+    const std::string ignored = accounting::ignored_condition(draft.request.entity, draft.where());
     if (!ignored.empty())
       return draft.refuse(
           fmt::format(" Unknown condition: {} does not tell these entities apart", ignored));

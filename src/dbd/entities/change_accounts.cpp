@@ -187,9 +187,12 @@ bool inherits_change(const StoredAssociation& below, const AccountingSettings& s
 bool modify_account_associations(Draft& draft, std::string& lines) {
   const AccountingSettings& settings = draft.settings();
   std::vector<AssociationId> meant;
-  for (const auto& [id, stored] : draft.now.associations)
-    if (!stored.deleted && stored.record.user.empty() && matches(draft.now, stored, draft.where()))
-      meant.push_back(id);
+  for (const auto& [id, stored] : draft.now.associations) {
+    if (stored.deleted || !stored.record.user.empty() || !matches(draft.now, stored, draft.where()))
+      continue;
+    const AccountRecord* account = find_account(draft.now, stored.record.account);
+    if (account != nullptr && matches(draft.now, *account, draft.where())) meant.push_back(id);
+  }
   Children children(draft.now);
   for (const AssociationId id : meant) {
     StoredAssociation& stored = draft.now.associations[id];

@@ -127,48 +127,6 @@ bool matches(const Entities& entities, const UserRecord& record,
   });
 }
 
-std::string ignored_condition(protocol::AccountingEntity entity,
-                              const protocol::AccountingConditions& where) {
-  using protocol::AccountingConditions;
-  using protocol::AccountingEntity;
-  AccountingConditions heard;
-  heard.with_deleted = where.with_deleted;
-  heard.with_sub_accounts = where.with_sub_accounts;
-  heard.only_defaults = where.only_defaults;
-  heard.own_values = where.own_values;
-  if (entity != AccountingEntity::kQos && entity != AccountingEntity::kCoordinator)
-    heard.clusters = where.clusters;
-  if (entity == AccountingEntity::kQos) {
-    heard.names = where.names;
-    heard.descriptions = where.descriptions;
-    heard.ids = where.ids;
-  } else if (entity != AccountingEntity::kCluster) {
-    heard.accounts = where.accounts;
-  }
-  if (entity == AccountingEntity::kUser || entity == AccountingEntity::kCoordinator)
-    heard.users = where.users;
-  if (entity == AccountingEntity::kUser || entity == AccountingEntity::kAccount) {
-    heard.qos = where.qos;
-    heard.default_qos = where.default_qos;
-  }
-  if (entity == AccountingEntity::kUser) {
-    heard.partitions = where.partitions;
-    heard.default_accounts = where.default_accounts;
-    heard.admin_level = where.admin_level;
-    heard.wckeys = where.wckeys;
-  }
-  if (entity == AccountingEntity::kAccount) {
-    heard.parents = where.parents;
-    heard.descriptions = where.descriptions;
-    heard.organizations = where.organizations;
-  }
-  std::string ignored;
-  AccountingConditions::describe([&](int, const char* name, auto member) {
-    if (ignored.empty() && where.*member != heard.*member) ignored = name;
-  });
-  return ignored;
-}
-
 std::string default_account_of(const Entities& entities, std::string_view user,
                                std::string_view cluster) {
   std::string out;

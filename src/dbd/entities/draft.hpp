@@ -129,10 +129,6 @@ bool delete_qos(Draft& draft);
                            const protocol::AccountingConditions& where);
 [[nodiscard]] bool matches(const Entities& entities, const UserRecord& record,
                            const protocol::AccountingConditions& where);
-// A condition that is given and that a change or deletion of such entities does not look at: more
-// than was meant would be changed. Empty: there is none.
-[[nodiscard]] std::string ignored_condition(protocol::AccountingEntity entity,
-                                            const protocol::AccountingConditions& where);
 [[nodiscard]] std::string default_account_of(const Entities& entities, std::string_view user,
                                              std::string_view cluster);
 

@@ -205,6 +205,10 @@ TEST_F(Change, AConditionThatWouldNotBeLookedAtIsRefused) {
     change.where.clusters = {"demo"};
     EXPECT_EQ(shown(change), " Unknown condition: clusters does not tell these entities apart\n");
   }
+  auto limits = request(AccountingVerb::kModify, AccountingEntity::kAccount);
+  limits.where.organizations = {"nobody's"};
+  limits.settings.limits = {count(LimitField::kMaxJobs, 3)};
+  EXPECT_EQ(shown(limits), " Nothing modified\n");
   EXPECT_NE(find_account(entities, "chem"), nullptr);
 }
 
