@@ -6,7 +6,9 @@
 
 namespace sluice {
 
-// Number, restarts, and its place in an array or a heterogeneous job.
-void set_identity(JobHistory& history, const Job& job);
+// Number, restarts, and its place in an array or a heterogeneous job. The text of an array's
+// waiting tasks takes time in proportion to their ranges.
+enum class WaitingTasks { kNamed, kLeftOut };
+void set_identity(JobHistory& history, const Job& job, WaitingTasks tasks = WaitingTasks::kNamed);
 
 }  // namespace sluice

@@ -141,9 +141,9 @@ NamedTresList named_tres(const state::TresCounts& counts, const ClusterConfig& c
   return out;
 }
 
-JobHistory job_history(const state::ClusterState& state, const Job& job) {
+JobHistory job_history(const state::ClusterState& state, const Job& job, WaitingTasks tasks) {
   JobHistory out;
-  set_identity(out, job);
+  set_identity(out, job, tasks);
   add_names(job, *state.config, out);
   add_times(job, out);
   add_requests(state, job, out);

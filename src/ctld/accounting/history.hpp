@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "common/history/job_identity.hpp"
 #include "common/model/history.hpp"
 #include "common/protocol/node_reports.hpp"
 #include "ctld/state/core/cluster_state.hpp"
@@ -16,7 +17,8 @@ namespace sluice::ctld {
 [[nodiscard]] NamedTresList named_tres(const state::TresCounts& counts,
                                        const ClusterConfig& config);
 
-[[nodiscard]] JobHistory job_history(const state::ClusterState& state, const Job& job);
+[[nodiscard]] JobHistory job_history(const state::ClusterState& state, const Job& job,
+                                     WaitingTasks tasks = WaitingTasks::kNamed);
 
 // A live step of the job. `job` is the record it runs in.
 [[nodiscard]] StepHistory step_history(const ClusterConfig& config, const Job& job,

@@ -111,7 +111,7 @@ struct HistoryRecorder::After {
   void operator()(const state::JobSubmitted& event) const { to.note_job(state, event.job.id); }
   void operator()(const state::ArrayTasksSplit& event) const {
     for (const auto& task : event.tasks) to.note_job(state, task.job);
-    to.note_job(state, event.array_job);
+    to.arrays_.insert(event.array_job);
   }
   void operator()(const state::JobStarted& event) const {
     for (const auto& start : event.starts) {
@@ -125,7 +125,7 @@ struct HistoryRecorder::After {
     const Job* job = state.jobs.find(event.array_job);
     if (job == nullptr) return;
     to.note_cancelled_tasks(state, *job, event);
-    to.note_job(state, event.array_job);
+    to.arrays_.insert(event.array_job);
   }
   void operator()(const state::StepCreated& event) const { note_step(event.step->id); }
   void operator()(const state::StepUpdated& event) const { note_step(event.id); }
@@ -216,7 +216,7 @@ void HistoryRecorder::add_reason(JobHistory& history, JobId record, bool starts)
 // Tasks that end without a job id of their own: records of their array's.
 void HistoryRecorder::note_cancelled_tasks(const state::ClusterState& state, const Job& job,
                                            const state::ArrayTasksCancelled& event) {
-  JobHistory history = job_history(state, job);
+  JobHistory history = job_history(state, job, WaitingTasks::kLeftOut);
   history.state = JobState::kCancelled;
   history.ended_by = event.cancelled_by;
   history.end = event.time;
@@ -227,7 +227,6 @@ void HistoryRecorder::note_cancelled_tasks(const state::ClusterState& state, con
     history.part = event.tasks.front() + 1;
     return note_run(std::move(history));
   }
-  history.array_tasks.clear();
   event.tasks.for_each([&](uint32_t task) {
     history.array_task = task;
     history.part = task + 1;
@@ -324,6 +323,7 @@ void HistoryRecorder::tell_again(const state::ClusterState& state, Time now) {
 std::vector<std::string> HistoryRecorder::take(const state::ClusterState& state,
                                                const std::vector<journal::Blob>& blobs) {
   std::vector<std::string> out;
+  for (const JobId array : std::exchange(arrays_, {})) note_job(state, array);
   if (records_.empty()) return out;
   const ClusterConfig& config = *state.config;
   const bool scripts = stores(config, "job_script"), environments = stores(config, "job_env");

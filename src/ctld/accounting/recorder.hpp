@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -51,6 +52,9 @@ class HistoryRecorder final : public engine::EventRecorder {
   WaitedFor waited_for_;
   std::vector<HistoryRecord> records_;
   std::map<RunKey, size_t> runs_;  // positions in records_
+  // Whose waiting tasks have changed: a command may change those of one array many times, and to
+  // name them takes time in proportion to their ranges.
+  std::set<JobId> arrays_;
   std::vector<NamedTres> cluster_tres_;
   std::string cluster_nodes_;
   std::map<NodeId, std::string> node_states_;  // "DOWN reason" of those that cannot be used
