@@ -46,7 +46,7 @@ std::optional<int> parse(int argc, char** argv, Arguments& a) {
                "accepted; a damaged journal is never ignored. With --restore-from: do not ask");
   app.add_option("--first-job-id", a.first_job_id,
                  "go on with this job id, which is beyond all that were given")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(uint32_t{1}, UINT32_MAX));
   app.add_flag(
       "--new-credential-key", a.new_key,
       "let nodes take over another credential.key than they know, or a new one where it is lost");

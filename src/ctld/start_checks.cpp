@@ -68,8 +68,8 @@ std::string obstacle(const Person& who, const fs::path& path, mode_t what) {
       return errno == EACCES ? "" : fmt::format("{}: {}", so_far.string(), errno_text(errno));
   }
   if (may(who, file, what)) return {};
-  return fmt::format("user {} may not {} {}", who.name, what == kRead ? "read" : "write in",
-                     path.string());
+  const char* const word = what == kRead ? "read" : what == kWrite ? "write in" : "enter";
+  return fmt::format("user {} may not {} {}", who.name, word, path.string());
 }
 
 class StartChecks {
@@ -169,8 +169,8 @@ class StartChecks {
     }
   }
 
-  // Root makes the files of a start before it becomes SlurmUser; who starts the controller as
-  // SlurmUser needs the folder himself.
+  // Root makes the files of a start before it becomes SlurmUser, who opens them again later; who
+  // starts the controller as SlurmUser needs the folder himself.
   void place(std::string_view key, const std::string& file) {
     if (file.empty()) return;
     const fs::path folder = fs::absolute(file, ignored_).parent_path();
@@ -181,11 +181,12 @@ class StartChecks {
     }
     if (fs::is_directory(file, ignored_))
       return out_.push_back(fmt::format("{}={}: it is a folder", key, file));
-    if (!who_ || ::geteuid() == 0) return;
+    if (!who_) return;
     const bool there = fs::exists(file, ignored_);
-    if (const std::string why = obstacle(*who_, there ? fs::path(file) : folder, kWrite);
-        !why.empty())
-      out_.push_back(fmt::format("{}={}: {}", key, file, why));
+    const std::string why = ::geteuid() == 0
+                                ? obstacle(*who_, folder, kEnter)
+                                : obstacle(*who_, there ? fs::path(file) : folder, kWrite);
+    if (!why.empty()) out_.push_back(fmt::format("{}={}: {}", key, file, why));
   }
   void state() {
     const std::string& folder = config_.state_save_location;

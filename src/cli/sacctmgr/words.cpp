@@ -292,29 +292,35 @@ std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option
   return out;
 }
 
-// TRES limits of earlier versions: GrpNodes=3 is GrpTRES=node=3.
+// TRES limits of earlier versions: GrpNodes=3 is GrpTRES=node=3. The longer name stands before
+// those that begin alike.
 struct OldName {
   const char* name;
+  size_t least;
   LimitField field;
   TresId id;
 };
 constexpr OldName kOldNames[] = {
-    {"GrpCPUMins", LimitField::kGrpTresMins, kTresCpu},
-    {"GrpCPURunMins", LimitField::kGrpTresRunMins, kTresCpu},
-    {"GrpCPUs", LimitField::kGrpTres, kTresCpu},
-    {"GrpMemory", LimitField::kGrpTres, kTresMem},
-    {"GrpNodes", LimitField::kGrpTres, kTresNode},
-    {"MaxCPUMinsPerJob", LimitField::kMaxTresMinsPerJob, kTresCpu},
-    {"MaxCPUMins", LimitField::kMaxTresMinsPerJob, kTresCpu},
-    {"MaxCPUsPerJob", LimitField::kMaxTresPerJob, kTresCpu},
-    {"MaxCPUs", LimitField::kMaxTresPerJob, kTresCpu},
-    {"MaxNodesPerJob", LimitField::kMaxTresPerJob, kTresNode},
-    {"MaxNodes", LimitField::kMaxTresPerJob, kTresNode},
+    {"GrpCPUMins", 7, LimitField::kGrpTresMins, kTresCpu},
+    {"GrpCPURunMins", 7, LimitField::kGrpTresRunMins, kTresCpu},
+    {"GrpCPUs", 7, LimitField::kGrpTres, kTresCpu},
+    {"GrpMemory", 4, LimitField::kGrpTres, kTresMem},
+    {"GrpNodes", 4, LimitField::kGrpTres, kTresNode},
+    {"MaxCPUMinsPerJob", 7, LimitField::kMaxTresMinsPerJob, kTresCpu},
+    {"MaxCPUsPerUser", 11, LimitField::kMaxTresPerUser, kTresCpu},
+    {"MaxCPUsPU", 9, LimitField::kMaxTresPerUser, kTresCpu},
+    {"MaxCPUsPerJob", 7, LimitField::kMaxTresPerJob, kTresCpu},
+    {"MaxNodesPerUser", 12, LimitField::kMaxTresPerUser, kTresNode},
+    {"MaxNodesPU", 10, LimitField::kMaxTresPerUser, kTresNode},
+    {"MaxNodesPerJob", 4, LimitField::kMaxTresPerJob, kTresNode},
+    {"MinCPUsPerJob", 7, LimitField::kMinTresPerJob, kTresCpu},
 };
 
-bool take_old_name(Session& session, const Option& option, AccountingSettings& settings) {
+bool take_old_name(Session& session, const Option& option, AccountingSettings& settings,
+                   bool of_qos = false) {
   for (const OldName& row : kOldNames) {
-    if (!iequals(option.key, row.name)) continue;
+    if (!option.is(row.name, row.least)) continue;
+    if (!of_qos && accounting::limit_row(row.field).association == nullptr) return false;
     protocol::LimitSetting limit;
     limit.field = row.field;
     const auto count = to_number<uint64_t>(option.value);
@@ -458,7 +464,8 @@ bool take_qos_setting(Session& session, const Option& option, AccountingSettings
     return take_limit(session, LimitField::kPreemptExemptTime, option, settings);
   if (option.is("Preempt", 3)) return take_qos(session, option, settings.preempt);
   const auto field = limit_named(option);
-  if (!field || *field == LimitField::kFairshare) return take_old_name(session, option, settings);
+  if (!field || *field == LimitField::kFairshare)
+    return take_old_name(session, option, settings, true);
   return take_limit(session, *field, option, settings, true);
 }
 

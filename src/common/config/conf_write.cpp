@@ -94,6 +94,23 @@ std::string sharing_text(const PartitionConfig& p) {
   }
 }
 
+std::string preempt_mode_text(const PartitionConfig& p) {
+  constexpr std::array<std::string_view, 6> kModes = {"OFF",     "CANCEL", "REQUEUE",
+                                                      "SUSPEND", "WITHIN", "PRIORITY"};
+  if (!p.preempt_mode) return p.preempt_gang ? "GANG" : "";
+  const std::string mode(kModes.at(static_cast<size_t>(*p.preempt_mode)));
+  return p.preempt_gang ? mode + ",GANG" : mode;
+}
+
+std::string_view exclusive_text(ExclusiveMode mode) {
+  switch (mode) {
+    case ExclusiveMode::kUser: return "USER";
+    case ExclusiveMode::kTopo: return "TOPO";
+    case ExclusiveMode::kNo: break;
+  }
+  return {};
+}
+
 std::string_view state_text(PartitionState state) {
   switch (state) {
     case PartitionState::kDown: return "DOWN";
@@ -140,11 +157,17 @@ std::string partition_line(const PartitionConfig& p) {
   line.add("PriorityJobFactor", p.priority_job_factor, 1);
   line.add("PriorityTier", p.priority_tier, 1);
   line.add("OverSubscribe", sharing_text(p));
-  line.add_flag("ExclusiveUser", p.exclusive == ExclusiveMode::kUser);
+  line.add("Exclusive", exclusive_text(p.exclusive));
+  line.add("PreemptMode", preempt_mode_text(p));
   line.add_flag("Hidden", p.hidden);
   line.add_flag("RootOnly", p.root_only);
   line.add_flag("ReqResv", p.req_resv);
   line.add_flag("LLN", p.lln);
+  if (p.disable_root_jobs) line.add("DisableRootJobs", *p.disable_root_jobs ? "YES" : "NO");
+  line.add_flag("PowerDownOnIdle", p.power_down_on_idle);
+  line.add("CpuBind", p.cpu_bind);
+  line.add("SelectTypeParameters", join(p.select_type_parameters, ","));
+  line.add("Topology", p.topology);
   add_memory(p, line);
   line.add("TRESBillingWeights", p.tres_billing_weights);
   line.add_seconds("SuspendTime", p.suspend_time_s);

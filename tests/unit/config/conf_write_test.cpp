@@ -30,5 +30,30 @@ TEST(ConfWrite, GivesTheSameAgain) {
       << "what is not set stands there with its default";
 }
 
+// The bug: what a partition says of preemption, binding and root's jobs was left out.
+TEST(ConfWrite, EachKeyOfAPartitionIsWritten) {
+  const std::string keys =
+      "AllocNodes=n1 AllowAccounts=a AllowGroups=g AllowQos=q Alternate=other CpuBind=core "
+      "DefaultTime=30 DefCPUPerGPU=2 DefMemPerCPU=100 DefMemPerGPU=70 DisableRootJobs=NO "
+      "Exclusive=USER GraceTime=20 Hidden=YES LLN=YES MaxCPUsPerNode=3 MaxCPUsPerSocket=2 "
+      "MaxMemPerNode=900 MaxNodes=2 MaxTime=60 MinNodes=1 OverSubscribe=YES:3 OverTimeLimit=5 "
+      "PowerDownOnIdle=YES PreemptMode=OFF PriorityJobFactor=7 PriorityTier=8 QOS=q ReqResv=YES "
+      "ResumeTimeout=30 RootOnly=YES SelectTypeParameters=CR_CORE State=DOWN SuspendTime=60 "
+      "SuspendTimeout=40 Topology=t TRESBillingWeights=CPU=1.0,Mem=0.25G";
+  for (const std::string& key : split_list(keys, ' ')) {
+    const ClusterConfig before = config_of(
+        "NodeName=n[1-2] CPUs=8\nPartitionName=other Nodes=n1\nPartitionName=p Nodes=n1 " + key +
+        "\n");
+    const auto after = parse(write_config(before, "today"));
+    ASSERT_TRUE(after) << key << ": " << after.error().text;
+    EXPECT_EQ(after->config.partitions, before.partitions) << key;
+    EXPECT_NE(before.partitions[1],
+              config_of("NodeName=n[1-2] CPUs=8\nPartitionName=other Nodes=n1\n"
+                        "PartitionName=p Nodes=n1\n")
+                  .partitions[1])
+        << key << " says what is usual";
+  }
+}
+
 }  // namespace
 }  // namespace sluice::tables
