@@ -1,9 +1,12 @@
 """A site moves in: `sluicedbd import` of a real slurmdbd's database (tests/golden/import), compared with what its own commands said of it."""
 import os
 import pathlib
+import pwd
+import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from accounting import AccountedCluster
@@ -93,6 +96,24 @@ class Import(ClusterCase):
             return {table: sorted(map(repr, db.execute(f"SELECT * FROM {table}")))
                     for table in ("job", "step", "association", "qos", "user", "account", "wckey", "tres", "node_event", "cluster_event",
                                   "reservation", "blob", "txn", "entity_version")}
+
+    @unittest.skipIf(os.getuid() != 0, "needs root")
+    def test_what_root_imports_is_slurm_users(self):
+        """The bug: the daemon could not open the file."""
+        folder = tempfile.mkdtemp(prefix="sluice-import-")
+        self.addCleanup(shutil.rmtree, folder)
+        nobody = pwd.getpwnam("nobody")
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+        conf = os.path.join(folder, "slurmdbd.conf")
+        with open(conf, "w", encoding="utf-8") as f:
+            f.write(f"DbdHost=localhost\nSlurmUser=nobody\nAuthType=auth/slurm\nStorageType=accounting_storage/sqlite\n"
+                    f"StorageLoc={folder}/accounting.db\nPidFile={folder}/slurmdbd.pid\n")
+        os.chmod(conf, 0o600)
+        os.chown(conf, nobody.pw_uid, nobody.pw_gid)
+        done = subprocess.run([self.cluster.daemon("sluicedbd"), "-f", conf, "import", self.source], env=self.cluster.env,
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(os.stat(f"{folder}/accounting.db").st_uid, nobody.pw_uid)
 
     def test_other_schemas(self):
         self.stop_dbd()

@@ -41,6 +41,9 @@ Result<std::string> import_from(const DbdConfig& config, const DbdConfig& other)
   if (!held) return tl::unexpected<Error>(held.error());
   auto source = connect(other.storage);
   if (!source) return tl::unexpected<Error>(source.error());
+  // what it makes is the daemon's
+  if (auto ok = daemon::become_user(config.slurm_user_id, {}); !ok)
+    return tl::unexpected<Error>(ok.error());
   auto target = Database::open(config.storage);
   if (!target) return tl::unexpected<Error>(target.error());
   const auto counts =
