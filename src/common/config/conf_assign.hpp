@@ -14,6 +14,10 @@ namespace sluice::tables {
 
 [[nodiscard]] inline Status bad_value(const ConfLine& line, const ConfPair& pair,
                                       const ConfRule& rule) {
+  if (const std::string option = bad_count(rule, pair.value); !option.empty()) {
+    return conf_failure(
+        line, fmt::format("{}: {} is not valid; allowed: a number, 0 or more", pair.key, option));
+  }
   return conf_failure(line, fmt::format("{}=\"{}\" is not valid; allowed: {}", pair.key, pair.value,
                                         allowed_values(rule)));
 }

@@ -184,6 +184,24 @@ TEST(ConfForms, ValuesThatSlurmTakes) {
   EXPECT_TRUE(config_of("PriorityFlags=0\n").without_effect.empty());
 }
 
+// The bug: such a value was taken for none, and a bound of tokens' lives for no bound.
+TEST(ConfForms, NumbersOfOptionsAreNumbers) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"AuthAltParameters=", "max_token_lifespan=10m"},
+      {"SlurmctldParameters=rl_enable,", "rl_bucket_size=x"},
+      {"SchedulerParameters=defer,", "bf_interval=x"},
+      {"SchedulerParameters=", "default_queue_depth=-1"},
+      {"SchedulerParameters=", "requeue_delay="},
+      {"AuthInfo=", "ttl=abc"}};
+  for (const auto& [before, option] : cases) {
+    const std::string key(before, std::string_view(before).find('='));
+    EXPECT_EQ(error_of(std::string(before) + option + "\n"),
+              "/etc/slurm.conf:3: " + key + ": " + option +
+                  " is not valid; allowed: a number, 0 or more");
+  }
+  EXPECT_EQ(error_of("SchedulerParameters=bf_interval=60,bf_window=43200,sched_interval=-1\n"), "");
+}
+
 TEST(ConfForms, PreemptTypeAndModeGoTogether) {
   for (const char* bad :
        {"PreemptType=preempt/partition_prio\n", "PreemptType=preempt/qos\nPreemptMode=OFF\n",

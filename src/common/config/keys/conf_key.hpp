@@ -96,6 +96,7 @@ struct ConfKey {
   std::string_view acting;    // of a key that acts, those of `allowed` that do; empty: all
   // those of `allowed` that bound what has no bound here: nobody misses them
   std::string_view needless;
+  std::string_view counts;        // those of a kOptions row's names whose value is a number
   std::string_view allowed_text;  // what is allowed, in words, when the kind does not say it all
   uint64_t min = 0;
   uint64_t max = kMax32;
@@ -190,6 +191,11 @@ struct ConfKey {
   [[nodiscard]] constexpr ConfKey except(std::string_view names) const {
     ConfKey row = *this;
     row.needless = names;
+    return row;
+  }
+  [[nodiscard]] constexpr ConfKey with_counts(std::string_view names) const {
+    ConfKey row = *this;
+    row.counts = names;
     return row;
   }
   [[nodiscard]] constexpr ConfKey needs_restart() const {

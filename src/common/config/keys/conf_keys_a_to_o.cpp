@@ -54,9 +54,11 @@ constexpr GlobalKey kRows[] = {
         .allow(
             "disable_token_creation,max_token_lifespan,jwks,jwt_key,use_jwt_client_ids,"
             "use_jwt_client_ids_only,userclaimfield")
-        .only("disable_token_creation,jwt_key,max_token_lifespan").acts<&C::auth_alt_parameters>(),
+        .only("disable_token_creation,jwt_key,max_token_lifespan").with_counts("max_token_lifespan")
+        .acts<&C::auth_alt_parameters>(),
     key("AuthInfo", K::kOptions).allow("cred_expire,socket,ttl,use_client_ids")
-        .only("cred_expire,socket,ttl").acts<&C::auth_info>().needs_restart(),
+        .only("cred_expire,socket,ttl").with_counts("cred_expire,ttl").acts<&C::auth_info>()
+        .needs_restart(),
     key("AuthType", K::kEnum, "auth/munge").allow("auth/munge,auth/slurm").acts<&C::auth_type>()
         .needs_restart(),
     key("BackupAddr", K::kText).obsolete(),

@@ -135,6 +135,12 @@ constexpr GlobalKey kRows[] = {
                 "bf_yield_rpc_cnt,bf_yield_sleep,build_queue_timeout,correspond_after_task_cnt,"
                 "max_rpc_cnt,max_sched_time,preempt_reorder_count,preempt_strict_order,"
                 "reduce_completing_frag")
+        .with_counts("bf_interval,bf_job_part_count_reserve,bf_max_job_array_resv,bf_max_job_assoc,"
+                     "bf_max_job_part,bf_max_job_start,bf_max_job_test,bf_max_job_user,"
+                     "bf_max_job_user_part,bf_max_time,bf_min_age_reserve,bf_min_prio_reserve,"
+                     "bf_resolution,bf_window,default_queue_depth,max_array_tasks,max_script_size,"
+                     "max_switch_wait,partition_job_depth,requeue_delay,sched_max_job_start,"
+                     "sched_min_interval,step_retry_count,step_retry_time")
         .acts<&C::scheduler_parameters>(),
     key("SchedulerTimeSlice", K::kSeconds, "30").range(5, kMax16).acts<&C::scheduler_time_slice>(),
     key("SchedulerType", K::kEnum, "sched/backfill").allow("sched/backfill,sched/builtin")
@@ -190,6 +196,7 @@ constexpr GlobalKey kRows[] = {
             "workerpool_threads")
         .only("allow_user_triggers,enable_configless,preempt_send_user_signal,reboot_from_controller,rl_bucket_size,"
               "rl_enable,rl_log_freq,rl_refill_period,rl_refill_rate,rl_table_size")
+        .with_counts("rl_bucket_size,rl_refill_period,rl_refill_rate,rl_table_size")
         .acts<&C::slurmctld_parameters>(),
     key("SlurmdDebug", K::kEnum, "info")
         .allow("quiet,fatal,error,info,verbose,debug,debug2,debug3,debug4,debug5").numbered()

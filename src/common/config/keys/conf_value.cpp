@@ -177,6 +177,7 @@ Parsed options_value(const ConfRule& rule, std::string_view text,
         index_of(rule.allowed, std::string_view(item).substr(slash + 1)))
       item.erase(0, slash + 1);
   }
+  if (!bad_count(rule, text).empty()) return std::nullopt;
   if (!unknown || rule.allowed.empty()) return value;
   for (const std::string& item : value.items) {
     const std::string name = item.substr(0, item.find_first_of("=:"));
@@ -250,6 +251,18 @@ std::optional<ConfValue> parse_conf_value(const ConfRule& rule, std::string_view
   }
   if (value && value->text.empty()) value->text = text;
   return value;
+}
+
+std::string bad_count(const ConfRule& rule, std::string_view text) {
+  if (rule.counts.empty()) return {};
+  for (const std::string& item : split_list(text)) {
+    const size_t end = item.find('=');
+    const std::string_view name = std::string_view(item).substr(0, end);
+    if (!index_of(rule.counts, name)) continue;
+    const bool has_value = end != std::string::npos;
+    if (!has_value || !to_number<uint32_t>(std::string_view(item).substr(end + 1))) return item;
+  }
+  return {};
 }
 
 std::string allowed_values(const ConfRule& rule) {

@@ -20,12 +20,13 @@ struct ConfRule {
   bool unlimited = false;
   bool by_number = false;
   bool none = false;
+  std::string_view counts;
 };
 
 template <class Owner>
 [[nodiscard]] ConfRule rule_of(const ConfKey<Owner>& row) {
-  return {row.kind, row.allowed,   row.allowed_text, row.min,
-          row.max,  row.unlimited, row.by_number,    row.none};
+  return {row.kind,      row.allowed,   row.allowed_text, row.min,   row.max,
+          row.unlimited, row.by_number, row.none,         row.counts};
 }
 
 // The value, or nothing when it is not allowed. Names in `unknown_options` (may be null) are those
@@ -36,5 +37,8 @@ template <class Owner>
 
 // "a number of seconds from 0 to 65533, or INFINITE": ends a message after "allowed: ".
 [[nodiscard]] std::string allowed_values(const ConfRule& rule);
+// Of an options row the first whose value is to be a number of 0 or more, and is none; empty: there
+// is none.
+[[nodiscard]] std::string bad_count(const ConfRule& rule, std::string_view text);
 
 }  // namespace sluice::tables
