@@ -1,6 +1,7 @@
 #include "common/syntax/cron_times.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <optional>
 #include <span>
@@ -90,10 +91,52 @@ bool read_field(const Field& field, std::string_view text, std::bitset<N>& out) 
 }
 
 bool is_day(const CronTimes& times, const std::tm& day) {
+  if (!times.months.test(static_cast<size_t>(day.tm_mon) + 1)) return false;
   const bool by_date = times.days.test(static_cast<size_t>(day.tm_mday));
   const bool by_weekday = times.weekdays.test(static_cast<size_t>(day.tm_wday));
   // as in every cron: with both given, one of them is enough
   return times.any_day || times.any_weekday ? by_date && by_weekday : by_date || by_weekday;
+}
+
+// The next day of that kind, from its midnight on. By the calendar alone: to ask the clock's zone
+// for each day of some years takes long.
+void go_to_next_day(const CronTimes& times, int last_year, std::tm& now) {
+  namespace chrono = std::chrono;
+  chrono::sys_days day(chrono::year(now.tm_year + 1900) /
+                       chrono::month(static_cast<unsigned>(now.tm_mon) + 1) /
+                       chrono::day(static_cast<unsigned>(now.tm_mday)));
+  do {
+    day += chrono::days(1);
+    const chrono::year_month_day date(day);
+    now.tm_year = static_cast<int>(date.year()) - 1900;
+    now.tm_mon = static_cast<int>(static_cast<unsigned>(date.month())) - 1;
+    now.tm_mday = static_cast<int>(static_cast<unsigned>(date.day()));
+    now.tm_wday = static_cast<int>(chrono::weekday(day).c_encoding());
+  } while (now.tm_year <= last_year && !is_day(times, now));
+  now.tm_hour = now.tm_min = 0;
+}
+
+// The next value behind `value` that is set; -1: none is.
+template <size_t N>
+int next_set(const std::bitset<N>& bits, int value) {
+  for (auto at = static_cast<size_t>(value) + 1; at < N; ++at)
+    if (bits.test(at)) return static_cast<int>(at);
+  return -1;
+}
+
+// On the same day: a minute of this hour, or the next hour. False: there is none any more.
+bool go_on_in_day(const CronTimes& times, std::tm& now) {
+  if (times.hours.test(static_cast<size_t>(now.tm_hour))) {
+    if (const int minute = next_set(times.minutes, now.tm_min); minute >= 0) {
+      now.tm_min = minute;
+      return true;
+    }
+  }
+  const int hour = next_set(times.hours, now.tm_hour);
+  if (hour < 0) return false;
+  now.tm_hour = hour;
+  now.tm_min = 0;
+  return true;
 }
 
 }  // namespace
@@ -127,27 +170,22 @@ Result<CronTimes> parse_cron_times(std::string_view text) {
 
 Time next_cron_time(const CronTimes& times, Time after) {
   const std::time_t from = to_seconds(after) - to_seconds(after) % 60 + 60;
+  std::time_t at = from;
   std::tm now{};
-  localtime_r(&from, &now);
+  localtime_r(&at, &now);
   const int last_year = now.tm_year + kMostYears;
   while (now.tm_year <= last_year) {
-    const bool month = times.months.test(static_cast<size_t>(now.tm_mon) + 1);
-    const bool day = month && is_day(times, now);
-    const bool hour = day && times.hours.test(static_cast<size_t>(now.tm_hour));
-    if (hour && times.minutes.test(static_cast<size_t>(now.tm_min))) {
+    const bool day = is_day(times, now);
+    if (day && times.hours.test(static_cast<size_t>(now.tm_hour)) &&
+        times.minutes.test(static_cast<size_t>(now.tm_min))) {
       const std::time_t found = std::mktime(&now);
       if (found >= from) return from_seconds(found);  // else in the hour that comes twice
     }
-    // the next month, day, hour or minute; mktime() puts what runs over right
-    if (!month) ++now.tm_mon, now.tm_mday = 1;
-    else if (!day) ++now.tm_mday;
-    if (!day) now.tm_hour = 0;
-    else if (!hour) ++now.tm_hour;
-    if (!hour) now.tm_min = 0;
-    else ++now.tm_min;
+    if (!day || !go_on_in_day(times, now)) go_to_next_day(times, last_year, now);
     now.tm_isdst = -1;
-    const std::time_t next = std::mktime(&now);
-    localtime_r(&next, &now);
+    // an hour that the clock leaves out is the next one
+    at = std::max(std::mktime(&now), at + 60);
+    localtime_r(&at, &now);
   }
   return kNoTime;
 }
