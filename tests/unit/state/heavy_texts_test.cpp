@@ -86,6 +86,35 @@ TEST_F(HeavyTextsTest, OfAnArrayCountOnceUntilItsLastTaskIsForgotten) {
   EXPECT_TRUE(state_.heavy_texts->of_user.empty());
 }
 
+// Of one job, which is short itself.
+TEST_F(HeavyTextsTest, OfStepsCountWhileTheyLive) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  StepSpec spec;
+  spec.num_tasks = 1;
+  spec.overlap = Toggle::kYes;
+  spec.submit_line = std::string(kLine - 1, 'x');
+  const auto create = [&] { return run(CreateStep{kAnn, id, spec}); };
+  size_t taken = 0;
+  Result<Reply> last = create();
+  for (; last && taken < 1000; ++taken) last = create();
+  ASSERT_FALSE(last);
+  EXPECT_EQ(last.error().code, ErrorCode::kTooManyJobs) << last.error().text;
+  EXPECT_EQ(taken, HeavyTexts::kMostOfUser / kLine);
+  EXPECT_EQ(from_image(make_image(state_)).heavy_texts->all, held());
+  ASSERT_TRUE(end_step(id, 0, "n1", 0, true));
+  EXPECT_TRUE(create()) << "one that ended gives its part back";
+  EXPECT_FALSE(create());
+  StepSpec light = spec;
+  light.submit_line = "srun true";
+  EXPECT_TRUE(run(CreateStep{kAnn, id, light}));
+  ASSERT_TRUE(run(SignalJob{kRoot, std::to_string(id), 9}));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 0, true));
+  now_ += std::chrono::minutes(1);
+  ASSERT_TRUE(run(Tick{}));
+  EXPECT_EQ(from_image(make_image(state_)).heavy_texts->all, held());
+}
+
 TEST_F(HeavyTextsTest, AnUpdateCountsAndMayBeRefused) {
   const auto list_nodes = [&](JobId id, const std::string& nodes) {
     JobUpdate update;

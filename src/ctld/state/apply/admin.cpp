@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/core/heavy_texts.hpp"
 #include "ctld/state/core/indexes.hpp"
 #include "ctld/state/core/triggers.hpp"
 
@@ -17,7 +18,9 @@ void apply_event(ClusterState& state, const StepUpdated& event) {
     for (auto& step : job.steps) {
       if (step->id.step != event.id.step) continue;
       auto changed = std::make_shared<Step>(*step);
+      const size_t before = changed->spec == nullptr ? 0 : heavy_text(*changed->spec);
       changed->spec = event.spec;
+      count_heavy_text(state, job.spec->uid, before, heavy_text(*changed->spec));
       step = std::move(changed);
     }
   });

@@ -7,6 +7,7 @@
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/core/charging.hpp"
 #include "ctld/state/core/fold.hpp"
+#include "ctld/state/core/heavy_texts.hpp"
 #include "ctld/state/core/indexes.hpp"
 #include "ctld/state/core/triggers.hpp"
 
@@ -86,6 +87,11 @@ void start_job(ClusterState& state, const JobStarted& event, const JobStarted::S
   note_busy(state, state.jobs.at(start.job));
 }
 
+void forget_steps(ClusterState& state, Job& job) {
+  count_heavy_text(state, job.spec->uid, heavy_text_of_steps(job), 0);
+  job.steps.clear();
+}
+
 }  // namespace
 
 void apply_event(ClusterState& state, const JobStarted& event) {
@@ -157,7 +163,7 @@ void apply_event(ClusterState& state, const JobEnded& event) {
           ~(kJobSpecialExit | kJobLaunchFailed | kJobRequeueHold | kJobReservationDeletedHold);
     }
     job.flags &= ~(kJobCompleting | kJobConfiguring);
-    job.steps.clear();
+    forget_steps(state, job);
     job.steps.shrink_to_fit();
   });
   note_job_over(state, state.jobs.at(event.job), event.time);
@@ -185,7 +191,7 @@ void apply_event(ClusterState& state, const JobRequeued& event) {
     job.reservation = {};
     job.released.clear();
     job.preparing.clear();
-    job.steps.clear();
+    forget_steps(state, job);
     job.next_step = 0;
     job.signal_sent = false;
     job.limit_warned = 0;

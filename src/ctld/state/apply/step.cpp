@@ -4,6 +4,7 @@
 #include "common/base/step_part.hpp"
 #include "common/os/wait_status.hpp"
 #include "ctld/state/apply/verbs.hpp"
+#include "ctld/state/core/heavy_texts.hpp"
 #include "ctld/state/core/indexes.hpp"
 
 namespace sluice::state {
@@ -40,6 +41,8 @@ void apply_event(ClusterState& state, const StepCreated& event) {
   if (event.step->id.step <= kMaxNormalStep)
     job.next_step = number_of_step(event.step->id.step) + 1;
   job.steps.push_back(event.step);
+  if (event.step->spec != nullptr)
+    count_heavy_text(state, job.spec->uid, 0, heavy_text(*event.step->spec));
 }
 
 void apply_event(ClusterState& state, const StepNodesEnded& event) {
@@ -55,6 +58,7 @@ void apply_event(ClusterState& state, const StepEnded& event) {
   const size_t gone = std::erase_if(job.steps, [&](const auto& step) {
     if (step->id.step != event.id.step) return false;
     keep_request(job, *step);
+    if (step->spec != nullptr) count_heavy_text(state, job.spec->uid, heavy_text(*step->spec), 0);
     return true;
   });
   SLUICE_CHECK(gone == 1);

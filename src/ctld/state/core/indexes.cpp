@@ -133,6 +133,7 @@ void index_job(ClusterState& state, const Job& job) {
   } else {
     count_heavy_text(state, job.spec->uid, 0, heavy_text(*job.spec));
   }
+  count_heavy_text(state, job.spec->uid, 0, heavy_text_of_steps(job));
   if (is_unfinished(place.kind)) note_unfinished(state, job);
   const uint64_t request = job.spec->request_id;
   if (request != 0 && (job.array == nullptr || job.array->array_job == job.id)) {
@@ -148,6 +149,7 @@ void unindex_job(ClusterState& state, const Job& job) {
   if (place.waiting) state.waiting.erase(job.id);
   if (place.age_limited) state.age_limited.erase(job.id);
   state.job_count -= place.count;
+  count_heavy_text(state, job.spec->uid, heavy_text_of_steps(job), 0);
   if (is_unfinished(place.kind)) forget_unfinished(state, job);
   if (job.array != nullptr) {
     if (place.kind == JobPlace::Kind::kActive) count_running_task(state, job, -1);

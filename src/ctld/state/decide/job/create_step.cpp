@@ -7,6 +7,7 @@
 #include "common/base/step_part.hpp"
 #include "common/base/text.hpp"
 #include "common/syntax/submit_values.hpp"
+#include "ctld/state/core/heavy_texts.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/targets.hpp"
@@ -95,6 +96,8 @@ Result<std::shared_ptr<Step>> make_new_step(const ClusterState& state, const Job
     return failure(ErrorCode::kInvalidStepId, "Step limit reached for this job");
   }
   if (Status ok = check_texts(wanted); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_heavy_text(state, job.spec->uid, wanted); !ok)
+    return tl::unexpected(ok.error());
   const size_t held = job.allocation->nodes.size();
   if (wanted.min_nodes > held) {
     return failure(ErrorCode::kTooManyNodes,
