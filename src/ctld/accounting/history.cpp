@@ -276,6 +276,7 @@ ClusterHistory cluster_history(const state::ClusterState& state) {
   });
   out.nodes = state::node_list(state, nodes);
   out.tres = named_tres(counts, *state.config);
+  add_listed(license_tres(state.config->licenses, state.config->accounting_storage_tres), out.tres);
   // those that are to be counted are known, and can be limited, before a node has any
   for (const std::string& name : state.config->accounting_storage_tres) {
     const bool there = std::ranges::find(out.tres, name, &NamedTres::name) != out.tres.end();
