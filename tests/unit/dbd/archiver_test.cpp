@@ -55,7 +55,7 @@ TEST(AskedRules, AreChecked) {
   DumpArchiveRequest request;
   request.rules = {{Purged::kJobs, false, "soon"}};
   EXPECT_FALSE(asked_rules(rules_of_conf(), request));
-  request.rules = {{static_cast<Purged>(7), true, "1days"}};
+  request.rules = {{static_cast<Purged>(kPurgedKinds), true, "1days"}};
   EXPECT_FALSE(asked_rules(rules_of_conf(), request));
   request.rules.clear();
   request.folder = "relative";

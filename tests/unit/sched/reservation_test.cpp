@@ -57,7 +57,7 @@ TEST(ReservedPass, OthersKeepOutAndItsOwnComeIn) {
   world.submit(World::spec(8, 10));
   const JobId waits = world.submit(World::spec(8, 10));
   world.submit(ReservedWorld::in("a", 8, 10));
-  EXPECT_EQ(world.pass(), "1:n2 3:n1");
+  EXPECT_EQ(world.pass(), "3:n1 1:n2");
   EXPECT_EQ(world.job(3).reservation, "a");
   EXPECT_EQ(world.job(1).reservation, "");
   EXPECT_EQ(world.reason(waits), JobReason::kResources);
@@ -140,7 +140,7 @@ TEST(ReservedPass, MagneticOnesDrawJobs) {
   world.reserve("a", "n2", minutes(0), minutes(60), kReservationMagnetic);
   world.submit(World::spec(8, 10));
   world.submit(World::spec(8, 10));
-  EXPECT_EQ(world.pass(), "1:n2 2:n1");
+  EXPECT_EQ(world.pass(), "2:n1 1:n2");
   EXPECT_EQ(world.job(1).reservation, "a");
 }
 
@@ -207,7 +207,7 @@ TEST(ReservedPass, LicensesAreKeptForItsJobs) {
   const JobId waits = world.submit(licensed(World::spec(1, 10), "foo:3"));
   world.submit(licensed(World::spec(1, 10), "foo:2"));
   world.submit(licensed(ReservedWorld::in("a", 1, 10), "foo:5"));
-  EXPECT_EQ(world.pass(), "2:n1 3:n1") << "its jobs use any nodes";
+  EXPECT_EQ(world.pass(), "3:n1 2:n1") << "its jobs use any nodes";
   EXPECT_EQ(world.reason(waits), JobReason::kLicenses);
   EXPECT_EQ(world.soft->find(waits)->expected_start, world.now + minutes(60));
   const JobId more = world.submit(licensed(ReservedWorld::in("a", 1, 10), "foo:4"));
@@ -249,7 +249,7 @@ TEST(ReservedPass, CoresOfANodeAreKeptForItsJobs) {
   alone.required_nodes = "n1";
   alone.sharing = Sharing::kExclusive;
   const JobId exclusive = world.submit(alone);
-  EXPECT_EQ(world.pass(), "1:n1 3:n1 4:n2");
+  EXPECT_EQ(world.pass(), "3:n1 1:n1 4:n2");
   EXPECT_EQ(world.job(1).allocation->nodes.front().cores.to_text(), "3");
   EXPECT_EQ(world.job(3).allocation->nodes.front().cores.to_text(), "0-1");
   EXPECT_EQ(world.soft->find(wide)->expected_start, kNoTime);
@@ -297,7 +297,7 @@ TEST(ReservedPass, CoresAreSharedWithinTheirReservation) {
   for (int n = 0; n < 2; ++n) world.submit(World::spec(2, 10));
   for (int n = 0; n < 2; ++n) world.submit(ReservedWorld::in("a", 2, 10));
   world.submit(World::spec(1, 10));
-  EXPECT_EQ(world.pass(), "1:n1 2:n1 3:n1 4:n1");
+  EXPECT_EQ(world.pass(), "3:n1 4:n1 1:n1 2:n1");
   EXPECT_EQ(world.job(2).allocation->nodes.front().cores.to_text(), "2-3");
   EXPECT_EQ(world.job(4).allocation->nodes.front().cores.to_text(), "0-1");
 }
