@@ -138,6 +138,7 @@ struct Controller::Graph {
   Status open_identity();
   Status open_tls();
   OwnCluster own_cluster(uint64_t known_version) const;
+  JobId first_job_id();
   void start_accounting(uint64_t known_version);
   Status start_core(journal::Recovered recovered);
   Status start_server();
@@ -262,12 +263,9 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
     const auto known = scheduler->soft();
     return known == nullptr ? JobReason::kNone : known->waited_for(job, starts);
   });
-  const state::StartEpoch start{info.cluster_id,
-                                info.epoch,
-                                options.clean,
-                                options.first_job_id,
-                                hex_digits(signer->public_key()),
-                                options.new_key};
+  const state::StartEpoch start{
+      info.cluster_id, info.epoch, options.clean, first_job_id(), hex_digits(signer->public_key()),
+      options.new_key};
   if (auto ok = command(start); !ok) return ok;
   if (auto ok = command(state::ReplaceConfig{config, options.keep_partitions}); !ok) return ok;
   const state::ClusterSnapshot state = publisher->newest()->state;
@@ -285,6 +283,26 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
                                                  system_uid_of, &daemon_watch});
   scheduler->wake();
   return {};
+}
+
+// --first-job-id, else behind what accounting knows: an older state was put back. Where ids have
+// begun anew behind MaxJobId, a higher one is no later one.
+JobId Controller::Graph::first_job_id() {
+  const state::ClusterSnapshot state = publisher->newest()->state;
+  if (options.first_job_id != kNoJob || !dbd || state->job_id_round > 0)
+    return options.first_job_id;
+  const auto last = last_known_job(*dbd, config->cluster_name);
+  if (!last) {
+    log::info("the accounting daemon does not say which job ids it knows: {}",
+              error_text(last.error()));
+    return kNoJob;
+  }
+  if (*last == kNoJob || *last < state->next_job_id || *last >= config->max_job_id) return kNoJob;
+  log::warning(
+      "the accounting daemon knows job ids up to {}, this state only those before {}: it is an older one, and ids go on "
+      "behind what is known",
+      *last, state->next_job_id);
+  return *last + 1;
 }
 
 OwnCluster Controller::Graph::own_cluster(uint64_t known_version) const {

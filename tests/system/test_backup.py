@@ -6,6 +6,7 @@ import subprocess
 import threading
 import unittest
 
+from accounting import AccountedCluster
 from harness import ClusterCase, wait_for
 
 
@@ -197,6 +198,25 @@ class Key(ClusterCase):
         open(gate, "w", encoding="utf-8").close()
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(self.wait_ended(self.submit("-o", "/dev/null", "--wrap", "true")), "COMPLETED")
+
+
+class BackupBesideAccounting(unittest.TestCase):
+    def test_ids_go_on_behind_what_accounting_knows(self):
+        """Jobs that never ran are known to no node."""
+        cluster = AccountedCluster(1, 1, 1000)
+        self.addCleanup(cluster.down)
+        copy = os.path.join(cluster.dir, "copy")
+        cluster.run("sbatch", "-H", "--wrap", "true")
+        cluster.run("sluice", "backup", copy)
+        held = [int(cluster.run("sbatch", "--parsable", "-H", "--wrap", "true").stdout) for _ in range(3)]
+        wait_for(lambda: cluster.sql(f"SELECT id FROM job WHERE job_id = {held[-1]}"), "accounting knows the last one")
+        cluster.kill_controller()
+        shutil.rmtree(os.path.join(cluster.dir, "state"))
+        cluster.run("sluice", "restore", "-i", copy)
+        cluster.start_controller()
+        wait_for(lambda: cluster.run("sinfo", check=False).returncode == 0, "the controller answers")
+        self.assertEqual(int(cluster.run("sbatch", "--parsable", "-H", "--wrap", "true").stdout), held[-1] + 1)
+        self.assertIn(f"the accounting daemon knows job ids up to {held[-1]}", cluster.log())
 
 
 if __name__ == "__main__":

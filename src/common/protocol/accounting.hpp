@@ -67,6 +67,25 @@ struct StoreHistoryReply {
   }
 };
 
+// The highest job id among the last that a cluster was given: a controller whose state is an older
+// one, which was put back, goes on behind it. Of root and SlurmUser.
+struct QueryLastJobRequest {
+  static constexpr std::string_view kMethod = "Accounting/QueryLastJob";
+  using Reply = struct QueryLastJobReply;
+  std::string cluster;
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "cluster", &QueryLastJobRequest::cluster);
+  }
+};
+struct QueryLastJobReply {
+  JobId last = kNoJob;  // kNoJob: it had none
+  template <class V>
+  static void describe(V&& field) {
+    field(1, "last", &QueryLastJobReply::last);
+  }
+};
+
 // A job that is asked for by number: kNoTask, kNoOffset: all of it.
 inline constexpr uint32_t kNoOffset = UINT32_MAX;
 struct HistoryJobName {

@@ -1,5 +1,9 @@
 #include "ctld/accounting/dbd_client.hpp"
 
+#include <future>
+
+#include "common/protocol/accounting.hpp"
+
 namespace sluice::ctld {
 namespace {
 
@@ -18,5 +22,17 @@ net::ClientOptions options_of(const ClusterConfig& config, std::shared_ptr<net::
 DbdClient::DbdClient(const ClusterConfig& config, std::shared_ptr<net::AuthProvider> auth,
                      std::shared_ptr<net::TlsTrust> tls)
     : client_(options_of(config, std::move(auth), std::move(tls))) {}
+
+Result<JobId> last_known_job(DbdClient& client, const std::string& cluster) {
+  constexpr Duration kPatience = std::chrono::seconds(3);  // a start waits for it
+  auto done = std::make_shared<std::promise<Result<protocol::QueryLastJobReply>>>();
+  auto result = done->get_future();
+  client.call<protocol::QueryLastJobReply>(
+      protocol::QueryLastJobRequest{cluster}, kPatience,
+      [done](Result<protocol::QueryLastJobReply> reply) { done->set_value(std::move(reply)); });
+  const auto reply = result.get();
+  if (!reply) return tl::unexpected<Error>(reply.error());
+  return reply->last;
+}
 
 }  // namespace sluice::ctld

@@ -35,4 +35,8 @@ class DbdClient {
   net::AsyncClient client_;
 };
 
+// The highest job id that the accounting daemon knows of the cluster; kNoJob: none. Waits for the
+// answer, some seconds at most. kUnreachable, kTimedOut: the daemon is away.
+[[nodiscard]] Result<JobId> last_known_job(DbdClient& client, const std::string& cluster);
+
 }  // namespace sluice::ctld

@@ -147,20 +147,21 @@ void add_dbd(To& to) {
   using namespace protocol;  // NOLINT(google-build-using-namespace)
   add_all<PingAccountingRequest, PingAccountingReply, NamedTres, JobHistory, UsageExtent,
           UsageHistory, StepHistory, NodeHistory, ClusterHistory, ReservationHistory, BlobHistory,
-          HistoryRecord, StoreHistoryRequest, StoreHistoryReply, HistoryJobName, HistoryRange,
-          QueryHistoryRequest, HistoryJob, HistoryChunk, QueryJobTextRequest, QueryJobTextReply,
-          TresRecord, TresAmount, GroupLimits, MemberLimits, JobLimits, AssociationRecord,
-          QosRecord, AccountRecord, UserRecord, WckeyRecord, AccountingRecords,
-          QueryAccountingRecordsRequest, QueryAccountingRecordsReply, AccountingConditions,
-          LimitSetting, NameSet, FlagSet, AccountingSettings, ChangeAccountingRequest,
-          ChangeAccountingReply, LoadAccountingRequest, LoadAccountingReply, ClusterRecord,
-          TransactionRecord, ProblemRecord, QueryAccountingRequest, QosDelta, AccountName,
-          QueryAccountingReply, QueryReportRequest, ClusterUsageRow, JobUsageRow, JobSizeRow,
-          ReservationUsageRow, EventRow, RunawayRow, RunawayEnd, QueryReportReply,
-          EndRunawayJobsRequest, EndRunawayJobsReply, DaemonCalls, DaemonValue,
-          QueryAccountingDaemonRequest, QueryAccountingDaemonReply, ArchiveRule, DumpArchiveRequest,
-          DumpArchiveReply, LoadArchiveRequest, LoadArchiveReply, WaitingHistory, JobSettings,
-          ChangeJobHistoryRequest, ChangedJob, ChangeJobHistoryReply>(to);
+          HistoryRecord, StoreHistoryRequest, StoreHistoryReply, QueryLastJobRequest,
+          QueryLastJobReply, HistoryJobName, HistoryRange, QueryHistoryRequest, HistoryJob,
+          HistoryChunk, QueryJobTextRequest, QueryJobTextReply, TresRecord, TresAmount, GroupLimits,
+          MemberLimits, JobLimits, AssociationRecord, QosRecord, AccountRecord, UserRecord,
+          WckeyRecord, AccountingRecords, QueryAccountingRecordsRequest,
+          QueryAccountingRecordsReply, AccountingConditions, LimitSetting, NameSet, FlagSet,
+          AccountingSettings, ChangeAccountingRequest, ChangeAccountingReply, LoadAccountingRequest,
+          LoadAccountingReply, ClusterRecord, TransactionRecord, ProblemRecord,
+          QueryAccountingRequest, QosDelta, AccountName, QueryAccountingReply, QueryReportRequest,
+          ClusterUsageRow, JobUsageRow, JobSizeRow, ReservationUsageRow, EventRow, RunawayRow,
+          RunawayEnd, QueryReportReply, EndRunawayJobsRequest, EndRunawayJobsReply, DaemonCalls,
+          DaemonValue, QueryAccountingDaemonRequest, QueryAccountingDaemonReply, ArchiveRule,
+          DumpArchiveRequest, DumpArchiveReply, LoadArchiveRequest, LoadArchiveReply,
+          WaitingHistory, JobSettings, ChangeJobHistoryRequest, ChangedJob, ChangeJobHistoryReply>(
+      to);
 }
 
 constexpr std::string_view kPackage = "sluice.v1";

@@ -480,6 +480,8 @@ bool delete_user_wckeys(Draft& draft) {
 bool delete_users(Draft& draft) {
   const AccountingConditions& where = draft.where();
   if (!where.wckeys.empty()) return delete_user_wckeys(draft);
+  // who may use a QOS is no condition for the end of a user
+  if (!where.qos.empty() || !where.default_qos.empty()) return draft.nothing(" Nothing deleted");
   if (!where.accounts.empty() || !where.clusters.empty() || !where.partitions.empty())
     return delete_user_associations(draft);
   std::vector<std::string> names;

@@ -244,6 +244,19 @@ void HistoryQuery::read_steps(Session& sql, int64_t row, protocol::HistoryJob& o
                    std::make_move_iterator(named.end()));
 }
 
+Result<JobId> last_job_id(const Database& database, const std::string& cluster) {
+  constexpr int kLast = 10'000;  // rows: in the order in which jobs were first told of
+  long long last = 0;
+  const Status done = database.read([&](Session& sql) -> Status {
+    sql << "SELECT coalesce(max(job_id), 0) FROM (SELECT job_id FROM job WHERE cluster = "
+           "(SELECT id FROM cluster WHERE name = :c) ORDER BY id DESC LIMIT :n) AS newest",
+        use(cluster), use(kLast), into(last);
+    return {};
+  });
+  if (!done) return tl::unexpected(done.error());
+  return static_cast<JobId>(last);
+}
+
 Result<std::string> job_text(const Database& database, const protocol::QueryJobTextRequest& request,
                              const std::function<bool(const JobHistory&)>& may_see) {
   protocol::QueryHistoryRequest asked;

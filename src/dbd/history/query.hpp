@@ -58,6 +58,9 @@ class HistoryQuery {
 [[nodiscard]] bool is_too_wide(const protocol::QueryHistoryRequest& request, Duration most,
                                Time now);
 
+// The highest id among the jobs that a cluster was given last; kNoJob: it has none.
+[[nodiscard]] Result<JobId> last_job_id(const Database& database, const std::string& cluster);
+
 // The script or environment: kInvalidJobId, kNotFound; `may_see` says who may.
 [[nodiscard]] Result<std::string> job_text(const Database& database,
                                            const protocol::QueryJobTextRequest& request,

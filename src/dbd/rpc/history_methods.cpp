@@ -136,6 +136,14 @@ void add_history_methods(net::RpcServer& server, ServiceParts& parts) {
         responder.complete(stored);
       },
       net::kLongAndSlow);
+  server.handle<QueryLastJobRequest, QueryLastJobReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        if (!context.is_super_user()) return responder.fail(ErrorCode::kAccessDenied);
+        const auto last = last_job_id(parts.database, request.cluster);
+        if (!last) return responder.fail(last.error());
+        responder.reply({*last});
+      },
+      net::kSlow);
   server.handle_stream<QueryHistoryRequest, HistoryChunk>(
       [&parts](const auto& context, auto request, auto writer) {
         auto waiting =

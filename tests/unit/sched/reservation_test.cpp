@@ -140,7 +140,7 @@ TEST(ReservedPass, MagneticOnesDrawJobs) {
   world.reserve("a", "n2", minutes(0), minutes(60), kReservationMagnetic);
   world.submit(World::spec(8, 10));
   world.submit(World::spec(8, 10));
-  EXPECT_EQ(world.pass(), "2:n1 1:n2");
+  EXPECT_EQ(world.pass(), "1:n2 2:n1");
   EXPECT_EQ(world.job(1).reservation, "a");
 }
 
@@ -312,7 +312,7 @@ TEST(ReservedPass, CoresBesideUsersWhoAreAlone) {
   alone.uid = 1002;
   world.submit(alone);
   world.submit(inside);
-  EXPECT_EQ(world.pass(), "1:n2 2:n1");
+  EXPECT_EQ(world.pass(), "2:n1 1:n2");
 }
 
 // It was given up after 500 moments, and others started past the job for ever.
