@@ -177,7 +177,7 @@ std::vector<StepView> make_step_rows(const SqueueOptions& o, const Records& reco
 template <class Row>
 int print_table(const SqueueOptions& o, std::span<const FieldRow<Row>> fields,
                 std::vector<Row> rows, size_t records, const RenderContext& context) {
-  Table<Row> table("squeue", std::is_same_v<Row, StepView> && !o.names ? "job step" : "job", fields,
+  Table<Row> table("squeue", std::is_same_v<Row, StepView> ? "job step" : "job", fields,
                    choose_format(o));
   std::string out;
   if (!o.no_header && (o.iterate_seconds != 0 || o.long_form || o.verbose > 0))

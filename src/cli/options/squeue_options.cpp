@@ -338,6 +338,7 @@ std::optional<int> parse_squeue_options(int argc, char** argv, SqueueOptions& o)
     std::fputs(kUsageText, stdout);
     return 1;
   }
+  if (o.letters && o.names) return fail("-O (--Format) is incompatible with -o (--format)"), 1;
   if (long_beside_format(kCommand, o)) return 1;
   if (o.form && o.states_given.empty()) o.request.all_states = true;
   if (!o.letters && !o.names && !o.long_form) {

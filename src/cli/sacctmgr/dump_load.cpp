@@ -37,17 +37,10 @@ constexpr const char* kHeader =
     "# Parent - 'physics'\n"
     "# User - 'alice':MaxJobs=4:MaxWallDurationPerJob=60\n";
 
-// Everything that a dump is made of.
-struct Snapshot {
-  QueryAccountingReply associations;
-  std::vector<AccountRecord> accounts;
-  std::vector<UserRecord> users;
-};
-
-std::optional<Snapshot> snapshot(Session& session, const std::string& cluster) {
+std::optional<FlatSource> snapshot(Session& session, const std::string& cluster) {
   QueryAccountingRequest request;
   request.where.own_values = true;
-  Snapshot out;
+  FlatSource out;
   request.entity = AccountingEntity::kAccount;
   auto accounts = session.ask<QueryAccountingReply>(request);
   if (!accounts) return std::nullopt;
@@ -61,6 +54,11 @@ std::optional<Snapshot> snapshot(Session& session, const std::string& cluster) {
   auto associations = session.ask<QueryAccountingReply>(request);
   if (!associations) return std::nullopt;
   out.associations = std::move(*associations);
+  // operators see them
+  request.entity = AccountingEntity::kWckey;
+  if (Client* client = session.open(); client != nullptr) {
+    if (auto wckeys = client->call<QueryAccountingReply>(request)) out.wckeys = wckeys->wckeys;
+  }
   return out;
 }
 
@@ -90,8 +88,7 @@ void dump(Session& session, const Words& words) {
   asked.cluster = to_lower(asked.cluster);
   const auto all = snapshot(session, asked.cluster);
   if (!all) return;
-  const std::vector<FlatLine> lines =
-      flat_lines(asked.cluster, all->associations, all->accounts, all->users);
+  const std::vector<FlatLine> lines = flat_lines(asked.cluster, *all);
   if (lines.empty())
     return void(session.fail(fmt::format(" Cluster '{}' is not in the database.", asked.cluster)));
   if (asked.file.empty()) asked.file = asked.cluster + ".cfg";
@@ -115,7 +112,7 @@ namespace {
 // Makes changes of a file's lines, against what is there.
 class Loader {
  public:
-  Loader(Session& session, const Snapshot& before, std::string cluster)
+  Loader(Session& session, const FlatSource& before, std::string cluster)
       : session_(session), before_(before), cluster_(std::move(cluster)) {
     for (const AssociationRecord& record : before.associations.associations)
       there_[key(record.account, record.user, record.partition)] = &record;
@@ -139,6 +136,8 @@ class Loader {
       }
     }
     accounts.where.accounts.assign(names.begin(), names.end());
+    // who is nowhere else goes with them, and is made again
+    for (const std::string& name : users.where.users) users_.erase(name);
     if (!users.where.users.empty()) changes.push_back(std::move(users));
     if (!names.empty()) changes.push_back(std::move(accounts));
     accounts_.clear();  // an account that is nowhere any more goes, with its coordinators
@@ -170,6 +169,12 @@ class Loader {
         changes.push_back(std::move(add));
       }
     }
+    for (const auto& [user, names] : wckeys_) {
+      ChangeAccountingRequest add = request(AccountingVerb::kAdd, AccountingEntity::kUser);
+      add.where.users = {user};
+      add.where.wckeys.assign(names.begin(), names.end());
+      changes.push_back(std::move(add));
+    }
     for (ChangeAccountingRequest& late : defaults_) changes.push_back(std::move(late));
   }
 
@@ -196,7 +201,7 @@ class Loader {
                    std::map<std::string, std::string>& rest) {
     for (const auto& [name, value] : line.options) {
       if (iequals(name, "Partition") || iequals(name, "Coordinator") ||
-          iequals(name, "Classification")) {
+          iequals(name, "Classification") || iequals(name, "WCKeys")) {
         rest[to_lower(name)] = value;
         continue;
       }
@@ -267,6 +272,8 @@ class Loader {
     const std::string partition = to_lower(rest["partition"]);
     for (const std::string& account : split_list(rest["coordinator"]))
       coordinators_[name].insert(to_lower(account));
+    for (const std::string& wckey : split_list(rest["wckeys"]))
+      wckeys_[name].insert(to_lower(wckey));
     // a default account is given when all associations are there
     take_default(name, settings);
     const auto user = users_.find(name);
@@ -346,13 +353,13 @@ class Loader {
   }
 
   Session& session_;
-  const Snapshot& before_;
+  const FlatSource& before_;
   std::string cluster_, parent_;
   std::map<Key, const AssociationRecord*> there_;
   std::map<AssociationId, std::vector<int64_t>> deltas_;
   std::map<std::string, const AccountRecord*> accounts_;
   std::map<std::string, const UserRecord*> users_;
-  std::map<std::string, std::set<std::string>> coordinators_;
+  std::map<std::string, std::set<std::string>> coordinators_, wckeys_;
   std::set<std::string> with_default_;
   std::vector<ChangeAccountingRequest> defaults_;
 };

@@ -88,7 +88,8 @@ Result<std::optional<FlatLine>> parse_flat_line(std::string_view text) {
 namespace {
 constexpr std::string_view kInQuotes[] = {
     "Description", "Organization", "DefaultAccount", "AdminLevel", "Coordinator",    "DefaultWCKey",
-    "DefaultQOS",  "QOS",          "Partition",      "Comment",    "Classification", "Flags"};
+    "DefaultQOS",  "QOS",          "Partition",      "Comment",    "Classification", "Flags",
+    "WCKeys"};
 }  // namespace
 
 std::string flat_line_text(const FlatLine& line) {
@@ -116,16 +117,15 @@ constexpr LimitField kFlatOrder[] = {
 
 class TreeWriter {
  public:
-  TreeWriter(const protocol::QueryAccountingReply& reply,
-             const std::vector<AccountRecord>& accounts, const std::vector<UserRecord>& users)
-      : reply_(reply) {
-    for (const AccountRecord& account : accounts) {
+  explicit TreeWriter(const FlatSource& source) : reply_(source.associations) {
+    for (const AccountRecord& account : source.accounts) {
       accounts_[account.name] = &account;
       for (const std::string& user : account.coordinators)
         coordinated_[user].push_back(account.name);
     }
-    for (const UserRecord& user : users) users_[user.name] = &user;
-    for (const AssociationRecord& record : reply.associations) {
+    for (const UserRecord& user : source.users) users_[user.name] = &user;
+    for (const WckeyRecord& wckey : source.wckeys) wckeys_[wckey.user].push_back(wckey.name);
+    for (const AssociationRecord& record : reply_.associations) {
       below_[record.parent].push_back(&record);
       if (record.is_default) defaults_[record.user] = record.account;
     }
@@ -170,6 +170,8 @@ class TreeWriter {
       if (user->second->admin_level != AdminLevel::kNone)
         options.emplace_back("AdminLevel", accounting::admin_level_text(user->second->admin_level));
     }
+    if (const auto it = wckeys_.find(record.user); it != wckeys_.end())
+      options.emplace_back("WCKeys", join(it->second, ","));
     if (const auto it = coordinated_.find(record.user); it != coordinated_.end())
       options.emplace_back("Coordinator", join(it->second, ","));
     put_limits(record, line);
@@ -217,7 +219,7 @@ class TreeWriter {
   const protocol::QueryAccountingReply& reply_;
   std::map<std::string, const AccountRecord*> accounts_;
   std::map<std::string, const UserRecord*> users_;
-  std::map<std::string, std::vector<std::string>> coordinated_;
+  std::map<std::string, std::vector<std::string>> coordinated_, wckeys_;
   std::map<std::string, std::string> defaults_;
   std::map<AssociationId, std::vector<const AssociationRecord*>> below_;
   std::vector<FlatLine> out_;
@@ -225,11 +227,8 @@ class TreeWriter {
 
 }  // namespace
 
-std::vector<FlatLine> flat_lines(const std::string& cluster,
-                                 const protocol::QueryAccountingReply& associations,
-                                 const std::vector<AccountRecord>& accounts,
-                                 const std::vector<UserRecord>& users) {
-  return TreeWriter(associations, accounts, users).write(cluster);
+std::vector<FlatLine> flat_lines(const std::string& cluster, const FlatSource& source) {
+  return TreeWriter(source).write(cluster);
 }
 
 }  // namespace sluice::cli::sacctmgr

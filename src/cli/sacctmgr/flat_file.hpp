@@ -33,11 +33,15 @@ struct FlatLine {
 [[nodiscard]] Result<std::optional<FlatLine>> parse_flat_line(std::string_view text);
 [[nodiscard]] std::string flat_line_text(const FlatLine& line);
 
-// The whole tree of a cluster, root first. `reply` has own values of all its associations
-// (own_values), and all accounts and users.
+// Everything that a dump of a cluster is made of.
+struct FlatSource {
+  protocol::QueryAccountingReply associations;  // all of the cluster, with own values (own_values)
+  std::vector<AccountRecord> accounts;          // all
+  std::vector<UserRecord> users;                // all
+  std::vector<WckeyRecord> wckeys;              // of the cluster; none where the asker sees none
+};
+// The whole tree, root first.
 [[nodiscard]] std::vector<FlatLine> flat_lines(const std::string& cluster,
-                                               const protocol::QueryAccountingReply& associations,
-                                               const std::vector<AccountRecord>& accounts,
-                                               const std::vector<UserRecord>& users);
+                                               const FlatSource& source);
 
 }  // namespace sluice::cli::sacctmgr

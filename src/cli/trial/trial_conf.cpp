@@ -33,8 +33,15 @@ std::string without_overridden(std::string_view text, std::string_view extra) {
   return out.append(extra);
 }
 
+// As further lines of slurm.conf say, else a port of the cluster's own.
 uint32_t dbd_port(const TrialOptions& o, const TrialPlace& place) {
-  return place.first_port + o.nodes + 1;
+  uint32_t port = place.first_port + o.nodes + 1;
+  for (const std::string& line : split(o.extra_conf, '\n')) {
+    if (key_of(line) != "accountingstorageport") continue;
+    const std::string_view value = trim(std::string_view(line).substr(line.find('=') + 1));
+    port = to_number<uint32_t>(value).value_or(port);
+  }
+  return port;
 }
 
 std::string accounting_lines(const TrialOptions& o, const TrialPlace& place) {

@@ -103,7 +103,8 @@ OptionResult set_mail_type(Submission& s, const Input& in) {
 }
 
 OptionResult set_account(Submission& s, const Input& in) {
-  s.job.account = to_lower(in.value);  // names of accounts have no capitals
+  // names of accounts have no capitals
+  s.job.account = in.value.empty() ? std::string(kNoAccount) : to_lower(in.value);
   return {};
 }
 

@@ -75,6 +75,13 @@ TEST_F(AccountingTest, Wckeys) {
   EXPECT_EQ(refusal(spec).text, "Invalid wckey specification");
 }
 
+// sbatch -A "$UNSET": it was charged to the default account.
+TEST_F(AccountingTest, AnEmptyAccountIsNone) {
+  JobSpec spec = batch_spec();
+  spec.account = kNoAccount;
+  EXPECT_EQ(refusal(spec).code, ErrorCode::kInvalidAccount);
+}
+
 // The bug: they were refused without EnforcePartLimits, too.
 TEST_F(AccountingTest, JobsOfOtherAccountsAndQosWait) {
   configure([](ClusterConfig& config) { config.partitions[0].allow_accounts = {"chem"}; });

@@ -114,6 +114,16 @@ TEST_F(AdminTest, RebootThatTakesTooLong) {
   EXPECT_EQ(node("n1").reason, "reboot timed out");
 }
 
+// The bug: it was left out without a word.
+TEST_F(AdminTest, RebootOfNodesIsForAdministrators) {
+  JobSpec spec = batch_spec();
+  spec.reboot = true;
+  const auto refused = run(SubmitJob{kAnn, spec, {"users"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kAccessDenied);
+  EXPECT_EQ(refused.error().text, "rebooting of nodes is only allowed for admins");
+}
+
 // The bug: a RebootProgram that failed was known to the node's log alone until ResumeTimeout.
 TEST_F(AdminTest, RebootProgramThatFails) {
   JobSpec spec = batch_spec();

@@ -90,6 +90,10 @@ Result<std::shared_ptr<const JobAccount>> resolve_account(
     bool by_operator) {
   const Accounting& accounting = state.accounting;
   const Enforced rules = enforced(*state.config);
+  if (spec.account == kNoAccount) {
+    if (rules.associations) return failure(ErrorCode::kInvalidAccount);
+    spec.account = {};
+  }
   if (accounting.version == 0 && !rules.associations) return nullptr;
   const std::string_view user = spec.user_name.view();
   std::string account = to_lower(spec.account.view());

@@ -18,7 +18,7 @@ namespace {
 
 // What only administrators may ask for is left out for others, as Slurm does.
 void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
-  if (!is_admin(state, uid) || state.config->reboot_program.empty()) spec.reboot = false;
+  if (state.config->reboot_program.empty()) spec.reboot = false;
   if (is_operator(state, uid)) return;
   if (spec.priority != 0) spec.priority = UINT32_MAX;
   spec.admin_comment = {};
@@ -157,6 +157,8 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
                                 DependencyNotes& notes) {
   if (Status ok = check_user(*state.config, spec->uid); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_texts(*spec); !ok) return tl::unexpected(ok.error());
+  if (spec->reboot && !is_admin(state, command.who.uid))
+    return failure(ErrorCode::kAccessDenied, "rebooting of nodes is only allowed for admins");
   drop_privileged(state, command.who.uid, *spec);
   const bool held = takes_hold(*spec);
   follow_system_share(*state.config, *spec);

@@ -13,16 +13,20 @@ Result<Decision> decide_on(const ClusterState& state, const UpdateStep& command,
   if (!request.all_steps && find_steps(*job, request.id.step).empty())
     return failure(ErrorCode::kInvalidJobId);
   Draft draft(state);
+  bool any = false;
   for (const auto& step : job->steps) {
     const StepNumber number = request.id.step;
     const bool wanted =
         request.all_steps || step->id.step == number || number_of_step(step->id.step) == number;
     if (!wanted || step->spec == nullptr || step->end != kNoTime) continue;
     if (step->id.step == kExternStep) continue;  // it lasts as long as its job
+    any = true;
     auto spec = std::make_shared<StepSpec>(*step->spec);
     spec->time_limit = request.time_limit;
     draft.emit(StepUpdated{.id = step->id, .spec = std::move(spec)});
   }
+  // the batch script lasts as long as its job, too
+  if (!any && !request.all_steps) return failure(ErrorCode::kInvalidJobId);
   return draft.take();
 }
 
