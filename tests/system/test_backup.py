@@ -200,11 +200,14 @@ class Key(ClusterCase):
         self.assertEqual(self.wait_ended(self.submit("-o", "/dev/null", "--wrap", "true")), "COMPLETED")
 
 
-class BackupBesideAccounting(unittest.TestCase):
+class BackupBesideAccounting(ClusterCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(1, 1, 1000)
+
     def test_ids_go_on_behind_what_accounting_knows(self):
         """Jobs that never ran are known to no node."""
-        cluster = AccountedCluster(1, 1, 1000)
-        self.addCleanup(cluster.down)
+        cluster = self.cluster
         copy = os.path.join(cluster.dir, "copy")
         cluster.run("sbatch", "-H", "--wrap", "true")
         cluster.run("sluice", "backup", copy)
