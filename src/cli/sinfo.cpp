@@ -203,7 +203,8 @@ int query_and_print(const SinfoOptions& o, Client& client, bool first) {
   if (structured) return print_structured(o, client, *reply, rows, context);
   if (dated) print_date(context.now);
   std::string out;
-  if (!o.cluster.empty() && !o.no_header) out.append("CLUSTER: ").append(o.cluster).append("\n");
+  if (!o.cluster.empty() && !o.no_header)
+    out.append("CLUSTER: ").append(client.config().cluster_name).append("\n");
   if (!o.no_header) table.append_header(out);
   for (const SinfoRow& row : rows) table.append_row(row, context, out);
   flush_text(out);

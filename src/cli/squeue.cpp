@@ -293,6 +293,7 @@ int squeue_main(int argc, char** argv) {
   if (!client) return report("squeue", client.error());
   client->keep_asking();
   if (!accept_cluster("squeue", options.cluster, client->config())) return 1;
+  if (!options.cluster.empty()) options.cluster = client->config().cluster_name;  // of "all", too
   if (options.verbose > 0) std::fputs(squeue_options_text(options).c_str(), stdout);
   if (!options.node_list.empty()) {
     const auto nodes = check_nodes(options.node_list, *client);

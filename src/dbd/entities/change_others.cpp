@@ -1,6 +1,9 @@
 // sacctmgr add and delete coordinator; add, modify and delete cluster.
 #include <set>
 
+#include <fmt/format.h>
+
+#include "common/accounting/limit_fields.hpp"
 #include "dbd/entities/draft.hpp"
 
 namespace sluice::dbd {
@@ -107,6 +110,15 @@ bool modify_clusters(Draft& draft) {
   if (!sets_association(draft.settings()) || draft.settings().parent)
     return draft.refuse(" You didn't give me anything to set");
   if (!draft.is_administrator()) return draft.deny();
+  for (const protocol::LimitSetting& limit : draft.settings().limits) {
+    using F = protocol::LimitField;
+    if (limit.field != F::kGrpTresMins && limit.field != F::kGrpTresRunMins &&
+        limit.field != F::kGrpWall)
+      continue;
+    return draft.refuse(
+        fmt::format("{} is not a valid option for the root association of a cluster.",
+                    accounting::limit_row(limit.field).association));
+  }
   draft.reply.shown =
       " Setting\n  Default Limits:\n" + association_settings(draft.now, draft.settings());
   std::string lines;

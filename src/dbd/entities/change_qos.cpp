@@ -101,7 +101,7 @@ bool add_qos(Draft& draft) {
   if (names.empty()) return draft.nothing(" Nothing new added.");
   draft.reply.shown = " Adding QOS(s)\n" + names + " Settings\n";
   draft.reply.shown += fmt::format("  {:<15}= {}\n", "Description",
-                                   settings.description.value_or(draft.where().names.front()));
+                                   settings.description.value_or(draft.where().names.back()));
   draft.reply.shown += qos_settings(draft.now, settings);
   return true;
 }
