@@ -211,14 +211,19 @@ namespace {
 // of it.
 size_t work_of(const ClusterState& state, const std::string& text,
                const Result<JobTarget>& target) {
-  constexpr size_t kEach = 5, kBytes = 64, kRanges = 8;
+  constexpr size_t kEach = 5, kBytes = 64, kRanges = 8, kRangesOfArray = 128;
   size_t work = kEach + text.size() / kBytes;
   if (!target) return work;
   if (const ArrayTasks* array = state.arrays.find(target->job)) {
     const size_t there = array->jobs.size() + array->folded.size();
     work += target->tasks ? std::min<size_t>(target->tasks->size(), there) : there;
   }
-  return work + (target->tasks ? target->tasks->ranges().size() / kRanges : 0);
+  if (!target->tasks) return work;
+  // the array's waiting tasks are written anew without those that end
+  const Job* master = state.jobs.find(target->job);
+  const bool waits = master != nullptr && master->array != nullptr;
+  return work + target->tasks->ranges().size() / kRanges +
+         (waits ? master->array->pending.ranges().size() / kRangesOfArray : 0);
 }
 
 }  // namespace
