@@ -22,7 +22,7 @@ struct ClusterState;
 
 struct HeavyTexts {
   static constexpr size_t kLight = size_t{16} << 10;  // a job with no more than this is not counted
-  static constexpr size_t kLightStep = size_t{1} << 10;
+  static constexpr size_t kLightStep = size_t{4} << 10;
   static constexpr uint64_t kMostOfUser = uint64_t{128} << 20;
   static constexpr uint64_t kMostOfAll = uint64_t{384} << 20;
 
