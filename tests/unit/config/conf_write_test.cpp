@@ -1,6 +1,7 @@
 // scontrol write config: what it writes gives the same configuration again.
 #include <gtest/gtest.h>
 
+#include "common/base/text.hpp"
 #include "common/config/conf_write.hpp"
 #include "unit/config/conf_support.hpp"
 
