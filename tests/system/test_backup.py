@@ -214,7 +214,7 @@ class BackupBesideAccounting(ClusterCase):
         held = [int(cluster.run("sbatch", "--parsable", "-H", "--wrap", "true").stdout) for _ in range(3)]
         wait_for(lambda: cluster.sql(f"SELECT id FROM job WHERE job_id = {held[-1]}"), "accounting knows the last one")
         cluster.kill_controller()
-        shutil.rmtree(os.path.join(cluster.dir, "state"))
+        shutil.rmtree(os.path.join(cluster.dir, "state", "journal"))  # the database is beside it
         cluster.run("sluice", "restore", "-i", copy)
         cluster.start_controller()
         wait_for(lambda: cluster.run("sinfo", check=False).returncode == 0, "the controller answers")

@@ -112,7 +112,7 @@ class Import(ClusterCase):
         os.chown(conf, nobody.pw_uid, nobody.pw_gid)
         done = subprocess.run([self.cluster.daemon("sluicedbd"), "-f", conf, "import", self.source], env=self.cluster.env,
                               capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(os.stat(f"{folder}/accounting.db").st_uid, nobody.pw_uid)
 
     def test_other_schemas(self):

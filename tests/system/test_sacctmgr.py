@@ -451,7 +451,7 @@ class Archives(Transcripts):
         self.mgr("archive", "dump", "jobscript", "jobenv", "purgejobscriptafter=30days", "purgejobenvafter=30days",
                  f"directory={self.archive}")
         for option in shown:
-            self.assertTrue(self.cluster.run("sacct", option, "-j", job).stdout.endswith("\nNONE\n"), option)
+            self.assertIn("\nNONE\n", self.cluster.run("sacct", option, "-j", job).stdout)
         self.assertTrue(self.is_there(job))
         names = sorted(os.listdir(self.archive))
         self.assertEqual([name.split("_archive_")[0] for name in names], [f"{self.name}_job_env", f"{self.name}_job_script"])
