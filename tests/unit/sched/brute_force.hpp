@@ -239,22 +239,37 @@ class BruteForce {
         room.user = fit::kSeveralUsers;
       }
       for (const ReservedGres& part : one.gres)
-        in_part = in_part || (part.node == id && &one == own && own->cores.empty() &&
-                              has_more_than(id, part.shares));
+        in_part = in_part || (part.node == id && &one == own && has_more_than(id, part.shares));
       for (const ReservedCores& part : one.cores) {
         const bool is_others = &one != own;
         if (part.node != id || (is_others && !meets)) continue;
-        if (is_others && own != nullptr && own->nodes.test(id)) continue;  // they give way
+        Bitmap cores = part.cores;
+        if (is_others && own != nullptr && own->nodes.test(id)) {
+          // they give way where its own has them, too
+          if (has_whole(*own, id)) continue;
+          cores.and_not(cores_in(*own, id));
+          if (cores.none()) continue;
+        }
         const size_t all = state_.nodes.at(id).config->cores();
         in_part = in_part || is_others || part.cores.count() < all;
         if (is_others) room.user = fit::kSeveralUsers;
-        if (is_others) open.and_not(part.cores);
-        else open &= part.cores;
+        if (is_others) open.and_not(cores);
+        else open &= cores;
       }
     }
     if (!in_part) return;
     fit::set_free_cores(room, open, rules_.unit);
     room.jobs = std::max(room.jobs, 1U);
+  }
+
+  static Bitmap cores_in(const Reservation& own, NodeId id) {
+    const auto part = std::ranges::find(own.cores, id, &ReservedCores::node);
+    return part == own.cores.end() ? Bitmap() : part->cores;
+  }
+  static bool has_whole(const Reservation& own, NodeId id) {
+    return own.nodes.test(id) &&
+           std::ranges::find(own.cores, id, &ReservedCores::node) == own.cores.end() &&
+           std::ranges::find(own.gres, id, &ReservedGres::node) == own.gres.end();
   }
 
   // Of names that are reserved.

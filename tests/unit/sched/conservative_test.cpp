@@ -212,12 +212,8 @@ class RandomCase {
     const char* gres[] = {"gpu:1", "gpu:2", "gpu:b:1", "disk:1", "disk:3", "gpu:1,disk:2"};
     if (pick(0, 2) == 0) spec.gres = gres[pick(0, 5)];
     if (world_.config.partitions.size() > 1 && pick(0, 2) == 0) spec.partitions = "other";
-    if (reservations_ > 0 && pick(0, 4) == 0) {
+    if (reservations_ > 0 && pick(0, 4) == 0)
       spec.reservation = "r" + std::to_string(pick(1, reservations_));
-      // a whole node is not in a reservation of some of its generic resources, which the brute
-      // force does not know
-      if (spec.sharing == Sharing::kExclusive) spec.sharing = Sharing::kDefault;
-    }
     world_.run(state::SubmitJob{{spec.uid, spec.uid}, spec, {}});  // some are refused: too large
   }
 
