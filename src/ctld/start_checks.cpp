@@ -169,9 +169,10 @@ class StartChecks {
     }
   }
 
-  // Root makes the files of a start before it becomes SlurmUser, who opens them again later; who
+  // Root makes the files of a start before it becomes SlurmUser, who opens logs again later; who
   // starts the controller as SlurmUser needs the folder himself.
-  void place(std::string_view key, const std::string& file) {
+  enum class Opened { kOnce, kAgain };
+  void place(std::string_view key, const std::string& file, Opened opened) {
     if (file.empty()) return;
     const fs::path folder = fs::absolute(file, ignored_).parent_path();
     if (!fs::is_directory(folder, ignored_)) {
@@ -181,11 +182,11 @@ class StartChecks {
     }
     if (fs::is_directory(file, ignored_))
       return out_.push_back(fmt::format("{}={}: it is a folder", key, file));
-    if (!who_) return;
+    const bool by_root = ::geteuid() == 0;
+    if (!who_ || (by_root && opened == Opened::kOnce)) return;
     const bool there = fs::exists(file, ignored_);
-    const std::string why = ::geteuid() == 0
-                                ? obstacle(*who_, folder, kEnter)
-                                : obstacle(*who_, there ? fs::path(file) : folder, kWrite);
+    const std::string why = by_root ? obstacle(*who_, folder, kEnter)
+                                    : obstacle(*who_, there ? fs::path(file) : folder, kWrite);
     if (!why.empty()) out_.push_back(fmt::format("{}={}: {}", key, file, why));
   }
   void state() {
@@ -201,9 +202,9 @@ class StartChecks {
     state();
     if (Status ok = check_saved_state(config_); !ok)
       out_.push_back(fmt::format("StateSaveLocation: {}", ok.error().text));
-    place("SlurmctldLogFile", config_.slurmctld_log_file);
-    place("SlurmctldPidFile", config_.slurmctld_pid_file);
-    place("SlurmSchedLogFile", config_.slurm_sched_log_file);
+    place("SlurmctldLogFile", config_.slurmctld_log_file, Opened::kAgain);
+    place("SlurmctldPidFile", config_.slurmctld_pid_file, Opened::kOnce);
+    place("SlurmSchedLogFile", config_.slurm_sched_log_file, Opened::kAgain);
   }
 
   // The process of SlurmctldPidFile is a controller.

@@ -173,7 +173,7 @@ TEST_F(StartChecks, FilesThatSlurmUserMayNotRead) {
   EXPECT_EQ(start_errors(config_),
             Texts{"SlurmUser: user nobody may not read " + config_.config_path});
   fs::permissions(path("."), fs::perms(0700));
-  EXPECT_EQ(start_errors(config_).size(), 2U) << "nor come to it";
+  EXPECT_EQ(start_errors(config_).size(), 3U) << "nor come to it, and to the log";
 }
 
 // Only the start told of it.

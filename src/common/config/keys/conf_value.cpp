@@ -259,8 +259,8 @@ std::string bad_count(const ConfRule& rule, std::string_view text) {
     const size_t end = item.find('=');
     const std::string_view name = std::string_view(item).substr(0, end);
     if (!index_of(rule.counts, name)) continue;
-    const bool has_value = end != std::string::npos;
-    if (!has_value || !to_number<uint32_t>(std::string_view(item).substr(end + 1))) return item;
+    if (end != std::string::npos && !to_number<uint32_t>(std::string_view(item).substr(end + 1)))
+      return item;
   }
   return {};
 }
