@@ -115,7 +115,7 @@ class Programs(FlagFiles):
         job = self.submit("-o", "/dev/null", "--wrap", "true")
         wait_for(lambda: int(self.show(job)["Restarts"]) >= 1, "the job is queued again")
         self.assertEqual(self.lines("prolog.ran", job), [])
-        self.assertIn(f"error: {self.cluster.dir}/prolog_ctld: no licence\n", self.cluster.log())
+        self.assertIn(f"error: JobId={job}: {self.cluster.dir}/prolog_ctld: no licence\n", self.cluster.log())
         self.assertNotIn("drain", self.node("n1") + self.node("n2"))
         os.remove(fail)
         self.assertEqual(self.wait_ended(job), "COMPLETED")
