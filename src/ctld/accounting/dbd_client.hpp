@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "common/base/ids.hpp"
 #include "common/model/accounting_daemon.hpp"
 #include "common/rpc/async_client.hpp"
 
