@@ -441,6 +441,20 @@ TEST_F(ArrayTest, OneMailTellsThatAnyTaskFailed) {
   }
 }
 
+// The bug: where the one that was told of last had ended before another one, no mail was sent.
+TEST_F(ArrayTest, TheMailOfItsEndComesWhateverTheClocksSay) {
+  JobSpec spec = batch_spec();
+  spec.array = "1-2";
+  spec.mail_type = "END";
+  const JobId array = submit(std::move(spec));
+  start_tasks(array, 2);
+  now_ += std::chrono::seconds(10);
+  end_task(array, 1);
+  now_ -= std::chrono::seconds(5);
+  end_task(array, 2);
+  EXPECT_EQ(effects<SendMail>().size(), 1U);
+}
+
 // The bug: they waited until the other array was purged, and ran then.
 TEST_F(ArrayTest, NoTaskRunsWhosePartnerWasCancelledWithItsArray) {
   const JobId first = submit_array("1-3");

@@ -48,7 +48,8 @@ bool is_failure(JobState state) {
 }
 
 // What the array as a whole came to, into `mail`: whether a task of it failed. Nothing while tasks
-// of it wait or run.
+// of it wait or run. Which of them ended last is no matter of their end times, which are told by
+// nodes: of tasks whose ends are told together each is the last one.
 std::optional<bool> add_outcome(const ClusterState& state, const Job& job, SendMail& mail) {
   int32_t least = code_of(job.exit_status), most = least, signal = signal_of(job.exit_status);
   size_t failed = job.state == JobState::kCompleted ? 0 : 1, all = 1;
@@ -62,8 +63,7 @@ std::optional<bool> add_outcome(const ClusterState& state, const Job& job, SendM
     ++all;
   };
   for_other_records(state, job, [&](const Job& other) {
-    const bool over = is_terminal(other.state);
-    if (!over || other.end > job.end || (other.end == job.end && other.id > job.id)) last = false;
+    if (!is_terminal(other.state)) last = false;
     count(other);
   });
   if (!last) return std::nullopt;

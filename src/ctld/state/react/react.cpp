@@ -273,14 +273,18 @@ Effects react(const ClusterState& state, const Event& event) {
 
 namespace {
 
-// Which start an order is about: events of one frame all see the job as it is after the last of
-// them.
+// Which start an order is about, or which array a mail of its end: events of one frame all see the
+// job as it is after the last of them.
 using StartOrder = std::tuple<size_t, JobId, StepNumber, uint32_t>;
 std::optional<StartOrder> start_order(const Effect& effect) {
   if (const auto* own = std::get_if<RunControllerProlog>(&effect))
     return StartOrder{effect.index(), own->job, 0, own->restart};
   if (const auto* prolog = std::get_if<LaunchProlog>(&effect)) {
     return StartOrder{effect.index(), prolog->job, 0, prolog->restart};
+  }
+  if (const auto* mail = std::get_if<SendMail>(&effect)) {
+    if (!mail->whole_array || mail->kind == MailKind::kBegin) return std::nullopt;
+    return StartOrder{effect.index(), mail->job->array->array_job, 0, 0};
   }
   const auto* launch = std::get_if<LaunchStep>(&effect);
   if (launch == nullptr) return std::nullopt;
