@@ -1,7 +1,5 @@
 #include "ctld/accounting/dbd_client.hpp"
 
-#include <future>
-
 #include "common/protocol/accounting.hpp"
 
 namespace sluice::ctld {
@@ -25,12 +23,8 @@ DbdClient::DbdClient(const ClusterConfig& config, std::shared_ptr<net::AuthProvi
 
 Result<JobId> last_known_job(DbdClient& client, const std::string& cluster) {
   constexpr Duration kPatience = std::chrono::seconds(3);  // a start waits for it
-  auto done = std::make_shared<std::promise<Result<protocol::QueryLastJobReply>>>();
-  auto result = done->get_future();
-  client.call<protocol::QueryLastJobReply>(
-      protocol::QueryLastJobRequest{cluster}, kPatience,
-      [done](Result<protocol::QueryLastJobReply> reply) { done->set_value(std::move(reply)); });
-  const auto reply = result.get();
+  const auto reply =
+      client.ask<protocol::QueryLastJobReply>(protocol::QueryLastJobRequest{cluster}, kPatience);
   if (!reply) return tl::unexpected<Error>(reply.error());
   return reply->last;
 }

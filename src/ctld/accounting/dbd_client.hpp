@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 
@@ -30,6 +31,15 @@ class DbdClient {
   template <class Reply, class Request>
   void call(const Request& request, Duration timeout, std::function<void(Result<Reply>)> done) {
     client_.call<Reply>(request, timeout, std::move(done));
+  }
+  // The same, and waits for the answer.
+  template <class Reply, class Request>
+  [[nodiscard]] Result<Reply> ask(const Request& request, Duration timeout) {
+    auto done = std::make_shared<std::promise<Result<Reply>>>();
+    std::future<Result<Reply>> reply = done->get_future();
+    call<Reply>(request, timeout,
+                [done](Result<Reply> result) { done->set_value(std::move(result)); });
+    return reply.get();
   }
 
  private:

@@ -1,7 +1,6 @@
 #include "ctld/accounting/sender.hpp"
 
 #include <algorithm>
-#include <future>
 
 #include "common/base/text.hpp"
 #include "common/base/thread_name.hpp"
@@ -128,12 +127,7 @@ Result<protocol::StoreHistoryReply> HistorySender::store(journal::OutboxBatch ba
   request.control_host = options_.own.control_host;
   request.control_port = options_.own.control_port;
   request.protocol_version = protocol::kProtocolVersion;
-  auto done = std::make_shared<std::promise<Result<protocol::StoreHistoryReply>>>();
-  auto result = done->get_future();
-  client_.call<protocol::StoreHistoryReply>(
-      request, kSendTimeout,
-      [done](Result<protocol::StoreHistoryReply> reply) { done->set_value(std::move(reply)); });
-  auto reply = result.get();
+  auto reply = client_.ask<protocol::StoreHistoryReply>(request, kSendTimeout);
   if (options_.watch != nullptr)
     options_.watch->records_sent(reply ? Status() : tl::unexpected<Error>(reply.error()));
   return reply;

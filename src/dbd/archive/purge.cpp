@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "common/log/log.hpp"
-#include "dbd/archive/archive_file.hpp"
 #include "dbd/archive/purge_blobs.hpp"
 #include "dbd/store/usage_store.hpp"
 
@@ -218,18 +217,12 @@ class Purge {
       row("cluster_usage", std::vector<uint64_t>(std::begin(n), std::end(n)), {tres});
   }
 
-  // The file is on the disk when this returns.
   Status keep(const PurgeRule& rule, const char* kind, ArchiveFile file,
               const std::vector<Row>& rows) {
     if (!rule.archive || rows.empty()) return {};
     const auto [first, last] = std::minmax_element(
         rows.begin(), rows.end(), [](const Row& x, const Row& y) { return x.time < y.time; });
-    auto path = write_archive(rules_.folder, kind, std::move(file), Time(Duration(first->time)),
-                              Time(Duration(last->time)));
-    if (!path) return tl::unexpected<Error>(path.error());
-    log::info("archived {} row(s) in {}", rows.size(), *path);
-    result_.files.push_back(std::move(*path));
-    return {};
+    return keep_rows(rules_, kind, std::move(file), first->time, last->time, result_);
   }
 
   Database& database_;
@@ -239,6 +232,18 @@ class Purge {
 };
 
 }  // namespace
+
+Status keep_rows(const PurgeRules& rules, const char* kind, ArchiveFile file, long long first,
+                 long long last, PurgeResult& result) {
+  if (file.rows.empty()) return {};
+  const size_t count = file.rows.size();
+  auto path = write_archive(rules.folder, kind, std::move(file), Time(Duration(first)),
+                            Time(Duration(last)));
+  if (!path) return tl::unexpected<Error>(path.error());
+  log::info("archived {} row(s) in {}", count, *path);
+  result.files.push_back(std::move(*path));
+  return {};
+}
 
 void raise_floor(Session& sql, long long cluster, long long before) {
   constexpr long long kHour = 3'600'000'000;

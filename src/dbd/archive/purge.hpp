@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dbd/archive/archive_file.hpp"
 #include "dbd/archive/purge_rules.hpp"
 #include "dbd/store/database.hpp"
 
@@ -16,6 +17,11 @@ struct PurgeResult {
   uint64_t rows = 0;
   std::vector<std::string> files;
 };
+
+// Writes a file whose rows are of the time from `first` to `last`, microseconds since 1970, and
+// names it in the result; without rows it does nothing. The file is on the disk when this returns.
+[[nodiscard]] Status keep_rows(const PurgeRules& rules, const char* kind, ArchiveFile file,
+                               long long first, long long last, PurgeResult& result);
 
 // Some thousand rows a transaction, so that others may write in between. What is not summed up yet
 // stays.

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/log/log.hpp"
 #include "common/model/history.hpp"
 #include "common/wire/codec.hpp"
 #include "common/wire/instances.hpp"
-#include "dbd/archive/archive_file.hpp"
 #include "dbd/store/blob_role.hpp"
 #include "dbd/store/usage_store.hpp"
 
@@ -47,7 +45,8 @@ std::vector<BlobRule> blob_rules(const PurgeRules& rules, Time now) {
   return out;
 }
 
-// Some of those that are to go, the longest unused first. What a purged script left is empty.
+// Some of those that are to go, the longest unused first. A use whose bytes are gone already has
+// no row in the file.
 std::vector<Used> read_some(Session& sql, const BlobRule& rule, long long cluster,
                             ArchiveFile& file) {
   std::vector<Used> out;
@@ -74,18 +73,6 @@ std::vector<Used> read_some(Session& sql, const BlobRule& rule, long long cluste
   return out;
 }
 
-Status write_file(const PurgeRules& rules, const BlobRule& rule, ArchiveFile file,
-                  const std::vector<Used>& some, PurgeResult& result) {
-  if (file.rows.empty()) return {};
-  const size_t count = file.rows.size();
-  auto path = write_archive(rules.folder, rule.kind, std::move(file),
-                            Time(Duration(some.front().used)), Time(Duration(some.back().used)));
-  if (!path) return tl::unexpected<Error>(path.error());
-  log::info("archived {} row(s) in {}", count, *path);
-  result.files.push_back(std::move(*path));
-  return {};
-}
-
 void erase(Session& sql, const BlobRule& rule, long long cluster, const std::string& key) {
   const int role = static_cast<int>(rule.role);
   int others = 0;
@@ -108,7 +95,10 @@ Status purge_blobs(Database& database, const PurgeRules& rules, long long cluste
         file.cluster = name;
         const std::vector<Used> some = read_some(sql, rule, cluster, file);
         more = !some.empty();
-        if (Status kept = write_file(rules, rule, std::move(file), some, result); !kept)
+        if (some.empty()) return {};
+        if (Status kept = keep_rows(rules, rule.kind, std::move(file), some.front().used,
+                                    some.back().used, result);
+            !kept)
           return kept;
         for (const Used& one : some) erase(sql, rule, cluster, one.key);
         result.rows += some.size();
