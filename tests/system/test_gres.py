@@ -298,6 +298,12 @@ class Gres(ClusterCase):
         self.assertIn("0 2,3 2,3 2\n", parts["-n1 --exact --gres=gpu:2"])
         self.assertIn("Requested nodes are busy", parts["-n1 --exact --gres=gpu:3 --immediate"])
 
+    def test_types_are_listed(self):  # the bug: the line that is followed by them was all
+        for value in ("help", "list"):
+            for command in ("sbatch", "salloc", "srun"):
+                told = self.run_cmd(command, f"--gres={value}", "true").stdout.splitlines()
+                self.assertEqual(told, ["Valid gres options are:"] + [f"{name}[[:type]:count]" for name in ("gpu", "fan", "shard")], (command, value))
+
     def test_refusals(self):
         failed = "Batch job submission failed: "
         invalid = "Invalid generic resource (gres) specification"

@@ -1,6 +1,7 @@
 """Reports of usage: what sreport says of history that was written into the database beforehand."""
 import datetime
 import grp
+import json
 import re
 import unittest
 
@@ -262,6 +263,9 @@ class Reports(ClusterCase):
         wait_for(lambda: "n1" in events("reason=broken"), "the event is in the database")
         told = self.out("sacctmgr", "-nP", "list", "event", "nodes=n1", "format=cluster,clusternodes,nodename,event,state,reason,end,duration")
         self.assertRegex(told, rf"^({self.name})?\|\|n1\|Node\|DOWN\|broken fan\|Unknown\|00:00:\d\d\n$")
+        numbers = ("nodes=n1", "format=eventraw,nodecount,cpucount")
+        self.assertEqual(self.out("sacctmgr", "-nP", "list", "event", *numbers), "2|1|4\n")
+        self.assertEqual(json.loads(self.out("sacctmgr", "--json", "list", "event", *numbers))["events"], [{"eventraw": "2", "nodecount": "1", "cpucount": "4"}])
         for words, found in (
                 (["all_time"], ["", "n1"]), (["all_time", "all_clusters"], ["", "n1"]), (["all_time", "clusters=nowhere"], []),
                 (["nodes=n2"], []), (["event=node"], ["n1"]), (["event=cluster"], [""]), (["event=cluster,node"], ["", "n1"]),

@@ -26,6 +26,11 @@ bool cluster_binds_cpus() {
   return !client || !client->config().task_plugin.empty();
 }
 
+std::vector<std::string> gres_types_of_cluster() {
+  const Result<Client> client = Client::open();
+  return client ? client->config().gres_types : std::vector<std::string>();
+}
+
 std::optional<int> print_for(const SubmitOption& row, CommandSet command) {
   if (row.name == "help") {
     std::fputs(submit_help(command).c_str(), stdout);
@@ -425,6 +430,7 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     input.folder = folder;
     input.by_root = getuid() == 0;
     input.binds_cpus = cluster_binds_cpus;
+    input.gres_types = gres_types_of_cluster;
     if (const OptionResult done = row.option->set(submission, input); !done) {
       const OptionProblem& problem = done.error();
       FILE* out = problem.errors.empty() ? stdout : stderr;

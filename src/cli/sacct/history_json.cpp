@@ -7,7 +7,7 @@
 #include "cli/sacct/values.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
-#include "common/model/accounting.hpp"
+#include "common/model/standard_tres.hpp"
 #include "common/names/step_names.hpp"
 
 namespace sluice::cli {
@@ -25,27 +25,18 @@ Json limit_json(Minutes limit) {
   return limit == 0 ? json_unset() : json_number(limit);
 }
 
-// Those that are numbered the same everywhere; others have the daemon's numbers, which are not
-// sent.
-uint32_t tres_id(std::string_view name) {
-  constexpr std::pair<std::string_view, TresId> kIds[] = {
-      {"cpu", kTresCpu},   {"mem", kTresMem},         {"energy", kTresEnergy},
-      {"node", kTresNode}, {"billing", kTresBilling}, {"fs/disk", kTresFsDisk},
-      {"vmem", kTresVmem}, {"pages", kTresPages}};
-  const auto* found = std::ranges::find(kIds, name, &std::pair<std::string_view, TresId>::first);
-  return found != std::end(kIds) ? found->second : 0;
-}
+// The daemon's own numbers of others are not sent.
 Json tres_json(std::string_view name, uint64_t count) {
   const size_t slash = name.find('/');
   const std::string_view rest = slash == name.npos ? "" : name.substr(slash + 1);
   return {{"type", std::string(name.substr(0, slash))},
           {"name", std::string(rest)},
-          {"id", tres_id(name)},
+          {"id", standard_tres_id(name)},
           {"count", count}};
 }
 Json tres_json(NamedTresList list) {
   std::ranges::stable_sort(list, {}, [](const NamedTres& one) {
-    const uint32_t id = tres_id(one.name);
+    const TresId id = standard_tres_id(one.name);
     return id != 0 ? id : UINT32_MAX;
   });
   Json out = Json::array();

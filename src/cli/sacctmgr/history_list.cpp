@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/format/shown_text.hpp"
+#include "cli/sacctmgr/json.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/os/clock.hpp"
@@ -53,9 +54,29 @@ bool choose_columns(Session& session, const std::vector<std::string>& fields,
   return true;
 }
 
-void print_table(const Session& session, const std::vector<TextColumn>& columns, size_t usual,
+namespace {
+
+const std::string& cell(const TextLine& line, const TextColumn& column) {
+  static const std::string nothing;
+  const auto at = line.find(column.name);
+  return at == line.end() ? nothing : at->second;
+}
+
+}  // namespace
+
+void print_table(const Session& session, const TextTable& table,
                  const std::vector<TextLine>& lines) {
-  const size_t shown = std::min(usual, columns.size());
+  const std::vector<TextColumn>& columns = table.columns;
+  const size_t shown = std::min(table.usual, columns.size());
+  if (session.form) {
+    Json records = Json::array();
+    for (const TextLine& line : lines) {
+      Json& record = records.emplace_back(Json::object());
+      for (size_t i = 0; i < shown; ++i) record[to_lower(columns[i].name)] = cell(line, columns[i]);
+    }
+    print_records(session, table.key, std::move(records));
+    return;
+  }
   const auto row = [&](auto text_of, bool mark) {
     std::string out;
     for (size_t i = 0; i < shown; ++i) {
@@ -83,12 +104,7 @@ void print_table(const Session& session, const std::vector<TextColumn>& columns,
           false);
   }
   for (const TextLine& line : lines)
-    row(
-        [&](const TextColumn& column) {
-          const auto it = line.find(column.name);
-          return it == line.end() ? std::string() : it->second;
-        },
-        true);
+    row([&](const TextColumn& column) { return cell(line, column); }, true);
 }
 
 bool read_history_words(Session& session, const Words& words, HistoryWords& out) {

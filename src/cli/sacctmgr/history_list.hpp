@@ -22,8 +22,14 @@ using TextLine = std::map<std::string, std::string>;
 // The columns that format= names, of `all`; false where one is none (then it was told).
 bool choose_columns(Session& session, const std::vector<std::string>& fields,
                     std::vector<TextColumn>& all);
-// The first `usual` of the columns.
-void print_table(const Session& session, const std::vector<TextColumn>& columns, size_t usual,
+struct TextTable {
+  const char* key;  // of the list in a document
+  const std::vector<TextColumn>& columns;
+  size_t usual = columns.size();  // the first of them that are printed
+};
+// With --json and --yaml a document: Slurm has none of these lists, so keys are the names of the
+// columns in lower case, and values are what the table would have.
+void print_table(const Session& session, const TextTable& table,
                  const std::vector<TextLine>& lines);
 
 struct HistoryWords {

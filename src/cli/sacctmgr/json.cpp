@@ -219,6 +219,18 @@ Json each(const List& list, Make make) {
 
 }  // namespace
 
+void print_records(const Session& session, std::string key, Json records) {
+  StructuredDocument document;
+  document.key = std::move(key);
+  document.records = std::move(records);
+  document.command_line = session.command_line;
+  if (session.client) {
+    document.cluster = session.client->config().cluster_name;
+    document.accounting_storage = session.client->config().accounting_storage_type;
+  }
+  print_document(session.form, std::move(document));
+}
+
 void print_json(const Session& session, AccountingEntity entity,
                 const QueryAccountingReply& reply) {
   StructuredDocument document;
@@ -280,12 +292,7 @@ void print_json(const Session& session, AccountingEntity entity,
       break;
     default: document.key = "problems"; break;
   }
-  document.command_line = session.command_line;
-  if (session.client) {
-    document.cluster = session.client->config().cluster_name;
-    document.accounting_storage = session.client->config().accounting_storage_type;
-  }
-  print_document(session.form, std::move(document));
+  print_records(session, std::move(document.key), std::move(document.records));
 }
 
 }  // namespace sluice::cli::sacctmgr

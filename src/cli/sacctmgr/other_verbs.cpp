@@ -156,6 +156,11 @@ uint64_t cpus_of(const std::string& tres) {
   return 0;
 }
 
+size_t nodes_of(const protocol::EventRow& row) {
+  const auto nodes = expand_hosts(row.node.empty() ? row.nodes : row.node);
+  return nodes ? nodes->size() : 0;
+}
+
 bool is_meant(const HistoryWords& asked, const protocol::EventRow& row, const std::string& user) {
   const uint64_t cpus = cpus_of(row.tres);
   return (row.node.empty() ? asked.of_clusters : asked.of_nodes) && cpus >= asked.least_cpus &&
@@ -170,19 +175,15 @@ void list_events(Session& session, const Words& words) {
   if (client == nullptr) return;
   asked.request.clusters = {client->config().cluster_name};
   if (!read_history_words(session, words, asked)) return;
-  std::vector<TextColumn> columns = {{"Cluster", "Cluster", 10},
-                                     {"NodeName", "NodeName", -15, 5},
-                                     {"TimeStart", "TimeStart", 19},
-                                     {"TimeEnd", "TimeEnd", 19},
-                                     {"State", "State", 6},
-                                     {"Reason", "Reason", 30},
-                                     {"User", "User", 10},
-                                     {"ClusterNodes", "Cluster Nodes", 20},
-                                     {"Duration", "Duration", 13},
-                                     {"Event", "Event", 7},
-                                     {"Start", "TimeStart", 19},
-                                     {"End", "TimeEnd", 19},
-                                     {"TRES", "TRES", 20}};
+  std::vector<TextColumn> columns = {
+      {"Cluster", "Cluster", 10},     {"NodeName", "NodeName", -15, 5},
+      {"TimeStart", "TimeStart", 19}, {"TimeEnd", "TimeEnd", 19},
+      {"State", "State", 6},          {"Reason", "Reason", 30},
+      {"User", "User", 10},           {"ClusterNodes", "Cluster Nodes", 20},
+      {"Duration", "Duration", 13},   {"Event", "Event", 7},
+      {"Start", "TimeStart", 19},     {"End", "TimeEnd", 19},
+      {"TRES", "TRES", 20},           {"EventRaw", "EventRaw", 8},
+      {"NodeCount", "NodeCount", 9},  {"CPUCount", "CPU Cnt", 7}};
   const size_t usual = asked.fields.empty() ? 7 : asked.fields.size();
   if (!choose_columns(session, asked.fields, columns)) return;
   asked.request.report = UsageReport::kEvents;
@@ -206,9 +207,12 @@ void list_events(Session& session, const Words& words) {
                      {"ClusterNodes", row.nodes},
                      {"Duration", format_span(until - row.start)},
                      {"Event", row.node.empty() ? "Cluster" : "Node"},
-                     {"TRES", row.tres}});
+                     {"TRES", row.tres},
+                     {"EventRaw", row.node.empty() ? "1" : "2"},
+                     {"NodeCount", std::to_string(nodes_of(row))},
+                     {"CPUCount", std::to_string(cpus_of(row.tres))}});
   }
-  print_table(session, columns, usual, lines);
+  print_table(session, {"events", columns, usual}, lines);
 }
 
 // Whether one of the nodes that are asked for is among those of a host list.
@@ -262,7 +266,7 @@ void list_reservations(Session& session, const Words& words) {
       line["UnusedWall"] =
           fmt::format("{:.6f}", static_cast<double>(row.idle) / static_cast<double>(row.count));
   }
-  print_table(session, columns, usual, lines);
+  print_table(session, {"reservations", columns, usual}, lines);
 }
 
 }  // namespace

@@ -190,6 +190,8 @@ void list_runaway_jobs(Session& session, const Words& words) {
   session.denial = "sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs";
   Runaway found;
   if (!find_runaway(session, *client, asked.request, found)) return;
+  const TextTable table{"runaway_jobs", columns};
+  if (session.form) return print_table(session, table, found.lines);
   if (found.lines.empty()) {
     std::printf("Runaway Jobs: No runaway jobs found on cluster %s\n", cluster.c_str());
     return;
@@ -197,7 +199,7 @@ void list_runaway_jobs(Session& session, const Words& words) {
   std::printf(
       "NOTE: Runaway jobs are jobs that don't exist in the controller but have a start "
       "time and no end time in the database\n");
-  print_table(session, columns, columns.size(), found.lines);
+  print_table(session, table, found.lines);
   std::printf(
       "\nWould you like to fix these runaway jobs?\n"
       "(This will set the end time for each job to the latest out of the start, eligible, "

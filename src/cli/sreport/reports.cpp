@@ -11,6 +11,7 @@
 #include "cli/sreport/report.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/model/standard_tres.hpp"
 #include "common/protocol/accounting_admin.hpp"
 
 namespace sluice::cli::sreport {
@@ -106,8 +107,11 @@ void utilization(Session& session, Asked& asked) {
     return void(
         session.fail("sreport: fatal: TRES node usage is no longer reported in the Cluster "
                      "Utilization report.  Please use TRES CPU instead."));
-  const auto reply = ask(session, asked, UsageReport::kCluster);
+  auto reply = ask(session, asked, UsageReport::kCluster);
   if (!reply) return;
+  std::ranges::stable_sort(reply->cluster, {}, [](const protocol::ClusterUsageRow& row) {
+    return std::pair(std::string_view(row.cluster), tres_order(row.tres));
+  });
   const int width = width_of_amount(session.form, 8);
   const std::vector<Column> all = {{"Cluster", "Cluster", 9},
                                    {"Count", "TRES Count", 10},
@@ -174,9 +178,9 @@ void by_account(Session& session, Asked& asked) {
   const Wholes wholes(*reply);
   using Key = std::pair<AssociationId, std::string>;  // and the TRES
   std::map<Key, uint64_t> used;
-  std::set<std::string> names;
+  std::set<TresOrder> names;
   for (const protocol::JobUsageRow& row : reply->jobs) {
-    names.insert(row.tres);
+    names.insert(tres_order(row.tres));
     // of several partitions one association stands for the user
     const AssociationRecord* at = nullptr;
     for (const AssociationRecord& record : tree->records)
@@ -193,7 +197,8 @@ void by_account(Session& session, Asked& asked) {
   std::vector<Line> lines;
   for (const AssociationRecord& record : tree->records) {
     if (!named.shows(record)) continue;
-    for (const std::string& tres : names) {
+    for (const auto& [number, name] : names) {
+      const std::string tres(name);
       const auto it = used.find({record.id, tres});
       if (it == used.end() || it->second == 0) continue;
       const std::string indent =
@@ -221,20 +226,18 @@ struct Sum {
 };
 std::vector<Sum> sums_by(const QueryReportReply& reply, bool account, bool user, bool wckey,
                          bool qos, bool users_alone) {
-  std::map<std::vector<std::string>, Sum> sums;
+  using Key = std::pair<std::vector<std::string>, TresOrder>;
+  std::map<Key, Sum> sums;
   for (const protocol::JobUsageRow& row : reply.jobs) {
     // what a reservation of an account kept idle is no user's
     if (row.used == 0 || (users_alone && row.user.empty()) || (wckey && row.wckey.empty()))
       continue;
     const std::string none;
-    const std::vector<std::string> key = {row.cluster,
-                                          account ? row.account : none,
-                                          user ? row.user : none,
-                                          wckey ? row.wckey : none,
-                                          qos ? row.qos : none,
-                                          row.tres};
-    Sum& sum = sums[key];
-    sum = {key[0], key[1], key[2], key[3], key[4], key[5], sum.used + row.used};
+    const std::vector<std::string> key = {row.cluster, account ? row.account : none,
+                                          user ? row.user : none, wckey ? row.wckey : none,
+                                          qos ? row.qos : none};
+    Sum& sum = sums[{key, tres_order(row.tres)}];
+    sum = {key[0], key[1], key[2], key[3], key[4], row.tres, sum.used + row.used};
   }
   std::vector<Sum> out;
   out.reserve(sums.size());

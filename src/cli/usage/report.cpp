@@ -74,7 +74,10 @@ class Reporter {
     out.effective_usage = mine.effective_usage;
     out.factor = mine.factor;
     out.used = used(mine);
-    if (report_.period > Duration(0) && report_.shows_cluster) out.target = target(chain);
+    // with PrivateData=usage the accounts above are not shown, and what its share of them is of
+    // the cluster is not known
+    const bool whole = chain.back()->depth == 0;
+    if (report_.period > Duration(0) && report_.shows_cluster && whole) out.target = target(chain);
   }
 
  private:

@@ -30,7 +30,9 @@ std::vector<ConfLine> logical_lines(const ConfSource& source) {
     if (!line.text.empty()) lines.push_back(line);
     line.text.clear();
   };
-  const std::string_view all = source.text;
+  std::string_view all = source.text;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (all.starts_with(kByteOrderMark)) all.remove_prefix(kByteOrderMark.size());
   for (size_t start = 0; start < all.size();) {
     const size_t end = std::min(all.find('\n', start), all.size());
     std::string_view raw = all.substr(start, end - start);

@@ -17,6 +17,7 @@
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/config_files/read_source.hpp"
 #include "common/os/matching_paths.hpp"
+#include "common/model/job_folders.hpp"
 
 namespace sluice {
 namespace {
@@ -159,6 +160,27 @@ Status require_container_conf(const ClusterConfig& config) {
                   config.config_path, type));
 }
 
+bool lies_in(const std::string& path, const std::string& folder) {
+  return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+}
+
+// A job's own folder would hide from its processes what the agent keeps for it.
+Status check_container_folders(const ClusterConfig& config) {
+  for (const JobContainerLine& line : config.job_containers) {
+    if (iequals(line.base_path, "none")) continue;
+    const std::vector<std::string> folders =
+        line.folders.empty() ? split_list(kUsualJobFolders) : line.folders;
+    for (const std::string& folder : folders) {
+      if (!lies_in(config.slurmd_spool_dir, folder)) continue;
+      return failure(ErrorCode::kInvalidConfig,
+                     fmt::format("{}: jobs have {} for themselves (Dirs of job_container.conf) and "
+                                 "could not reach SlurmdSpoolDir={}: one of both must be elsewhere",
+                                 config.config_path, folder, config.slurmd_spool_dir));
+    }
+  }
+  return {};
+}
+
 Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const std::string& path,
                                 const ReadBeside& beside, std::vector<std::string>* warnings) {
   Result<tables::ParsedConfig> parsed = parse_main(main, path, tables::ConfigScope::kAll);
@@ -172,6 +194,7 @@ Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const
     if (Status status = parse(**lines, *parsed); !status) return tl::unexpected(status.error());
   }
   if (Status ok = require_container_conf(parsed->config); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_container_folders(parsed->config); !ok) return tl::unexpected(ok.error());
   if (Status status = resolve_boot_users(parsed->config.helpers); !status)
     return tl::unexpected(status.error());
   if (warnings) *warnings = std::move(parsed->warnings);

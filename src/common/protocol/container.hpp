@@ -16,7 +16,6 @@ inline constexpr const char* kNamespaceFile = "/.ns";  // below FOLDER
 // below FOLDER: what the job sees as its own
 inline constexpr const char* kFoldersFolder = "/.folders";
 inline constexpr int kAgentDescriptor = 3;
-inline constexpr const char* kUsualFolders = "/tmp,/dev/shm";
 
 // Whether mounts of the host go on to the job's namespace.
 inline constexpr const char* kSharedMounts = "shared";

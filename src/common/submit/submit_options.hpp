@@ -128,6 +128,7 @@ struct OptionInput {
   std::string_view folder;         // where the command was started
   bool by_root = true;             // who started it
   bool (*binds_cpus)() = nullptr;  // whether the cluster does: TaskPlugin; null: yes
+  std::vector<std::string> (*gres_types)() = nullptr;  // GresTypes of the cluster; null: none
 };
 
 using OptionSetter = OptionResult (*)(Submission&, const OptionInput&);

@@ -32,7 +32,12 @@ void append(SharedText& list, const std::string& more) {
 }
 
 OptionResult set_gres(Submission& s, const Input& in) {
-  if (in.value == "help") return show("Valid gres options are:\n");
+  if (in.value == "help" || in.value == "list") {
+    std::string text = "Valid gres options are:\n";
+    if (in.gres_types != nullptr)
+      for (const std::string& type : in.gres_types()) text += type + "[[:type]:count]\n";
+    return show(std::move(text));
+  }
   if (in.value.empty()) {
     // a resource without a name: refused where the job or step is asked for (check_gres())
     s.job.gres = "gres/";

@@ -78,7 +78,7 @@ struct HistoryRecorder::Before {
   void operator()(const state::JobRequeued& event) const {
     lose_steps(event.job, event.time);
     const state::FoundJob job = state::find_job(state, event.job);
-    if (job) to.note_run(job_history(state, *job));
+    if (job) to.note_run(last_run(*job));
   }
   void operator()(const state::ReservationDeleted& event) const {
     to.note_reservation(state, event.id, now);
@@ -90,6 +90,14 @@ struct HistoryRecorder::Before {
   template <class E>
   void operator()(const E& /*event*/) const {}
 
+  // Of a job that was over before it was requeued the record says that it was, as in Slurm.
+  [[nodiscard]] JobHistory last_run(const Job& job) const {
+    JobHistory history = job_history(state, job);
+    if ((history.flags & kJobRequeued) != 0) return history;
+    history.flags |= kJobRequeued;
+    history.state = JobState::kCancelled;
+    return history;
+  }
   [[nodiscard]] bool has_other_root(const state::AccountingChanged& event) const {
     return std::ranges::any_of(event.associations, [&](const AssociationRecord& record) {
       const bool stays =
@@ -244,8 +252,7 @@ void HistoryRecorder::note_lost_steps(const state::ClusterState& state, const Jo
   for (const auto& step : job.steps) {
     StepHistory history = step_history(*state.config, job, *step);
     history.end = end;
-    if (job.state == JobState::kNodeFail) history.state = StepState::kNodeFail;
-    else if (history.state == StepState::kRunning) history.state = StepState::kCancelled;
+    if (history.state == StepState::kRunning) history.state = StepState::kCancelled;
     note_step(std::move(history));
   }
 }

@@ -64,7 +64,7 @@ class Query {
   }
 
   AssocMgrReply run() {
-    if (hides_usage_ || hides_accounts_) find_own_accounts();
+    if (hides_accounts_ && !hides_usage_) find_own_accounts();
     if (!request_.no_users) users();
     if (!request_.no_associations) associations();
     if (!request_.no_qos) all_qos();
@@ -80,17 +80,19 @@ class Query {
     if (!hides_ || uid_of(user) == uid_) return true;
     return !account.empty() && state::is_coordinator(accounting_, uid_, account);
   }
-  // An account's usage is its users': shown to them, and to those below.
+  // As in Slurm, an account's usage is for its coordinators alone, and with PrivateData=accounts it
+  // is shown to the users of it and of those below.
   [[nodiscard]] bool may_see(const AssociationRecord& record) const {
     if (uid_of(record.user) == uid_) return true;
     if (!may_see_account(record.account)) return false;
     return record.user.empty() || may_see(record.user, record.account);
   }
   [[nodiscard]] bool may_see_account(std::string_view account) const {
-    if (!hides_usage_ && !hides_accounts_) return true;
+    if (state::is_coordinator(accounting_, uid_, account)) return true;
+    if (hides_usage_) return false;
+    if (!hides_accounts_) return true;
     const AssociationRecord* record = state::find_association(accounting_, {}, account, {});
-    return (record != nullptr && own_accounts_.contains(record->id)) ||
-           state::is_coordinator(accounting_, uid_, account);
+    return record != nullptr && own_accounts_.contains(record->id);
   }
   void find_own_accounts() {
     accounting_.associations.for_each([&](const AssociationRecord& one) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/accounting/limit_fields.hpp"
+#include "common/model/standard_tres.hpp"
 #include "dbd/entities/coordinators.hpp"
 
 namespace sluice::dbd {
@@ -69,14 +70,12 @@ void renew_places(Entities& entities) {
 Entities new_entities() {
   Entities out;
   out.version = 1;
-  out.tres = {{kTresCpu, {kTresCpu, "cpu", ""}},
-              {kTresMem, {kTresMem, "mem", ""}},
-              {kTresEnergy, {kTresEnergy, "energy", ""}},
-              {kTresNode, {kTresNode, "node", ""}},
-              {kTresBilling, {kTresBilling, "billing", ""}},
-              {kTresFsDisk, {kTresFsDisk, "fs", "disk"}},
-              {kTresVmem, {kTresVmem, "vmem", ""}},
-              {kTresPages, {kTresPages, "pages", ""}}};
+  for (TresId id = kTresCpu; id < kStandardTres.size(); ++id) {
+    const std::string_view name = kStandardTres[id];
+    const size_t slash = std::min(name.find('/'), name.size());
+    out.tres[id] = {id, std::string(name.substr(0, slash)),
+                    std::string(name.substr(std::min(slash + 1, name.size())))};
+  }
   QosRecord normal;
   normal.id = 1;
   normal.name = "normal";

@@ -15,6 +15,7 @@
 
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
+#include "common/model/job_folders.hpp"
 #include "common/protocol/container.hpp"
 
 namespace sluice::noded {
@@ -115,7 +116,7 @@ void JobContainers::make(const ContainerPtr& container) {
       {node_.sbin_dir + "/slurmstepd",
        {fmt::format("slurmstepd: [{}.namespace]", container->job), protocol::kMakeNamespaceMode,
         container->folder, std::to_string(container->uid),
-        folders.empty() ? protocol::kUsualFolders : join(folders, ","),
+        folders.empty() ? kUsualJobFolders : join(folders, ","),
         line->shared ? protocol::kSharedMounts : protocol::kPrivateMounts, line->init_script},
        env.entries(),
        {{alive_, protocol::kAgentDescriptor}}},

@@ -74,6 +74,36 @@ TEST_F(LoadConfig, FoldersOfJobsNeedTheirFile) {
   EXPECT_TRUE(load_global_config((folder_ / "slurm.conf").string()));
 }
 
+// The bug: each job failed at its launch.
+TEST_F(LoadConfig, FoldersOfJobsDoNotHideTheSpool) {
+  const auto error_of = [&](const std::string& spool, const std::string& dirs) {
+    put("slurm.conf",
+        "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=root\nNodeName=a\n"
+        "JobContainerType=job_container/tmpfs\nSlurmdSpoolDir=" +
+            spool + "\n");
+    put("job_container.conf", "BasePath=/var/base\n" + dirs);
+    const auto config = load();
+    return config ? std::string() : config.error().text;
+  };
+  EXPECT_EQ(error_of("/tmp/spool", ""),
+            (folder_ / "slurm.conf").string() +
+                ": jobs have /tmp for themselves (Dirs of job_container.conf) and could not reach "
+                "SlurmdSpoolDir=/tmp/spool: one of both must be elsewhere");
+  EXPECT_EQ(error_of("/tmporary/spool", ""), "");
+  EXPECT_EQ(error_of("/tmp/spool", "Dirs=/dev/shm\n"), "");
+  EXPECT_NE(error_of("/scratch/spool", "Dirs=/scratch\n"), "");
+}
+
+// An editor puts it there; the first key was unknown with it.
+TEST_F(LoadConfig, AByteOrderMarkIsPassedOver) {
+  put("slurm.conf",
+      "\xEF\xBB\xBF"
+      "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=root\n");
+  const auto config = load();
+  ASSERT_TRUE(config) << config.error().text;
+  EXPECT_EQ(config->cluster_name, "demo");
+}
+
 TEST(ConfigPath, TheCommandLineComesBeforeTheEnvironment) {
   setenv("SLURM_CONF", "/from/environment", 1);
   EXPECT_EQ(config_path("/given"), "/given");

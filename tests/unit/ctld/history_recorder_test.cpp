@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/history/history_filter.hpp"
 #include "common/wire/instances.hpp"
 #include "ctld/accounting/history.hpp"
 #include "support/core_fixture.hpp"
@@ -104,6 +105,33 @@ TEST_F(Recorder, ARunThatIsQueuedAgainHasNoExitCode) {
       .who = kRoot, .target = std::to_string(id), .action = protocol::JobAction::kRequeue}));
   ASSERT_TRUE(end_step(id, kBatchStep, "n1", SIGTERM));
   EXPECT_EQ(ctld::job_history(state_, job(id)).exit_status, 0);
+}
+
+// The bug: its record stayed as it was, COMPLETED.
+TEST_F(Recorder, WhatIsRequeuedAfterItsEndIsToldAsRequeued) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  ASSERT_TRUE(end_step(id, kBatchStep, "n1", 1 << 8, true));
+  const auto told = jobs(record(ChangeJob{
+      .who = kRoot, .target = std::to_string(id), .action = protocol::JobAction::kRequeue}));
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_TRUE(history::was_requeued(told[0]));
+  EXPECT_EQ(told[0].exit_status, 1 << 8);
+  EXPECT_EQ(told[1].state, JobState::kPending);
+}
+
+// As in Slurm. The bug: they were NODE_FAIL, as their job.
+TEST_F(Recorder, StepsOfANodeThatFailedAreCancelled) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  UpdateNode down{.who = kRoot};
+  down.update.nodes = "n1";
+  down.update.state = "DOWN";
+  down.update.reason = "fan";
+  StepState step = StepState::kRunning;
+  for (const HistoryRecord& one : record(down))
+    if (one.step != nullptr) step = one.step->state;
+  EXPECT_EQ(step, StepState::kCancelled);
 }
 
 // Cyclic was told of the step of each srun that has no more tasks than nodes.

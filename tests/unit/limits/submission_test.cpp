@@ -126,6 +126,56 @@ TEST_F(AccountingTest, AQosOfAnyPartitionRefuses) {
   EXPECT_NE(submit(spec), 0U) << "it takes the limit of the first that has one";
 }
 
+// The bug: minutes and what is on a node were looked at when the job was to start only.
+TEST_F(AccountingTest, WhatNoNodeAndNoMinutesAreEnoughForIsRefused) {
+  qos(kHigh).flags = kQosDenyOnLimit;
+  qos(kHigh).job.tres_node = {{kTresCpu, 3}};
+  follow();
+  JobSpec spec = batch_spec();
+  spec.qos = "high";
+  spec.num_tasks = spec.min_nodes = 2;
+  spec.cpus_per_task = 3;
+  EXPECT_NE(submit(spec), kNoJob);
+  spec.cpus_per_task = 4;
+  EXPECT_EQ(refusal(spec).text, "QOSMaxCpuPerNode");
+  qos(kHigh).job.tres_node.clear();
+  qos(kHigh).group.tres_mins = {{kTresCpu, 80}};
+  follow();
+  spec.time_limit = 10;
+  EXPECT_NE(submit(spec), kNoJob);
+  spec.time_limit = 11;
+  EXPECT_EQ(refusal(spec).text, "QOSGrpCPUMinutesLimit");
+}
+
+// The bug: each component was looked at by itself.
+TEST_F(AccountingTest, ComponentsAreDeniedForWhatTheyAskForTogether) {
+  qos(kHigh).flags = kQosDenyOnLimit;
+  JobSpec spec = batch_spec();
+  spec.uid = kAnn.uid;
+  spec.qos = "high";
+  spec.num_tasks = 2;
+  spec.time_limit = 10;
+  const auto answer = [&] {
+    follow();
+    SubmitJob command{kAnn, spec, {"users"}};
+    command.components = {spec};
+    const auto reply = run(command);
+    return reply ? std::string() : reply.error().text;
+  };
+  qos(kHigh).group.tres = {{kTresCpu, 4}};
+  EXPECT_EQ(answer(), "");
+  qos(kHigh).group.tres = {{kTresCpu, 3}};
+  EXPECT_EQ(answer(), "QOSGrpCpuLimit");
+  qos(kHigh).group.tres.clear();
+  qos(kHigh).job.tres = {{kTresCpu, 3}};
+  EXPECT_EQ(answer(), "QOSMaxCpuPerJobLimit");
+  qos(kHigh).job.tres.clear();
+  association(kPhysics).group.tres_mins = {{kTresCpu, 39}};
+  EXPECT_EQ(answer(), "AssocGrpCPUMinutesLimit");
+  qos(kHigh).flags = 0;
+  EXPECT_EQ(answer(), "") << "it waits";
+}
+
 TEST_F(AccountingTest, WithoutATimeLimitItIsThatOfTheQos) {
   qos(kNormal).job.wall = std::chrono::minutes(90);
   follow();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/base/hostlist.hpp"
+#include "common/model/standard_tres.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/syntax/licenses.hpp"
 #include "common/syntax/tres_weights.hpp"
@@ -12,8 +13,7 @@ namespace sluice::tables {
 
 bool set_accounting_tres(ClusterConfig& config, const ConfValue& value) {
   // always recorded, and always first
-  std::vector<std::string> tres = {"cpu",     "mem",     "energy", "node",
-                                   "billing", "fs/disk", "vmem",   "pages"};
+  std::vector<std::string> tres(kStandardTres.begin() + 1, kStandardTres.end());
   const auto add = [&](std::string_view name) {
     const auto same = [&](const std::string& one) { return iequals(one, name); };
     if (std::none_of(tres.begin(), tres.end(), same)) tres.emplace_back(to_lower(name));

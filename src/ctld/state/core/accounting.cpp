@@ -2,17 +2,13 @@
 #include "ctld/state/core/accounting.hpp"
 
 #include <algorithm>
-#include <array>
-
 #include "common/base/contains.hpp"
 #include "common/base/text.hpp"
+#include "common/model/standard_tres.hpp"
 #include "ctld/state/core/charging.hpp"
 
 namespace sluice::state {
 namespace {
-
-constexpr std::array<std::string_view, 9> kStandardTres{
-    "", "cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"};
 
 std::string key_of(std::string_view user, std::string_view account, std::string_view partition) {
   std::string key;

@@ -1,6 +1,7 @@
 #include "ctld/state/limits/accounts.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "common/base/text.hpp"
 #include "common/names/job_states.hpp"
@@ -148,6 +149,15 @@ AccountIn account_in(const ClusterState& state, const Job& job, const Partition&
 
 namespace {
 
+// Whatever nodes it gets: one of them has that much at least.
+TresAmounts on_each_node(TresAmounts asked) {
+  uint64_t nodes = 1;
+  for (const TresAmount& one : asked)
+    if (one.id == kTresNode && one.count > 0) nodes = one.count;
+  for (TresAmount& one : asked) one.count /= nodes;
+  return asked;
+}
+
 Status check_submit_limits_in(const ClusterState& state, const PartitionConfig& config,
                               const JobAccount* account, const Submission& submission,
                               JobSpec& spec, Time now) {
@@ -159,12 +169,14 @@ Status check_submit_limits_in(const ClusterState& state, const PartitionConfig& 
     if (minutes < limit) limit = spec.time_limit = minutes;
   }
   const TresAmounts asked = requested_amounts(state, spec, config);
+  const TresAmounts of_node = on_each_node(asked);
   LimitedJob job;
   job.account = account;
   job.uid = spec.uid;
   job.account_name = spec.account.view();
   job.count = submission.count;
   job.tres = asked;
+  job.tres_of_node = of_node;
   job.time_limit = spec.time_min != 0 ? spec.time_min : limit;
   job.admin_set = submission.admin_set;
   const auto absolute = with_numbers(state, *account);
@@ -194,6 +206,51 @@ Status check_submit_limits(const ClusterState& state, const Submission& submissi
     ok = check_submit_limits_in(state, *partition->config, &there, submission, of_there, now);
   }
   return ok;
+}
+
+Status check_component_limits(const ClusterState& state, std::span<const Job* const> components,
+                              Time now) {
+  if (!enforced(*state.config).limits) return {};
+  struct Sum {
+    JobAccount account;
+    std::map<TresId, uint64_t> tres;
+    Minutes time_limit = kInfiniteMinutes;  // the shortest
+    const Job* first = nullptr;
+    AdminSet admin_set = 0;
+  };
+  std::map<std::pair<AssociationId, QosId>, Sum> sums;
+  for (const Job* job : components) {
+    if (job->account == nullptr) continue;
+    Sum& sum = sums[{job->account->association, job->account->qos}];
+    if (sum.first == nullptr) {
+      sum.account = *job->account;
+      sum.first = job;
+    } else if (sum.account != *job->account) {
+      sum.account.partition_qos = 0;  // those of several partitions were looked at one by one
+    }
+    sum.time_limit = std::min(sum.time_limit, job->time_limit);
+    sum.admin_set |= job->admin_set;
+    const Partition* partition = find_partition(state, job->partition.view());
+    if (partition == nullptr) continue;
+    for (const TresAmount& one : requested_amounts(state, *job->spec, *partition->config))
+      sum.tres[one.id] += one.count;
+  }
+  for (const auto& [key, sum] : sums) {
+    TresAmounts tres;
+    for (const auto& [id, count] : sum.tres) tres.push_back({id, count});
+    LimitedJob job;
+    job.account = &sum.account;
+    job.uid = sum.first->spec->uid;
+    job.account_name = sum.first->spec->account.view();
+    job.tres = tres;
+    job.time_limit = sum.time_limit;
+    job.admin_set = sum.admin_set;
+    const auto absolute = with_numbers(state, sum.account);
+    const Accounting& accounting = absolute ? *absolute : state.accounting;
+    if (const auto reason = denied_limit(accounting, state.accounting.held, job, now))
+      return failure(ErrorCode::kMaxSubmitLimit, std::string(reason_text(*reason)));
+  }
+  return {};
 }
 
 uint32_t tasks_that_may_age(const ClusterState& state, const Job& job) {

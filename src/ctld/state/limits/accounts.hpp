@@ -56,6 +56,10 @@ struct Submission {
 // kMaxSubmitLimit with the limit's name. In no partition that it asks for may it be beyond them.
 [[nodiscard]] Status check_submit_limits(const ClusterState& state, const Submission& submission,
                                          JobSpec& spec, Time now);
+// DenyOnLimit for what the components of a heterogeneous job that are charged to one account ask
+// for together. kMaxSubmitLimit with the limit's name.
+[[nodiscard]] Status check_component_limits(const ClusterState& state,
+                                            std::span<const Job* const> components, Time now);
 // How many of a pending job's tasks may begin to gain age: all of them where limits are not
 // enforced, and with PriorityFlags=ACCRUE_ALWAYS.
 [[nodiscard]] uint32_t tasks_that_may_age(const ClusterState& state, const Job& job);

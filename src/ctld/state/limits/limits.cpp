@@ -70,6 +70,7 @@ class Check {
   }
   // As if nobody else had anything.
   std::optional<JobReason> alone() {
+    safe_ = true;  // more minutes than GrpTRESMins has are never there
     for_levels(
         [&](const QosRecord& qos) {
           tres_of(qos, nothing(), kNothingUsed);
@@ -539,7 +540,13 @@ std::optional<JobReason> submit_limit(const Accounting& accounting, const HeldTa
                                       const LimitedJob& job, Time now) {
   if (job.account == nullptr) return std::nullopt;
   if (const auto reason = Check(accounting, held, job, now).submit()) return reason;
-  if (!has_qos_flag(accounting, *job.account, kQosDenyOnLimit)) return std::nullopt;
+  return denied_limit(accounting, held, job, now);
+}
+
+std::optional<JobReason> denied_limit(const Accounting& accounting, const HeldTables& held,
+                                      const LimitedJob& job, Time now) {
+  if (job.account == nullptr || !has_qos_flag(accounting, *job.account, kQosDenyOnLimit))
+    return std::nullopt;
   return Check(accounting, held, job, now).alone();
 }
 

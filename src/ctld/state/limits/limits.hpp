@@ -67,9 +67,12 @@ struct LimitHit {
 // AccountingStorageEnforce=safe jobs are ended then.
 [[nodiscard]] std::optional<JobReason> used_up(const Accounting& accounting, const HeldTables& held,
                                                const LimitedJob& job, Time now);
-// Why it may not even wait: MaxSubmitJobs and its kin, and with DenyOnLimit what it could never
-// meet if it were alone.
+// Why it may not even wait: MaxSubmitJobs and its kin, and denied_limit().
 [[nodiscard]] std::optional<JobReason> submit_limit(const Accounting& accounting,
+                                                    const HeldTables& held, const LimitedJob& job,
+                                                    Time now);
+// With DenyOnLimit: what it could not meet if it were alone.
+[[nodiscard]] std::optional<JobReason> denied_limit(const Accounting& accounting,
                                                     const HeldTables& held, const LimitedJob& job,
                                                     Time now);
 // How many of its tasks may begin to gain age while they wait: GrpJobsAccrue, MaxJobsAccrue.

@@ -290,6 +290,11 @@ Result<Decision> decide_submission(const ClusterState& state, const SubmitJob& c
     if (!event) return tl::unexpected(event.error());
     draft.emit(std::move(*event));
   }
+  std::vector<const Job*> components;
+  for (uint32_t offset = 0; offset < size; ++offset)
+    components.push_back(draft.state().jobs.find(*first + offset));
+  if (Status ok = check_component_limits(draft.state(), components, now); !ok)
+    return tl::unexpected(ok.error());
   return draft.take(JobSubmittedReply{*first, {}});
 }
 
