@@ -64,6 +64,27 @@ TEST_F(StepTest, CpusPerTaskWithoutTasksFillTheNodes) {
   EXPECT_EQ(refused(spec), ErrorCode::kTooManyCpus);
 }
 
+// As in Slurm 22.05. The bug: srun -c2 -n2 was refused in a job of three CPUs and of one.
+TEST_F(StepTest, ATaskMayHaveFewerCpusWhereTheJobHasEnough) {
+  const auto tasks_of = [&](uint32_t count, uint32_t cpus, uint32_t nodes) {
+    StepSpec spec = tasks(count, nodes);
+    spec.cpus_per_task = cpus;
+    spec.overlap = OverlapKind::kOverlap;
+    const auto made = create(spec);
+    std::vector<size_t> out;
+    if (!made) return out;
+    for (const StepNode& node : layout(*made).nodes) out.push_back(node.tasks.size());
+    return out;
+  };
+  using Sizes = std::vector<size_t>;
+  EXPECT_EQ(tasks_of(4, 3, 3), (Sizes{2, 1, 1}));
+  EXPECT_EQ(tasks_of(4, 3, 0), (Sizes{2, 1, 1}));
+  EXPECT_EQ(tasks_of(3, 3, 0), (Sizes{1, 1, 1})) << "each fits";
+  EXPECT_EQ(tasks_of(5, 3, 0), Sizes{}) << "fifteen of twelve";
+  EXPECT_EQ(tasks_of(1, 5, 3), Sizes{}) << "one task has one node";
+  EXPECT_EQ(tasks_of(2, 5, 3), Sizes{});
+}
+
 // srun ./a : ./b in an allocation: refused as if it were one of a heterogeneous job.
 TEST_F(StepTest, PartsOfAStepShareTheNodesOfItsJob) {
   CreateHetStep command{kAnn, {{job_, tasks(1)}, {job_, tasks(2)}}};

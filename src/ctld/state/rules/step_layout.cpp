@@ -42,6 +42,7 @@ struct Demand {
   uint32_t min_nodes = 1;
   uint32_t max_nodes = 0;
   bool overcommit = false;
+  bool rounds_up = false;     // a node's last CPUs are enough for a task, however many it wants
   uint32_t most_on_node = 0;  // tasks: MaxTasksPerNode
   StepGres gres;
 };
@@ -87,7 +88,8 @@ uint32_t used_of(uint32_t threads, uint32_t per_core, uint32_t cpus) {
 
 uint32_t tasks_that_fit(const Demand& demand, uint32_t per_core, uint32_t all_cpus) {
   const uint32_t cpus = used_of(demand.used_threads, per_core, all_cpus);
-  uint32_t tasks = demand.overcommit ? demand.most_on_node : cpus / demand.cpus_per_task;
+  const uint32_t more = demand.rounds_up ? demand.cpus_per_task - 1 : 0;
+  uint32_t tasks = demand.overcommit ? demand.most_on_node : (cpus + more) / demand.cpus_per_task;
   tasks = std::min(tasks, demand.most_on_node);
   if (demand.tasks_per_node != 0) tasks = std::min(tasks, demand.tasks_per_node);
   return tasks;
@@ -240,6 +242,29 @@ uint32_t tasks_to_fill(const StepSpec& spec, const std::vector<Candidate>& candi
   uint64_t tasks = 0;
   for (size_t at = 0; at < nodes; ++at) tasks += candidates[at].full_capacity;
   return static_cast<uint32_t>(std::min<uint64_t>(tasks, UINT32_MAX));
+}
+
+// The job has CPUs for all tasks, but not so that each node has all of its tasks' CPUs: as in Slurm
+// 22.05 a task may have fewer, if only the nodes have as many as all tasks want together. Nodes
+// that other steps use are left alone.
+std::vector<Candidate> choose_rounding_up(std::vector<Candidate> candidates, Demand demand,
+                                          size_t required) {
+  if (demand.cpus_per_task < 2 || demand.tasks == 0 || demand.whole) return {};
+  if (!demand.gres.needs.empty()) return {};
+  demand.rounds_up = true;
+  const uint64_t wanted = uint64_t{demand.tasks} * demand.cpus_per_task;
+  uint64_t cpus = 0;
+  uint32_t nodes = 0;
+  for (Candidate& one : candidates) {
+    if (one.used_cpus == 0 || demand.overlap)
+      one.capacity = tasks_that_fit(demand, one.per_core, one.cpus);
+    if (one.capacity == 0 || cpus >= wanted) continue;
+    cpus += one.cpus;
+    ++nodes;
+  }
+  demand.min_nodes = std::max(demand.min_nodes, nodes);
+  if (cpus < wanted || demand.min_nodes > demand.max_nodes) return {};
+  return choose(candidates, demand, required, false);
 }
 
 Error why_not(const std::vector<Candidate>& candidates, const Demand& demand, size_t required) {
@@ -502,6 +527,7 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
     demand.min_nodes = std::min(demand.min_nodes, fill);
   }
   std::vector<Candidate> chosen = choose(candidates, demand, required, false);
+  if (chosen.empty()) chosen = choose_rounding_up(candidates, demand, required);
   if (chosen.empty()) return tl::unexpected(why_not(candidates, demand, required));
   std::sort(chosen.begin(), chosen.end(),
             [](const Candidate& a, const Candidate& b) { return a.position < b.position; });
