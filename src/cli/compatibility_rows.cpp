@@ -501,8 +501,6 @@ constexpr CompatibilityRow kRows[] = {
      "system:configless test_dns"},
     {"values of sbatch, srun, salloc", "--exclusive=mcs", Support::kNoEffect, "",
      "labels of security (MCS): kept and shown"},
-    {"values of sbatch, srun, salloc", "--exclusive=topo", Support::kNoEffect, "",
-     "new since 22.05: kept and shown"},
     {"sluicectld, which is slurmctld", "-c", Support::kSupported,
      "system:start_options test_clean"},
     {"sluicectld, which is slurmctld", "-D", Support::kSupported,

@@ -348,6 +348,11 @@ std::optional<int> read_request(OptionParser& parser, Submission& out) {
   if (out.settings.verbose > 0) parser.print_defined(out);
   if (const auto status = complete_request(out, kSalloc)) return status;
   const std::string folder = out.job.work_dir.str();
+  // where it was called, whichever folder the command runs in
+  if (char* here = getcwd(nullptr, 0)) {
+    setenv("SLURM_SUBMIT_DIR", here, 0);
+    std::free(here);  // NOLINT(cppcoreguidelines-no-malloc): getcwd's
+  }
   if (!folder.empty() && chdir(folder.c_str()) != 0) {
     print_error("salloc", fmt::format("chdir({}): {}", folder, errno_text(errno)));
     return error_exit();

@@ -13,7 +13,7 @@
 #include "common/syntax/licenses.hpp"
 #include "ctld/fit/features.hpp"
 #include "ctld/state/rules/dependency.hpp"
-#include "ctld/state/rules/step_layout.hpp"
+#include "ctld/state/rules/step/step_layout.hpp"
 #include "ctld/state/rules/target.hpp"
 #include "fuzz/targets.hpp"
 #include "stepd/multi_prog.hpp"

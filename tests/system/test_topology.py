@@ -85,6 +85,80 @@ class Topology(PlacedJobs):
         self.assertEqual(self.nodes(waits), "n[2,4]")
 
 
+BLOCKS = """BlockName=b1 Nodes=n[1-2]
+BlockName=b2 Nodes=n[3-4]
+BlockName=b3 Nodes=n[5-6]
+BlockName=b4 Nodes=n[7-8]
+BlockSizes=2,4
+"""
+
+
+class Blocks(PlacedJobs):
+    NODES, CPUS = 8, 2
+    CONF = "TopologyPlugin=topology/block\nSchedulerParameters=requeue_delay=1\n"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with open(os.path.join(cls.cluster.dir, "topology.conf"), "w", encoding="utf-8") as f:
+            f.write(BLOCKS)
+        cls.cluster.run("scontrol", "reconfigure")
+
+    def refused(self, *options):
+        done = self.run_cmd("sbatch", *options, "--wrap", "true", check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), options)
+        return done.stderr
+
+    def test_show_topology(self):
+        told = self.out("scontrol", "show", "topology").splitlines()
+        self.assertEqual(told[1], "BlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2")
+        self.assertEqual(told[4:], ["AggregatedBlock=b[1-2] BlockIndex=4 Nodes=n[1-4] BlockSize=4",
+                                    "AggregatedBlock=b[3-4] BlockIndex=5 Nodes=n[5-8] BlockSize=4"])
+        self.assertEqual(self.out("scontrol", "show", "topology", "n3"), told[1] + "\n" + told[4] + "\n")
+        self.assertEqual(self.out("scontrol", "show", "topology", "block=b2"), told[1] + "\n")
+        self.fails(1, "scontrol: error: Topology information contains no block or node named foo\n", "scontrol", "show", "topology", "foo")
+
+    def test_a_job_is_in_one_block(self):
+        self.assertEqual(self.nodes(self.job("-N1", "-w", "n1", "--exclusive")), "n1")
+        self.assertEqual(self.nodes(self.job("-N1", "-w", "n3", "--exclusive")), "n3")
+        self.assertEqual(self.nodes(self.job("-N1", "--exclusive")), "n2")  # the block that is nearly full
+        two = self.job("-N2", "--exclusive")
+        self.assertEqual(self.nodes(two), "n[5-6]")
+        four = self.job("-N4", "--exclusive")  # n4 and b4 are not in one group of four
+        wait_for(lambda: self.out("squeue", "-h", "-j", four, "-o", "%r").strip() == "Resources", "it waits for a group")
+        self.run_cmd("scancel", two)
+        self.assertEqual(self.nodes(four), "n[5-8]")
+
+    def test_segments(self):
+        for options, why in ((["-N3", "--segment=2"], "--segment=2 does not divide the number of nodes, 3"),
+                             (["-N8", "--segment=4"], "--segment=4 is more than a block has: 2 nodes")):
+            self.assertEqual(self.refused(*options), f"sbatch: error: Batch job submission failed: {why}\n")
+        self.assertEqual(self.nodes(self.job("-N1", "-w", "n1", "--exclusive")), "n1")
+        job = self.job("-N4", "--segment=2", "--exclusive")
+        self.assertEqual(self.nodes(job), "n[3-6]")  # of two groups
+        self.assertEqual(self.show(job)["SegmentSize"], "2")
+        self.run_cmd("scancel", job)
+        self.assertEqual(self.out("srun", "-N2", "--segment=1", "--spread-segments", "--exclusive", "printenv", "SLURM_JOB_NODELIST").splitlines()[0], "n[3,5]")
+        for command in ("salloc", "srun"):
+            self.fails(1, f"{command}: error: Unable to allocate resources: --segment=2 does not divide the number of nodes, 3\n",
+                       command, "-Q", "-N3", "--segment=2", "true")
+            self.run_cmd(command, "-Q", "-N2", "--segment=1", "--spread-segments", "true")
+
+    def test_blocks_alone(self):
+        first = self.job("-N1", "-n1", "-w", "n1")
+        self.assertEqual(self.nodes(first), "n1")
+        alone = self.job("-N1", "-n1", "--exclusive=topo")
+        self.assertEqual(self.nodes(alone), "n3")
+        for want in ("n[5-6]", "n[7-8]"):
+            self.assertEqual(self.nodes(self.job("-N2", "--exclusive")), want)
+        near = self.job("-N1", "-n1", "-w", "n4", "-t1")  # there is a CPU, but in the block of another
+        wait_for(lambda: self.out("squeue", "-h", "-j", near, "-o", "%r").strip() in ("Resources", "Priority"), "it waits for the block")
+        last = self.job("-N1", "-n1", "--exclusive=topo", "-w", "n1", "-t1")
+        self.run_cmd("scancel", alone)
+        self.assertEqual(self.nodes(near), "n4")
+        self.assertEqual(self.state(last), "PENDING")
+
+
 class Features(PlacedJobs):
     CONF = ("AllowSpecResourcesUsage=YES\n"
             "NodeName=n1 NodeHostname=localhost Port=@1 CPUs=2 RealMemory=1000 Features=old\n"

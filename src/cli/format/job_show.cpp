@@ -212,6 +212,7 @@ void put_rest(const JobView& v, ShowLines& out) {
     out.line().word("Switches",
                     std::string(text.substr(0, at)) + "@" + format_span(switch_wait(spec)));
   }
+  if (spec.segment != 0) out.line().word("SegmentSize", std::to_string(spec.segment));
   if (!spec.burst_buffer.empty()) out.line().word("BurstBuffer", spec.burst_buffer);
   constexpr std::pair<std::string_view, std::string_view> kGresFlags[] = {
       {"enforce-binding", "GresEnforceBind"},

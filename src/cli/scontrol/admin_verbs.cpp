@@ -11,6 +11,7 @@
 
 #include "cli/scontrol/session.hpp"
 #include "cli/format/environment.hpp"
+#include "common/base/contains.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
@@ -201,12 +202,69 @@ void write_config_file(Session& session, const Words& words) {
   if (!session.quiet) std::printf("Slurm config saved to %s\n", path.c_str());
 }
 
-// `what`: a switch or nodes, by their name alone or as "switch=NAME", "node=NAME".
+namespace {
+
+struct Block {
+  std::string name, line;
+  std::vector<std::string> nodes;
+};
+
+// The blocks, then the groups of them that BlockSizes makes.
+std::vector<Block> all_blocks(const ClusterConfig& config) {
+  std::vector<Block> out;
+  const std::vector<SwitchConfig>& blocks = config.switches;
+  const std::vector<uint32_t>& sizes = config.block_sizes;
+  for (const SwitchConfig& one : blocks) {
+    const size_t size = sizes.empty() ? one.nodes.size() : sizes.front();
+    out.push_back({one.name,
+                   fmt::format("BlockName={} BlockIndex={} Nodes={} BlockSize={}", one.name,
+                               out.size(), fold_hosts_sorted(one.nodes), size),
+                   one.nodes});
+  }
+  for (size_t level = 1; level < sizes.size(); ++level) {
+    const size_t in_a_row = sizes[level] / sizes.front();
+    for (size_t first = 0; first < blocks.size(); first += in_a_row) {
+      std::vector<std::string> names, nodes;
+      for (size_t at = first; at < std::min(first + in_a_row, blocks.size()); ++at) {
+        names.push_back(blocks[at].name);
+        nodes.insert(nodes.end(), blocks[at].nodes.begin(), blocks[at].nodes.end());
+      }
+      const std::string name = fold_hosts_sorted(names);
+      out.push_back({name,
+                     fmt::format("AggregatedBlock={} BlockIndex={} Nodes={} BlockSize={}", name,
+                                 out.size(), fold_hosts_sorted(nodes), sizes[level]),
+                     nodes});
+    }
+  }
+  return out;
+}
+
+void show_blocks(Session& session, const ClusterConfig& config, const std::string& what,
+                 const std::string& name, std::string_view key) {
+  const auto nodes = expand_hosts(name);
+  const std::vector<Block> blocks = all_blocks(config);
+  const bool is_block =
+      !iequals(key, "node") && std::ranges::find(blocks, name, &Block::name) != blocks.end();
+  bool any = false;
+  for (const Block& one : blocks) {
+    const auto has = [&](const std::string& node) { return contains(one.nodes, node); };
+    const bool above = nodes && !iequals(key, "block") && std::ranges::all_of(*nodes, has);
+    if (!name.empty() && !(is_block ? one.name == name : above)) continue;
+    std::puts(one.line.c_str());
+    any = true;
+  }
+  if (!any)
+    session.fail("scontrol: error: Topology information contains no block or node named " + what);
+}
+
+}  // namespace
+
+// `what`: a switch, a block or nodes, by their name alone or as "switch=NAME", "node=NAME".
 void show_topology(Session& session, const std::string& what) {
   const size_t equals = what.find('=');
   const std::string_view key =
       std::string_view(what).substr(0, equals == std::string::npos ? 0 : equals);
-  const bool keyed = iequals(key, "switch") || iequals(key, "node");
+  const bool keyed = iequals(key, "switch") || iequals(key, "block") || iequals(key, "node");
   const std::string name = keyed ? what.substr(equals + 1) : what;
   const auto config = whole_config(session);
   if (!config) return session.fail("slurm_load_topo error: " + error_text(config.error()));
@@ -218,6 +276,8 @@ void show_topology(Session& session, const std::string& what) {
     std::fprintf(stderr, "scontrol: error: %s\n", why.c_str());  // no failure, as in Slurm
     return;
   }
+  if (iequals(config->topology_plugin, "topology/block"))
+    return show_blocks(session, *config, what, name, key);
   std::map<std::string, Switch> all;
   for (const SwitchConfig& one : config->switches) all[one.name].config = &one;
   for (const SwitchConfig& one : config->switches) settle(one.name, all);

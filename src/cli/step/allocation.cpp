@@ -88,7 +88,9 @@ class Waiter {
         immediate_timer_(io) {}
 
   Allocated run() {
-    signals_.add(SIGQUIT);
+    // whatever ends the command ends its job
+    for (const int number : {SIGQUIT, SIGUSR1, SIGUSR2, salloc_ ? SIGPIPE : SIGALRM})
+      signals_.add(number);
     signals_.async_wait(while_here([this] { interrupted(); }));
     if (!submit()) return out_;
     watch_.handle([this](const auto& update) { updated(update); },

@@ -152,9 +152,12 @@ class Checker {
 
   // Nodes that no switch connects are as near to each other as to all others.
   void switches() {
-    if (config_.topology_plugin != "topology/tree") return;
+    const bool blocks = config_.topology_plugin == "topology/block";
+    if (!blocks && config_.topology_plugin != "topology/tree") return;
+    const char* kind = blocks ? "block" : "switch";
     if (config_.switches.empty())
-      return warn("TopologyPlugin=topology/tree: topology.conf is not there, or has no switch");
+      return warn("TopologyPlugin={}: topology.conf is not there, or has no {}",
+                  config_.topology_plugin, kind);
     std::set<std::string> connected;
     for (const SwitchConfig& one : config_.switches)
       connected.insert(one.nodes.begin(), one.nodes.end());
@@ -162,7 +165,7 @@ class Checker {
     for (const NodeConfig& node : config_.nodes) {
       if (!connected.contains(node.name)) lost.push_back(node.name);
     }
-    if (!lost.empty()) warn("topology.conf: no switch has {}", fold_hosts(lost));
+    if (!lost.empty()) warn("topology.conf: no {} has {}", kind, fold_hosts(lost));
   }
 
   void folders() {

@@ -145,7 +145,7 @@ struct GresConfigLine {
   }
 };
 
-// One line of topology.conf: a switch with nodes, or with switches below it.
+// One line of topology.conf: a switch with nodes or with switches below it, or a block of nodes.
 struct SwitchConfig {
   std::string name;
   std::vector<std::string> nodes;
@@ -162,7 +162,6 @@ struct SwitchConfig {
 };
 
 struct ClusterConfig {
-  // Where it came from.
   std::string config_path;  // the file that was read (SLURM_CONF)
   std::string cluster_name;
   std::vector<ControllerHost> controllers;  // SlurmctldHost lines; the first is the primary
@@ -362,7 +361,6 @@ struct ClusterConfig {
   std::string slurmctld_primary_on_prog;
   std::string slurmctld_primary_off_prog;
 
-  // The lines.
   std::vector<NodeConfig> nodes;  // in the order of the file
   std::vector<PartitionConfig> partitions;
   std::vector<NodeSetConfig> node_sets;
@@ -370,7 +368,8 @@ struct ClusterConfig {
   CgroupConfig cgroup;
   MpiConfig mpi;
   std::vector<GresConfigLine> gres_lines;
-  std::vector<SwitchConfig> switches;  // topology.conf, with TopologyPlugin=topology/tree
+  std::vector<SwitchConfig> switches;  // topology.conf; the blocks of TopologyPlugin=topology/block
+  std::vector<uint32_t> block_sizes;   // BlockSizes: nodes; empty: one level, of the blocks
   std::string job_container_type;      // empty: jobs share the folders of the node
   std::vector<JobContainerLine> job_containers;
   std::vector<std::string> sluice_parameters;  // Sluice's own: accept_ignored, log_format
@@ -580,6 +579,7 @@ struct ClusterConfig {
     field(520, "cpu_freq_governors", &ClusterConfig::cpu_freq_governors);
     field(550, "gpu_freq_def", &ClusterConfig::gpu_freq_def);
     field(600, "sluice_parameters", &ClusterConfig::sluice_parameters);
+    field(611, "block_sizes", &ClusterConfig::block_sizes);
   }
 };
 

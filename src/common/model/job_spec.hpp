@@ -104,6 +104,8 @@ struct JobSpec {
   Sharing sharing = Sharing::kDefault;
   SharedText distribution;  // parsed where tasks are laid out
   SharedText switches;      // count[@time]
+  uint32_t segment = 0;     // nodes that are in one block (topology/block); 0: not asked for
+  bool spread_segments = false;
   SharedText licenses;
   SharedText gres;  // tres_per_node: gres/gpu:1,…
   SharedText tres_per_job;
@@ -274,6 +276,8 @@ struct JobSpec {
     field(143, "attended", &JobSpec::attended);
     field(144, "site_factor", &JobSpec::site_factor);
     field(550, "tres_freq", &JobSpec::tres_freq);
+    field(551, "segment", &JobSpec::segment);
+    field(552, "spread_segments", &JobSpec::spread_segments);
   }
 };
 

@@ -19,13 +19,30 @@ Status Admission::open(uint32_t uid) {
   return {};
 }
 
-void Admission::closed(uint32_t uid, size_t held_bytes) {
+void Admission::closed(uint32_t uid, size_t held_bytes, size_t held_answers) {
   const std::lock_guard lock(mutex_);
   User& user = users_[uid];
   --user.calls;
   user.bytes -= std::min(user.bytes, held_bytes);
   bytes_ -= std::min(bytes_, held_bytes);
+  user.answers -= std::min(user.answers, held_answers);
   forget_idle(uid);
+}
+
+Status Admission::hold_answer(uint32_t uid, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  User& user = users_[uid];
+  if (user.answers > 0 && user.answers + bytes > limits_.answers_of_user)
+    return failure(ErrorCode::kRetry, fmt::format("user {} has {} bytes of answers to read already",
+                                                  uid, user.answers));
+  user.answers += bytes;
+  return {};
+}
+
+void Admission::read_answer(uint32_t uid, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  User& user = users_[uid];
+  user.answers -= std::min(user.answers, bytes);
 }
 
 void Admission::forget_idle(uint32_t uid) {

@@ -169,7 +169,7 @@ void ServerCall::OnDone() {
     done_ = true;
     held = held_bytes_;
   }
-  if (counted_) shared_.admission.closed(uid_, held);
+  if (counted_) shared_.admission.closed(uid_, held, held_answers_.load());
   under_way_.reset();
   self_.reset();
 }
@@ -222,6 +222,19 @@ void ServerCall::execute(CallContext context, std::string_view request) {
   shared_.admission.add(uid_, decoded);
 }
 
+Status ServerCall::hold_answer(size_t bytes) {
+  if (!counted_) return {};
+  Status held = shared_.admission.hold_answer(uid_, bytes);
+  if (held) held_answers_ += bytes;
+  return held;
+}
+
+void ServerCall::read_answer(size_t bytes) {
+  if (!counted_) return;
+  held_answers_ -= bytes;
+  shared_.admission.read_answer(uid_, bytes);
+}
+
 void ServerCall::sign(std::string_view reply) {
   if (!answer_key_.empty())
     grpc_context_->AddTrailingMetadata(kSignatureKey, sign_answer(answer_key_, reply));
@@ -249,6 +262,9 @@ void UnaryCall::refuse(Error error) { complete(tl::unexpected<Error>(std::move(e
 void UnaryCall::complete(Result<std::string> reply) {
   if (answered_.exchange(true, std::memory_order_acq_rel)) return;
   answered(Duration(waited_.load(std::memory_order_relaxed)));
+  if (reply) {
+    if (Status held = hold_answer(reply->size()); !held) reply = tl::unexpected(held.error());
+  }
   if (!reply) refused(reply.error());
   if (!reply) return Finish(to_grpc(to_status(reply.error())));
   sign(*reply);
@@ -274,6 +290,10 @@ WriteState StreamCall::write(std::string chunk) {
     if (queued_bytes_ + chunk.size() > options_.stream_backlog && !queue_.empty()) {
       queue_.clear();
       end_locked(failure(ErrorCode::kError, "the reader of the stream is too slow"), next);
+      state = WriteState::kClosed;
+    } else if (Status held = hold_answer(chunk.size()); !held) {
+      queue_.clear();
+      end_locked(std::move(held), next);
       state = WriteState::kClosed;
     } else {
       queued_bytes_ += chunk.size();
@@ -342,6 +362,7 @@ void StreamCall::OnWriteDone(bool ok) {
     const std::lock_guard lock(mutex_);
     writing_ = false;
     queued_bytes_ -= current_bytes_;
+    read_answer(current_bytes_);
     current_.Clear();
     if (!ok) {
       // OnCancel follows, and ends the call when this write was not what it waited for

@@ -65,7 +65,10 @@ class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Read
   void sign(std::string_view reply);  // where the caller asks for it; before the reply is sent
   void answered(Duration waited = Duration(0));  // tells ServerOptions::on_answered
   void refused(const Error& why);                // tells the log, where it is worth it
-  std::string subject_;                          // what the request is about
+  // Of answers that wait for their reader; what was not read is given back at the call's end.
+  [[nodiscard]] Status hold_answer(size_t bytes);
+  void read_answer(size_t bytes);
+  std::string subject_;  // what the request is about
 
  private:
   [[nodiscard]] std::string token_in_headers() const;
@@ -87,6 +90,7 @@ class ServerCall : public grpc::ServerGenericBidiReactor, public Admission::Read
   bool over_ = false;     // nothing is read any more
   bool done_ = false;
   size_t held_bytes_ = 0;
+  std::atomic<size_t> held_answers_{0};
   grpc::ByteBuffer request_;
   std::shared_ptr<ServerCall> self_;
   std::chrono::steady_clock::time_point begun_;

@@ -86,6 +86,8 @@ constexpr Row kTests[] = {
     {"reservation", "system:reservation test_jobs"},
     {"reboot", "system:admin test_reboot_for_a_job"},
     {"switches", "system:topology test_switches"},
+    {"segment", "system:topology test_segments"},
+    {"spread-segments", "system:topology test_segments"},
     {"hint", "system:srun_options test_hints", kSrun},
     {"hint", kHintTest},
     {"ignore-pbs", "system:sbatch_options test_foreign_directives", kSbatch},

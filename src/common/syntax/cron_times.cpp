@@ -187,7 +187,7 @@ Time next_cron_time(const CronTimes& times, Time after) {
     at = std::max(std::mktime(&now), at + 60);
     localtime_r(&at, &now);
   }
-  return kNoTime;
+  return kNever;
 }
 
 }  // namespace sluice

@@ -22,7 +22,7 @@ struct CronTimes {
 // Five fields, or one word that begins with "@". The text says which field is wrong.
 [[nodiscard]] Result<CronTimes> parse_cron_times(std::string_view text);
 
-// The first such minute after `after`, in local time; kNoTime: none within eight years.
+// The first such minute after `after`, in local time; kNever: none within eight years.
 [[nodiscard]] Time next_cron_time(const CronTimes& times, Time after);
 
 }  // namespace sluice

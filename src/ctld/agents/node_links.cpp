@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/log/log.hpp"
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 
 namespace sluice::ctld {
 

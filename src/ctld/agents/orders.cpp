@@ -13,8 +13,8 @@
 #include "common/protocol/admin.hpp"
 #include "common/names/step_names.hpp"
 #include "common/wire/codec.hpp"
-#include "ctld/state/rules/extern_step.hpp"
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/extern_step.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 
 namespace sluice::ctld {
 namespace {

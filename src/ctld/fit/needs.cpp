@@ -131,9 +131,9 @@ auto demand_of(const JobSpec& s) {
                   s.sockets_per_node, s.cores_per_socket, s.threads_per_core, s.memory_kind,
                   s.memory_mib, s.tmp_disk_mib, s.overcommit, s.contiguous, s.use_min_nodes,
                   s.spread, s.sharing, s.reboot, s.constraint, s.delay_boot_seconds, s.prefer,
-                  s.switches, s.distribution, s.required_nodes, s.excluded_nodes, s.gres,
-                  s.tres_per_job, s.tres_per_socket, s.tres_per_task, s.gres_flags, s.cpus_per_gpu,
-                  s.ntasks_per_gpu, s.core_spec, s.thread_spec);
+                  s.switches, s.segment, s.spread_segments, s.distribution, s.required_nodes,
+                  s.excluded_nodes, s.gres, s.tres_per_job, s.tres_per_socket, s.tres_per_task,
+                  s.gres_flags, s.cpus_per_gpu, s.ntasks_per_gpu, s.core_spec, s.thread_spec);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "common/wire/codec.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/core/fold.hpp"
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -2,7 +2,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "ctld/rpc/services.hpp"
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -16,6 +16,7 @@
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/config/dynamic_nodes.hpp"
 #include "common/config/partition_update.hpp"
+#include "ctld/state/decide.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/core/fold.hpp"
 #include "ctld/state/rules/job_filter.hpp"
@@ -73,12 +74,17 @@ void cancel_jobs(ServiceParts& parts, const CallContext& context,
   auto filter = state::JobFilter::make(*now, std::move(request.filter), context.identity.uid,
                                        state::UnknownNodes::kPassedOver);
   if (!filter) return responder.fail(filter.error());
-  parts.engine.post(
-      {state::CancelJobs{identity_of(context),
-                         std::make_shared<const state::JobFilter>(std::move(*filter)),
-                         request.signal, request.flags, request.ends_steps, request.find_only},
-       {},
-       answer(std::move(responder), made)});
+  state::CancelJobs command{
+      identity_of(context), std::make_shared<const state::JobFilter>(std::move(*filter)),
+      request.signal,       request.flags,
+      request.ends_steps,   true};
+  // all jobs are looked at: by the engine only where there is something to do
+  const auto found = state::decide(*now, command, parts.clock());
+  if (!found) return responder.fail(found.error());
+  const auto& seen = std::get<protocol::CancelJobsReply>(found->reply);
+  if (request.find_only || seen.outcomes.empty()) return responder.reply(seen);
+  command.find_only = false;
+  parts.engine.post({std::move(command), {}, answer(std::move(responder), made)});
 }
 
 void update_job(ServiceParts& parts, const CallContext& context, protocol::UpdateJobRequest request,
@@ -148,8 +154,13 @@ void create_nodes(ServiceParts& parts, const CallContext& context,
                      answer_empty(std::move(responder))});
 }
 
-std::vector<state::JobRank> ranks(const ServiceParts& parts) {
+// None for those who may not use them: each request takes a list of all jobs with it.
+std::vector<state::JobRank> ranks(const ServiceParts& parts, const net::CallContext& context) {
   std::vector<state::JobRank> out;
+  const auto snapshot = parts.publisher.newest()->state;
+  const bool may = has_option(snapshot->config->scheduler_parameters, "enable_user_top") ||
+                   asked_by_operator(*snapshot, context);
+  if (!may) return out;
   const auto soft = parts.scheduler.soft();
   if (soft == nullptr) return out;
   for (const auto& entry : soft->jobs) {
@@ -215,21 +226,22 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
       [&parts, refusals = std::make_shared<net::RefusalLog>()](const auto& context, auto request,
                                                                auto responder) {
         cancel_jobs(parts, context, std::move(request), std::move(responder), refusals);
-      });
-  server.handle<JobActionRequest, CountReply>(
-      [&parts](const auto& context, auto request, auto responder) {
-        if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
-        if (request.action == JobAction::kTop) {
-          parts.engine.post({state::TopJob{identity_of(context), request.target, ranks(parts)},
-                             {},
-                             answer_count(std::move(responder))});
-          return;
-        }
-        parts.engine.post({state::ChangeJob{identity_of(context), request.target, request.action,
-                                            request.special_exit},
-                           {},
-                           answer_count(std::move(responder))});
-      });
+      },
+      net::kSlow);
+  server.handle<JobActionRequest, CountReply>([&parts](const auto& context, auto request,
+                                                       auto responder) {
+    if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
+    if (request.action == JobAction::kTop) {
+      parts.engine.post({state::TopJob{identity_of(context), request.target, ranks(parts, context)},
+                         {},
+                         answer_count(std::move(responder))});
+      return;
+    }
+    parts.engine.post({state::ChangeJob{identity_of(context), request.target, request.action,
+                                        request.special_exit},
+                       {},
+                       answer_count(std::move(responder))});
+  });
   server.handle<UpdateJobRequest, CountReply>(
       [&parts](const auto& context, auto request, auto responder) {
         update_job(parts, context, std::move(request), std::move(responder));

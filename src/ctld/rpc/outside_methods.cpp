@@ -6,8 +6,8 @@
 #include "common/os/clock.hpp"
 #include "common/names/errors.hpp"
 #include "ctld/rpc/services.hpp"
-#include "ctld/state/rules/launch_message.hpp"
-#include "ctld/state/rules/step_layout.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
+#include "ctld/state/rules/step/step_layout.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -117,39 +117,67 @@ void Resources::confine(const Request& request, timeline::ReservedForOthers& res
   });
 }
 
+// Times in which a job's own reservation holds, or counts as if it did, and those in which it does
+// not: jobs of a FLEX reservation run out of its time as well.
+Resources::InAndOut Resources::split_times(const std::vector<Closing>& list,
+                                           const Reservation* own) const {
+  if (own == nullptr || (own->flags & kReservationFlex) == 0) return {list, {}};
+  const state::Period period = state::period_of(*own, now_);
+  const Tick start = tick_until(period.start), end = tick_from(period.end);
+  InAndOut out;
+  const auto add = [](std::vector<Closing>& to, Tick from, Tick until) {
+    if (from < until) to.push_back({from, until});
+  };
+  for (const Closing& one : list) {
+    add(out.out, one.from, std::min(one.to, start));
+    add(out.in, std::max(one.from, start), std::min(one.to, end));
+    add(out.out, std::max(one.from, end), one.to);
+  }
+  return out;
+}
+
 Resources::MadeClosings Resources::make_closings(const Request& request) const {
   NodeClosings by_node;
   timeline::ReservedForOthers reserved;
   reserved.group = request.reservation == nullptr ? 0 : request.reservation->id;
   if (request.confined) confine(request, reserved);
   for (const Reservation& other : *state_.reservations) {
-    const state::NodeHold hold =
-        state::closed_by(state_, other, request.reservation, request.leaves_within);
     const bool own = &other == request.reservation;
     if (own) reserve_counts(request, other, {}, reserved);
-    if (hold.none()) continue;
+    if (state::closed_by(state_, other, request.reservation, request.leaves_within, false).none())
+      continue;
     const bool floats = (other.flags & kReservationTimeFloat) != 0;
     std::vector<Closing> list;
     for (const state::Period& period : state::planned_periods(other, now_)) {
       const Closing closing{tick_until(period.start), floats ? kNoTick : tick_from(period.end)};
       if (closing.to > closing.from) list.push_back(closing);
     }
-    hold.parts().for_each([&](size_t id) {
-      const auto node = static_cast<NodeId>(id);
-      const auto cores = hold.cores.find(node);
-      const auto gres = hold.gres.find(node);
-      for (const Closing& one : list) {
-        timeline::Reserved& part =
-            reserved.parts[node].emplace_back(timeline::Reserved{.from = one.from, .to = one.to});
-        if (cores != hold.cores.end()) part.cores = cores->second;
-        if (gres != hold.gres.end()) part.units = state::units_only(gres->second);
-      }
-    });
-    reserve_counts(request, other, list, reserved);
-    hold.whole.for_each([&](size_t id) {
-      std::vector<Closing>& all = by_node[static_cast<NodeId>(id)];
-      all.insert(all.end(), list.begin(), list.end());
-    });
+    const auto close = [&](const std::vector<Closing>& times, bool in_force) {
+      if (times.empty()) return;
+      const state::NodeHold hold =
+          state::closed_by(state_, other, request.reservation, request.leaves_within, in_force);
+      hold.parts().for_each([&](size_t id) {
+        const auto node = static_cast<NodeId>(id);
+        const auto cores = hold.cores.find(node);
+        const auto gres = hold.gres.find(node);
+        for (const Closing& one : times) {
+          timeline::Reserved& part =
+              reserved.parts[node].emplace_back(timeline::Reserved{.from = one.from, .to = one.to});
+          if (cores != hold.cores.end()) part.cores = cores->second;
+          if (gres != hold.gres.end()) part.units = state::units_only(gres->second);
+        }
+      });
+      hold.whole.for_each([&](size_t id) {
+        std::vector<Closing>& all = by_node[static_cast<NodeId>(id)];
+        all.insert(all.end(), times.begin(), times.end());
+      });
+    };
+    const InAndOut times = split_times(list, request.reservation);
+    close(times.in, true);
+    close(times.out, false);
+    const bool any_hold =
+        !state::closed_by(state_, other, request.reservation, request.leaves_within).none();
+    if (any_hold) reserve_counts(request, other, list, reserved);
   }
   for (auto& [node, list] : by_node) std::ranges::sort(list, {}, &Closing::from);
   const auto is_out = [&](const auto& one) { return idle(one.first) == nullptr; };

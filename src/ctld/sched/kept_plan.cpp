@@ -71,7 +71,7 @@ bool PlanRepair::is_usable() const {
   const ClusterState &before = kept_->before, &now = resources_.state();
   return before.config == now.config && before.partitions == now.partitions &&
          before.reservations == now.reservations && kept_->made <= resources_.now() &&
-         resources_.switches().empty() && are_as_planned(now) && !state::preempts(now) &&
+         resources_.topology() == nullptr && are_as_planned(now) && !state::preempts(now) &&
          !now.config->preempt_gang;  // who ends makes others end earlier
 }
 

@@ -380,7 +380,7 @@ StartFinder::Wanted PassRun::wanted_by(const Job& job, Demand& demand, Minutes l
   StartFinder::Wanted wanted;
   const Request& request = *demand.request;
   wanted.duration = resources_.duration_of(limit);
-  wanted.patience = patience_of(request, job, now_, !resources_.switches().empty());
+  wanted.patience = patience_of(request, job, now_, resources_.topology() != nullptr);
   if (budget_.backfill.window)
     wanted.latest = resources_.tick_until(now_ + *budget_.backfill.window);
   const Reservation* own = request.reservation;

@@ -152,21 +152,27 @@ bool PassRun::preempt_for_het(const Candidate& c, const std::vector<HetPart>& pa
     StartFinder::Wanted wanted =
         wanted_by(*part.job, *part.demand, limit_of(*part.job, *part.partition));
     wanted.latest = 0;
-    if (const auto found = finder_of(*part.demand).first(wanted)) {
+    if (lacks_licenses(*part.job, part.demand->request->reservation, *part.partition)) return false;
+    if (auto found = finder_of(*part.demand).first(wanted)) {
+      const Minutes limit = limit_of(*part.job, *part.partition);
+      if (take_limits(*part.job, *part.partition, found->nodes, limit)) return false;
       resources_.claim(*part.job, *part.demand->request, found->nodes, 0, wanted.duration);
       for (const NodeAllocation& a : found->nodes) nodes.set(a.node);
       return true;
     }
-    const auto made = may(part) ? make_room(blocked(part)) : std::nullopt;
+    bool limited = false;
+    const auto made = may(part) ? make_room(blocked(part), limited) : std::nullopt;
     if (!made) return false;
     start = std::max(start, made->start);
     nodes |= made->nodes;
     return true;
   };
+  const state::HeldTables held = limits_.held();
   resources_.begin_trial();
   const bool all = std::ranges::all_of(parts, find_room);
   resources_.end_trial(all);
   if (!all) {
+    limits_.put_back(held);
     plan_.preemptions.resize(before);
     preemption_.restore(std::move(preempted));
     return false;

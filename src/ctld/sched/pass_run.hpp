@@ -219,7 +219,9 @@ class PassRun {
   void resolve();
   [[nodiscard]] bool preempt_for(const Blocked& blocked);
   // Plans who is preempted for it; it has the room from then on.
-  [[nodiscard]] std::optional<Preemption::Outcome> make_room(const Blocked& blocked);
+  // `limited`: a limit does not let it have the nodes that it would get. Where it gets them they
+  // count against its limits from then on.
+  [[nodiscard]] std::optional<Preemption::Outcome> make_room(const Blocked& blocked, bool& limited);
   [[nodiscard]] bool may_preempt(const Blocked& blocked) const;
   // The earliest start among these, which it keeps.
   void plan_later(const std::vector<Blocked>& blocked);

@@ -104,7 +104,7 @@ bool PassRun::may_preempt(const Blocked& blocked) const {
                               {jobs_[c.entry], &(*state_.partitions)[c.partition], reservation, 0});
 }
 
-std::optional<Preemption::Outcome> PassRun::make_room(const Blocked& blocked) {
+std::optional<Preemption::Outcome> PassRun::make_room(const Blocked& blocked, bool& limited) {
   const auto& [c, demand] = blocked;
   const Job& job = *jobs_[c.entry];
   const Partition& partition = (*state_.partitions)[c.partition];
@@ -113,13 +113,18 @@ std::optional<Preemption::Outcome> PassRun::make_room(const Blocked& blocked) {
                                    priority_in(job, *partition.config)};
   const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
   ++preemptors_;
-  auto made = preemption_.make_room(job, *demand->request, limit,
-                                    [&](const Job& running) -> std::optional<Duration> {
-                                      if (!state::may_preempt(state_, preemptor, running, now_))
-                                        return std::nullopt;
-                                      return state::preempt_grace(state_, preemptor, running);
-                                    });
+  const auto grace_of = [&](const Job& running) -> std::optional<Duration> {
+    if (!state::may_preempt(state_, preemptor, running, now_)) return std::nullopt;
+    return state::preempt_grace(state_, preemptor, running);
+  };
+  limited = false;
+  const auto accepts = [&](std::vector<NodeAllocation>& nodes) {
+    limited = take_limits(job, partition, nodes, limit).has_value();
+    return !limited;
+  };
+  auto made = preemption_.make_room(job, *demand->request, limit, grace_of, accepts);
   if (!made) {
+    if (limited) return std::nullopt;
     if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);
     return std::nullopt;
   }
@@ -136,10 +141,11 @@ bool PassRun::preempt_for(const Blocked& blocked) {
   const Job& job = *jobs_[c.entry];
   explain(job, *demand, (*state_.partitions)[c.partition]);
   if (!demand->waiting->for_nodes) return false;
-  const auto made = make_room(blocked);
+  bool limited = false;
+  const auto made = make_room(blocked, limited);
   if (!made) {
-    // jobs that ask the same may be of QOS that others make room for
-    demand->nobody_makes_room = !by_qos_ && !state_.config->preempt_by_priority;
+    // jobs that ask the same may be of QOS that others make room for, or have other limits
+    demand->nobody_makes_room = !limited && !by_qos_ && !state_.config->preempt_by_priority;
     return false;
   }
   wait(c, demand->waiting->reason, demand->waiting->detail);

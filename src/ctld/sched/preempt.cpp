@@ -84,7 +84,9 @@ Placed Preemption::place_without(const Request& request, Tick duration, const Go
   uses.reserve(order.size());
   std::vector<const fit::Room*> list;
   Bitmap touched;
-  for (const auto& [job, leaving] : gone) touched |= nodes_of(resources_.state().jobs.at(job));
+  if (request.groups_alone) return std::nullopt;  // who wants whole groups waits for them
+  for (const auto& [job, leaving] : gone)
+    touched |= resources_.touched_by(resources_.state().jobs.at(job));
   timeline::Free free;
   for (const NodeId id : order) {
     if (closed.whole.test(id) || (only != nullptr && !only->test(id))) continue;
@@ -103,33 +105,39 @@ Placed Preemption::place_without(const Request& request, Tick duration, const Go
     }
     list.push_back(&rooms.back());
   }
-  const SwitchTree& tree = resources_.switches();
   const fit::Unit unit = resources_.rules().unit;
-  if (tree.empty()) return fit::place(request.needs, list, &request.required, unit);
-  return tree.place(request.needs, list, &request.required, unit, request.switches.most);
+  const Topology* topology = resources_.topology();
+  if (topology == nullptr) return fit::place(request.needs, list, &request.required, unit);
+  return topology->place(request.needs, list, &request.required, unit,
+                         wish_of(resources_, request, order));
 }
 
 void Preemption::keep_needed(const Request& request, Tick duration, std::vector<Victim>& victims,
                              Gone& gone, std::vector<NodeAllocation>& placed) const {
   constexpr size_t kMostTries = 32;  // of keeping one that need not go
-  Bitmap nodes;
-  for (const NodeAllocation& a : placed) nodes.set(a.node);
-  std::erase_if(victims, [&](const Victim& one) {
-    const bool elsewhere = !nodes_of(*one.job).intersects(nodes);
-    if (elsewhere) gone.erase(one.job->id);
-    return elsewhere;
-  });
+  const auto keep_those_elsewhere = [&] {
+    Bitmap nodes;
+    for (const NodeAllocation& a : placed) nodes.set(a.node);
+    std::erase_if(victims, [&](const Victim& one) {
+      const bool elsewhere = !nodes_of(*one.job).intersects(nodes);
+      if (elsewhere) gone.erase(one.job->id);
+      return elsewhere;
+    });
+  };
+  keep_those_elsewhere();
   size_t tries = 0;
   for (size_t i = victims.size(); i-- > 0 && tries < kMostTries; ++tries) {
     const Victim one = victims[i];
     gone.erase(one.job->id);
-    if (auto without = place_without(request, duration, gone, &nodes)) {
+    // on any nodes: the large ones of those that stay may be enough without the small ones
+    if (auto without = place_without(request, duration, gone, nullptr)) {
       placed = std::move(*without);
       victims.erase(victims.begin() + static_cast<ptrdiff_t>(i));
     } else {
       gone.emplace(one.job->id, one.leaving);
     }
   }
+  keep_those_elsewhere();
 }
 
 // As many of the first as it takes; of them those that it really takes are left.
@@ -171,12 +179,13 @@ void Preemption::preempt(const std::vector<Victim>& victims) {
 }
 
 std::optional<Preemption::Outcome> Preemption::make_room(const Job& job, const Request& request,
-                                                         Minutes limit, const GraceOf& grace_of) {
+                                                         Minutes limit, const GraceOf& grace_of,
+                                                         const Accepts& accepts) {
   if (request.unknown_node) return std::nullopt;
   // nobody goes for what it could not use yet, nor for what it need not insist on any more
   Request now = request;
   const Patience insists =
-      patience_of(request, job, resources_.now(), !resources_.switches().empty());
+      patience_of(request, job, resources_.now(), resources_.topology() != nullptr);
   now.needs.may_change = now.needs.may_change && insists.may_change;
   now.switches.most = insists.most_switches;
   const Tick duration = resources_.duration_of(limit);
@@ -189,6 +198,7 @@ std::optional<Preemption::Outcome> Preemption::make_room(const Job& job, const R
     placed = place_with_victims(now, duration, victims, gone);
     if (!placed) return std::nullopt;
   }
+  if (!accepts(*placed)) return std::nullopt;
   Outcome outcome;
   for (const NodeAllocation& a : *placed) outcome.nodes.set(a.node);
   for (const Victim& one : victims) outcome.preempted.push_back(one.job->id);

@@ -20,6 +20,9 @@ class Preemption {
 
   // How long a running job would be left if it were preempted; nullopt: it is not.
   using GraceOf = std::function<std::optional<Duration>(const Job&)>;
+  // Whether the job may have these nodes at all: nobody is preempted for what it may not. What it
+  // counts against limits then is the caller's.
+  using Accepts = std::function<bool(std::vector<NodeAllocation>&)>;
   struct Outcome {
     Time start = kNoTime;  // when all of it is free, as far as can be told
     Bitmap nodes;
@@ -29,7 +32,8 @@ class Preemption {
   // enough, others that are preempted: as few as can be told, those first that partition tier, size
   // and (youngest_first) age put first. The job has them from then on. nullopt: there are none.
   [[nodiscard]] std::optional<Outcome> make_room(const Job& job, const Request& request,
-                                                 Minutes limit, const GraceOf& grace_of);
+                                                 Minutes limit, const GraceOf& grace_of,
+                                                 const Accepts& accepts);
   // Whom make_room() chose so far; and as it was before, when the resources are as before, too.
   [[nodiscard]] const Gone& preempted() const { return preempted_; }
   void restore(Gone preempted) { preempted_ = std::move(preempted); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ctld/state/rules/node_groups.hpp"
 #include "ctld/state/rules/reservations.hpp"
 #include "ctld/state/rules/room.hpp"
 
@@ -17,6 +18,8 @@ Result<Request> request_in(const ClusterState& state, const fit::Rules& rules, c
   request.reservation = reservation;
   request.confined = state::confines(state, reservation);
   request.leaves_within = state::leaves_within(*job.spec);
+  const bool flex = reservation != nullptr && (reservation->flags & kReservationFlex) != 0;
+  if (flex) request.first = state::nodes_of(state, *reservation);
   auto needs = fit::needs_of(*job.spec, *partition.config, *state.config, rules);
   if (!needs) return tl::unexpected(std::move(needs.error()));
   request.needs = std::move(*needs);
@@ -24,6 +27,9 @@ Result<Request> request_in(const ClusterState& state, const fit::Rules& rules, c
   if (auto prefer = fit::parse_features(job.spec->prefer.view()))
     request.prefer = std::move(*prefer);
   request.switches = switches_of(*job.spec, *state.config);
+  request.segment = job.spec->segment;
+  request.spread_segments = job.spec->spread_segments;
+  request.groups_alone = state::wants_groups_alone(state, partition.config.get(), *job.spec);
   for (auto [text, nodes] : {std::pair{&job.spec->required_nodes, &request.required},
                              std::pair{&job.spec->excluded_nodes, &request.excluded}}) {
     if (text->empty()) continue;

@@ -5,7 +5,7 @@
 
 #include "common/base/bitmap.hpp"
 #include "ctld/fit/needs.hpp"
-#include "ctld/sched/switches.hpp"
+#include "ctld/sched/topology/switches.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/rules/reservations.hpp"
 
@@ -20,6 +20,9 @@ struct Request {
   fit::FeatureExpression prefer;  // nodes with these are tried first
   Bitmap first;                   // NodeIds; these are tried first, whatever they weigh
   SwitchRequest switches;
+  uint32_t segment = 0;  // of topology/block; 0: none
+  bool spread_segments = false;
+  bool groups_alone = false;                 // its leaf switches or blocks are to be its own
   const Reservation* reservation = nullptr;  // in which it would run; null: in none
   std::optional<state::NodeHold> confined;   // to what the reservation has
   // when another reservation wants its nodes (--signal=R:)

@@ -6,6 +6,7 @@
 #include "common/base/check.hpp"
 #include "common/base/text.hpp"
 #include "ctld/state/core/indexes.hpp"
+#include "ctld/state/rules/node_groups.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/gang.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -67,7 +68,8 @@ Resources::Resources(const ClusterState& state, Time now)
       resolution_(resolution_of(*state.config)),
       now_(next_tick(now, resolution_)),
       rules_(fit::rules_of(*state.config)),
-      tree_(state),
+      topology_(Topology::of(state)),
+      groups_(topology_ == nullptr ? std::vector<Bitmap>() : state::leaf_groups(state)),
       idle_(state.next_node_id),
       threads_(state.next_node_id),
       timeline_(state.next_node_id),
@@ -140,8 +142,54 @@ void Resources::hold(const Job& job) {
     spans_[part.node].push_back(span);
     timeline_.add(part.node, span.from, span.to, span.claim());
   }
+  if (state::wants_groups_alone(state_, partition == nullptr ? nullptr : partition->config.get(),
+                                *job.spec))
+    keep_others_off(span, nodes_of(job));
   if (state_.config->preempt_gang && state::takes_turns(state_, job))
     turns_.add(std::move(parts), span.to);
+}
+
+// The other nodes of its groups are nobody's meanwhile.
+void Resources::keep_others_off(const NodeSpan& of, const Bitmap& nodes) {
+  static const NodeAllocation kNothing{};
+  NodeSpan span = of;
+  span.part = &kNothing;
+  span.whole = true;
+  Bitmap others = state::with_groups(groups_, nodes);
+  others.and_not(nodes).for_each([&](size_t at) {
+    const auto id = static_cast<NodeId>(at);
+    if (at >= idle_.size() || idle(id) == nullptr) return;
+    spans_[id].push_back(span);
+    timeline_.add(id, span.from, span.to, span.claim());
+    if (trial_) trial_->nodes.push_back(id);
+  });
+}
+
+Bitmap Resources::touched_by(const Job& job) const {
+  const Partition* partition = state::find_partition(state_, job.partition.view());
+  const Bitmap nodes = nodes_of(job);
+  const PartitionConfig* config = partition == nullptr ? nullptr : partition->config.get();
+  if (!state::wants_groups_alone(state_, config, *job.spec)) return nodes;
+  return state::with_groups(groups_, nodes);
+}
+
+Bitmap Resources::idle_groups(Tick from, Tick to) const {
+  Bitmap out;
+  for (const Bitmap& group : groups_) {
+    bool is_idle = true;
+    group.for_each([&](size_t at) {
+      const auto id = static_cast<NodeId>(at);
+      if (!is_idle) return;
+      if (at < idle_.size() && idle(id) != nullptr) {
+        timeline_.node(id).window(from, to, scratch_);
+        is_idle = scratch_.jobs == 0;
+      } else if (const Node* node = state_.nodes.find(id)) {
+        is_idle = node->jobs.empty();  // of one that serves nobody it is not known until when
+      }
+    });
+    if (is_idle) out |= group;
+  }
+  return out;
 }
 
 Tick Resources::tick_from(Time when) const {
@@ -281,6 +329,16 @@ void Resources::claim(const Job& job, const Request& request, Claimed claim) {
     timeline_.add(part.node, 0, 1, span.claim());
     if (trial_) trial_->nodes.push_back(part.node);
   }
+  if (request.groups_alone) {
+    Bitmap nodes;
+    for (const NodeAllocation& part : *claim.nodes) nodes.set(part.node);
+    keep_others_off({.from = claim.from,
+                     .to = claim.to,
+                     .job = job.id,
+                     .partition = request.partition,
+                     .uid = request.needs.uid},
+                    nodes);
+  }
   const bool by_turns = state_.config->preempt_gang && claim.from == 0 && request.sharers > 1 &&
                         !request.needs.whole_nodes && !trial_ &&
                         state::has_turns(*request.partition->config);
@@ -322,10 +380,14 @@ std::vector<Claimed> Resources::withdraw(JobId job) {
   std::ranges::copy_if(claims_, std::back_inserter(withdrawn), its);
   std::erase_if(claims_, its);
   for (const Claimed& claim : withdrawn) {
-    for (const NodeAllocation& part : *claim.nodes) {
-      std::erase_if(spans_[part.node], [&](const NodeSpan& s) { return its(s) && !s.runs; });
-      rebuild(part.node);
-    }
+    Bitmap nodes;
+    for (const NodeAllocation& part : *claim.nodes) nodes.set(part.node);
+    state::with_groups(groups_, nodes).for_each([&](size_t at) {
+      const auto id = static_cast<NodeId>(at);
+      if (at >= idle_.size() || idle(id) == nullptr) return;
+      std::erase_if(spans_[id], [&](const NodeSpan& s) { return its(s) && !s.runs; });
+      rebuild(id);
+    });
   }
   if (!withdrawn.empty()) timeline_.more_is_free();
   return withdrawn;
@@ -349,7 +411,7 @@ void Resources::end_trial(bool keep) {
 
 void Resources::end_early(const Gone& ends) {
   Bitmap touched;
-  for (const auto& [id, end] : ends) touched |= nodes_of(state_.jobs.at(id));
+  for (const auto& [id, end] : ends) touched |= touched_by(state_.jobs.at(id));
   touched.for_each([&](size_t at) {
     const auto node = static_cast<NodeId>(at);
     if (trial_ && !trial_->before.contains(node)) {

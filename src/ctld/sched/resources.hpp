@@ -17,6 +17,7 @@
 #include "common/base/bitmap.hpp"
 #include "ctld/fit/place.hpp"
 #include "ctld/sched/request.hpp"
+#include "ctld/sched/topology/topology.hpp"
 #include "ctld/sched/gang_turns.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/timeline/timeline.hpp"
@@ -75,7 +76,11 @@ class Resources {
 
   [[nodiscard]] const state::ClusterState& state() const { return state_; }
   [[nodiscard]] const fit::Rules& rules() const { return rules_; }
-  [[nodiscard]] const SwitchTree& switches() const { return tree_; }
+  [[nodiscard]] const Topology* topology() const { return topology_.get(); }  // null: none
+  // Nodes of the groups that nobody uses in this time, for jobs that want them for themselves.
+  [[nodiscard]] Bitmap idle_groups(Tick from, Tick to) const;
+  // The nodes that the running job holds, and those that it keeps others off.
+  [[nodiscard]] Bitmap touched_by(const Job& job) const;
   [[nodiscard]] const timeline::Timeline& timeline() const { return timeline_; }
   [[nodiscard]] Time now() const { return now_; }                    // when the first tick begins
   [[nodiscard]] Duration resolution() const { return resolution_; }  // of a tick
@@ -164,6 +169,7 @@ class Resources {
 
  private:
   void hold(const Job& job);
+  void keep_others_off(const NodeSpan& span, const Bitmap& nodes);
   // The job and all with which it takes turns hold their CPUs longer for that.
   void stretch(GangTurns::Place place);
   void claim(const Job& job, const Request& request, Claimed claim);
@@ -171,6 +177,11 @@ class Resources {
     std::shared_ptr<const NodeClosings> by_node;
     const timeline::Timeline::View* view = nullptr;
   };
+  struct InAndOut {
+    std::vector<timeline::Closing> in, out;
+  };
+  [[nodiscard]] InAndOut split_times(const std::vector<timeline::Closing>& list,
+                                     const Reservation* own) const;
   [[nodiscard]] Bitmap cores_beside(NodeId node, const Bitmap& cores) const;
   void reserve_counts(const Request& request, const Reservation& of,
                       const std::vector<timeline::Closing>& when,
@@ -185,7 +196,8 @@ class Resources {
   const Duration resolution_;
   const Time now_;
   const fit::Rules rules_;
-  const SwitchTree tree_;
+  const std::unique_ptr<const Topology> topology_;
+  const std::vector<Bitmap> groups_;          // leaf switches or blocks
   std::vector<fit::Room> idle_;               // by NodeId; without configuration: not schedulable
   std::vector<uint32_t> threads_;             // by NodeId, of a core
   mutable timeline::Timeline timeline_;       // views are added as they are asked for

@@ -37,6 +37,21 @@ bool begins_at_the_end(const ClusterConfig& config, const fit::Needs& needs) {
 
 }  // namespace
 
+TopologyWish wish_of(const Resources& resources, const Request& request,
+                     const std::vector<NodeId>& nodes) {
+  TopologyWish wish;
+  wish.most_switches = request.switches.most;
+  wish.segment = request.segment;
+  wish.spread_segments = request.spread_segments;
+  const Topology* topology = resources.topology();
+  if (topology == nullptr || wish.segment > 0) return wish;
+  std::vector<const fit::Room*> idle;
+  for (const NodeId id : nodes) idle.push_back(resources.idle(id));
+  wish.highest_level =
+      topology->level_for(request.needs, idle, &request.required, resources.rules().unit);
+  return wish;
+}
+
 StartFinder::StartFinder(Resources& resources, const Request& request, Finders* finders)
     : resources_(resources),
       request_(request),
@@ -48,7 +63,7 @@ StartFinder::StartFinder(Resources& resources, const Request& request, Finders* 
   const fit::Rules& rules = resources.rules();
   const bool least_loaded = rules.least_loaded || request.partition->config->lln;
   exact_ = needs_exact_units(needs, rules);
-  every_change_ = chooses_among_nodes(needs) || !resources.switches().empty() ||
+  every_change_ = chooses_among_nodes(needs) || resources.topology() != nullptr ||
                   rules.unit == fit::Unit::kSocket || !needs.gres.empty() ||
                   state::bounds_cpus(*request.partition->config);
   const bool as_many = needs.as_many_nodes && needs.max_nodes > needs.min_nodes;
@@ -56,6 +71,7 @@ StartFinder::StartFinder(Resources& resources, const Request& request, Finders* 
                 request.required.none() && needs.min_cpus <= needs.tasks * needs.cpus_per_task;
   enough_ = {std::max(1U, needs.min_nodes), std::max(1U, needs.tasks)};
   list_nodes();
+  wish_ = wish_of(resources_, request_, nodes_.ids());
   if (finders_ != nullptr) finders_->by_partition[request.partition].push_back(this);
 }
 
@@ -343,9 +359,15 @@ Placed StartFinder::place_among(StartIndex& index, Tick at, const fit::Needs& ne
     };
     std::ranges::stable_sort(list, by_load);
   }
-  const SwitchTree& tree = resources_.switches();
-  if (tree.empty()) return fit::place(needs, list, &request_.required, rules.unit);
-  return tree.place(needs, list, &request_.required, rules.unit, most_switches);
+  const Topology* topology = resources_.topology();
+  if (topology == nullptr) return fit::place(needs, list, &request_.required, rules.unit);
+  if (request_.groups_alone) {
+    const Bitmap open = resources_.idle_groups(at, at + index.duration());
+    std::erase_if(list, [&](const fit::Room* room) { return !open.test(room->node); });
+  }
+  TopologyWish wish = wish_;
+  wish.most_switches = most_switches;
+  return topology->place(needs, list, &request_.required, rules.unit, wish);
 }
 
 Placed StartFinder::place_shared(StartIndex& index) {

@@ -25,6 +25,10 @@ struct FoundStart {
   std::vector<NodeAllocation> nodes;
 };
 
+// What the job asks of the topology, where these are all nodes that it may have.
+[[nodiscard]] TopologyWish wish_of(const Resources& resources, const Request& request,
+                                   const std::vector<NodeId>& nodes);
+
 class StartFinder;
 // Finders of one pass, of which one learns from those whose jobs ask for no more.
 struct Finders {
@@ -100,6 +104,7 @@ class StartFinder final : public timeline::NodeDemand {
   Resources::Closings closings_;
   timeline::IndexedNodes nodes_;  // that could serve, in order
   timeline::StartIndex::Enough enough_;
+  TopologyWish wish_;
   bool possible_ = true;       // required nodes are among them
   bool exact_ = false;         // what a node gives is asked of fit::capacity()
   bool any_subset_ = true;     // the first nodes that are enough are those that are chosen

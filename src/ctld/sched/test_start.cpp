@@ -38,7 +38,7 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
     StartFinder finder(resources, *request);
     StartFinder::Wanted wanted;
     wanted.duration = resources.duration_of(limit_of(job, *partition));
-    wanted.patience = patience_of(*request, waited, now, !resources.switches().empty());
+    wanted.patience = patience_of(*request, waited, now, resources.topology() != nullptr);
     wanted.from = resources.tick_from(found.start);
     auto placed = finder.first(wanted);
     if (!placed) {

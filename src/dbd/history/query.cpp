@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/hostlist.hpp"
 #include "common/wire/codec.hpp"
 #include "common/wire/instances.hpp"
 
@@ -76,6 +77,8 @@ bool is_long(const protocol::QueryHistoryRequest& request) {
        {&request.clusters, &request.accounts, &request.partitions, &request.qos, &request.names,
         &request.wckeys, &request.constraints, &request.reservations, &request.reasons})
     words += list->size();
+  const auto hosts = count_hosts(request.nodes);
+  if (!request.nodes.empty() && hosts) words += *hosts;
   return words > kMostWords ||
          request.jobs.size() + request.uids.size() + request.gids.size() > kMostNumbers;
 }

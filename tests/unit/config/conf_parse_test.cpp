@@ -226,13 +226,12 @@ TEST(ConfParse, NamesWhatHasNoEffectOnce) {
   const ClusterConfig config = config_of(
       "MCSPlugin=mcs/user\nPreemptType=preempt/none\nControlMachine=old\n"
       "NodeName=n[1-2] TRESWeights=x\nNodeName=m TRESWeights=x\nSchedulerParameters=bf_busy_nodes,foo=3,requeue_delay=1\n"
-      "PartitionName=o Nodes=m AllowAccounts=a DenyQos=q ReqResv=YES Exclusive=TOPO\n");
+      "PartitionName=o Nodes=m AllowAccounts=a DenyQos=q ReqResv=YES\n");
   EXPECT_EQ(
       config.without_effect,
       (std::vector<std::string>{"ControlMachine", "MCSPlugin", "NodeName.TRESWeights",
                                 "PartitionName.AllowAccounts", "PartitionName.DenyQos",
-                                "PartitionName.Exclusive=TOPO", "SchedulerParameters=bf_busy_nodes",
-                                "SchedulerParameters=foo"}));
+                                "SchedulerParameters=bf_busy_nodes", "SchedulerParameters=foo"}));
 }
 
 TEST(ConfParse, NamesOfSomeKeysOnlyValuesThatDoNothing) {
@@ -252,7 +251,7 @@ TEST(ConfParse, NamesOfSomeKeysOnlyValuesThatDoNothing) {
   EXPECT_EQ(idle("PrivateData=usage,jobs"), Keys{"PrivateData=usage"});
   EXPECT_EQ(idle("SchedulerParameters=correspond_after_task_cnt=20,step_retry_count=9"), Keys{});
   EXPECT_EQ(idle("TopologyPlugin=topology/tree"), Keys{});
-  EXPECT_EQ(idle("TopologyPlugin=topology/block"), Keys{"TopologyPlugin=topology/block"});
+  EXPECT_EQ(idle("TopologyPlugin=topology/block"), Keys{});
   EXPECT_EQ(idle("LogTimeFormat=rfc5424_ms"), Keys{});
   EXPECT_EQ(idle("DebugFlags=Steps,TraceJobs"), Keys{});
   EXPECT_EQ(idle("DebugFlags=Steps,Gang"), Keys{"DebugFlags=Gang"});

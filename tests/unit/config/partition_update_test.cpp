@@ -73,8 +73,7 @@ TEST(PartitionUpdate, SaysWhatDoesNothing) {
   EXPECT_EQ(partition_keys_without_effect(
                 ClusterConfig(), {{"PowerDownOnIdle", "YES"}, {"maxtime", "5"}, {"qos", "fast"}}),
             Keys{"PartitionName.QOS"});
-  EXPECT_EQ(partition_keys_without_effect(ClusterConfig(), {{"Exclusive", "TOPO"}}),
-            Keys{"PartitionName.Exclusive=TOPO"});
+  EXPECT_EQ(partition_keys_without_effect(ClusterConfig(), {{"Exclusive", "TOPO"}}), Keys{});
   EXPECT_EQ(
       partition_keys_without_effect(ClusterConfig(), {{"Exclusive", "USER"}, {"NoSuchKey", "1"}}),
       Keys{});

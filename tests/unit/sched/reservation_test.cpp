@@ -131,7 +131,7 @@ TEST(ReservedPass, FlexibleJobsBeginBeforeAndElsewhere) {
   world.reserve("a", "n2", minutes(30), minutes(60), kReservationFlex);
   world.submit(ReservedWorld::in("a", 8, 600));
   world.submit(ReservedWorld::in("a", 8, 600));
-  EXPECT_EQ(world.pass(), "1:n1 2:n2");
+  EXPECT_EQ(world.pass(), "1:n2 2:n1") << "as in Slurm, its own nodes go first";
 }
 
 TEST(ReservedPass, MagneticOnesDrawJobs) {

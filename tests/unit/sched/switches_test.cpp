@@ -1,7 +1,7 @@
 // Preferred features, and placements below few switches.
 #include <gtest/gtest.h>
 
-#include "ctld/sched/switches.hpp"
+#include "ctld/sched/topology/switches.hpp"
 #include "unit/sched/world.hpp"
 
 namespace sluice::sched {

@@ -1,7 +1,7 @@
 // Nodes that no file names come, are used and go.
 #include "support/core_fixture.hpp"
 
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 #include "ctld/state/rules/wanted.hpp"
 
 namespace sluice::state {

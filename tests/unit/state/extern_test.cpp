@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "ctld/state/rules/extern_step.hpp"
+#include "ctld/state/rules/step/extern_step.hpp"
 #include "common/model/job_update.hpp"
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 
 namespace sluice::state {
 namespace {

@@ -2,7 +2,7 @@
 #include "support/core_fixture.hpp"
 
 #include "ctld/fit/place.hpp"
-#include "ctld/state/rules/step_layout.hpp"
+#include "ctld/state/rules/step/step_layout.hpp"
 
 namespace sluice::state {
 namespace {

@@ -6,7 +6,7 @@
 #include "ctld/state/core/invariants.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/rules/dependency.hpp"
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 #include "ctld/state/rules/target.hpp"
 
 namespace sluice::state {

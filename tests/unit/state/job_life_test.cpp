@@ -5,7 +5,7 @@
 
 #include "ctld/state/decide/ending.hpp"
 #include "common/model/job_update.hpp"
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 
 namespace sluice::state {
 namespace {

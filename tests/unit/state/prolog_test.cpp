@@ -1,7 +1,7 @@
 // PrologFlags: what waits for which prolog, and what comes of one that fails.
 #include "support/core_fixture.hpp"
 
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 
 namespace sluice::state {
 namespace {

@@ -2,8 +2,8 @@
 #include "support/core_fixture.hpp"
 
 #include "common/names/step_names.hpp"
-#include "ctld/state/rules/launch_message.hpp"
-#include "ctld/state/rules/step_layout.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
+#include "ctld/state/rules/step/step_layout.hpp"
 
 namespace sluice::state {
 namespace {

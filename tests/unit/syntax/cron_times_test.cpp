@@ -14,7 +14,7 @@ std::string next(const char* times, const char* after) {
   const auto parsed = parse_cron_times(times);
   if (!parsed) return parsed.error().text;
   const Time found = next_cron_time(*parsed, at(after));
-  return found == kNoTime ? "never" : format_time(found);
+  return found == kNever ? "never" : format_time(found);
 }
 
 TEST(CronTimes, Next) {

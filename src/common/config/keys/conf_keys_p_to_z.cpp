@@ -284,7 +284,7 @@ constexpr GlobalKey kRows[] = {
         .allow(
             "topology/flat,topology/none,topology/default,topology/tree,topology/block,"
             "topology/3d_torus,topology/hypercube")
-        .only("topology/flat,topology/none,topology/default,topology/tree").acts<&C::topology_plugin>().needs_restart(),
+        .only("topology/flat,topology/none,topology/default,topology/tree,topology/block").acts<&C::topology_plugin>().needs_restart(),
     key("TrackWCKey", K::kBool, "NO").acts<&C::track_wckey>(),
     key("TreeWidth", K::kNumber, "16").range(1, kMax16).acts<&C::tree_width>(),
     key("UsePAM", K::kBool, "NO").acts<&C::use_pam>().shown("UsePam", "no"),

@@ -289,7 +289,11 @@ Result<protocol::ExplainReply> explain(const ClusterState& state, const Schedule
   reply.lines.push_back(
       fmt::format("{}, and it can start now:",
                   (change->by_admin ? "An administrator can " : "You can ") + words));
-  for (const std::string& command : change_commands(change->update, shown_id(*job))) {
+  std::string id = shown_id(*job);
+  // those of an array that run are left alone
+  if (job->array != nullptr && job->array->task == kNoTask && !change->update.array_max_running)
+    id = fmt::format("{}_[{}]", job->array->array_job, job->array->pending.to_text());
+  for (const std::string& command : change_commands(change->update, id)) {
     reply.lines.push_back("  " + command);
   }
   reply.change = change->update;

@@ -41,6 +41,11 @@ uint64_t amount_of(std::span<const TresAmount> amounts, TresId id) {
   return at != amounts.end() && at->id == id ? at->count : 0;
 }
 
+uint64_t whole_number(double number) {
+  constexpr double kMost = 9.2e18;
+  return static_cast<uint64_t>(std::clamp(number, 0.0, kMost));
+}
+
 class Check {
  public:
   Check(const Accounting& accounting, const HeldTables& held, const LimitedJob& job, Time now)
@@ -241,7 +246,7 @@ class Check {
     if (!scaled) return limit;
     for (const QosRecord* qos : qos_) {
       if (qos != nullptr && qos->limit_factor && *qos->limit_factor > 0)
-        return static_cast<uint64_t>(static_cast<double>(limit) * *qos->limit_factor);
+        return whole_number(static_cast<double>(limit) * *qos->limit_factor);
     }
     return limit;
   }

@@ -4,7 +4,7 @@
 
 #include "common/names/errors.hpp"
 #include "ctld/fit/features.hpp"
-#include "ctld/state/rules/step_layout.hpp"
+#include "ctld/state/rules/step/step_layout.hpp"
 
 namespace sluice::state {
 namespace {

@@ -181,8 +181,9 @@ Duration most_switch_wait(const ClusterConfig& config) {
 
 Minutes limit_before_deadline(const Job& job, Minutes limit, Time now) {
   if (job.spec->deadline == kNoTime || job.spec->time_min == 0) return limit;
-  const auto left =
-      std::chrono::duration_cast<std::chrono::minutes>(job.spec->deadline - now).count();
+  // as Slurm's clock has it, in whole seconds
+  const auto second = std::chrono::floor<std::chrono::seconds>(now);
+  const auto left = std::chrono::floor<std::chrono::minutes>(job.spec->deadline - second).count();
   if (left < job.spec->time_min || left >= limit) return limit;
   return static_cast<Minutes>(left);
 }

@@ -481,20 +481,31 @@ bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_with
 }
 
 NodeHold closed_by(const ClusterState& state, const Reservation& other, const Reservation* own,
-                   std::optional<Duration> leaves_within) {
+                   std::optional<Duration> leaves_within, bool in_force) {
   if (own != nullptr && other.id == own->id) return {};
   if (lets_in(other, leaves_within)) return {};
   NodeHold closed = hold_of(state, other);
-  if (own != nullptr && gives_way(other, *own)) leave_to(state, hold_of(state, *own), closed);
+  if (in_force && own != nullptr && gives_way(other, *own))
+    leave_to(state, hold_of(state, *own), closed);
   return closed;
+}
+
+// Whether the other one holds in the part of this time in which a job's own reservation does not.
+static bool meets_outside(const Reservation& other, const Reservation* own, Time from, Time until,
+                          Time now) {
+  if (own == nullptr || (own->flags & kReservationFlex) == 0) return false;
+  const auto [start, end] = period_of(*own, now);
+  return (from < start && overlaps(other, from, std::min(until, start), now)) ||
+         (until > end && overlaps(other, std::max(from, end), until, now));
 }
 
 NodeHold closed_to(const ClusterState& state, const PlannedUse& use, Time now) {
   NodeHold closed;
   const Time until = last_moment(use.own, use.to, now);
   for (const Reservation& other : *state.reservations) {
-    if (overlaps(other, use.from, until, now))
-      closed.add(closed_by(state, other, use.own, use.leaves_within));
+    if (!overlaps(other, use.from, until, now)) continue;
+    const bool in_force = !meets_outside(other, use.own, use.from, until, now);
+    closed.add(closed_by(state, other, use.own, use.leaves_within, in_force));
   }
   return closed;
 }
@@ -513,8 +524,11 @@ Status check_reservations(const ClusterState& state, const JobSpec& spec) {
   for (const std::string& name : names) {
     const Reservation* reservation = find_reservation(state, name);
     if (reservation == nullptr) return failure(ErrorCode::kInvalidReservation);
-    if (!may_use(state, *reservation, spec.uid, spec.account.view()))
-      return failure(ErrorCode::kReservationAccess);
+    if (!may_use(state, *reservation, spec.uid, spec.account.view())) {
+      const bool hidden = has_option(state.config->private_data, "reservations") &&
+                          !may_use_at_all(state, *reservation, spec.uid);  // it is not told of
+      return failure(hidden ? ErrorCode::kInvalidReservation : ErrorCode::kReservationAccess);
+    }
     const auto confined = confines(state, reservation);
     bool fits = !confined || confined->nodes().count() >= std::max(1U, spec.min_nodes);
     if (confined && !spec.required_nodes.empty()) {

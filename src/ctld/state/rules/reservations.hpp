@@ -94,9 +94,11 @@ struct ReservationChoice {
 // MaxStartDelay.
 [[nodiscard]] bool lets_in(const Reservation& reservation, std::optional<Duration> leaves_within);
 
-// What jobs of `own` (null: of none) may not use while `other` holds.
+// What jobs of `own` (null: of none) may not use while `other` holds. `in_force`: `own` holds, too,
+// so that most others give way to it; jobs of a FLEX reservation run out of its time as well.
 [[nodiscard]] NodeHold closed_by(const ClusterState& state, const Reservation& other,
-                                 const Reservation* own, std::optional<Duration> leaves_within);
+                                 const Reservation* own, std::optional<Duration> leaves_within,
+                                 bool in_force = true);
 
 // When and as whom a job would run.
 struct PlannedUse {

@@ -30,11 +30,17 @@ bool excludes_each_other(const Reservation& r, const Reservation& other, Time no
 
 // The list as it will be; all of its names begin with "-", or none does (else kInvalidAccount).
 Result<std::string> changed_list(const std::string& before, const NameList& change) {
+  const std::vector<std::string> known = split_list(before), given = split_list(change.names);
+  // "-ann" takes ann from those who may: else all others could from then on
+  const bool takes = change.change == ListChange::kReplace && !known.empty() && !given.empty() &&
+                     !excludes(known.front()) && std::ranges::all_of(given, excludes);
+  const bool removes = takes || change.change == ListChange::kRemove;
   std::vector<std::string> names =
-      change.change == ListChange::kReplace ? std::vector<std::string>() : split_list(before);
-  for (const std::string& name : split_list(change.names)) {
+      change.change == ListChange::kReplace && !takes ? std::vector<std::string>() : known;
+  for (const std::string& one : given) {
+    const std::string name = takes ? one.substr(1) : one;
     const auto at = std::ranges::find(names, name);
-    if (change.change == ListChange::kRemove) {
+    if (removes) {
       if (at == names.end()) return failure(ErrorCode::kInvalidUser);
       names.erase(at);
     } else if (at == names.end()) {
@@ -117,6 +123,8 @@ Status set_times(const ReservationValues& v, bool create, Time now, Reservation&
     if (*v.start < now - kLate) return failure(ErrorCode::kInvalidTime);
     period.start = std::max(*v.start, create ? now : *v.start);
   }
+  // whole seconds, as they are shown: the next one may begin when this one is shown to end
+  period.start = std::chrono::floor<std::chrono::seconds>(period.start);
   period.end = v.end && (create || !v.duration) ? *v.end : period.start + length;
   if (create && !v.end && !v.duration) return failure(ErrorCode::kInvalidTime);
   if (period.end <= period.start || period.end < now - kLate || period.end > kNever)

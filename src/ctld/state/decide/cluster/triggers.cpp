@@ -7,6 +7,7 @@
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/decide/draft.hpp"
 #include "ctld/state/core/triggers.hpp"
+#include "ctld/state/limits/visible_jobs.hpp"
 
 namespace sluice::state {
 namespace {
@@ -54,11 +55,15 @@ Result<Decision> decide_on(const ClusterState& state, const SetTrigger& command,
   trigger.gid = command.who.gid;
   trigger.due = kNoTime;
   trigger.hit.clear();
-  if (trigger.events == 0 || !trigger.program.starts_with('/'))
+  constexpr int64_t kMostOffset = int64_t{366} * 24 * 3600 * 100;
+  if (trigger.events == 0 || !trigger.program.starts_with('/') ||
+      trigger.offset_seconds > kMostOffset || trigger.offset_seconds < -kMostOffset)
     return failure(ErrorCode::kBadRequest);
   if (trigger.resource == TriggerResource::kJob) {
     const Job* job = state.jobs.find(trigger.job);
-    if (job == nullptr) return failure(ErrorCode::kInvalidJobId);
+    // the answer does not tell whether a hidden one exists
+    if (job == nullptr || !VisibleJobs(state, command.who.uid).contains(*job))
+      return failure(ErrorCode::kInvalidJobId);
     if (is_terminal(job->state)) return failure(ErrorCode::kAlreadyDone);
   } else if (!are_known_nodes(state, trigger.nodes)) {
     return failure(ErrorCode::kInvalidNodeName);

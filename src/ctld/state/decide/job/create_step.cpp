@@ -12,7 +12,7 @@
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
-#include "ctld/state/rules/step_layout.hpp"
+#include "ctld/state/rules/step/step_layout.hpp"
 
 namespace sluice::state {
 namespace {
@@ -178,6 +178,10 @@ Result<Decision> decide_on(const ClusterState& state, const CreateStep& command,
   if (const Step* known = find_repeated(job, command.step)) {
     return Decision{{}, StepCreatedReply{known->id}, {}};
   }
+  // srun --uid: a step is its job's owner's
+  if (command.step.uid != 0 && command.step.uid != job.spec->uid &&
+      command.step.uid != command.who.uid)
+    return failure(ErrorCode::kAccessDenied);
   if (Status ok = check_not_over(job, command.step); !ok) return tl::unexpected(ok.error());
   auto step = make_new_step(state, job, command.step, now);
   if (!step) return tl::unexpected(step.error());

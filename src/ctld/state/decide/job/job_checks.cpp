@@ -7,6 +7,8 @@
 #include <cctype>
 #include <type_traits>
 
+#include <fmt/format.h>
+
 #include "common/base/bounded.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -16,6 +18,7 @@
 #include "common/submit/submit_options.hpp"
 #include "ctld/fit/features.hpp"
 #include "ctld/state/decide/node/node_features.hpp"
+#include "ctld/state/rules/node_groups.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/licenses.hpp"
 #include "ctld/state/rules/mail_types.hpp"
@@ -345,8 +348,29 @@ Status check_limits(const ClusterState& state, const JobSpec& spec,
   return (all ? within == partitions.size() : within > 0) ? Status{} : refused;
 }
 
+namespace {
+
+// --segment: parts of the job that are each in one block.
+Status check_segment(const ClusterConfig& config, const JobSpec& spec) {
+  if (spec.segment == 0) return {};
+  if (!has_blocks(config) || config.switches.empty())
+    return failure(ErrorCode::kBadRequest, "--segment needs TopologyPlugin=topology/block");
+  if (spec.min_nodes == 0 || spec.min_nodes % spec.segment != 0)
+    return failure(ErrorCode::kBadRequest,
+                   fmt::format("--segment={} does not divide the number of nodes, {}", spec.segment,
+                               std::max(1U, spec.min_nodes)));
+  if (spec.segment > block_size(config))
+    return failure(ErrorCode::kBadRequest,
+                   fmt::format("--segment={} is more than a block has: {} nodes", spec.segment,
+                               block_size(config)));
+  return {};
+}
+
+}  // namespace
+
 Status check_extras(const ClusterState& state, const JobSpec& spec) {
   if (Status ok = check_reservations(state, spec); !ok) return ok;
+  if (Status ok = check_segment(*state.config, spec); !ok) return ok;
   return check_licenses(*state.config, spec);
 }
 

@@ -5,6 +5,8 @@
 #include "common/base/text.hpp"
 #include "ctld/state/rules/access.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/limits/accounts.hpp"
+#include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/preemption.hpp"
 #include "ctld/state/rules/reservations.hpp"
@@ -29,6 +31,17 @@ void warn(Draft& draft, JobId id, bool has_grace, Time now) {
   }
 }
 
+// By what it asks for, whichever nodes it gets: nobody is preempted for it then.
+bool is_limited(const ClusterState& state, const Job& job, const Partition& partition, Time now) {
+  const Enforced rules = enforced(*state.config);
+  const AccountIn in = account_in(state, job, partition, rules);
+  if (in.reason) return true;
+  const TresAmounts asked = requested_amounts(state, *job.spec, *partition.config);
+  const StartToCheck start{&job, in.account.get(), &asked, nullptr,
+                           limit_in(job, *partition.config)};
+  return why_limited(state, state.accounting.held, start, rules, now).has_value();
+}
+
 }  // namespace
 
 void preempt(Draft& draft, const PlannedPreemption& plan, Time now) {
@@ -43,6 +56,7 @@ void preempt(Draft& draft, const PlannedPreemption& plan, Time now) {
       !may_preempt(state, preemptor, *runs, now))
     return;
   if (why_not_admitted(state, *preemptor.partition, *waits->spec)) return;
+  if (!is_eligible(*waits, now) || is_limited(state, *waits, *preemptor.partition, now)) return;
   if (is_preempted_by_suspension(state, *runs))
     return draft.emit(JobSuspended{.job = runs->id, .time = now, .for_others = true});
   const Duration grace = preempt_grace(state, preemptor, *runs);

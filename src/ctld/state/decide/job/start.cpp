@@ -6,6 +6,7 @@
 
 #include "ctld/fit/needs.hpp"
 #include "ctld/state/rules/access.hpp"
+#include "ctld/state/rules/node_groups.hpp"
 #include "ctld/state/limits/accounts.hpp"
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/limits/billing.hpp"
@@ -18,7 +19,7 @@
 #include "ctld/state/decide/node/reboot.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/decide/draft.hpp"
-#include "ctld/state/rules/extern_step.hpp"
+#include "ctld/state/rules/step/extern_step.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/licenses.hpp"
 #include "ctld/state/rules/preemption.hpp"
@@ -91,6 +92,7 @@ std::optional<CheckedStart> check_start(const ClusterState& state, const Planned
   }
   if (why_not_admitted(state, *partition, *job->spec)) return std::nullopt;
   if (!fits(state, *job, *partition, *plan.allocation)) return std::nullopt;
+  if (!groups_are_open(state, *job, *partition, *plan.allocation)) return std::nullopt;
   auto changes = feature_changes(state, *job->spec, *plan.allocation);
   if (!changes) return std::nullopt;
 

@@ -54,15 +54,12 @@ Status add_array(const ClusterState& state, const JobSpec& spec, Job& job) {
   info->task_count = static_cast<uint32_t>(parsed->indexes.size());
   info->task_min = parsed->indexes.front();
   info->task_max = parsed->indexes.back();
-  const auto& ranges = parsed->indexes.ranges();
-  if (ranges.size() > 1 && ranges[0].first == ranges[0].last) {
-    info->task_step = ranges[1].first - ranges[0].first;
-    for (size_t i = 1; i < ranges.size(); ++i) {
-      const bool even = ranges[i].first == ranges[i].last &&
-                        ranges[i].first - ranges[i - 1].first == info->task_step;
-      if (!even) info->task_step = 1;
-    }
-  }
+  // as it was written: "2,5-9:2" has 2, "1,3,5" has 1
+  const std::string_view text = spec.array.view();
+  const size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view step = text.substr(std::min(colon + 1, text.size()));
+  info->task_step =
+      to_number<uint32_t>(step.substr(0, step.find_first_not_of("0123456789"))).value_or(1);
   info->pending = std::move(parsed->indexes);
   job.array = std::move(info);
   return {};

@@ -115,21 +115,22 @@ void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& comma
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const TopJob& command, Time now) {
-  const Ranks known(command.ranks);
+  std::optional<Ranks> known;  // made when there is one that may
   std::vector<JobId> chosen;
   auto decision =
       for_each_target(state, command.who, command.target, [&](Draft& draft, JobId id) -> Status {
         const Job& job = draft.job(id);
         if (Status may = may_top(draft.state(), job, command.who); !may) return may;
         // the scheduler has not seen it yet
-        if (!known.priority_of(job)) return failure(ErrorCode::kRetry);
+        if (!known) known.emplace(command.ranks);
+        if (!known->priority_of(job)) return failure(ErrorCode::kRetry);
         chosen.push_back(id);
         return {};
       });
   if (!decision || chosen.empty()) return decision;
   Draft draft(state);
   for (Event& event : decision->events) draft.emit(std::move(event));
-  reorder(draft, chosen, command, known, now);
+  reorder(draft, chosen, command, *known, now);
   return draft.take(std::move(decision->reply));
 }
 

@@ -60,7 +60,9 @@ Result<std::shared_ptr<const JobAccount>> changed_account(const ClusterState& st
 
 Status check_move(const ClusterState& state, const Job& job, const JobAccount* account, uint32_t by,
                   JobSpec& spec, Time now) {
-  if (account == nullptr || (job.account != nullptr && *job.account == *account)) return {};
+  const bool stays = job.account != nullptr && account != nullptr && *job.account == *account &&
+                     spec.partitions == job.spec->partitions;
+  if (account == nullptr || stays) return {};
   const auto partitions = find_partitions(state, spec);
   if (!partitions) return failure(partitions.error().code);
   const Submission submission{.account = account,

@@ -1,4 +1,4 @@
-#include "ctld/sched/switches.hpp"
+#include "ctld/sched/topology/switches.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -62,7 +62,7 @@ uint32_t SwitchTree::leaves_of(const std::vector<NodeAllocation>& nodes) const {
 }
 
 std::vector<const fit::Room*> SwitchTree::fullest_leaves_first(
-    std::span<const fit::Room* const> rooms) const {
+    std::span<const fit::Room* const> rooms, const Bitmap* required) const {
   std::vector<std::vector<const fit::Room*>> groups;
   Bitmap grouped;
   for (const Switch& leaf : switches_) {
@@ -74,8 +74,15 @@ std::vector<const fit::Room*> SwitchTree::fullest_leaves_first(
       group.push_back(room);
     }
   }
-  std::ranges::stable_sort(groups, std::greater<>(),
-                           [](const auto& group) { return group.size(); });
+  // those of required nodes go before
+  const auto has_required = [&](const std::vector<const fit::Room*>& group) {
+    return required != nullptr && std::ranges::any_of(group, [&](const fit::Room* room) {
+             return required->test(room->node);
+           });
+  };
+  std::ranges::stable_sort(groups, std::greater<>(), [&](const auto& group) {
+    return std::pair(has_required(group), group.size());
+  });
   std::vector<const fit::Room*> out;
   for (const auto& group : groups) out.insert(out.end(), group.begin(), group.end());
   for (const fit::Room* room : rooms) {
@@ -86,14 +93,16 @@ std::vector<const fit::Room*> SwitchTree::fullest_leaves_first(
 
 SwitchTree::Placed SwitchTree::place(const fit::Needs& needs,
                                      std::span<const fit::Room* const> rooms,
-                                     const Bitmap* required, fit::Unit unit, uint32_t most) const {
+                                     const Bitmap* required, fit::Unit unit,
+                                     const TopologyWish& wish) const {
   const auto good = [&](const Placed& placed) {
-    return placed && (most == 0 || leaves_of(*placed) <= most);
+    return placed && (wish.most_switches == 0 || leaves_of(*placed) <= wish.most_switches);
   };
   std::vector<const fit::Room*> below;
   uint32_t level = 0;
   Placed best;
   uint32_t best_leaves = 0;
+  size_t best_rooms = 0;
   for (const Switch& one : switches_) {
     if (best && one.level > level) break;  // nothing above uses fewer
     level = one.level;
@@ -102,14 +111,16 @@ SwitchTree::Placed SwitchTree::place(const fit::Needs& needs,
       if (one.nodes.test(room->node)) below.push_back(room);
     }
     if (below.empty()) continue;
-    if (one.level > 0) below = fullest_leaves_first(below);
+    if (one.level > 0) below = fullest_leaves_first(below, required);
     Placed placed = fit::place(needs, below, required, unit);
     if (!placed) continue;
     const uint32_t leaves = leaves_of(*placed);
-    if (best && leaves >= best_leaves) continue;
+    // of leaves that hold it all the one that is nearly full
+    const bool fuller = one.level == 0 && below.size() < best_rooms;
+    if (best && leaves >= best_leaves && !fuller) continue;
     best = std::move(placed);
     best_leaves = leaves;
-    if (one.level == 0) break;  // the first leaf that holds it all
+    best_rooms = below.size();
   }
   // nodes that are below no common switch
   if (!best) best = fit::place(needs, rooms, required, unit);

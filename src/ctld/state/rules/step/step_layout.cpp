@@ -1,5 +1,5 @@
 // Choosing nodes, CPUs and tasks for a step.
-#include "ctld/state/rules/step_layout.hpp"
+#include "ctld/state/rules/step/step_layout.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -12,7 +12,7 @@
 #include "common/model/system_cores.hpp"
 #include "ctld/fit/features.hpp"
 #include "ctld/fit/place.hpp"
-#include "ctld/state/rules/step_gres.hpp"
+#include "ctld/state/rules/step/step_gres.hpp"
 
 namespace sluice::state {
 namespace {

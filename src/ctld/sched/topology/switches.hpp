@@ -2,13 +2,7 @@
 // few of them.
 #pragma once
 
-#include <optional>
-#include <span>
-#include <vector>
-
-#include "common/base/bitmap.hpp"
-#include "ctld/fit/place.hpp"
-#include "ctld/state/core/cluster_state.hpp"
+#include "ctld/sched/topology/topology.hpp"
 
 namespace sluice::sched {
 
@@ -19,27 +13,30 @@ struct SwitchRequest {
 };
 [[nodiscard]] SwitchRequest switches_of(const JobSpec& spec, const ClusterConfig& config);
 
-class SwitchTree {
+class SwitchTree final : public Topology {
  public:
-  using Placed = std::optional<std::vector<NodeAllocation>>;
-
   explicit SwitchTree(const state::ClusterState& state);
-  [[nodiscard]] bool empty() const { return switches_.empty(); }
 
-  // As fit::place(), below the lowest switch that can; then on the fullest leaves first. nullopt,
-  // too, when it would need more than `most` leaves (0: any number).
+  // Below the lowest switch that can; then on the fullest leaves first.
   [[nodiscard]] Placed place(const fit::Needs& needs, std::span<const fit::Room* const> rooms,
-                             const Bitmap* required, fit::Unit unit, uint32_t most) const;
+                             const Bitmap* required, fit::Unit unit,
+                             const TopologyWish& wish) const override;
+  [[nodiscard]] uint32_t level_for(const fit::Needs& /*needs*/,
+                                   std::span<const fit::Room* const> /*idle*/,
+                                   const Bitmap* /*required*/, fit::Unit /*unit*/) const override {
+    return UINT32_MAX;
+  }
+
+ private:
   // Leaf switches of these nodes; each node without a switch counts as one of its own.
   [[nodiscard]] uint32_t leaves_of(const std::vector<NodeAllocation>& nodes) const;
 
- private:
   struct Switch {
     uint32_t level = 0;
     Bitmap nodes;  // NodeIds below it
   };
   [[nodiscard]] std::vector<const fit::Room*> fullest_leaves_first(
-      std::span<const fit::Room* const> rooms) const;
+      std::span<const fit::Room* const> rooms, const Bitmap* required) const;
 
   std::vector<Switch> switches_;  // the lowest level first
 };

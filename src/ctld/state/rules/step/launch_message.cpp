@@ -1,5 +1,5 @@
 // Messages to nodes and watchers, put together from the state.
-#include "ctld/state/rules/launch_message.hpp"
+#include "ctld/state/rules/step/launch_message.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ctld/state/rules/step_gres.hpp"
+#include "ctld/state/rules/step/step_gres.hpp"
 
 #include <algorithm>
 

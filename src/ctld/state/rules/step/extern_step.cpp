@@ -1,7 +1,7 @@
-#include "ctld/state/rules/extern_step.hpp"
+#include "ctld/state/rules/step/extern_step.hpp"
 
 #include "ctld/state/rules/orders.hpp"
-#include "ctld/state/rules/step_layout.hpp"
+#include "ctld/state/rules/step/step_layout.hpp"
 
 namespace sluice::state {
 
