@@ -99,6 +99,28 @@ TEST(Preemption, SmallerOnesLeaveFirstAndWholeNodesBecomeFree) {
   EXPECT_EQ(world.leave, "1 for 4");
 }
 
+// The bug: the small ones were ended, too, though the large one alone leaves enough.
+TEST(Preemption, SmallOnesStayWhereTheLargeOneIsEnough) {
+  PreemptingWorld world(8, 4);
+  world.up();
+  JobSpec wide = World::spec(0, 10);
+  wide.sharing = Sharing::kExclusive;
+  for (const char* node : {"n1", "n2", "n3"}) {
+    wide.required_nodes = node;
+    wide.min_nodes = wide.max_nodes = 1;
+    world.submit(wide);
+  }
+  wide.required_nodes = "";
+  wide.min_nodes = wide.max_nodes = 5;
+  world.submit(wide);
+  EXPECT_EQ(world.pass(), "1:n1 2:n2 3:n3 4:n[4-8]");
+  wide.min_nodes = wide.max_nodes = 4;
+  wide.partitions = "high";
+  world.submit(wide);
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_EQ(world.leave, "4 for 5");
+}
+
 TEST(Preemption, YoungestFirst) {
   for (const bool youngest : {false, true}) {
     PreemptingWorld world(3, 8);

@@ -134,6 +134,17 @@ TEST(ReservedPass, FlexibleJobsBeginBeforeAndElsewhere) {
   EXPECT_EQ(world.pass(), "1:n2 2:n1") << "as in Slurm, its own nodes go first";
 }
 
+// The bug: it opened the nodes of a reservation that held now, though its own was for later.
+TEST(ReservedPass, AFlexibleReservationOpensNothingOutOfItsTime) {
+  ReservedWorld world(2, 8);
+  world.up();
+  world.reserve("a", "n[1-2]", minutes(0), minutes(60));
+  world.reserve("flex", "n1", minutes(24 * 60), minutes(60), kReservationFlex);
+  const JobId job = world.submit(ReservedWorld::in("flex", 8, 10));
+  EXPECT_EQ(world.pass(), "");
+  EXPECT_GE(world.soft->find(job)->expected_start, world.now + minutes(60));
+}
+
 TEST(ReservedPass, MagneticOnesDrawJobs) {
   ReservedWorld world(2, 8);
   world.up();

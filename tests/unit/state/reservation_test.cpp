@@ -237,6 +237,18 @@ TEST_F(ReservationTest, NamedNodesAreNotReplaced) {
   EXPECT_EQ(update("a", replace), ErrorCode::kOk);
 }
 
+// The bug: the list of who may became one of who may not, and all others might.
+TEST_F(ReservationTest, AMinusBeforeANameTakesItFromTheList) {
+  ReservationValues made = values("n1");
+  made.users = NameList{"ann,bob"};
+  ASSERT_EQ(make("a", made), ErrorCode::kOk);
+  ReservationValues less;
+  less.users = NameList{"-bob"};
+  ASSERT_EQ(update("a", less), ErrorCode::kOk);
+  EXPECT_EQ(found("a")->users, "ann");
+  EXPECT_EQ(update("a", less), ErrorCode::kInvalidUser);
+}
+
 TEST_F(ReservationTest, IsForUsersOrForGroups) {
   ASSERT_EQ(make("a", values("n1")), ErrorCode::kOk);
   ReservationValues groups;

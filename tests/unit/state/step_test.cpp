@@ -85,6 +85,15 @@ TEST_F(StepTest, ATaskMayHaveFewerCpusWhereTheJobHasEnough) {
   EXPECT_EQ(tasks_of(2, 5, 3), Sizes{});
 }
 
+// srun --uid of another user: the bug was that the job's owner ran it, and nothing was said.
+TEST_F(StepTest, AStepIsOfItsJobsOwner) {
+  StepSpec spec = tasks(1);
+  spec.uid = kBob.uid;
+  EXPECT_EQ(refused(spec), ErrorCode::kAccessDenied);
+  spec.uid = kAnn.uid;
+  EXPECT_EQ(refused(spec), ErrorCode::kOk);
+}
+
 // srun ./a : ./b in an allocation: refused as if it were one of a heterogeneous job.
 TEST_F(StepTest, PartsOfAStepShareTheNodesOfItsJob) {
   CreateHetStep command{kAnn, {{job_, tasks(1)}, {job_, tasks(2)}}};

@@ -354,13 +354,13 @@ namespace {
 Status check_segment(const ClusterConfig& config, const JobSpec& spec) {
   if (spec.segment == 0) return {};
   if (!has_blocks(config) || config.switches.empty())
-    return failure(ErrorCode::kBadRequest, "--segment needs TopologyPlugin=topology/block");
+    return failure(ErrorCode::kNodesNotAvailable, "--segment needs TopologyPlugin=topology/block");
   if (spec.min_nodes == 0 || spec.min_nodes % spec.segment != 0)
-    return failure(ErrorCode::kBadRequest,
+    return failure(ErrorCode::kNodesNotAvailable,
                    fmt::format("--segment={} does not divide the number of nodes, {}", spec.segment,
                                std::max(1U, spec.min_nodes)));
   if (spec.segment > block_size(config))
-    return failure(ErrorCode::kBadRequest,
+    return failure(ErrorCode::kNodesNotAvailable,
                    fmt::format("--segment={} is more than a block has: {} nodes", spec.segment,
                                block_size(config)));
   return {};
