@@ -349,6 +349,9 @@ void World::watch(FakeNode& node, const StepKey& key) {
     for (const auto& [other, step] : node.running()) {
       const Job* beside = state.jobs.find(other.id.job);
       if (other.id.job == key.id.job || beside == nullptr || !beside->allocation) continue;
+      // of a node that is DOWN and is resumed at once what is left of a lost job is known to run
+      // until it has registered
+      if (beside->state == JobState::kNodeFail) continue;
       const auto its = part_of(*beside);
       const bool same =
           its != beside->allocation->nodes.end() && its->cores.intersects(mine->cores);

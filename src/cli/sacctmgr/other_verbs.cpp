@@ -175,15 +175,22 @@ void list_events(Session& session, const Words& words) {
   if (client == nullptr) return;
   asked.request.clusters = {client->config().cluster_name};
   if (!read_history_words(session, words, asked)) return;
-  std::vector<TextColumn> columns = {
-      {"Cluster", "Cluster", 10},     {"NodeName", "NodeName", -15, 5},
-      {"TimeStart", "TimeStart", 19}, {"TimeEnd", "TimeEnd", 19},
-      {"State", "State", 6},          {"Reason", "Reason", 30},
-      {"User", "User", 10},           {"ClusterNodes", "Cluster Nodes", 20},
-      {"Duration", "Duration", 13},   {"Event", "Event", 7},
-      {"Start", "TimeStart", 19},     {"End", "TimeEnd", 19},
-      {"TRES", "TRES", 20},           {"EventRaw", "EventRaw", 8},
-      {"NodeCount", "NodeCount", 9},  {"CPUCount", "CPU Cnt", 7}};
+  std::vector<TextColumn> columns = {{"Cluster", "Cluster", 10},
+                                     {"NodeName", "NodeName", -15, 5},
+                                     {"TimeStart", "TimeStart", 19},
+                                     {"TimeEnd", "TimeEnd", 19},
+                                     {"State", "State", 6},
+                                     {"Reason", "Reason", 30},
+                                     {"User", "User", 10},
+                                     {"ClusterNodes", "Cluster Nodes", 20},
+                                     {"Duration", "Duration", 13},
+                                     {"Event", "Event", 7},
+                                     {"Start", "TimeStart", 19},
+                                     {"End", "TimeEnd", 19},
+                                     {"TRES", "TRES", 20},
+                                     {"EventRaw", "EventRaw", 8},
+                                     {"NodeCount", "NodeCount", 9, 5},
+                                     {"CPUCount", "CPU Cnt", 7}};
   const size_t usual = asked.fields.empty() ? 7 : asked.fields.size();
   if (!choose_columns(session, asked.fields, columns)) return;
   asked.request.report = UsageReport::kEvents;

@@ -381,7 +381,7 @@ void lose_node(Draft& draft, NodeId node, Time now, NodeLoss loss,
       } else {
         const JobState state =
             loss == NodeLoss::kBootFailed && waits ? JobState::kBootFail : JobState::kNodeFail;
-        Ending ending{.state = state, .reason = JobReason::kNodeDown};
+        Ending ending{.state = state, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
         ending.failed_node = draft.node(node).name;
         if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
         complete_job(draft, whole_job(draft, id), ending, now);

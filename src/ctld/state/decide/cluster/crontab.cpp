@@ -27,7 +27,7 @@ Status submit_line(Draft& draft, const ReplaceCrontab& command, JobSpec spec, Ti
   if (!times) return tl::unexpected(times.error());
   if (!spec.array.empty()) return failure(ErrorCode::kInvalidArray);
   spec.begin = next_cron_time(*times, now);
-  if (spec.begin == kNoTime) return failure("this time never comes");
+  if (spec.begin == kNever) return failure("this time never comes");
   auto decision = decide_submission(
       draft.state(), SubmitJob{command.who, std::move(spec), command.groups}, now, notes);
   if (!decision) return tl::unexpected(decision.error());

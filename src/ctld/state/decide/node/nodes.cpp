@@ -153,7 +153,8 @@ std::vector<JobId> end_missing(const ClusterState& before, Draft& draft, NodeId 
     const Job& job = draft.job(id);
     if (!is_missing(before, job, node, request, now)) continue;
     missing.push_back(id);
-    Ending ending{.state = JobState::kNodeFail, .reason = JobReason::kNodeDown};
+    Ending ending{
+        .state = JobState::kNodeFail, .reason = JobReason::kNodeDown, .exit_status = SIGTERM};
     ending.failed_node = draft.node(node).name;
     if (may_requeue(config, job)) ending.flags = kJobRequeued;
     complete_job(draft, whole_job(draft, id), ending, now);

@@ -259,7 +259,7 @@ std::vector<Candidate> choose_rounding_up(std::vector<Candidate> candidates, Dem
     if (one.used_cpus == 0 || demand.overlap)
       one.capacity = tasks_that_fit(demand, one.per_core, one.cpus);
     if (one.capacity == 0 || cpus >= wanted) continue;
-    cpus += one.cpus;
+    cpus += used_of(demand.used_threads, one.per_core, one.cpus);
     ++nodes;
   }
   demand.min_nodes = std::max(demand.min_nodes, nodes);
