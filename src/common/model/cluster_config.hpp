@@ -579,7 +579,7 @@ struct ClusterConfig {
     field(520, "cpu_freq_governors", &ClusterConfig::cpu_freq_governors);
     field(550, "gpu_freq_def", &ClusterConfig::gpu_freq_def);
     field(600, "sluice_parameters", &ClusterConfig::sluice_parameters);
-    field(611, "block_sizes", &ClusterConfig::block_sizes);
+    field(612, "block_sizes", &ClusterConfig::block_sizes);
   }
 };
 
