@@ -46,6 +46,7 @@ TopologyWish wish_of(const Resources& resources, const Request& request,
   const Topology* topology = resources.topology();
   if (topology == nullptr || wish.segment > 0) return wish;
   std::vector<const fit::Room*> idle;
+  idle.reserve(nodes.size());
   for (const NodeId id : nodes) idle.push_back(resources.idle(id));
   wish.highest_level =
       topology->level_for(request.needs, idle, &request.required, resources.rules().unit);
@@ -72,24 +73,38 @@ StartFinder::StartFinder(Resources& resources, const Request& request, Finders* 
   enough_ = {std::max(1U, needs.min_nodes), std::max(1U, needs.tasks)};
   list_nodes();
   wish_ = wish_of(resources_, request_, nodes_.ids());
-  if (finders_ != nullptr) finders_->by_partition[request.partition].push_back(this);
+  if (finders_ == nullptr) return;
+  finders_->by_partition[request.partition].push_back(this);
+  busy_ = &finders_->busy.try_emplace(least(), resources.state().next_node_id).first->second;
 }
 
-void StartFinder::set_least(const fit::Room& idle, timeline::IndexedNode& node) const {
+Finders::Least StartFinder::least() const {
+  const fit::Needs& needs = request_.needs;
+  const uint32_t tasks = std::max(1U, needs.tasks_per_node);
+  Finders::Least least{
+      .threads_per_core = needs.threads_per_core,
+      .cpus = std::max({1U, needs.min_cpus_per_node, bounded_product(needs.cpus_per_task, tasks)}),
+      .whole = needs.whole_nodes,
+      .view = closings_.view};
+  if (needs.uses_memory) {
+    least.memory_per_node_mib = needs.memory_per_node_mib;
+    least.memory_per_cpu_mib = needs.memory_per_cpu_mib;
+  }
+  return least;
+}
+
+void StartFinder::set_least(const Finders::Least& of, const fit::Room& idle,
+                            timeline::IndexedNode& node) const {
   const fit::Needs& needs = request_.needs;
   const uint32_t each = cpus_of_core(*idle.config);
   const uint32_t threads =
       needs.threads_per_core > 0 ? std::min(each, needs.threads_per_core) : each;
-  const uint32_t cpus =
-      std::max({1U, needs.min_cpus_per_node,
-                bounded_product(needs.cpus_per_task, std::max(1U, needs.tasks_per_node))});
   const uint32_t cores = needs.whole_nodes ? static_cast<uint32_t>(idle.free_cores.count())
-                                           : rounded_up_quotient(cpus, threads);
+                                           : rounded_up_quotient(of.cpus, threads);
   node.least_cores = std::max(1U, cores);
-  if (!needs.uses_memory) return;
   node.least_memory_mib =
-      std::max(needs.memory_per_node_mib,
-               bounded_product(needs.memory_per_cpu_mib, bounded_product(cores, threads)));
+      std::max(of.memory_per_node_mib,
+               bounded_product(of.memory_per_cpu_mib, bounded_product(cores, threads)));
 }
 
 bool StartFinder::asks_no_more_than(const StartFinder& other) const {
@@ -187,6 +202,7 @@ std::vector<NodeId> StartFinder::order() const {
 
 void StartFinder::list_nodes() {
   const fit::Needs& needs = request_.needs;
+  const Finders::Least least = this->least();
   size_t required = 0;
   for (const NodeId id : order()) {
     if (closings_.closed.test(id)) continue;
@@ -196,7 +212,7 @@ void StartFinder::list_nodes() {
     timeline::IndexedNode node{id, std::min(most.tasks, std::max(1U, needs.tasks)),
                                closings == closings_.by_node->end() ? nullptr : &closings->second,
                                request_.required.test(id)};
-    set_least(*resources_.idle(id), node);
+    set_least(least, *resources_.idle(id), node);
     nodes_.add(node);
     required += node.required ? 1 : 0;
   }
@@ -213,18 +229,24 @@ uint32_t StartFinder::exact_units(NodeId node, const Free& free) const {
   return fit::capacity(request_.needs, scratch_).tasks;
 }
 
-// What others found out since is of use to one that is there, too.
-StartIndex& StartFinder::index_for(Tick duration) {
+StartFinder::Known& StartFinder::known_for(Tick duration) {
   auto found = indexes_.find(duration);
   if (found == indexes_.end()) {
     if (finders_ != nullptr) finders_->make_place(*this, duration, nodes_.size());
     found = indexes_
-                .try_emplace(duration, resources_.timeline(), nodes_, *this, duration,
-                             every_change_, closings_.view)
+                .try_emplace(
+                    duration,
+                    StartIndex::Of{resources_.timeline(), nodes_, *this, closings_.view, busy_},
+                    duration, every_change_)
                 .first;
   }
-  if (finders_ != nullptr) learn(found->second);
-  return found->second.index;
+  return found->second;
+}
+
+StartIndex& StartFinder::index_for(Tick duration) {
+  Known& known = known_for(duration);
+  if (finders_ != nullptr) learn(known);
+  return known.index;
 }
 
 void Finders::make_place(StartFinder& finder, Tick duration, size_t positions) {
@@ -241,9 +263,13 @@ void Finders::make_place(StartFinder& finder, Tick duration, size_t positions) {
 
 std::optional<FoundStart> StartFinder::first(const Wanted& wanted) {
   if (!possible_) return std::nullopt;
-  StartIndex& index = index_for(wanted.duration);
   const bool may_share = request_.sharers > 1 && wanted.from == 0;
-  if (!may_share && index.is_current() && index.bound() > wanted.latest) return std::nullopt;
+  const auto is_too_late = [&](const StartIndex& index) {
+    return !may_share && index.is_current() && index.bound() > wanted.latest;
+  };
+  if (is_too_late(known_for(wanted.duration).index)) return std::nullopt;
+  StartIndex& index = index_for(wanted.duration);
+  if (is_too_late(index)) return std::nullopt;
   if (may_share) {
     if (auto placed = place_shared(index)) return FoundStart{0, std::move(*placed)};
   }
@@ -321,10 +347,9 @@ Placed StartFinder::place_with(StartIndex& index, Tick at, const fit::Needs& nee
 Placed StartFinder::place_on_one(StartIndex& index, Tick at, const fit::Needs& needs) {
   if (rooms_.empty()) rooms_.resize(1);
   if (uses_.empty()) uses_.resize(1);
-  const auto size = static_cast<uint32_t>(nodes_.size());
-  for (uint32_t i = index.next_hopeful(0, at); i < size; i = index.next_hopeful(i + 1, at)) {
-    if (nodes_.most()[i] < needs.tasks || !index.serves(i, at) || index.units(i) < needs.tasks)
-      continue;
+  StartIndex::Walk walk(index, at, {.least = needs.tasks});
+  for (uint32_t i = walk.next(); i != walk.end(); i = walk.next()) {
+    if (index.units(i) < needs.tasks) continue;
     resources_.window({nodes_[i].id, at, at + index.duration(), closings_.view},
                       *request_.partition, rooms_[0], uses_.data());
     if (auto placed = fit::place_on(needs, rooms_[0], resources_.rules().unit))

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -43,6 +44,19 @@ struct Finders {
   std::deque<Made> made;
   size_t known_positions = 0;
   uint64_t uses = 0;  // of indexes
+  // All that says what a node must have free to give a unit.
+  struct Least {
+    uint32_t threads_per_core = 0, cpus = 0;
+    bool whole = false;
+    uint64_t memory_per_node_mib = 0, memory_per_cpu_mib = 0;
+    const timeline::Timeline::View* view = nullptr;
+    [[nodiscard]] auto key() const {
+      return std::tuple(threads_per_core, cpus, whole, memory_per_node_mib, memory_per_cpu_mib,
+                        view);
+    }
+    friend bool operator<(const Least& a, const Least& b) { return a.key() < b.key(); }
+  };
+  std::map<Least, timeline::BusyNodes> busy;
   void make_place(StartFinder& finder, Tick duration, size_t positions);
 };
 
@@ -78,13 +92,17 @@ class StartFinder final : public timeline::NodeDemand {
   [[nodiscard]] uint32_t exact_units(NodeId node, const timeline::Free& free) const;
   [[nodiscard]] std::vector<NodeId> order() const;
   void list_nodes();
+  [[nodiscard]] Finders::Least least() const;
   // What a node must have free to give a unit.
-  void set_least(const fit::Room& idle, timeline::IndexedNode& node) const;
+  void set_least(const Finders::Least& of, const fit::Room& idle,
+                 timeline::IndexedNode& node) const;
   // Where jobs of `other` can start, those of this one can, too.
   [[nodiscard]] bool asks_no_more_than(const StartFinder& other) const;
   [[nodiscard]] bool asks_nodes_for_the_same(const StartFinder& other) const;
   void list_smaller();
   void learn(Known& mine);
+  [[nodiscard]] Known& known_for(Tick duration);
+  // With what others found out since.
   [[nodiscard]] timeline::StartIndex& index_for(Tick duration);
   [[nodiscard]] Placed place(timeline::StartIndex& index, Tick at, const Patience& patience,
                              Serving& serving);
@@ -102,7 +120,8 @@ class StartFinder final : public timeline::NodeDemand {
   const bool from_end_;
   Finders* const finders_;
   Resources::Closings closings_;
-  timeline::IndexedNodes nodes_;  // that could serve, in order
+  timeline::IndexedNodes nodes_;         // that could serve, in order
+  timeline::BusyNodes* busy_ = nullptr;  // of all finders with the same least; null: it is alone
   timeline::StartIndex::Enough enough_;
   TopologyWish wish_;
   bool possible_ = true;       // required nodes are among them

@@ -47,8 +47,27 @@ NodeTimeline::NodeTimeline(Free base) : spans_{{0, base.core_count, base.memory_
 }
 
 size_t NodeTimeline::span_at(Tick tick) const {
-  const auto after = std::ranges::upper_bound(spans_, tick, {}, &Span::from);
-  return static_cast<size_t>(after - spans_.begin()) - 1;
+  const Span *span = spans_.data() + least_span_at(tick), *end = spans_.data() + spans_.size();
+  while (span + 1 != end && span[1].from <= tick) ++span;
+  return static_cast<size_t>(span - spans_.data());
+}
+
+// A number that is too small is only a longer way.
+void NodeTimeline::index_split(Tick tick) {
+  if (tick >> part_bits_ < kParts) {
+    const size_t behind = (size_t{tick} + (Tick{1} << part_bits_) - 1) >> part_bits_;
+    for (size_t part = behind; part < kParts; ++part) {
+      uint16_t& span = span_of_part_[part];
+      if (span < UINT16_MAX) ++span;
+    }
+    return;
+  }
+  while (tick >> part_bits_ >= kParts) ++part_bits_;
+  size_t span = 0;
+  for (size_t part = 0; part < kParts; ++part) {
+    while (span + 1 < spans_.size() && spans_[span + 1].from <= part << part_bits_) ++span;
+    span_of_part_[part] = static_cast<uint16_t>(std::min<size_t>(span, UINT16_MAX));
+  }
 }
 
 size_t NodeTimeline::split(Tick tick) {
@@ -59,6 +78,7 @@ size_t NodeTimeline::split(Tick tick) {
   span.from = tick;
   spans_.insert(spans_.begin() + behind, span);
   free_.insert(free_.begin() + behind, Free(free_[at]));
+  index_split(tick);
   return at + 1;
 }
 
@@ -121,10 +141,7 @@ size_t NodeTimeline::span_behind(size_t first, Tick to) const {
                              spans_.begin());
 }
 
-Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDemand& demand,
-                                Free& scratch) const {
-  Tick start = wanted.from;
-  size_t first = span_at(start);
+NodeTimeline::Open NodeTimeline::next_open(Tick start, size_t first, const Wanted& wanted) const {
   while (true) {
     const Tick end = start + wanted.duration;
     if (const Tick open = end_of_closing(wanted.closings, start, end)) {
@@ -135,39 +152,65 @@ Starts NodeTimeline::next_start(NodeId node, const Wanted& wanted, const NodeDem
     }
     // a span that is of no use by itself is in the way of all that begin before its end
     const size_t behind = span_behind(first, end);
-    if (const size_t useless = last_useless(first, behind, wanted); useless != kNone) {
-      first = useless + 1;
-      if (first >= spans_.size()) return {};
-      start = spans_[first].from;
-      continue;
-    }
-    uint32_t units = demand.units(node, free_[first]);
+    const size_t useless = last_useless(first, behind, wanted);
+    if (useless == kNone) return {start, first, behind, {}};
+    first = useless + 1;
+    if (first >= spans_.size()) return {};
+    start = spans_[first].from;
+  }
+}
+
+NodeTimeline::Open NodeTimeline::next_open(const Wanted& wanted) const {
+  const size_t first = span_at(wanted.from);
+  Open open = next_open(wanted.from, first, wanted);
+  if (open.start == wanted.from) return open;
+  // the one at the moment that was asked for, or else the last one before the start
+  size_t begin = first;
+  if (!is_useless(begin, wanted)) {
+    begin = open.start == kNoTick ? spans_.size() - 1 : open.first;
+    while (begin > first && !is_useless(begin, wanted)) --begin;
+    if (begin == first) return open;
+  }
+  size_t end = begin + 1;
+  while (end < spans_.size() && is_useless(end, wanted)) ++end;
+  while (begin > 0 && is_useless(begin - 1, wanted)) --begin;
+  open.busy = {spans_[begin].from, end < spans_.size() ? spans_[end].from : kNoTick};
+  return open;
+}
+
+Starts NodeTimeline::next_start(NodeId node, const Open& from, const Wanted& wanted,
+                                const NodeDemand& demand, Free& scratch) const {
+  Open open = from;
+  while (open.start != kNoTick) {
+    uint32_t units = demand.units(node, free_[open.first]);
     if (units > 0) {
-      scratch = free_[first];
-      for (size_t at = first + 1; units > 0 && at < behind; ++at) {
+      scratch = free_[open.first];
+      for (size_t at = open.first + 1; units > 0 && at < open.behind; ++at) {
         scratch.intersect(free_[at]);
         units = demand.units(node, scratch);
       }
     }
     if (units > 0) {
-      Starts starts{start, start, units};
-      starts.last = last_start({first, behind}, starts, node, wanted, demand, scratch);
+      Starts starts{open.start, open.start, units};
+      starts.last = last_start(open, starts, node, wanted, demand, scratch);
       return starts;
     }
-    if (++first >= spans_.size()) return {};
-    start = spans_[first].from;
+    const size_t next = open.first + 1;
+    if (next >= spans_.size()) break;
+    open = next_open(spans_[next].from, next, wanted);
   }
+  return {};
 }
 
 // `scratch` is what is free in all spans that are met.
-Tick NodeTimeline::last_start(Met met, const Starts& starts, NodeId node, const Wanted& wanted,
-                              const NodeDemand& demand, Free& scratch) const {
+Tick NodeTimeline::last_start(const Open& open, const Starts& starts, NodeId node,
+                              const Wanted& wanted, const NodeDemand& demand, Free& scratch) const {
   Tick last = kNoTick - 1 - wanted.duration;
-  if (starts.units < wanted.most && met.first + 1 < spans_.size())
-    last = spans_[met.first + 1].from - 1;
+  if (starts.units < wanted.most && open.first + 1 < spans_.size())
+    last = spans_[open.first + 1].from - 1;
   const Tick closed = next_closing(wanted.closings, starts.first);
   if (closed != kNoTick) last = std::min(last, closed - wanted.duration);
-  size_t behind = met.behind;
+  size_t behind = open.behind;
   for (; behind < spans_.size() && spans_[behind].from - wanted.duration < last; ++behind) {
     if (!is_useless(behind, wanted)) {
       scratch.intersect(free_[behind]);

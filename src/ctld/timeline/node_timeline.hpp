@@ -1,10 +1,12 @@
 // What one node has free over time: a row of spans, in each of which the same is free. The last
 // span has no end. Times are ticks from the moment at which the timeline begins.
 //
-// With n spans: add() and window() O(log n + spans that are touched); next_start() looks at each
-// span behind `from` once or twice until it finds one.
+// With n spans: add() and window() O(n / 32 + spans that are touched), where they are spread
+// evenly; next_start() looks at each span behind `from` once or twice until it finds one.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -40,7 +42,7 @@ struct Starts {
   uint32_t units = 0;
 };
 
-class NodeTimeline {
+class alignas(64) NodeTimeline {
  public:
   NodeTimeline() = default;
   explicit NodeTimeline(Free base);
@@ -67,10 +69,33 @@ class NodeTimeline {
     uint64_t least_memory_mib = 0;
     const std::vector<Closing>* closings = nullptr;  // by `from`; null: none
   };
+  // A start that neither a closing nor too few cores or memory are in the way of.
+  struct Open {
+    Tick start = kNoTick;  // kNoTick: there is none
+    // a job that begins then meets these spans, the last one left out
+    size_t first = 0, behind = 0;
+    // Where it is later than was asked for: a time in which too little is free that is in the way;
+    // empty: it was closed.
+    Closing busy;
+  };
+  [[nodiscard]] Open next_open(const Wanted& wanted) const;
+  // The first start that is good, that one or a later one.
+  [[nodiscard]] Starts next_start(NodeId node, const Open& open, const Wanted& wanted,
+                                  const NodeDemand& demand, Free& scratch) const;
   [[nodiscard]] Starts next_start(NodeId node, const Wanted& wanted, const NodeDemand& demand,
-                                  Free& scratch) const;
+                                  Free& scratch) const {
+    return next_start(node, next_open(wanted), wanted, demand, scratch);
+  }
+  // What a look at that moment reads is on its way from memory.
+  void prefetch(Tick tick) const { __builtin_prefetch(spans_.data() + least_span_at(tick)); }
 
  private:
+  // The first one that is not before `start`, which is in the span `first`; without `busy`.
+  [[nodiscard]] Open next_open(Tick start, size_t first, const Wanted& wanted) const;
+  // The span of that moment or one before it.
+  [[nodiscard]] size_t least_span_at(Tick tick) const {
+    return span_of_part_[std::min<size_t>(tick >> part_bits_, kParts - 1)];
+  }
   [[nodiscard]] size_t span_at(Tick tick) const;
   // A span begins there; its position.
   size_t split(Tick tick);
@@ -88,14 +113,14 @@ class NodeTimeline {
   }
   // The first span that begins at `to` or later; from `first` on.
   [[nodiscard]] size_t span_behind(size_t first, Tick to) const;
-  // A job meets the spans from `first` on, up to and without `behind`.
-  struct Met {
-    size_t first = 0, behind = 0;
-  };
-  [[nodiscard]] Tick last_start(Met met, const Starts& starts, NodeId node, const Wanted& wanted,
-                                const NodeDemand& demand, Free& scratch) const;
+  [[nodiscard]] Tick last_start(const Open& open, const Starts& starts, NodeId node,
+                                const Wanted& wanted, const NodeDemand& demand,
+                                Free& scratch) const;
+  // A span that begins at that moment has been put in.
+  void index_split(Tick tick);
 
   static constexpr size_t kNone = SIZE_MAX;
+  static constexpr size_t kParts = 32;
   // What most looks at a span want to know of it.
   struct Span {
     Tick from = 0;
@@ -104,6 +129,9 @@ class NodeTimeline {
   };
   std::vector<Span> spans_;
   std::vector<Free> free_;  // by span
+  // Time in parts of 2^part_bits_ ticks: the span in which each begins, or one before it.
+  uint32_t part_bits_ = 6;
+  std::array<uint16_t, kParts> span_of_part_{};
 };
 
 }  // namespace sluice::timeline

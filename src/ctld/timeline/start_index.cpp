@@ -5,15 +5,14 @@
 
 namespace sluice::timeline {
 
-StartIndex::StartIndex(const Timeline& timeline, const IndexedNodes& nodes,
-                       const NodeDemand& demand, Tick duration, bool every_change,
-                       const Timeline::View* view)
-    : timeline_(timeline),
-      nodes_(nodes),
-      demand_(demand),
+StartIndex::StartIndex(const Of& of, Tick duration, bool every_change)
+    : timeline_(of.timeline),
+      nodes_(of.nodes),
+      demand_(of.demand),
       duration_(std::max<Tick>(duration, 1)),
       every_change_(every_change),
-      view_(view) {
+      view_(of.view),
+      busy_(of.busy) {
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].required) required_.push_back(i);
   }
@@ -40,21 +39,29 @@ void StartIndex::learn_from(const Other& known) {
   const StartIndex& other = *known.index;
   if (!is_current() || !other.is_current() || other.floor_ > bound_) return;
   floor_ = std::max(floor_, other.floor_);
-  const std::vector<NodeId>&ids = nodes_.ids(), &its_ids = other.nodes_.ids();
+  if (known.asks_the_same && other.duration_ == duration_) return copy_from(other);
   if (known.same_nodes) {
-    put_off(first_.data(), versions_.data(), other.first_.data(), first_.size(), kUnknown);
-  }
-  const bool copies = known.asks_the_same && other.duration_ == duration_;
-  for (size_t mine = 0, its = 0; mine < ids.size() && (copies || !known.same_nodes); ++mine) {
-    while (its < its_ids.size() && its_ids[its] != ids[mine]) ++its;
-    if (its == its_ids.size()) break;
-    if (first_[mine] > other.first_[its]) continue;
-    if (first_[mine] < other.first_[its]) {
-      first_[mine] = other.first_[its];
-      versions_[mine] = kUnknown;
+    for (size_t block = 0, from = 0; block < least_.size(); ++block, from += kBlock) {
+      least_[block] = timeline::put_off(first_.data() + from, other.first_.data() + from,
+                                        std::min<size_t>(kBlock, first_.size() - from));
     }
-    if (!copies || other.nodes_.most()[its] != nodes_.most()[mine] ||
-        versions_[mine] == timeline_.version(ids[mine]))
+    return;
+  }
+  const std::vector<NodeId>& ids = nodes_.ids();
+  for (size_t mine = 0; mine < ids.size(); ++mine) {
+    const uint32_t its = other.nodes_.position_of(ids[mine]);
+    if (its != IndexedNodes::kNone) first_[mine] = std::max(first_[mine], other.first_[its]);
+  }
+  for (size_t block = 0; block < least_.size(); ++block) renew_least(block);
+}
+
+void StartIndex::copy_from(const StartIndex& other) {
+  const std::vector<NodeId>& ids = nodes_.ids();
+  for (size_t mine = 0; mine < ids.size(); ++mine) {
+    const uint32_t its = other.nodes_.position_of(ids[mine]);
+    if (its == IndexedNodes::kNone || first_[mine] > other.first_[its]) continue;
+    first_[mine] = other.first_[its];
+    if (other.nodes_.most()[its] != nodes_.most()[mine] || versions_[mine] >= other.versions_[its])
       continue;
     last_[mine] = other.last_[its];
     units_[mine] = other.units_[its];
@@ -68,30 +75,47 @@ bool StartIndex::is_known(uint32_t position, Tick at) const {
   return !passed && versions_[position] == timeline_.version(nodes_[position].id);
 }
 
-void StartIndex::look_at(uint32_t position, Tick from) {
+void StartIndex::put_off(uint32_t position, Tick from, Tick least) {
   floor_ = std::max(floor_, from);
-  const Tick before = first_[position];
+  const auto block = position / kBlock;
+  if (first_[position] == least_[block] && (put_off_in_.empty() || put_off_in_.back() != block))
+    put_off_in_.push_back(block);
+  first_[position] = least;
+}
+
+void StartIndex::renew_put_off() {
+  for (const uint32_t block : put_off_in_) renew_least(block);
+  put_off_in_.clear();
+}
+
+// Most nodes that are looked at do not serve then: of them it is enough to know that they do not
+// before some later moment.
+void StartIndex::look_at(uint32_t position, Tick from) {
   const IndexedNode& node = nodes_[position];
-  NodeTimeline::Wanted wanted{.from = from,
-                              .duration = duration_,
-                              .most = node.most,
-                              .least_cores = node.least_cores,
-                              .least_memory_mib = node.least_memory_mib,
-                              .closings = node.closings};
-  if (every_change_) wanted.most = UINT32_MAX;
-  const Starts starts =
-      timeline_.node(node.id, view_).next_start(node.id, wanted, demand_, scratch_);
-  first_[position] = starts.first;
-  last_[position] = starts.first == kNoTick ? kNoTick : starts.last;
-  units_[position] = std::min(starts.units, node.most);
-  versions_[position] = timeline_.version(node.id);
-  if (first_[position] > before && before == least_[position / kBlock])
-    renew_least(position / kBlock);
+  const NodeTimeline::Wanted wanted{.from = from,
+                                    .duration = duration_,
+                                    .most = every_change_ ? UINT32_MAX : node.most,
+                                    .least_cores = node.least_cores,
+                                    .least_memory_mib = node.least_memory_mib,
+                                    .closings = node.closings};
+  const NodeTimeline& timeline = timeline_.node(node.id, view_);
+  const NodeTimeline::Open open = timeline.next_open(wanted);
+  if (busy_ != nullptr && open.busy.to > 0) busy_->add(node.id, open.busy);
+  Tick first = open.start;
+  if (first == from) {
+    const Starts starts = timeline.next_start(node.id, open, wanted, demand_, scratch_);
+    first = starts.first;
+    last_[position] = first == kNoTick ? kNoTick : starts.last;
+    units_[position] = std::min(starts.units, node.most);
+    versions_[position] = timeline_.version(node.id);
+  }
+  put_off(position, from, first);
 }
 
 bool StartIndex::serves(uint32_t position, Tick at) {
   if (first_[position] > at) return false;
   if (!is_known(position, at)) look_at(position, std::max(at, first_[position]));
+  renew_put_off();
   return first_[position] <= at;
 }
 
@@ -147,39 +171,105 @@ Tick StartIndex::jump_from(Tick at, Enough enough) {
   return kNoTick;
 }
 
-bool StartIndex::verify(Tick at, Enough enough, bool all, Sum& hoped,
-                        std::vector<uint32_t>& serving) {
+uint32_t StartIndex::Walk::next() {
+  for (uint32_t i = next_hopeful(); i != end(); i = next_hopeful()) {
+    if (index_.is_known(i, at_) || look_at(i)) return i;
+    if (is_hopeless()) break;
+  }
+  return end();
+}
+
+uint32_t StartIndex::Walk::next_hopeful() {
+  const size_t far = std::min(kAhead, 2 * taken_ + 2);  // many a job needs one node only
+  while (found_ < taken_ + far && begin_ < end()) find();
+  while (fetched_ < found_ && fetched_ < taken_ + far / 2) node(ahead(fetched_++)).prefetch(at_);
+  return taken_ < found_ ? ahead(taken_++) : end();
+}
+
+void StartIndex::Walk::find() {
+  const uint32_t position = index_.next_hopeful(begin_, at_);
+  begin_ = position + 1;
+  if (position == end() || most_[position] < wanted_.least || is_busy(position)) return;
+  ahead(found_++) = position;
+  __builtin_prefetch(&index_.nodes_[position]);
+  const auto* header = reinterpret_cast<const char*>(&node(position));
+  __builtin_prefetch(header);
+  __builtin_prefetch(header + sizeof(NodeTimeline) / 2);
+}
+
+bool StartIndex::Walk::is_busy(uint32_t position) {
+  if (index_.busy_ == nullptr) return false;
+  const NodeId node = index_.nodes_.ids()[position];
+  const Tick until = index_.busy_->busy_until(node, at_, at_ + index_.duration_);
+  if (until == 0) return false;
+  const uint32_t gave = given(position);
+  index_.put_off(position, at_, until);
+  count_failed(position, gave);
+  return true;
+}
+
+// What was hoped for before a look.
+uint32_t StartIndex::Walk::given(uint32_t position) const {
+  return index_.last_[position] < at_ ? most_[position] : index_.units_[position];
+}
+
+// Whether it serves then.
+bool StartIndex::Walk::look_at(uint32_t position) {
+  const uint32_t gave = given(position);
+  index_.look_at(position, at_);
+  if (index_.first_[position] > at_) {
+    count_failed(position, gave);
+    return false;
+  }
+  if (!is_counted_) return true;
+  hoped_.units = hoped_.units - gave + index_.units_[position];
+  if (index_.units_[position] < most_[position])
+    hoped_.later = std::min(hoped_.later, index_.last_[position] + 1);
+  return true;
+}
+
+void StartIndex::Walk::count_failed(uint32_t position, uint32_t gave) {
+  ++failed_;
+  if (!is_counted_) return;
+  hoped_.units -= gave;
+  --hoped_.nodes;
+  hoped_.most -= most_[position];
+  hoped_.later = std::min(hoped_.later, index_.first_[position]);
+}
+
+bool StartIndex::Walk::is_hopeless() {
+  return wanted_.enough != nullptr && failed_ >= kFewFail && !is_enough(hoped(), *wanted_.enough);
+}
+
+const Sum& StartIndex::Walk::hoped() {
+  if (!is_counted_) {
+    index_.renew_put_off();
+    hoped_ = index_.count_at(at_);
+  }
+  is_counted_ = true;
+  return hoped_;
+}
+
+// False: `hoped` is what may be there then, which is not enough, and when there may be more.
+bool StartIndex::has_enough(Tick at, Enough enough, bool all, Sum& hoped,
+                            std::vector<uint32_t>& serving) {
   serving.clear();
   for (const uint32_t position : required_) {
     if (serves(position, at)) continue;
     hoped.later = first_[position];
     return false;
   }
-  if (!required_.empty()) hoped = count_at(at);  // they may have been looked at
   Sum found;
-  const std::vector<uint32_t>& most = nodes_.most();
-  const auto size = static_cast<uint32_t>(nodes_.size());
-  for (uint32_t i = next_hopeful(0, at); i < size; i = next_hopeful(i + 1, at)) {
-    if (!is_known(i, at)) {
-      hoped.units -= last_[i] < at ? most[i] : units_[i];
-      look_at(i, at);
-      if (first_[i] > at) {
-        --hoped.nodes;
-        hoped.most -= most[i];
-        hoped.later = std::min(hoped.later, first_[i]);
-        if (!is_enough(hoped, enough)) return false;
-        continue;
-      }
-      hoped.units += units_[i];
-      if (units_[i] < most[i]) hoped.later = std::min(hoped.later, last_[i] + 1);
-      if (!is_enough(hoped, enough)) return false;
-    }
+  Walk walk(*this, at, {.enough = &enough});
+  for (uint32_t i = walk.next(); i != walk.end(); i = walk.next()) {
     serving.push_back(i);
     ++found.nodes;
     found.units += units_[i];
     if (!all && is_enough(found, enough)) return true;
   }
-  return is_enough(found, enough);
+  if (is_enough(found, enough)) return true;
+  hoped = walk.hoped();
+  return false;
 }
 
 Tick StartIndex::next(Tick from, Enough enough, bool all, std::vector<uint32_t>& serving) {
@@ -191,9 +281,10 @@ Tick StartIndex::next(Tick from, Enough enough, bool all, std::vector<uint32_t>&
   constexpr uint32_t kSteps = 8;  // before it is worth to work out how far to go
   Tick at = std::max(from, bound_);
   if (is_void || at < floor_) begin_anew();
+  if (busy_ != nullptr) busy_->begin(epoch_);
   for (uint32_t step = 1; at < kHorizon; ++step) {
-    Sum hoped = count_at(at);
-    if (is_enough(hoped, enough) && verify(at, enough, all, hoped, serving)) return at;
+    Sum hoped;
+    if (has_enough(at, enough, all, hoped, serving)) return at;
     const bool too_few = hoped.nodes < enough.nodes || hoped.most < enough.units;
     at = std::max(hoped.later, at + 1);
     if (too_few && step % kSteps == 0 && at != kNoTick) at = std::max(at, jump_from(at, enough));

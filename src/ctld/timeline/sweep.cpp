@@ -39,13 +39,13 @@ SLUICE_WIDE Tick least_of(const Tick* ticks, size_t count) {
   return least;
 }
 
-SLUICE_WIDE void put_off(Tick* first, uint32_t* versions, const Tick* others, size_t count,
-                         uint32_t unknown) {
+SLUICE_WIDE Tick put_off(Tick* first, const Tick* others, size_t count) {
+  Tick least = kNoTick;
   for (size_t i = 0; i < count; ++i) {
-    const bool later = others[i] > first[i];
-    first[i] = later ? others[i] : first[i];
-    versions[i] = later ? unknown : versions[i];
+    first[i] = std::max(first[i], others[i]);
+    least = std::min(least, first[i]);
   }
+  return least;
 }
 
 }  // namespace sluice::timeline

@@ -31,7 +31,7 @@ void add_serving(const KnownStarts& known, size_t from, size_t to, Tick at, Sum&
 // The least of so many, kNoTick of none.
 [[nodiscard]] Tick least_of(const Tick* ticks, size_t count);
 
-// Of each the later one; versions of those that are put off become `unknown`.
-void put_off(Tick* first, uint32_t* versions, const Tick* others, size_t count, uint32_t unknown);
+// Of each the later one. The least of them, kNoTick of none.
+Tick put_off(Tick* first, const Tick* others, size_t count);
 
 }  // namespace sluice::timeline
