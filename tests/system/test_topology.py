@@ -138,6 +138,7 @@ class Blocks(PlacedJobs):
         self.assertEqual(self.nodes(job), "n[3-6]")  # of two groups
         self.assertEqual(self.show(job)["SegmentSize"], "2")
         self.run_cmd("scancel", job)
+        wait_for(lambda: self.out("squeue", "-h", "-j", job) == "", "its nodes are free again")
         self.assertEqual(self.out("srun", "-N2", "--segment=1", "--spread-segments", "--exclusive", "printenv", "SLURM_JOB_NODELIST").splitlines()[0], "n[3,5]")
         for command in ("salloc", "srun"):
             done = self.run_cmd(command, "-Q", "-N3", "--segment=2", "true", check=False)
