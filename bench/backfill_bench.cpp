@@ -57,8 +57,15 @@ void make_nodes(Cluster& cluster, uint32_t nodes) {
   set_up(cluster, std::move(config));
 }
 
-// `any_limit`: time limits are any minutes up to a day, of most no two jobs have the same.
-std::shared_ptr<JobSpec> make_spec(Cluster& cluster, uint32_t most_tasks, bool any_limit = false) {
+// How many jobs ask the same.
+enum class Alike : uint8_t {
+  kMany,
+  kFewByLimit,  // time limits are any minutes up to a day
+  kFew,         // and memory any MiB up to 6000 a CPU: hardly two jobs are alike
+};
+
+std::shared_ptr<JobSpec> make_spec(Cluster& cluster, uint32_t most_tasks,
+                                   Alike alike = Alike::kMany) {
   auto spec = std::make_shared<JobSpec>();
   spec->batch = true;
   spec->uid = 1001;
@@ -67,9 +74,9 @@ std::shared_ptr<JobSpec> make_spec(Cluster& cluster, uint32_t most_tasks, bool a
   spec->num_tasks = 1U << cluster.pick(0, 10);
   spec->num_tasks = std::min(spec->num_tasks, most_tasks);
   const uint32_t limits[] = {10, 30, 60, 120, 240, 480, 720, 1440};
-  spec->time_limit = any_limit ? cluster.pick(1, 1440) : limits[cluster.pick(0, 7)];
+  spec->time_limit = alike != Alike::kMany ? cluster.pick(1, 1440) : limits[cluster.pick(0, 7)];
   spec->memory_kind = MemoryKind::kPerCpu;
-  spec->memory_mib = cluster.pick(1, 4) * 1500;
+  spec->memory_mib = alike == Alike::kFew ? cluster.pick(1, 6000) : cluster.pick(1, 4) * 1500;
   return spec;
 }
 
@@ -84,8 +91,8 @@ void submit(Cluster& cluster, std::shared_ptr<JobSpec> spec, const char* partiti
   state::apply(cluster.state, std::move(event));
 }
 
-void submit(Cluster& cluster, uint32_t most_tasks, bool any_limit = false) {
-  auto spec = make_spec(cluster, most_tasks, any_limit);
+void submit(Cluster& cluster, uint32_t most_tasks, Alike alike = Alike::kMany) {
+  auto spec = make_spec(cluster, most_tasks, alike);
   if (cluster.pick(0, 9) == 0) spec->constraint = "fast";
   if (cluster.pick(0, 19) == 0) spec->sharing = Sharing::kExclusive;
   submit(cluster, std::move(spec), cluster.pick(0, 3) == 0 ? "half" : "main");
@@ -103,18 +110,18 @@ void reserve(Cluster& cluster, uint32_t nodes) {
   state::apply(cluster.state, state::ReservationChanged{.reservation = reservation});
 }
 
-Cluster make(uint32_t nodes, uint32_t jobs, bool any_limit = false) {
+Cluster make(uint32_t nodes, uint32_t jobs, Alike alike = Alike::kMany) {
   Cluster cluster;
   make_nodes(cluster, nodes);
   reserve(cluster, nodes);
-  for (uint32_t i = 0; i < jobs; ++i) submit(cluster, nodes * 32, any_limit);
+  for (uint32_t i = 0; i < jobs; ++i) submit(cluster, nodes * 32, alike);
   return cluster;
 }
 
-void full_depth(benchmark::State& run, bool any_limit) {
+void full_depth(benchmark::State& run, Alike alike) {
   const auto nodes = static_cast<uint32_t>(run.range(0));
   const auto jobs = static_cast<uint32_t>(run.range(1));
-  const Cluster cluster = make(nodes, jobs, any_limit);
+  const Cluster cluster = make(nodes, jobs, alike);
   const Policies policies = make_policies(cluster.state);
   Plan plan;
   for (auto _ : run) plan = plan_pass(cluster.state, policies, kNow);
@@ -129,7 +136,7 @@ void full_depth(benchmark::State& run, bool any_limit) {
   run.counters["planned"] = static_cast<double>(planned);
   run.counters["started"] = static_cast<double>(plan.starts.size());
 }
-void BM_FullDepth(benchmark::State& run) { full_depth(run, false); }
+void BM_FullDepth(benchmark::State& run) { full_depth(run, Alike::kMany); }
 BENCHMARK(BM_FullDepth)
     ->Args({200, 1'000})
     ->Args({200, 10'000})
@@ -140,8 +147,16 @@ BENCHMARK(BM_FullDepth)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
-void BM_FullDepthOfAnyLimit(benchmark::State& run) { full_depth(run, true); }
+void BM_FullDepthOfAnyLimit(benchmark::State& run) { full_depth(run, Alike::kFewByLimit); }
 BENCHMARK(BM_FullDepthOfAnyLimit)
+    ->Args({200, 10'000})
+    ->Args({1'000, 10'000})
+    ->Args({10'000, 10'000})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+
+void BM_FullDepthOfAnyMemory(benchmark::State& run) { full_depth(run, Alike::kFew); }
+BENCHMARK(BM_FullDepthOfAnyMemory)
     ->Args({200, 10'000})
     ->Args({1'000, 10'000})
     ->Args({10'000, 10'000})

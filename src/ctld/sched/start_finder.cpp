@@ -1,6 +1,7 @@
 #include "ctld/sched/start_finder.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "common/base/bounded.hpp"
 #include "common/base/text.hpp"
@@ -75,7 +76,29 @@ StartFinder::StartFinder(Resources& resources, const Request& request, Finders* 
   wish_ = wish_of(resources_, request_, nodes_.ids());
   if (finders_ == nullptr) return;
   finders_->by_partition[request.partition].push_back(this);
-  busy_ = &finders_->busy.try_emplace(least(), resources.state().next_node_id).first->second;
+  busy_ = finders_->busy_for(least().rounded(), resources.state().next_node_id);
+}
+
+// Four bits behind the first.
+Finders::Least Finders::Least::rounded() const {
+  const auto round = []<class Count>(Count count) {
+    constexpr int kBits = 5;
+    const int rest = static_cast<int>(std::bit_width(count)) - kBits;
+    return rest > 0 ? static_cast<Count>(count >> rest << rest) : count;
+  };
+  Least out = *this;
+  out.cpus = round(cpus);
+  out.memory_per_node_mib = round(memory_per_node_mib);
+  out.memory_per_cpu_mib = round(memory_per_cpu_mib);
+  return out;
+}
+
+timeline::BusyNodes* Finders::busy_for(const Least& rounded, size_t nodes) {
+  constexpr size_t kMostNodes = 16'000'000;  // 16 bytes each
+  const auto known = busy.find(rounded);
+  if (known != busy.end()) return &known->second;
+  if ((busy.size() + 1) * nodes > kMostNodes) return nullptr;
+  return &busy.try_emplace(rounded, nodes).first->second;
 }
 
 Finders::Least StartFinder::least() const {
@@ -93,18 +116,15 @@ Finders::Least StartFinder::least() const {
   return least;
 }
 
-void StartFinder::set_least(const Finders::Least& of, const fit::Room& idle,
-                            timeline::IndexedNode& node) const {
-  const fit::Needs& needs = request_.needs;
+timeline::LeastFree StartFinder::least_on(const fit::Room& idle, const Finders::Least& of) const {
   const uint32_t each = cpus_of_core(*idle.config);
-  const uint32_t threads =
-      needs.threads_per_core > 0 ? std::min(each, needs.threads_per_core) : each;
-  const uint32_t cores = needs.whole_nodes ? static_cast<uint32_t>(idle.free_cores.count())
-                                           : rounded_up_quotient(of.cpus, threads);
-  node.least_cores = std::max(1U, cores);
-  node.least_memory_mib =
-      std::max(of.memory_per_node_mib,
-               bounded_product(of.memory_per_cpu_mib, bounded_product(cores, threads)));
+  const uint32_t threads = of.threads_per_core > 0 ? std::min(each, of.threads_per_core) : each;
+  const uint32_t cores = of.whole ? static_cast<uint32_t>(idle.free_cores.count())
+                                  : rounded_up_quotient(of.cpus, threads);
+  const uint32_t cpus = bounded_product(cores, threads);
+  return {
+      .cores = std::max(1U, cores),
+      .memory_mib = std::max(of.memory_per_node_mib, bounded_product(of.memory_per_cpu_mib, cpus))};
 }
 
 bool StartFinder::asks_no_more_than(const StartFinder& other) const {
@@ -144,15 +164,19 @@ bool StartFinder::asks_nodes_for_the_same(const StartFinder& other) const {
          mine.one_user == its.one_user;
 }
 
-// Finders are made one after another: of those since the last look.
+// Finders are made one after another: of the last ones since the last look.
 void StartFinder::list_smaller() {
+  constexpr size_t kMost = 512;  // where hardly two jobs are alike
   const std::vector<StartFinder*>& all = finders_->by_partition[request_.partition];
+  if (all.size() > kMost) seen_ = std::max(seen_, all.size() - kMost);
   for (; seen_ < all.size(); ++seen_) {
     const StartFinder& other = *all[seen_];
     if (!other.asks_no_more_than(*this)) continue;
     smaller_.push_back(
-        {&other, other.nodes_.ids() == nodes_.ids(), other.asks_nodes_for_the_same(*this)});
+        {&other, other.nodes_.has_order_of(nodes_), other.asks_nodes_for_the_same(*this)});
   }
+  if (smaller_.size() > kMost)
+    smaller_.erase(smaller_.begin(), smaller_.end() - static_cast<ptrdiff_t>(kMost));
 }
 
 // From two indexes whose jobs ask for no more and last no longer: the one with the latest bound,
@@ -202,7 +226,7 @@ std::vector<NodeId> StartFinder::order() const {
 
 void StartFinder::list_nodes() {
   const fit::Needs& needs = request_.needs;
-  const Finders::Least least = this->least();
+  const Finders::Least least = this->least(), rounded = least.rounded();
   size_t required = 0;
   for (const NodeId id : order()) {
     if (closings_.closed.test(id)) continue;
@@ -212,10 +236,12 @@ void StartFinder::list_nodes() {
     timeline::IndexedNode node{id, std::min(most.tasks, std::max(1U, needs.tasks)),
                                closings == closings_.by_node->end() ? nullptr : &closings->second,
                                request_.required.test(id)};
-    set_least(least, *resources_.idle(id), node);
+    node.least = least_on(*resources_.idle(id), least);
+    node.busy = least_on(*resources_.idle(id), rounded);
     nodes_.add(node);
     required += node.required ? 1 : 0;
   }
+  if (finders_ != nullptr) nodes_.share_order(finders_->orders);
   possible_ = !request_.unknown_node && required == request_.required.count();
 }
 
@@ -407,7 +433,7 @@ Placed StartFinder::place_shared(StartIndex& index) {
   if (uses_.size() < nodes_.size()) uses_.resize(nodes_.size());
   std::vector<const fit::Room*> list;
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    const timeline::IndexedNode& node = nodes_[i];
+    const timeline::IndexedNode node = nodes_[i];
     if (node.closings != nullptr && !node.closings->empty() && node.closings->front().from < to)
       continue;
     resources_.window({node.id, 0, to, closings_.view}, *request_.partition, rooms_[i], &uses_[i]);

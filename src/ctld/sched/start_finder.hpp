@@ -44,6 +44,7 @@ struct Finders {
   std::deque<Made> made;
   size_t known_positions = 0;
   uint64_t uses = 0;  // of indexes
+  std::vector<timeline::IndexedNodes::SharedOrder> orders;
   // All that says what a node must have free to give a unit.
   struct Least {
     uint32_t threads_per_core = 0, cpus = 0;
@@ -55,8 +56,12 @@ struct Finders {
                         view);
     }
     friend bool operator<(const Least& a, const Least& b) { return a.key() < b.key(); }
+    // The same for all that ask for a little less: few of them stand for all there may be.
+    [[nodiscard]] Least rounded() const;
   };
   std::map<Least, timeline::BusyNodes> busy;
+  // Null: there are many already.
+  [[nodiscard]] timeline::BusyNodes* busy_for(const Least& rounded, size_t nodes);
   void make_place(StartFinder& finder, Tick duration, size_t positions);
 };
 
@@ -94,8 +99,7 @@ class StartFinder final : public timeline::NodeDemand {
   void list_nodes();
   [[nodiscard]] Finders::Least least() const;
   // What a node must have free to give a unit.
-  void set_least(const Finders::Least& of, const fit::Room& idle,
-                 timeline::IndexedNode& node) const;
+  [[nodiscard]] timeline::LeastFree least_on(const fit::Room& idle, const Finders::Least& of) const;
   // Where jobs of `other` can start, those of this one can, too.
   [[nodiscard]] bool asks_no_more_than(const StartFinder& other) const;
   [[nodiscard]] bool asks_nodes_for_the_same(const StartFinder& other) const;

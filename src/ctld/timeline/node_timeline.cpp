@@ -166,14 +166,14 @@ NodeTimeline::Open NodeTimeline::next_open(const Wanted& wanted) const {
   if (open.start == wanted.from) return open;
   // the one at the moment that was asked for, or else the last one before the start
   size_t begin = first;
-  if (!is_useless(begin, wanted)) {
+  if (!has_less(begin, wanted.busy)) {
     begin = open.start == kNoTick ? spans_.size() - 1 : open.first;
-    while (begin > first && !is_useless(begin, wanted)) --begin;
+    while (begin > first && !has_less(begin, wanted.busy)) --begin;
     if (begin == first) return open;
   }
   size_t end = begin + 1;
-  while (end < spans_.size() && is_useless(end, wanted)) ++end;
-  while (begin > 0 && is_useless(begin - 1, wanted)) --begin;
+  while (end < spans_.size() && has_less(end, wanted.busy)) ++end;
+  while (begin > 0 && has_less(begin - 1, wanted.busy)) --begin;
   open.busy = {spans_[begin].from, end < spans_.size() ? spans_[end].from : kNoTick};
   return open;
 }
@@ -212,7 +212,7 @@ Tick NodeTimeline::last_start(const Open& open, const Starts& starts, NodeId nod
   if (closed != kNoTick) last = std::min(last, closed - wanted.duration);
   size_t behind = open.behind;
   for (; behind < spans_.size() && spans_[behind].from - wanted.duration < last; ++behind) {
-    if (!is_useless(behind, wanted)) {
+    if (!has_less(behind, wanted.least)) {
       scratch.intersect(free_[behind]);
       if (demand.units(node, scratch) >= starts.units) continue;
     }

@@ -42,6 +42,13 @@ struct Starts {
   uint32_t units = 0;
 };
 
+// What must be free for any use at all.
+struct LeastFree {
+  uint32_t cores = 1;
+  uint64_t memory_mib = 0;
+  bool operator==(const LeastFree&) const = default;
+};
+
 class alignas(64) NodeTimeline {
  public:
   NodeTimeline() = default;
@@ -65,8 +72,8 @@ class alignas(64) NodeTimeline {
     // A node that gives `most` units is not looked at for a later moment at which it gives more.
     uint32_t most = UINT32_MAX;
     // With less it is good for nothing: known without a question to the demand.
-    uint32_t least_cores = 1;
-    uint64_t least_memory_mib = 0;
+    LeastFree least;
+    LeastFree busy;  // with less it is told of in Open; no more than `least`
     const std::vector<Closing>* closings = nullptr;  // by `from`; null: none
   };
   // A start that neither a closing nor too few cores or memory are in the way of.
@@ -74,8 +81,8 @@ class alignas(64) NodeTimeline {
     Tick start = kNoTick;  // kNoTick: there is none
     // a job that begins then meets these spans, the last one left out
     size_t first = 0, behind = 0;
-    // Where it is later than was asked for: a time in which too little is free that is in the way;
-    // empty: it was closed.
+    // Where it is later than was asked for: a time in which less than `busy` is free that is in the
+    // way; empty: none is.
     Closing busy;
   };
   [[nodiscard]] Open next_open(const Wanted& wanted) const;
@@ -99,15 +106,14 @@ class alignas(64) NodeTimeline {
   [[nodiscard]] size_t span_at(Tick tick) const;
   // A span begins there; its position.
   size_t split(Tick tick);
-  [[nodiscard]] bool is_useless(size_t span, const Wanted& wanted) const {
-    return spans_[span].cores < wanted.least_cores ||
-           spans_[span].memory_mib < wanted.least_memory_mib;
+  [[nodiscard]] bool has_less(size_t span, const LeastFree& than) const {
+    return spans_[span].cores < than.cores || spans_[span].memory_mib < than.memory_mib;
   }
   // The last useless span that a job would meet which begins in `first`, of those before `behind`;
   // or kNone.
   [[nodiscard]] size_t last_useless(size_t first, size_t behind, const Wanted& wanted) const {
     for (size_t at = behind; at-- > first;) {
-      if (is_useless(at, wanted)) return at;
+      if (has_less(at, wanted.least)) return at;
     }
     return kNone;
   }

@@ -72,7 +72,7 @@ void StartIndex::copy_from(const StartIndex& other) {
 
 bool StartIndex::is_known(uint32_t position, Tick at) const {
   const bool passed = first_[position] <= at && last_[position] < at;
-  return !passed && versions_[position] == timeline_.version(nodes_[position].id);
+  return !passed && versions_[position] == timeline_.version(nodes_.ids()[position]);
 }
 
 void StartIndex::put_off(uint32_t position, Tick from, Tick least) {
@@ -91,12 +91,12 @@ void StartIndex::renew_put_off() {
 // Most nodes that are looked at do not serve then: of them it is enough to know that they do not
 // before some later moment.
 void StartIndex::look_at(uint32_t position, Tick from) {
-  const IndexedNode& node = nodes_[position];
+  const IndexedNode node = nodes_[position];
   const NodeTimeline::Wanted wanted{.from = from,
                                     .duration = duration_,
                                     .most = every_change_ ? UINT32_MAX : node.most,
-                                    .least_cores = node.least_cores,
-                                    .least_memory_mib = node.least_memory_mib,
+                                    .least = node.least,
+                                    .busy = node.busy,
                                     .closings = node.closings};
   const NodeTimeline& timeline = timeline_.node(node.id, view_);
   const NodeTimeline::Open open = timeline.next_open(wanted);
@@ -191,7 +191,6 @@ void StartIndex::Walk::find() {
   begin_ = position + 1;
   if (position == end() || most_[position] < wanted_.least || is_busy(position)) return;
   ahead(found_++) = position;
-  __builtin_prefetch(&index_.nodes_[position]);
   const auto* header = reinterpret_cast<const char*>(&node(position));
   __builtin_prefetch(header);
   __builtin_prefetch(header + sizeof(NodeTimeline) / 2);

@@ -14,50 +14,11 @@
 #include <vector>
 
 #include "ctld/timeline/busy_nodes.hpp"
+#include "ctld/timeline/indexed_nodes.hpp"
 #include "ctld/timeline/sweep.hpp"
 #include "ctld/timeline/timeline.hpp"
 
 namespace sluice::timeline {
-
-struct IndexedNode {
-  NodeId id = kNoNode;
-  uint32_t most = 0;                               // units that it gives at best
-  const std::vector<Closing>* closings = nullptr;  // not owned; null: none
-  bool required = false;
-  // what it must have free to give a unit
-  uint32_t least_cores = 1;
-  uint64_t least_memory_mib = 0;
-};
-
-// Nodes in the order in which they are preferred.
-class IndexedNodes {
- public:
-  void add(const IndexedNode& node) {
-    if (node.id >= positions_.size()) positions_.resize(node.id + 1, kNone);
-    positions_[node.id] = static_cast<uint32_t>(list_.size());
-    list_.push_back(node);
-    ids_.push_back(node.id);
-    most_.push_back(node.most);
-  }
-  static constexpr uint32_t kNone = UINT32_MAX;
-  // kNone: it is not among them.
-  [[nodiscard]] uint32_t position_of(NodeId node) const {
-    return node < positions_.size() ? positions_[node] : kNone;
-  }
-  [[nodiscard]] size_t size() const { return list_.size(); }
-  [[nodiscard]] const IndexedNode& operator[](size_t position) const { return list_[position]; }
-  [[nodiscard]] auto begin() const { return list_.begin(); }
-  [[nodiscard]] auto end() const { return list_.end(); }
-  // by position
-  [[nodiscard]] const std::vector<NodeId>& ids() const { return ids_; }
-  [[nodiscard]] const std::vector<uint32_t>& most() const { return most_; }
-
- private:
-  std::vector<IndexedNode> list_;
-  std::vector<NodeId> ids_;
-  std::vector<uint32_t> most_;
-  std::vector<uint32_t> positions_;  // by NodeId
-};
 
 class StartIndex {
  public:

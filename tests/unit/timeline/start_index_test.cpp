@@ -60,7 +60,8 @@ void Search::compare(uint32_t count, int questions, uint32_t most_claims) {
       uint32_t serving = 0;
       uint64_t units = 0;
       bool required = true;
-      for (const IndexedNode& node : nodes) {
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        const IndexedNode node = nodes[i];
         const uint32_t cores = gives(node.id, at);
         serving += cores > 0 ? 1 : 0;
         units += std::min(node.most, cores);
@@ -79,7 +80,8 @@ void Search::compare(uint32_t count, int questions, uint32_t most_claims) {
       std::vector<uint32_t> walked, wanted;
       StartIndex::Walk walk(index, found, {.least = least});
       for (uint32_t i = walk.next(); i != walk.end(); i = walk.next()) walked.push_back(i);
-      for (const IndexedNode& node : nodes) {
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        const IndexedNode node = nodes[i];
         if (node.most >= least && gives(node.id, found) > 0) wanted.push_back(node.id);
       }
       EXPECT_EQ(walked, wanted);
