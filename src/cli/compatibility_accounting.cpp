@@ -61,7 +61,7 @@ constexpr CompatibilityRow kRows[] = {
     {"sacctmgr", "show configuration", Support::kSupported, "system:sacctmgr Daemon.test_the_daemon_tells_of_itself"},
     {"sacctmgr", "show runawayjobs", Support::kSupported, "system:sreport Reports.test_runaway_jobs_get_an_end"},
     {"sacctmgr", "show event", Support::kSupported, "system:sreport Reports.test_events"},
-    {"sacctmgr", "modify job", Support::kSupported, "system:sacctmgr Rights.test_jobs_are_changed_by_whom_they_are_of"},
+    {"sacctmgr", "modify job", Support::kSupported, "system:sacctmgr_rights Rights.test_jobs_are_changed_by_whom_they_are_of"},
     {"sacctmgr", "show reservation", Support::kSupported, "system:sreport Reports.test_reservations"},
     {"sacctmgr", "show stats", Support::kSupported, "system:sacctmgr Daemon.test_the_daemon_tells_of_itself"},
     {"sacctmgr", "association-based DefaultQOS=", Support::kSupported, "system:sacctmgr Golden.test_commands"},
