@@ -131,7 +131,6 @@ constexpr CompatibilityDifference kDifferences[] = {
      "shows in each line that of the first partition"},
     {"sprio", "has a job from the moment at which it may start",
      "has it some seconds later after a release"},
-    {"preemption", "`sbatch --test-only` does not name whom the job would preempt", "names them"},
     {"preemption", "with preempt/qos and SUSPEND a job stays suspended until its CPUs are free",
      "takes turns with the one that preempts it, where both are of one partition"},
     {"gang scheduling", "each turn is a slice long", "turns of all jobs end at the same moment"},

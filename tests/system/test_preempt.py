@@ -44,6 +44,21 @@ PartitionName=high Nodes=ALL PriorityTier=10
         self.wait_state(job, "RUNNING")
         return job
 
+    def test_a_test_says_who_would_be(self):
+        """As Slurm 22.05 says it: jobs that wait have their turn before it, and a job of a higher tier names whom it would preempt."""
+        low = self.both_nodes("low", "-t30", "--wrap", "sleep 1000")
+        waits = self.submit("-p", "low", "-N2", "--exclusive", "-t20", "--wrap", "true")
+        self.wait_reason(waits, "Resources")
+        start = lambda *words: self.run_cmd(*words).stderr.splitlines()
+        behind = start("sbatch", "--test-only", "-p", "low", "-n2", "-t10", "--wrap", "true")
+        ends = time.strptime(re.fullmatch(r"sbatch: Job \d+ to start at (\S+) using 2 processors on nodes n1 in partition low", behind[0])[1], "%Y-%m-%dT%H:%M:%S")
+        self.assertAlmostEqual(time.mktime(ends) - time.time(), 50 * 60, delta=60)
+        for command in (("sbatch", "--wrap", "true"), ("srun", "true")):
+            said = start(command[0], "--test-only", "-p", "high", "-N2", "--exclusive", "-t10", *command[1:])
+            self.assertRegex(said[0], rf"^{command[0]}: Job \d+ to start at \S+ using 4 processors on nodes n\[1-2\] in partition high$")
+            self.assertEqual(said[1:], [f"{command[0]}:   Preempts: {low}"])
+        self.wait_state(low, "RUNNING")
+
     def speaks(self, name):
         """A script, for sbatch, whose step is running when there is a file NAME.begun."""
         return f"{self.cluster.dir}/speaks", name

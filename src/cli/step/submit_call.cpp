@@ -82,6 +82,7 @@ int print_test(std::string_view command, const Result<protocol::SubmitJobReply>&
                static_cast<int>(command.size()), command.data(), reply->job,
                format_time(reply->start).c_str(), reply->cpus, reply->nodes.c_str(),
                reply->partition.c_str());
+  print_messages(command, reply->messages);
   return 0;
 }
 

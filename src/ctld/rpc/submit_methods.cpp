@@ -10,6 +10,7 @@
 #include "ctld/state/apply.hpp"
 #include "ctld/state/decide.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
+#include "ctld/state/limits/visible_jobs.hpp"
 #include "ctld/state/core/fold.hpp"
 
 namespace sluice::ctld {
@@ -92,20 +93,54 @@ namespace {
 using net::CallContext;
 using net::Responder;
 
+// At its turn among all that wait, where there is time to find out.
+std::optional<sched::TestStart> test_in_turn(ServiceParts& parts, const state::ClusterState& state,
+                                             JobId job) {
+  constexpr Duration kTime = std::chrono::milliseconds(500);
+  sched::WorkBudget budget;
+  budget.kept = parts.scheduler.kept();
+  const Time end = parts.clock() + kTime;
+  budget.out_of_time = [&parts, end] { return parts.clock() >= end; };
+  return sched::test_start_in_turn(state, job, parts.clock(), budget);
+}
+
+// Only those that the user may see.
+std::string preempted_text(const state::ClusterState& state, uint32_t uid,
+                           const std::vector<JobId>& jobs) {
+  const state::VisibleJobs visible(state, uid);
+  std::string out;
+  for (const JobId id : jobs) {
+    const Job* job = state.jobs.find(id);
+    if (job == nullptr || !visible.contains(*job)) continue;
+    out += (out.empty() ? "" : ",") + std::to_string(id);
+  }
+  return out;
+}
+
 // Decides on the newest snapshot without posting anything, and asks the scheduler.
 Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::SubmitJob& command) {
-  // a copy: it is to know the user's groups
+  // a copy: it is to know the user's groups, and the job
   state::ClusterState now = *parts.publisher.newest()->state;
   const auto decision = state::decide(now, command, parts.clock());
   if (!decision) return tl::unexpected(decision.error());
   protocol::SubmitJobReply reply;
   Bitmap nodes;
+  std::vector<JobId> preempted;
   for (const state::Event& event : decision->events) {
     if (std::holds_alternative<state::UserGroupsFound>(event)) state::apply(now, event);
     const auto* submitted = std::get_if<state::JobSubmitted>(&event);
     if (submitted == nullptr) continue;
-    const auto found = sched::test_start(now, submitted->job, parts.clock());
+    auto found = sched::test_start(now, submitted->job, parts.clock());
     if (!found) return tl::unexpected(found.error());
+    state::apply(now, event);
+    // components have their turn together
+    if (command.components.empty()) {
+      const auto in_turn = test_in_turn(parts, now, submitted->job.id);
+      const uint32_t cpus = found->cpus;
+      if (in_turn) found = *in_turn;
+      if (found->cpus == 0) found->cpus = cpus;
+      preempted = found->preempted;
+    }
     if (reply.job == kNoJob) {
       reply.job = submitted->job.id;
       reply.partition = found->partition;
@@ -116,6 +151,8 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
   }
   reply.nodes = state::node_list(now, nodes);
   if (reply.job == kNoJob) return failure("the job cannot be tested");
+  const std::string text = preempted_text(now, command.who.uid, preempted);
+  if (!text.empty()) reply.messages.push_back("  Preempts: " + text);
   return reply;
 }
 

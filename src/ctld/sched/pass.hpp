@@ -116,15 +116,21 @@ struct Plan {
 [[nodiscard]] Plan plan_pass(const state::ClusterState& state, const Policies& policies, Time now,
                              const WorkBudget& budget = {});
 
-// sbatch --test-only: where and when a job like this could start, without regard to jobs that wait.
+// sbatch --test-only: where and when a job like this could start.
 struct TestStart {
   Time start = kNoTime;
   std::string nodes;
   std::string partition;
   uint32_t cpus = 0;
+  std::vector<JobId> preempted;  // jobs that would be for it
 };
-// kNodesNotAvailable when it never could.
+// Without regard to jobs that wait. kNodesNotAvailable when it never could.
 [[nodiscard]] Result<TestStart> test_start(const state::ClusterState& state, const Job& job,
                                            Time now);
+// At its turn, of a state in which it waits, by a pass with that budget; nullopt: it has none, is
+// planned for no time, or there was not enough of it.
+[[nodiscard]] std::optional<TestStart> test_start_in_turn(const state::ClusterState& state,
+                                                          JobId job, Time now,
+                                                          const WorkBudget& budget);
 
 }  // namespace sluice::sched

@@ -35,6 +35,8 @@ class PassRun {
   bool run_until(JobId job, const state::Partition& partition);
   // Runs until the job (of an array: one of its tasks) is started. False: it is not.
   bool run_until_started(JobId job);
+  // Up to the job's turn, which it takes; what it got is told (test_start_in_turn()).
+  [[nodiscard]] std::optional<TestStart> run_to_test(JobId job);
   [[nodiscard]] const Resources& resources() const { return resources_; }
   // After run_until(): whether the job would start there if it were this one, which waits for
   // nothing but its turn and is no part of an array or a heterogeneous job. nullopt: it would have

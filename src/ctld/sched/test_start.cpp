@@ -3,6 +3,7 @@
 
 #include "ctld/sched/idle_placement.hpp"
 #include "ctld/sched/pass.hpp"
+#include "ctld/sched/pass_run.hpp"
 #include "ctld/sched/start_finder.hpp"
 #include "ctld/sched/why.hpp"
 #include "ctld/state/rules/access.hpp"
@@ -58,6 +59,42 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
     return found;
   }
   return tl::unexpected(std::move(refused));
+}
+
+std::optional<TestStart> test_start_in_turn(const state::ClusterState& state, JobId job, Time now,
+                                            const WorkBudget& budget) {
+  return PassRun(state, make_policies(state), now, budget).run_to_test(job);
+}
+
+std::optional<TestStart> PassRun::run_to_test(JobId job) {
+  collect();
+  std::optional<uint32_t> entry;
+  for (size_t at = 0; at < candidates_.size() && !entry;) {
+    const Group group = group_at(at);
+    at += group.size();
+    consider_group(group);
+    if (jobs_[group.front().entry]->id == job) entry = group.front().entry;
+  }
+  if (!entry || !looked_at_[*entry]) return std::nullopt;
+  TestStart found;
+  const auto start = std::ranges::find(plan_.starts, job, &state::PlannedStart::job);
+  if (start != plan_.starts.end()) {
+    found = {now_, start->allocation->node_list, start->partition, start->allocation->cpus, {}};
+    return found;
+  }
+  const SchedulerHints& soft = soft_->jobs[*entry].soft;
+  if (soft.expected_start == kNoTime) return std::nullopt;
+  found.start = soft.expected_start;
+  found.nodes = soft.planned_nodes.str();
+  found.partition = soft.partition.empty() ? jobs_[*entry]->partition.str() : soft.partition.str();
+  if (!resources_.claims().empty() && resources_.claims().back().job == job) {
+    for (const NodeAllocation& part : *resources_.claims().back().nodes) found.cpus += part.cpus;
+  }
+  for (const state::PlannedPreemption& one : plan_.preemptions) {
+    if (one.preemptor == job) found.preempted.push_back(one.job);
+  }
+  std::ranges::sort(found.preempted);
+  return found;
 }
 
 }  // namespace sluice::sched

@@ -376,6 +376,26 @@ TEST(Pass, TestOnly) {
   EXPECT_FALSE(test_start(w.state, job, w.now));
 }
 
+// Behind those that wait, too; they have their turn as in a pass.
+TEST(Pass, TestOnlyInTurn) {
+  World w(2, 4);
+  w.up();
+  w.submit(World::spec(8, 30));
+  w.pass();
+  w.submit(World::spec(8, 20));
+  const JobId asked = w.submit(World::spec(4, 10));
+  auto found = test_start_in_turn(w.state, asked, w.now, {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->start, w.now + std::chrono::minutes(50));
+  EXPECT_EQ(found->nodes, "n1");
+  EXPECT_EQ(found->cpus, 4U);
+  EXPECT_EQ(found->partition, "debug");
+  EXPECT_TRUE(found->preempted.empty());
+  WorkBudget budget;
+  budget.out_of_time = [] { return true; };
+  EXPECT_FALSE(test_start_in_turn(w.state, asked, w.now, budget));
+}
+
 TEST(Submission, RefusedWhenNoNodeCouldEverServe) {
   World w;
   w.config.nodes[0].features = {"fast"};

@@ -27,6 +27,20 @@ TEST(Preemption, HigherTierHasLowerOneLeave) {
   EXPECT_EQ(world.pass(), "2:n1");
 }
 
+TEST(Preemption, ATestSaysWhoWouldBe) {
+  PreemptingWorld world(1, 8);
+  world.up();
+  const JobId low = world.submit(World::spec(8, 10));
+  EXPECT_EQ(world.pass(), "1:n1");
+  const JobId high = world.submit(PreemptingWorld::high(8));
+  const auto found = test_start_in_turn(world.state, high, world.now, {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->preempted, std::vector<JobId>{low});
+  EXPECT_EQ(found->nodes, "n1");
+  EXPECT_EQ(found->partition, "high");
+  EXPECT_EQ(world.job(low).state, JobState::kRunning) << "nothing was done";
+}
+
 TEST(Preemption, NothingOfItWhereItIsOff) {
   for (int way = 0; way < 3; ++way) {
     PreemptingWorld world(1, 8);
