@@ -5,6 +5,7 @@
 
 #include "common/base/text.hpp"
 #include "common/model/job_update.hpp"
+#include "common/syntax/licenses.hpp"
 #include "ctld/sched/explain/explain_nodes.hpp"
 #include "ctld/sched/pass_run.hpp"
 #include "ctld/state/apply.hpp"
@@ -35,9 +36,10 @@ class Search {
     make_eligible();
     if (works(base_)) return done(base_);
     look_at_its_turn();
-    for (const auto& single : {&Search::shorter, &Search::more_of_array, &Search::fewer_tasks,
-                               &Search::fewer_cpus, &Search::less_memory, &Search::fewer_nodes,
-                               &Search::drop_one, &Search::other_partition}) {
+    for (const auto& single :
+         {&Search::shorter, &Search::more_of_array, &Search::fewer_tasks, &Search::fewer_cpus,
+          &Search::less_memory, &Search::fewer_nodes, &Search::fewer_licenses, &Search::drop_one,
+          &Search::other_partition}) {
       if (auto update = (this->*single)()) return done(*update);
     }
     if (auto update = several()) return done(*update);
@@ -212,6 +214,22 @@ class Search {
     return most + 1;
   }
 
+  Found fewer_licenses() {
+    const auto counts = parse_licenses(spec_.licenses.view());
+    if (!counts) return std::nullopt;
+    for (const auto& license : *counts) {
+      auto found = largest_below(license.second, [&](JobUpdate& u, uint64_t n) {
+        LicenseCounts fewer = *counts;
+        fewer[license.first] = n;
+        std::vector<std::string> all;
+        for (const auto& [one, its] : fewer) all.push_back(one + ":" + std::to_string(its));
+        u.licenses = join(all, ",");
+      });
+      if (found) return found;
+    }
+    return std::nullopt;
+  }
+
   Found more_of_array() {
     if (job_.array == nullptr || job_.array->max_running == 0) return std::nullopt;
     const state::ArrayTasks* tasks = state_.arrays.find(job_.array->array_job);
@@ -233,6 +251,8 @@ class Search {
     if (!spec_.excluded_nodes.empty())
       all.emplace_back([](JobUpdate& u) { u.excluded_nodes = ""; });
     if (!spec_.constraint.empty()) all.emplace_back([](JobUpdate& u) { u.constraint = ""; });
+    if (!spec_.licenses.empty()) all.emplace_back([](JobUpdate& u) { u.licenses = ""; });
+    if (!spec_.reservation.empty()) all.emplace_back([](JobUpdate& u) { u.reservation = ""; });
     if (spec_.tmp_disk_mib > 0) all.emplace_back([](JobUpdate& u) { u.tmp_disk_mib = 0; });
     return all;
   }

@@ -70,6 +70,12 @@ std::vector<Part> parts_of(const JobUpdate& u) {
   if (u.required_nodes)
     parts.push_back({"drop the list of nodes it must have", "ReqNodeList=" + *u.required_nodes});
   if (u.excluded_nodes) parts.push_back({"exclude no nodes", "ExcNodeList=" + *u.excluded_nodes});
+  if (u.licenses) {
+    const std::string words = u.licenses->empty() ? std::string("ask for no licenses")
+                                                  : "ask for licenses " + *u.licenses;
+    parts.push_back({words, "Licenses=" + *u.licenses});
+  }
+  if (u.reservation) parts.push_back({"take it out of its reservation", "ReservationName="});
   if (u.sharing) parts.push_back({"let it share its nodes", "OverSubscribe=yes"});
   if (u.array_max_running) {
     parts.push_back(

@@ -262,6 +262,7 @@ class RandomWorld {
       if (pick(0, 2) == 0) node.features.push_back("b");
       node.tmp_disk_mib = pick(0, 1) * 100;
     }
+    world_.config.licenses = "matlab:3";
     PartitionConfig& other = world_.partition("other");
     if (pick(0, 1) == 0) other.nodes.resize(1);
     other.max_time = pick(0, 1) == 0 ? kInfiniteMinutes : 30;
@@ -363,6 +364,7 @@ class RandomWorld {
     if (one_in(5)) spec.partitions = one_in(2) ? "other" : "other,debug";
     if (one_in(6)) spec.array = one_in(2) ? "0-3%1" : "1-4";
     if (one_in(9)) spec.nice = 50;
+    if (one_in(4)) spec.licenses = "matlab:" + std::to_string(pick(1, 3));
     world_.run(state::SubmitJob{{spec.uid, spec.uid}, spec, {}});  // some are refused
   }
 
@@ -378,6 +380,45 @@ TEST(Explain, TheChangeItNamesStartsTheJob) {
   }
   EXPECT_GT(waited, 500U);
   EXPECT_GT(helped * 2, waited) << helped << " of " << waited;
+}
+
+TEST_F(ExplainTest, FewerLicensesOrNone) {
+  w.config.licenses = "matlab:5";
+  w.up();
+  JobSpec spec = World::spec(1, 60);
+  spec.licenses = "matlab:3";
+  w.submit(spec);
+  EXPECT_EQ(w.pass(), "1:n1");
+  const JobId id = w.submit(spec);
+  EXPECT_EQ(w.pass(), "");
+  auto reply = explained(id);
+  EXPECT_TRUE(says(reply, "You can ask for licenses matlab:2, and it can start now:"))
+      << all_lines(reply);
+  EXPECT_TRUE(says(reply, "scontrol update JobId=2 Licenses=matlab:2")) << all_lines(reply);
+  spec.licenses = "matlab:2";
+  w.submit(spec);
+  w.pass();
+  reply = explained(id);
+  EXPECT_TRUE(says(reply, "You can ask for no licenses, and it can start now:"))
+      << all_lines(reply);
+}
+
+TEST_F(ExplainTest, OutOfAReservationThatHasNotBegun) {
+  w.up();
+  protocol::ReservationValues values;
+  values.start = w.now + std::chrono::hours(5);
+  values.duration = std::chrono::hours(1);
+  values.nodes = "n1";
+  values.users = protocol::NameList{"ann"};
+  ASSERT_TRUE(w.run(state::ChangeReservation{
+      {0, 0}, {protocol::ReservationAction::kCreate, "r", values}, {{"ann", {1001}}}}));
+  JobSpec spec = World::spec(1, 60);
+  spec.reservation = "r";
+  const JobId id = w.submit(spec);
+  EXPECT_EQ(w.pass(), "");
+  const auto reply = explained(id);
+  EXPECT_TRUE(says(reply, "You can take it out of its reservation, and it can start now:"))
+      << all_lines(reply);
 }
 
 TEST_F(ExplainTest, AShorterLimitBeforeAReservation) {
