@@ -133,17 +133,22 @@ class Blocks(PlacedJobs):
         for options, why in ((["-N3", "--segment=2"], "--segment=2 does not divide the number of nodes, 3"),
                              (["-N8", "--segment=4"], "--segment=4 is more than a block has: 2 nodes")):
             self.assertEqual(self.refused(*options), f"sbatch: error: {why}\nsbatch: error: Batch job submission failed: Requested node configuration is not available\n")
-        self.assertEqual(self.nodes(self.job("-N1", "-w", "n1", "--exclusive")), "n1")
+        first = self.job("-N1", "-w", "n1", "--exclusive")
+        self.assertEqual(self.nodes(first), "n1")
         job = self.job("-N4", "--segment=2", "--exclusive")
         self.assertEqual(self.nodes(job), "n[3-6]")  # of two groups
         self.assertEqual(self.show(job)["SegmentSize"], "2")
         self.run_cmd("scancel", job)
         wait_for(lambda: self.out("squeue", "-h", "-j", job) == "", "its nodes are free again")
-        self.assertEqual(self.out("srun", "-N2", "--segment=1", "--spread-segments", "--exclusive", "printenv", "SLURM_JOB_NODELIST").splitlines()[0], "n[3,5]")
+        spread = ("-N2", "--segment=1", "--spread-segments", "--exclusive")
+        job = self.job(*spread)
+        self.assertEqual(self.nodes(job), "n[3,5]")
+        self.run_cmd("scancel", job)
         for command in ("salloc", "srun"):
+            wait_for(lambda: self.out("squeue", "-h", "-o", "%i").split() == [str(first)], "all nodes but one are free again")
+            self.assertEqual(self.out(command, "-Q", *spread, "printenv", "SLURM_JOB_NODELIST").splitlines()[0], "n[3,5]")
             done = self.run_cmd(command, "-Q", "-N3", "--segment=2", "true", check=False)
             self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (1, f"{command}: error: --segment=2 does not divide the number of nodes, 3"))
-            self.run_cmd(command, "-Q", "-N2", "--segment=1", "--spread-segments", "true")
 
     def test_blocks_alone(self):
         first = self.job("-N1", "-n1", "-w", "n1")

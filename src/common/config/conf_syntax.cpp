@@ -87,7 +87,7 @@ struct Gatherer {
       }
       const Result<std::vector<ConfSource>> included = include(path, source.file);
       if (!included) {
-        const Status failed = conf_failure(line, included.error().text);
+        Status failed = conf_failure(line, included.error().text);
         if (lacking == nullptr) return failed;
         append_errors(*lacking, failed);
         continue;
