@@ -207,6 +207,7 @@ void PassRun::plan_het(const Candidate& c, const std::vector<HetPart>& parts) {
   constexpr int kMostMoments = 200;
   const StageScope scope(timer_, Stage::kBackfill);
   std::vector<const Request*> requests;
+  requests.reserve(parts.size());
   for (const HetPart& part : parts) requests.push_back(&*part.demand->request);
   if (!fit_together(resources_, requests)) return;
   Tick at = 0;

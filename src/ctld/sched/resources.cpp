@@ -151,9 +151,9 @@ void Resources::hold(const Job& job) {
 
 // The other nodes of its groups are nobody's meanwhile.
 void Resources::keep_others_off(const NodeSpan& of, const Bitmap& nodes) {
-  static const NodeAllocation kNothing{};
+  static const NodeAllocation nothing{};
   NodeSpan span = of;
-  span.part = &kNothing;
+  span.part = &nothing;
   span.whole = true;
   Bitmap others = state::with_groups(groups_, nodes);
   others.and_not(nodes).for_each([&](size_t at) {
@@ -167,7 +167,7 @@ void Resources::keep_others_off(const NodeSpan& of, const Bitmap& nodes) {
 
 Bitmap Resources::touched_by(const Job& job) const {
   const Partition* partition = state::find_partition(state_, job.partition.view());
-  const Bitmap nodes = nodes_of(job);
+  Bitmap nodes = nodes_of(job);
   const PartitionConfig* config = partition == nullptr ? nullptr : partition->config.get();
   if (!state::wants_groups_alone(state_, config, *job.spec)) return nodes;
   return state::with_groups(groups_, nodes);

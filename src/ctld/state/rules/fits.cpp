@@ -173,10 +173,10 @@ bool is_too_late(const Job& job, Time now) {
 }
 
 Duration most_switch_wait(const ClusterConfig& config) {
-  constexpr uint32_t kUsual_s = 300;
+  constexpr uint32_t kUsualSeconds = 300;
   const auto given = to_number<uint32_t>(
       option_value(config.scheduler_parameters, "max_switch_wait").value_or(""));
-  return std::chrono::seconds(given.value_or(kUsual_s));
+  return std::chrono::seconds(given.value_or(kUsualSeconds));
 }
 
 Minutes limit_before_deadline(const Job& job, Minutes limit, Time now) {
