@@ -132,14 +132,13 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
     if (submitted == nullptr) continue;
     auto found = sched::test_start(now, submitted->job, parts.clock());
     if (!found) return tl::unexpected(found.error());
-    state::apply(now, event);
-    // components have their turn together
-    if (command.components.empty()) {
-      const auto in_turn = test_in_turn(parts, now, submitted->job.id);
-      const uint32_t cpus = found->cpus;
-      if (in_turn) found = *in_turn;
-      if (found->cpus == 0) found->cpus = cpus;
-      preempted = found->preempted;
+    if (command.components.empty()) {  // they have their turn together
+      state::apply(now, event);
+      if (auto in_turn = test_in_turn(parts, now, submitted->job.id)) {
+        if (in_turn->cpus == 0) in_turn->cpus = found->cpus;
+        found = std::move(*in_turn);
+        preempted = found->preempted;
+      }
     }
     if (reply.job == kNoJob) {
       reply.job = submitted->job.id;

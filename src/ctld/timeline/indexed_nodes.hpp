@@ -35,7 +35,10 @@ class IndexedNodes {
     own_->positions[node.id] = static_cast<uint32_t>(most_.size());
     own_->ids.push_back(node.id);
     most_.push_back(node.most);
-    const Kind kind{node.closings, node.required, node.least, node.busy};
+    // each node has its own, and most have none
+    if (node.closings != nullptr || !closings_.empty()) closings_.resize(most_.size());
+    if (node.closings != nullptr) closings_.back() = node.closings;
+    const Kind kind{node.required, node.least, node.busy};
     size_t at = kinds_.size();  // the last ones are the likeliest
     while (at > 0 && !(kinds_[at - 1] == kind)) --at;
     if (at == 0) kinds_.push_back(kind);
@@ -55,8 +58,12 @@ class IndexedNodes {
   [[nodiscard]] size_t size() const { return most_.size(); }
   [[nodiscard]] IndexedNode operator[](size_t position) const {
     const Kind& kind = kinds_[kind_[position]];
-    return {order_->ids[position], most_[position], kind.closings,
-            kind.required,         kind.least,      kind.busy};
+    return {order_->ids[position],
+            most_[position],
+            position < closings_.size() ? closings_[position] : nullptr,
+            kind.required,
+            kind.least,
+            kind.busy};
   }
   // by position
   [[nodiscard]] const std::vector<NodeId>& ids() const { return order_->ids; }
@@ -67,8 +74,7 @@ class IndexedNodes {
   }
 
  private:
-  struct Kind {
-    const std::vector<Closing>* closings = nullptr;
+  struct Kind {  // few: nodes of one hardware are alike
     bool required = false;
     LeastFree least, busy;
     bool operator==(const Kind&) const = default;
@@ -77,6 +83,7 @@ class IndexedNodes {
   SharedOrder order_ = own_;
   std::vector<uint32_t> most_, kind_;
   std::vector<Kind> kinds_;
+  std::vector<const std::vector<Closing>*> closings_;  // empty: no node has any
 };
 
 }  // namespace sluice::timeline

@@ -114,7 +114,7 @@ void StartIndex::look_at(uint32_t position, Tick from) {
 
 bool StartIndex::serves(uint32_t position, Tick at) {
   if (first_[position] > at) return false;
-  if (!is_known(position, at)) look_at(position, std::max(at, first_[position]));
+  if (!is_known(position, at)) look_at(position, at);
   renew_put_off();
   return first_[position] <= at;
 }

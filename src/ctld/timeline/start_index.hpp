@@ -27,9 +27,10 @@ class StartIndex {
     const Timeline& timeline;
     const IndexedNodes& nodes;
     const NodeDemand& demand;
-    const Timeline::View* view =
-        nullptr;                // how jobs of this demand see the nodes; null: as they are
-    BusyNodes* busy = nullptr;  // of all demands that have the same least; null: nothing is kept
+    // how jobs of this demand see the nodes; null: as they are
+    const Timeline::View* view = nullptr;
+    // of all demands that have the same least; null: nothing is kept
+    BusyNodes* busy = nullptr;
   };
   // `every_change`: more than the units that a node gives matters, so that each change of what is
   // free is a moment to be looked at.
