@@ -12,7 +12,7 @@ namespace sluice::cli {
 std::optional<Environment> login_environment(const std::string& user) {
   // what the shell's files print comes before it
   constexpr std::string_view kMark = "--- variables of the login follow ---";
-  const std::string ask = "echo '" + std::string(kMark) + "'; exec /usr/bin/env -0";
+  const std::string ask = "echo '" + std::string(kMark) + "'; /usr/bin/env -0; :";
   const passwd* entry = getpwnam(user.c_str());
   if (entry == nullptr) return std::nullopt;
   const std::string shell = entry->pw_shell[0] != '\0' ? entry->pw_shell : "/bin/sh";

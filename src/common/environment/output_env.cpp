@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/bounded.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/step_part.hpp"
 #include "common/base/text.hpp"
@@ -87,12 +88,14 @@ void set_memory(const JobSpec& spec, Environment& out) {
   }
 }
 
+void set_task_count(uint64_t tasks, Environment& out) {
+  set_number(out, "SLURM_NTASKS", tasks);
+  set_number(out, "SLURM_NPROCS", tasks);
+}
+
 // Options of the job's submission that its own sruns must see again.
 void set_option_variables(const JobSpec& spec, Environment& out) {
-  if (spec.num_tasks != 0) {
-    set_number(out, "SLURM_NTASKS", spec.num_tasks);
-    set_number(out, "SLURM_NPROCS", spec.num_tasks);
-  }
+  if (spec.num_tasks != 0) set_task_count(spec.num_tasks, out);
   if (spec.cpus_per_task != 0) { set_number(out, "SLURM_CPUS_PER_TASK", spec.cpus_per_task); }
   set_if(out, "SLURM_TRES_PER_TASK", tres_per_task(spec.cpus_per_task, spec.tres_per_task));
   set_number_if(out, "SLURM_NTASKS_PER_NODE", spec.ntasks_per_node);
@@ -289,6 +292,8 @@ void set_allocation_variables(const JobFacts& job, Environment& out) {
   set_number(out, "SLURM_NNODES", job.cpus.size());
   out.set("SLURM_TASKS_PER_NODE", fold_counts(tasks_per_node(*job.spec, job.cpus)));
   out.set("SLURM_JOB_NAME", job.spec->name.view());
+  if (job.spec->num_tasks == 0 && job.spec->ntasks_per_node != 0)  // as many as its nodes take
+    set_task_count(bounded_product(uint64_t{job.cpus.size()}, job.spec->ntasks_per_node), out);
   set_option_variables(*job.spec, out);
   out.set_default("SLURM_SUBMIT_DIR", job.spec->work_dir.view());
   out.set_default("SLURM_SUBMIT_HOST", job.spec->submit_host.view());
@@ -408,8 +413,7 @@ void set_step_variables(const protocol::StepLaunch& launch, const NodeFacts& nod
     set_allocation_variables(job, out);
   } else {
     set_number(out, "SLURM_NNODES", tasks.size());
-    set_number(out, "SLURM_NTASKS", whole.num_tasks);
-    set_number(out, "SLURM_NPROCS", whole.num_tasks);
+    set_task_count(whole.num_tasks, out);
     out.set("SLURM_TASKS_PER_NODE", fold_counts(tasks));
   }
   out.set("SLURM_STEP_ID", step_number(launch.key.id.step));

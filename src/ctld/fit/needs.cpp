@@ -113,14 +113,10 @@ Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterCo
   if (most_node > 0 && needs.memory_per_node_mib > most_node) {
     return failure(ErrorCode::kInvalidMemory, "Memory specification can not be satisfied");
   }
-  const uint64_t most_cpu = most_memory_per_cpu(p, c);
-  if (most_cpu > 0 && needs.memory_per_cpu_mib > most_cpu) {
-    // Slurm raises the CPUs of a task until the memory of each stays under the limit
-    const uint64_t factor =
-        at_most_32_bits(rounded_up_quotient(needs.memory_per_cpu_mib, most_cpu));
-    needs.memory_per_cpu_mib = rounded_up_quotient(needs.memory_per_cpu_mib, factor);
-    needs.cpus_per_task = at_most_32_bits(std::max(1U, needs.cpus_per_task) * factor);
-  }
+  const CpuMemory bounded = within_memory_limit(needs.memory_per_cpu_mib, p, c);
+  needs.memory_per_cpu_mib = bounded.per_cpu_mib;
+  if (bounded.cpus > 1)
+    needs.cpus_per_task = bounded_product(std::max(1U, needs.cpus_per_task), bounded.cpus);
   return {};
 }
 
@@ -181,6 +177,14 @@ bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition,
     asked = usual.kind == MemoryKind::kPerNode ? usual.mib : 0;
   }
   return most > 0 && asked > most;
+}
+
+CpuMemory within_memory_limit(uint64_t per_cpu_mib, const PartitionConfig& partition,
+                              const ClusterConfig& config) {
+  const uint64_t most = most_memory_per_cpu(partition, config);
+  if (most == 0 || per_cpu_mib <= most) return {per_cpu_mib, 1};
+  const uint32_t cpus = at_most_32_bits(rounded_up_quotient(per_cpu_mib, most));
+  return {rounded_up_quotient(per_cpu_mib, uint64_t{cpus}), cpus};
 }
 
 uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,

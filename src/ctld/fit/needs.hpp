@@ -93,6 +93,15 @@ struct DefaultMemory {
 // has several jobs share each resource (OverSubscribe=FORCE), which users cannot turn off.
 [[nodiscard]] Sharing sharing_of(const JobSpec& spec, const PartitionConfig& partition);
 
+// What `--mem-per-cpu` becomes where MaxMemPerCPU bounds the memory of a CPU: as many CPUs in place
+// of each as it takes for the memory of each to stay within the bound.
+struct CpuMemory {
+  uint64_t per_cpu_mib = 0;
+  uint32_t cpus = 1;
+};
+[[nodiscard]] CpuMemory within_memory_limit(uint64_t per_cpu_mib, const PartitionConfig& partition,
+                                            const ClusterConfig& config);
+
 // CPUs on each node that --mem takes where MaxMemPerCPU bounds the memory of a CPU; 0: no such
 // bound.
 [[nodiscard]] uint32_t cpus_for_memory(const JobSpec& spec, const PartitionConfig& partition,

@@ -125,32 +125,29 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
   if (!decision) return tl::unexpected(decision.error());
   protocol::SubmitJobReply reply;
   Bitmap nodes;
-  std::vector<JobId> preempted;
   for (const state::Event& event : decision->events) {
-    if (std::holds_alternative<state::UserGroupsFound>(event)) state::apply(now, event);
-    const auto* submitted = std::get_if<state::JobSubmitted>(&event);
-    if (submitted == nullptr) continue;
-    auto found = sched::test_start(now, submitted->job, parts.clock());
-    if (!found) return tl::unexpected(found.error());
-    if (command.components.empty()) {  // they have their turn together
-      state::apply(now, event);
-      if (auto in_turn = test_in_turn(parts, now, submitted->job.id)) {
-        if (in_turn->cpus == 0) in_turn->cpus = found->cpus;
-        found = std::move(*in_turn);
-        preempted = found->preempted;
+    if (const auto* submitted = std::get_if<state::JobSubmitted>(&event)) {
+      const auto found = sched::test_start(now, submitted->job, parts.clock());
+      if (!found) return tl::unexpected(found.error());
+      if (reply.job == kNoJob) {
+        reply.job = submitted->job.id;
+        reply.partition = found->partition;
       }
+      reply.start = std::max(reply.start, found->start);  // the components start together
+      reply.cpus += found->cpus;
+      if (const auto more = state::resolve_nodes(now, found->nodes)) nodes |= *more;
     }
-    if (reply.job == kNoJob) {
-      reply.job = submitted->job.id;
-      reply.partition = found->partition;
-    }
-    reply.start = std::max(reply.start, found->start);  // the components start together
-    reply.cpus += found->cpus;
-    if (const auto more = state::resolve_nodes(now, found->nodes)) nodes |= *more;
+    state::apply(now, event);
   }
   reply.nodes = state::node_list(now, nodes);
   if (reply.job == kNoJob) return failure("the job cannot be tested");
-  const std::string text = preempted_text(now, command.who.uid, preempted);
+  const auto in_turn = test_in_turn(parts, now, reply.job);
+  if (!in_turn) return reply;
+  reply.start = in_turn->start;
+  reply.nodes = in_turn->nodes;
+  reply.partition = in_turn->partition;
+  if (in_turn->cpus != 0) reply.cpus = in_turn->cpus;
+  const std::string text = preempted_text(now, command.who.uid, in_turn->preempted);
   if (!text.empty()) reply.messages.push_back("  Preempts: " + text);
   return reply;
 }

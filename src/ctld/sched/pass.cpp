@@ -66,12 +66,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
 }
 
 Plan PassRun::run() {
-  collect();
-  for (size_t at = 0; at < candidates_.size();) {
-    const Group group = group_at(at);
-    consider_group(group);
-    at += group.size();
-  }
+  take_turns([](Group) { return false; }, [](Group) { return false; });
   plan_resumes(0);
   timer_.enter(Stage::kBackfill);
   start_softly();
@@ -87,32 +82,27 @@ Plan PassRun::run() {
 }
 
 bool PassRun::run_until(JobId job, const Partition& partition) {
-  collect();
   const auto wanted = static_cast<uint32_t>(&partition - state_.partitions->data());
-  for (size_t at = 0; at < candidates_.size();) {
-    const Group group = group_at(at);
-    at += group.size();
-    const bool it = jobs_[group.front().entry]->id == job;
-    if (it &&
-        std::ranges::any_of(group, [&](const Candidate& c) { return c.partition == wanted; })) {
-      turn_ = group.front().rank;
-      return true;
-    }
-    consider_group(group);
-  }
-  return false;
+  const auto has_turn = [&](Group group) {
+    const bool there =
+        std::ranges::any_of(group, [&](const Candidate& c) { return c.partition == wanted; });
+    if (!there || job_of(group) != job) return false;
+    turn_ = group.front().rank;
+    return true;
+  };
+  return take_turns(has_turn, [](Group) { return false; });
 }
 
 bool PassRun::run_until_started(JobId job) {
-  collect();
-  for (size_t at = 0; at < candidates_.size();) {
-    const Group group = group_at(at);
-    at += group.size();
-    const size_t before = plan_.starts.size();
-    consider_group(group);
-    const bool it = jobs_[group.front().entry]->id == job;
-    if (it && plan_.starts.size() > before) return true;
-  }
+  size_t before = 0;
+  const auto remember = [&](Group) {
+    before = plan_.starts.size();
+    return false;
+  };
+  const auto started = [&](Group group) {
+    return job_of(group) == job && plan_.starts.size() > before;
+  };
+  if (take_turns(remember, started)) return true;
   start_softly();
   return std::ranges::any_of(plan_.starts, [&](const auto& start) { return start.job == job; });
 }

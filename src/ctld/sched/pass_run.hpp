@@ -99,6 +99,21 @@ class PassRun {
   void sort();
   // The candidates from here on that are of one job.
   [[nodiscard]] Group group_at(size_t first) const;
+  [[nodiscard]] JobId job_of(Group group) const { return jobs_[group.front().entry]->id; }
+  // All groups have their turn, in order. Ends where `before` or `after` the turn of a group says
+  // so, which is true then.
+  template <class Before, class After>
+  bool take_turns(Before before, After after) {
+    collect();
+    for (size_t at = 0; at < candidates_.size();) {
+      const Group group = group_at(at);
+      at += group.size();
+      if (before(group)) return true;
+      consider_group(group);
+      if (after(group)) return true;
+    }
+    return false;
+  }
   [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
   void consider_group(Group group);
   // Jobs that were suspended for others, of this tier or a higher one, go before all that wait.

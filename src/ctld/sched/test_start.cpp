@@ -1,5 +1,6 @@
 // sbatch --test-only: the start of a job that is not submitted.
 #include <algorithm>
+#include <utility>
 
 #include "ctld/sched/idle_placement.hpp"
 #include "ctld/sched/pass.hpp"
@@ -67,31 +68,45 @@ std::optional<TestStart> test_start_in_turn(const state::ClusterState& state, Jo
 }
 
 std::optional<TestStart> PassRun::run_to_test(JobId job) {
-  collect();
-  std::optional<uint32_t> entry;
-  for (size_t at = 0; at < candidates_.size() && !entry;) {
-    const Group group = group_at(at);
-    at += group.size();
-    consider_group(group);
-    if (jobs_[group.front().entry]->id == job) entry = group.front().entry;
-  }
-  if (!entry || !looked_at_[*entry]) return std::nullopt;
+  size_t before = 0;  // claims
+  const auto remember = [&](Group) {
+    before = resources_.claims().size();
+    return false;
+  };
+  uint32_t entry = 0;
+  const auto has_had_turn = [&](Group group) {
+    entry = group.front().entry;
+    return job_of(group) == job;
+  };
+  if (!take_turns(remember, has_had_turn) || !looked_at_[entry]) return std::nullopt;
   TestStart found;
+  JobId last = kNoJob;  // of an array the first task is told
+  for (const Claimed& claim : resources_.claims().subspan(before)) {
+    if (std::exchange(last, claim.job) == claim.job) continue;
+    for (const NodeAllocation& part : *claim.nodes) found.cpus += part.cpus;
+  }
   const auto start = std::ranges::find(plan_.starts, job, &state::PlannedStart::job);
   if (start != plan_.starts.end()) {
-    found = {now_, start->allocation->node_list, start->partition, start->allocation->cpus, {}};
+    Bitmap nodes;  // of all components
+    for (auto at = start; at != plan_.starts.end(); ++at) {
+      if (at != start && at->job == job) continue;
+      for (const NodeAllocation& part : at->allocation->nodes) nodes.set(part.node);
+    }
+    found.start = now_;
+    found.nodes = state::node_list(state_, nodes);
+    found.partition = start->partition;
     return found;
   }
-  const SchedulerHints& soft = soft_->jobs[*entry].soft;
+  const SchedulerHints& soft = soft_->jobs[entry].soft;
   if (soft.expected_start == kNoTime) return std::nullopt;
   found.start = soft.expected_start;
   found.nodes = soft.planned_nodes.str();
-  found.partition = soft.partition.empty() ? jobs_[*entry]->partition.str() : soft.partition.str();
-  if (!resources_.claims().empty() && resources_.claims().back().job == job) {
-    for (const NodeAllocation& part : *resources_.claims().back().nodes) found.cpus += part.cpus;
-  }
+  found.partition = soft.partition.empty() ? jobs_[entry]->partition.str() : soft.partition.str();
   for (const state::PlannedPreemption& one : plan_.preemptions) {
-    if (one.preemptor == job) found.preempted.push_back(one.job);
+    const Job* preemptor = state_.jobs.find(one.preemptor);
+    const bool of_it = one.preemptor == job || (preemptor != nullptr && preemptor->het != nullptr &&
+                                                preemptor->het->leader == job);
+    if (of_it) found.preempted.push_back(one.job);
   }
   std::ranges::sort(found.preempted);
   return found;

@@ -152,12 +152,14 @@ void add_user_env(TaskSetup& setup) {
   bare.set("SHELL", shell);
   bare.set("PATH", "/usr/local/bin:/usr/bin:/bin");
   if (entry != nullptr) {
+    bare.set("MAIL", fmt::format("/var/mail/{}", entry->pw_name));  // as `su -` does
     bare.set("USER", entry->pw_name);
     bare.set("LOGNAME", entry->pw_name);
   }
   std::string output;
   int status = 0;
-  capture({shell, "-l", "-c", fmt::format("echo {}; exec /usr/bin/env -0", kUserEnvMark)}, bare,
+  // not as the shell's last command, for which it would count itself out of SHLVL
+  capture({shell, "-l", "-c", fmt::format("echo {}; /usr/bin/env -0; :", kUserEnvMark)}, bare,
           kUserEnvSeconds, output, status);
   const size_t mark = output.find(kUserEnvMark);
   const Environment found = mark == std::string::npos

@@ -23,6 +23,33 @@ TEST(HetPass, ComponentsFindRoomBesideOneAnother) {
   EXPECT_EQ(world.pass(), "1:n1 2:n2 3:n1");
 }
 
+TEST(HetPass, TestOnlyTellsOfAllComponents) {
+  HetWorld world(2, 8);
+  world.up();
+  const JobId leader = world.submit_het({World::spec(8), World::spec(4)});
+  auto found = test_start_in_turn(world.state, leader, world.now, {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->start, world.now);
+  EXPECT_EQ(found->nodes, "n[1-2]");
+  EXPECT_EQ(found->cpus, 12U);
+}
+
+// Behind those that wait, as all other jobs.
+TEST(HetPass, TestOnlyIsInTurn) {
+  HetWorld world(2, 8);
+  world.up();
+  world.submit(World::spec(16, 30));
+  ASSERT_EQ(world.pass(), "1:n[1-2]");
+  world.submit(World::spec(16, 20));
+  const JobId leader = world.submit_het({World::spec(8), World::spec(4)});
+  const auto found = test_start_in_turn(world.state, leader, world.now, {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->start, world.now + std::chrono::minutes(50));
+  EXPECT_EQ(found->nodes, "n[1-2]");
+  EXPECT_EQ(found->cpus, 12U);
+  EXPECT_EQ(found->partition, "debug");
+}
+
 TEST(HetPass, OneThatFindsNoRoomKeepsAllWaiting) {
   HetWorld world(2, 8);
   world.up();

@@ -35,24 +35,27 @@ bool holds_gres(const Job& job) {
 
 namespace {
 
-// As the job was submitted; a batch script also finds what it was given by default.
+// As the job was submitted; a batch script also finds the memory that it was given by default, or
+// that MaxMemPerCPU left to each of its CPUs.
 std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const Job& job,
                                               StepNumber step) {
   if (step != kBatchStep) return job.spec;
-  fit::DefaultMemory usual;
-  const Partition* partition = find_partition(state, job.partition.view());
-  if (job.spec->memory_kind == MemoryKind::kDefault && partition != nullptr) {
-    usual = fit::default_memory(*partition->config, *state.config);
+  fit::DefaultMemory memory{job.spec->memory_kind, job.spec->memory_mib};
+  if (const Partition* partition = find_partition(state, job.partition.view())) {
+    if (memory.kind == MemoryKind::kDefault)
+      memory = fit::default_memory(*partition->config, *state.config);
+    if (memory.kind == MemoryKind::kPerCpu)
+      memory.mib =
+          fit::within_memory_limit(memory.mib, *partition->config, *state.config).per_cpu_mib;
   }
   const bool oom_kill = job.spec->oom_kill_step == Toggle::kDefault &&
                         has_option(state.config->task_plugin_param, "OOMKillStep");
-  if (usual.kind == MemoryKind::kDefault && !oom_kill) return job.spec;
+  const bool same = memory.kind == job.spec->memory_kind && memory.mib == job.spec->memory_mib;
+  if (same && !oom_kill) return job.spec;
   auto spec = std::make_shared<JobSpec>(*job.spec);
   if (oom_kill) spec->oom_kill_step = Toggle::kYes;
-  if (usual.kind != MemoryKind::kDefault) {
-    spec->memory_kind = usual.kind;
-    spec->memory_mib = usual.mib;
-  }
+  spec->memory_kind = memory.kind;
+  spec->memory_mib = memory.mib;
   return spec;
 }
 

@@ -11,6 +11,7 @@
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/fit/features.hpp"
+#include "ctld/fit/needs.hpp"
 #include "ctld/fit/place.hpp"
 #include "ctld/state/rules/step/step_gres.hpp"
 
@@ -130,10 +131,18 @@ Candidate make_candidate(const ClusterState& state, const Job& job, size_t posit
   return candidate;
 }
 
-uint64_t step_memory(const StepSpec& spec, uint32_t cpus, uint64_t gpus) {
+// On a node where it uses so many CPUs and GPUs. MaxMemPerCPU has given the job more CPUs, so that
+// each comes with less memory than the step's srun asked for.
+uint64_t step_memory(const ClusterState& state, const Job& job, const StepSpec& spec, uint32_t cpus,
+                     uint64_t gpus) {
   if (spec.memory_kind == MemoryKind::kPerGpu) return bounded_product(spec.memory_mib, gpus);
-  if (spec.memory_kind == MemoryKind::kPerCpu) return bounded_product(spec.memory_mib, cpus);
-  return spec.memory_kind == MemoryKind::kPerNode ? spec.memory_mib : 0;
+  if (spec.memory_kind == MemoryKind::kPerNode) return spec.memory_mib;
+  if (spec.memory_kind != MemoryKind::kPerCpu) return 0;
+  const Partition* partition = find_partition(state, job.partition.view());
+  if (partition == nullptr) return bounded_product(spec.memory_mib, cpus);
+  return bounded_product(
+      fit::within_memory_limit(spec.memory_mib, *partition->config, *state.config).per_cpu_mib,
+      cpus);
 }
 
 // Positions in the allocation that the step may use, in order of preference.
@@ -403,12 +412,13 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
 
 // What is said by CPU is for those that the step uses, or, where it has all of them, for those that
 // the job uses.
-Status set_memory(const Job& job, const StepSpec& spec, const Demand& demand,
-                  const std::vector<Candidate>& chosen, StepLayout& layout) {
+Status set_memory(const ClusterState& state, const Job& job, const StepSpec& spec,
+                  const Demand& demand, const std::vector<Candidate>& chosen, StepLayout& layout) {
   for (size_t i = 0; i < layout.nodes.size(); ++i) {
     const uint32_t threads = demand.whole ? job.spec->threads_per_core : demand.used_threads;
     const uint32_t cpus = used_of(threads, chosen[i].per_core, layout.nodes[i].cpus);
-    const uint64_t wanted = step_memory(spec, cpus, count_of(layout.nodes[i].gres, "gpu"));
+    const uint64_t wanted =
+        step_memory(state, job, spec, cpus, count_of(layout.nodes[i].gres, "gpu"));
     if (wanted == 0) continue;
     const uint64_t whole = job.allocation->nodes[chosen[i].position].memory_mib;
     if (whole != 0 && wanted > whole) return failure(ErrorCode::kTaskMemory);
@@ -541,7 +551,7 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   for (size_t i = 0; i < chosen.size(); ++i) layout.nodes[i].tasks = std::move(tasks[i]);
   if (Status ok = set_step_gres(job, demand, chosen, layout); !ok)
     return tl::unexpected(ok.error());
-  if (Status ok = set_memory(job, spec, demand, chosen, layout); !ok)
+  if (Status ok = set_memory(state, job, spec, demand, chosen, layout); !ok)
     return tl::unexpected(ok.error());
   layout.num_tasks = std::accumulate(counts.begin(), counts.end(), 0U);
   name_nodes(layout);
