@@ -35,7 +35,14 @@ LimitPlan::LimitPlan(const state::ClusterState& state, Time now)
     : state_(state),
       now_(now),
       rules_(state::enforced(*state.config)),
-      held_(state.accounting.held) {}
+      held_(state.accounting.held),
+      numbers_(state) {}
+
+std::optional<state::LimitHit> LimitPlan::limit_hit(const state::HeldTables& held,
+                                                    StartToCheck start, Time at) const {
+  start.numbers = &numbers_;
+  return state::limit_hit(state_, held, start, rules_, at);
+}
 
 AccountIn LimitPlan::account_of(const Job& job, const state::Partition& partition) const {
   AccountIn in = state::account_in(state_, job, partition, rules_);
@@ -49,7 +56,8 @@ std::optional<JobReason> LimitPlan::why_not(const Job& job, const state::Partiti
   const AccountIn in = account_of(job, partition);
   if (in.reason) return in.reason;
   const StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
-  return state::why_limited(state_, held_, start, rules_, now_);
+  const auto hit = limit_hit(held_, start, now_);
+  return hit ? std::optional(hit->reason) : std::nullopt;
 }
 
 std::optional<state::LimitHit> LimitPlan::hit(const Job& job, const state::Partition& partition,
@@ -57,7 +65,7 @@ std::optional<state::LimitHit> LimitPlan::hit(const Job& job, const state::Parti
   const AccountIn in = account_of(job, partition);
   if (in.reason) return std::nullopt;
   const StartToCheck start{&job, in.account.get(), &asked, nullptr, limit};
-  return state::limit_hit(state_, held_, start, rules_, now_);
+  return limit_hit(held_, start, now_);
 }
 
 LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partition,
@@ -69,7 +77,7 @@ LimitPlan::Start LimitPlan::check(const Job& job, const state::Partition& partit
   auto charge = state::charge_of(state_, *job.spec, *partition.config, allocation, *in.account);
   const TresAmounts of_node = state::largest_of_nodes(state_.accounting, allocation);
   const StartToCheck start{&job, in.account.get(), &charge->tres, &of_node, limit, &allocation};
-  out.hit = state::limit_hit(state_, held_, start, rules_, now_);
+  out.hit = limit_hit(held_, start, now_);
   if (out.hit) {
     out.reason = out.hit->reason;
     if (out.hit->of_nodes) out.used = used_nodes(job, *out.hit);
@@ -170,7 +178,7 @@ LimitPlan::Foreseen LimitPlan::foresee(const StartToCheck& start,
   Time at = now_;
   auto next = changes_.begin();
   for (size_t looks = 0; looks < kMostLooks; ++looks) {
-    const auto hit = state::limit_hit(state_, held, start, rules_, at);
+    const auto hit = limit_hit(held, start, at);
     if (!hit) return {at, std::nullopt};
     if (!hit->passes) return {};
     const bool known = std::ranges::any_of(hits, [&](const state::LimitHit& one) {

@@ -60,6 +60,8 @@ class LimitPlan {
   void put_back(state::HeldTables held) { held_ = std::move(held); }
 
  private:
+  [[nodiscard]] std::optional<state::LimitHit> limit_hit(const state::HeldTables& held,
+                                                         state::StartToCheck start, Time at) const;
   [[nodiscard]] state::AccountIn account_of(const Job& job,
                                             const state::Partition& partition) const;
   // What is held changes then.
@@ -86,6 +88,7 @@ class LimitPlan {
   const Time now_;
   const state::Enforced rules_;
   state::HeldTables held_;
+  mutable state::RelativeNumbers numbers_;
   std::vector<Change> changes_;  // by time; of running jobs once they were asked for
   bool loaded_ = false;
   const QosRecord* soft_ = nullptr;

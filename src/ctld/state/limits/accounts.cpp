@@ -7,7 +7,6 @@
 #include "common/names/job_states.hpp"
 #include "ctld/state/core/indexes.hpp"
 #include "ctld/state/limits/billing.hpp"
-#include "ctld/state/limits/relative.hpp"
 #include "ctld/state/rules/fits.hpp"
 
 namespace sluice::state {
@@ -278,8 +277,9 @@ std::optional<LimitHit> limit_hit(const ClusterState& state, const HeldTables& h
   job.allocation = start.allocation;
   job.on_fresh_nodes = start.on_fresh_nodes;
   job.admin_set = start.job->admin_set;
-  const auto absolute = with_numbers(state, *start.account);
-  return start_limit_hit(absolute ? *absolute : state.accounting, held, job, {rules.safe}, now);
+  RelativeNumbers own(state);
+  RelativeNumbers& numbers = start.numbers == nullptr ? own : *start.numbers;
+  return start_limit_hit(numbers.accounting_for(*start.account), held, job, {rules.safe}, now);
 }
 
 std::optional<JobReason> why_limited(const ClusterState& state, const HeldTables& held,

@@ -10,6 +10,7 @@
 #include "common/model/job_account.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/limits/limits.hpp"
+#include "ctld/state/limits/relative.hpp"
 
 namespace sluice::state {
 
@@ -72,6 +73,7 @@ struct StartToCheck {
   Minutes time_limit = 0;
   const Allocation* allocation = nullptr;  // null: its nodes are not chosen yet
   bool on_fresh_nodes = false;             // then: on none that others of a limit use
+  RelativeNumbers* numbers = nullptr;      // of the state, where many are checked
 };
 // By which limit it may not start beside what `held` says; nullopt: it may. Limits act only where
 // they are enforced.

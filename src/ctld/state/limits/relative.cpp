@@ -57,4 +57,10 @@ std::optional<Accounting> with_numbers(const ClusterState& state, const JobAccou
   return out;
 }
 
+const Accounting& RelativeNumbers::accounting_for(const JobAccount& account) {
+  const auto [at, is_new] = known_.try_emplace({account.qos, account.partition_qos});
+  if (is_new) at->second = with_numbers(state_, account);
+  return at->second ? *at->second : state_.accounting;
+}
+
 }  // namespace sluice::state
