@@ -138,6 +138,12 @@ bool IndexSet::contains(uint32_t index) const {
   return at != ranges_.end() && at->first <= index;
 }
 
+std::optional<uint32_t> IndexSet::largest_up_to(uint32_t index) const {
+  const auto behind = std::ranges::upper_bound(ranges_, index, {}, &Range::first);
+  if (behind == ranges_.begin()) return std::nullopt;
+  return std::min(std::prev(behind)->last, index);
+}
+
 bool IndexSet::intersects(const IndexSet& other) const {
   auto a = ranges_.begin();
   auto b = other.ranges_.begin();

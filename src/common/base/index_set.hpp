@@ -35,6 +35,8 @@ class IndexSet {
   [[nodiscard]] bool contains(uint32_t index) const;
   [[nodiscard]] bool intersects(const IndexSet& other) const;
   [[nodiscard]] bool empty() const { return ranges_.empty(); }
+  // The largest member that is not larger; nullopt: there is none.
+  [[nodiscard]] std::optional<uint32_t> largest_up_to(uint32_t index) const;
   [[nodiscard]] uint64_t size() const;
   [[nodiscard]] uint32_t front() const { return ranges_.front().first; }  // not of an empty set
   [[nodiscard]] uint32_t back() const { return ranges_.back().last; }     // not of an empty set

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -58,6 +59,14 @@ std::vector<std::string> split_list(std::string_view text, char separator) {
     from = behind + 1;
   }
   return pieces;
+}
+
+std::vector<std::string> split_names(std::string_view text, char separator) {
+  std::vector<std::string> names = split_list(text, separator);
+  if (names.size() < 2) return names;
+  std::unordered_set<std::string> known;
+  std::erase_if(names, [&](const std::string& name) { return !known.insert(name).second; });
+  return names;
 }
 
 std::string join(std::span<const std::string> pieces, std::string_view separator) {

@@ -20,6 +20,8 @@ namespace sluice {
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 // The pieces, trimmed, without the empty ones.
 [[nodiscard]] std::vector<std::string> split_list(std::string_view text, char separator = ',');
+// The same, each once: where it is first.
+[[nodiscard]] std::vector<std::string> split_names(std::string_view text, char separator = ',');
 [[nodiscard]] std::string join(std::span<const std::string> pieces, std::string_view separator);
 
 // ASCII only, whatever the locale.

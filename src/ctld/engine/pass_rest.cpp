@@ -10,6 +10,8 @@ namespace {
 constexpr int kRestFactor = 9;
 constexpr Duration kLongestRest = std::chrono::milliseconds(500);
 // Where default_queue_depth bounds the others.
+// A long pass is to leave most of the time to others, and nobody without his turn for minutes.
+constexpr Duration kLongestRestOfWhole = std::chrono::seconds(30);
 constexpr Duration kBetweenDeepPasses = std::chrono::seconds(30);
 constexpr Duration kDeferred = std::chrono::seconds(1);  // SchedulerParameters=defer
 
@@ -82,13 +84,14 @@ Duration rest_of_whole_passes(Duration took, const ClusterConfig& config) {
   const bool bounded = number_of(config, "default_queue_depth").value_or(0) != 0 ||
                        number_of(config, "partition_job_depth").value_or(0) != 0;
   const Duration least = std::max(asked, bounded ? kBetweenDeepPasses : Duration(0));
-  return std::max(least, took > kShortPass ? took * kRestFactor : Duration(0));
+  const Duration longest = std::max<Duration>(took, kLongestRestOfWhole);
+  return std::max(least, took > kShortPass ? std::min(took * kRestFactor, longest) : Duration(0));
 }
 
-std::optional<Duration> longest_pass(const ClusterConfig& config) {
-  const auto seconds = number_of(config, "bf_max_time");
-  if (!seconds || *seconds == 0) return std::nullopt;
-  return std::chrono::seconds(*seconds);
+Duration longest_pass(const ClusterConfig& config) {
+  constexpr uint32_t kUsual = 30;  // seconds, as in Slurm
+  const uint32_t given = number_of(config, "bf_max_time").value_or(0);
+  return std::chrono::seconds(given == 0 ? kUsual : given);
 }
 
 }  // namespace sluice::engine

@@ -40,8 +40,8 @@ struct PassRest {
 inline constexpr Duration kShortPass = std::chrono::milliseconds(20);
 // When a pass is to look at all jobs again after one that did and took so long; bf_interval.
 [[nodiscard]] Duration rest_of_whole_passes(Duration took, const ClusterConfig& config);
-// How long a pass may take that looks at all jobs (bf_max_time); nullopt: as long as it does.
-[[nodiscard]] std::optional<Duration> longest_pass(const ClusterConfig& config);
+// How long a pass may take that looks at all jobs (bf_max_time).
+[[nodiscard]] Duration longest_pass(const ClusterConfig& config);
 
 // What SchedulerParameters let one pass do: default_queue_depth and partition_job_depth (so many
 // jobs, but for passes over all), assoc_limit_stop, bf_max_job_test, bf_job_part_count_reserve,

@@ -148,8 +148,7 @@ sched::WorkBudget SchedulerLoop::budget(const ClusterConfig& config, Steady::tim
                                         Depth depth) {
   const bool all = depth == Depth::kWhole;
   sched::WorkBudget budget = budget_of_pass(config, all);
-  const auto longest = all ? longest_pass(config) : std::optional(kShortPass);
-  const auto until = longest ? begun + *longest : Steady::time_point::max();
+  const auto until = begun + (all ? longest_pass(config) : kShortPass);
   budget.stage_clock = stage_clock;
   budget.out_of_time = [this, until] {
     const std::lock_guard lock(mutex_);

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 namespace sluice::fit {
 namespace {
 
-using Branches = std::vector<std::vector<std::string>>;
+using Branches = std::vector<Alternatives::Branch>;
 
 // Recursive descent over: expression = term (("&" | "|") term)*, term = (name | "(" expression ")")
 // ["*" count] |
@@ -21,7 +22,7 @@ class Parser {
     if (!ok_ || at_ != text_.size()) {
       return failure(ErrorCode::kInvalidFeature, "Invalid feature specification");
     }
-    out_.any_of = out_.counts.empty() ? std::move(branches) : Branches{};
+    if (out_.counts.empty()) out_.any_of = Alternatives(std::move(branches));
     return std::move(out_);
   }
 
@@ -96,7 +97,7 @@ class Parser {
       count = count * 10 + static_cast<uint32_t>(text_[at_++] - '0');
     }
     if (at_ == start || count == 0) ok_ = false;
-    out_.counts.push_back({what, count});
+    out_.counts.push_back({Alternatives(what), count});
   }
 
   Branches either(Branches left, Branches right) {
@@ -146,24 +147,64 @@ Result<FeatureExpression> parse_features(std::string_view text) {
   return Parser(text).parse();
 }
 
-bool satisfies(const std::vector<std::string>& branch,
-               const std::vector<std::string>& node_features,
-               const std::vector<std::string>* changeable) {
-  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
-    return std::ranges::find(list, name) != list.end();
+Alternatives::Alternatives(std::vector<Branch> branches) {
+  if (branches.empty()) return;
+  auto made = std::make_shared<Made>();
+  std::set<std::vector<std::string>> known;
+  for (Branch& branch : branches) {
+    std::set<std::string> names;
+    std::erase_if(branch, [&](const std::string& name) { return !names.insert(name).second; });
+    made->names.insert(made->names.end(), names.begin(), names.end());
+    if (known.emplace(names.begin(), names.end()).second)
+      made->branches.push_back(std::move(branch));
+  }
+  std::ranges::sort(made->names);
+  const auto repeated = std::ranges::unique(made->names);
+  made->names.erase(repeated.begin(), repeated.end());
+  for (const Branch& branch : made->branches) {
+    Bitmap& bits = made->bits.emplace_back();
+    for (const std::string& name : branch)
+      bits.set(
+          static_cast<size_t>(std::ranges::lower_bound(made->names, name) - made->names.begin()));
+  }
+  made_ = std::move(made);
+}
+
+const std::vector<Alternatives::Branch>& Alternatives::branches() const {
+  static const std::vector<Branch> none;
+  return made_ == nullptr ? none : made_->branches;
+}
+
+Bitmap Alternatives::names_of(const std::vector<std::string>& node_features,
+                              const std::vector<std::string>* changeable) const {
+  Bitmap found;
+  if (made_ == nullptr) return found;
+  const auto add = [&](const std::vector<std::string>& features) {
+    for (const std::string& name : features) {
+      const auto at = std::ranges::lower_bound(made_->names, name);
+      if (at != made_->names.end() && *at == name)
+        found.set(static_cast<size_t>(at - made_->names.begin()));
+    }
   };
-  return std::ranges::all_of(branch, [&](const std::string& wanted) {
-    return has(node_features, wanted) || (changeable != nullptr && has(*changeable, wanted));
-  });
+  add(node_features);
+  if (changeable != nullptr) add(*changeable);
+  return found;
+}
+
+bool Alternatives::is_met(size_t branch, const Bitmap& names) const {
+  return names.contains(made_->bits[branch]);
+}
+
+bool Alternatives::any_is_met(const Bitmap& names) const {
+  return made_ != nullptr &&
+         std::ranges::any_of(made_->bits, [&](const Bitmap& bits) { return names.contains(bits); });
 }
 
 bool satisfies_any(const FeatureExpression& expression,
                    const std::vector<std::string>& node_features,
                    const std::vector<std::string>* changeable) {
-  if (expression.any_of.empty()) return true;
-  return std::ranges::any_of(expression.any_of, [&](const auto& branch) {
-    return satisfies(branch, node_features, changeable);
-  });
+  return expression.any_of.empty() ||
+         expression.any_of.any_is_met(expression.any_of.names_of(node_features, changeable));
 }
 
 }  // namespace sluice::fit

@@ -40,9 +40,11 @@ void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& ne
   needs.as_many_nodes = (nodes_given || spec.spread) && !spec.use_min_nodes;
   needs.min_nodes = std::max(1U, spec.min_nodes);
   if (spec.max_nodes > 0) needs.max_nodes = std::max(spec.max_nodes, needs.min_nodes);
-  if (!nodes_given || spec.max_nodes >= partition.min_nodes) {
-    needs.min_nodes = std::max(needs.min_nodes, partition.min_nodes);
-  }
+  // MinNodes of the partition holds for few tasks, too
+  const bool lifted = !nodes_given || spec.max_nodes >= partition.min_nodes;
+  const auto lift = [&] {
+    if (lifted) needs.min_nodes = std::max(needs.min_nodes, partition.min_nodes);
+  };
   if (!spec.node_counts.empty()) {
     needs.node_counts = IndexSet::parse(spec.node_counts.view(), kMostNodes).value_or(IndexSet());
   }
@@ -54,7 +56,9 @@ void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& ne
     // fewer.
     if (spec.num_tasks > 1 && !spec.overcommit) needs.tasks_per_node = spec.ntasks_per_node;
     if (!spec.overcommit) needs.min_nodes = std::min(needs.min_nodes, needs.tasks);
+    lift();
   } else {
+    lift();
     needs.tasks = bounded_product(needs.min_nodes, std::max(1U, spec.ntasks_per_node));
     needs.tasks_per_node = spec.ntasks_per_node;
   }

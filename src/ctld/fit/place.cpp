@@ -210,6 +210,12 @@ struct Sum {
     if (dealt.size() < most.dealt.size()) dealt.resize(most.dealt.size());
     for (size_t i = 0; i < most.dealt.size(); ++i) dealt[i] += most.dealt[i];
   }
+  // One of those that were added.
+  void remove(const Capacity& most) {
+    tasks -= most.tasks;
+    cpus -= most.cpus;
+    for (size_t i = 0; i < most.dealt.size(); ++i) dealt[i] -= most.dealt[i];
+  }
   [[nodiscard]] bool is_enough(const Needs& needs) const {
     if (tasks < needs.tasks || cpus < needs.min_cpus) return false;
     for (size_t i = 0; i < needs.gres.size(); ++i) {
@@ -243,26 +249,36 @@ class Placer {
   std::optional<std::vector<NodeAllocation>> run() {
     if (!possible_ || usable_.size() < least_) return std::nullopt;
     if (needs_.node_counts.empty()) return between();
-    // The largest of the sizes that can be had.
-    const auto& ranges = needs_.node_counts.ranges();
-    for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
-      for (uint32_t count = std::min(range->last, static_cast<uint32_t>(usable_.size()));
-           count >= std::max(1U, range->first); --count) {
-        least_ = most_ = count;
-        if (auto placed = between()) return placed;
-      }
+    // The largest of the sizes that can be had. After a try it is known which smaller ones may do
+    // where this one did not; what is chosen and cannot be dealt out is rare, and tried a few
+    // times.
+    constexpr int kMostDeals = 64;
+    uint32_t count = static_cast<uint32_t>(usable_.size());
+    for (int deals = 0; deals < kMostDeals;) {
+      count = needs_.node_counts.largest_up_to(count).value_or(0);
+      if (count == 0) return std::nullopt;
+      least_ = most_ = count;
+      worth_ = 0;
+      dealt_ = false;
+      if (auto placed = between()) return placed;
+      deals += dealt_ ? 1 : 0;
+      count = dealt_ ? count - 1 : worth_;
     }
     return std::nullopt;
   }
 
  private:
   using Choices = std::vector<Choice>;
+  using List = std::vector<const Choice*>;  // of usable_
 
   // With at least `least_` and at most `most_` nodes.
-  std::optional<std::vector<NodeAllocation>> between() const {
+  std::optional<std::vector<NodeAllocation>> between() {
     if (!needs_.features.counts.empty()) return with_feature_counts();
     if (needs_.features.one_branch_for_all) return branch_by_branch();
-    return with(usable_);
+    List all;
+    all.reserve(usable_.size());
+    for (const Choice& c : usable_) all.push_back(&c);
+    return with(std::move(all));
   }
 
   uint32_t wanted_nodes() const {
@@ -273,120 +289,159 @@ class Placer {
     return std::min({most_, useful, static_cast<uint32_t>(usable_.size())});
   }
 
-  std::optional<std::vector<NodeAllocation>> with(const Choices& from) const {
-    if (needs_.contiguous) return contiguous(from);
+  // Fewer than `least_` nodes may do where so many are to be had.
+  void may_do_with(size_t nodes) {
+    if (nodes < least_) worth_ = std::max(worth_, static_cast<uint32_t>(nodes));
+  }
+
+  std::optional<std::vector<NodeAllocation>> with(List from) {
+    if (needs_.contiguous) return contiguous(std::move(from));
     if (fits_one_node(needs_) && required_ == 0) {
-      for (const Choice& c : from) {
+      for (const Choice* c : from) {
         Sum one;
-        one.add(c.most);
+        one.add(c->most);
         if (one.is_enough(needs_)) {
-          if (auto placed = finish({c})) return placed;
+          if (auto placed = finish({*c})) return placed;
         }
       }
     }
+    may_do_with(from.size());
+    if (from.size() < least_) return std::nullopt;
     if (auto chosen = walk(from)) return finish(std::move(*chosen));
-    Choices by_size = from;  // too many small nodes for max_nodes: the largest first
+    // too many small nodes for max_nodes: the largest first
     std::ranges::stable_sort(
-        by_size, [](const Choice& a, const Choice& b) { return a.most.tasks > b.most.tasks; });
-    if (auto chosen = walk(by_size)) return finish(std::move(*chosen));
+        from, [](const Choice* a, const Choice* b) { return a->most.tasks > b->most.tasks; });
+    if (auto chosen = walk(from)) return finish(std::move(*chosen));
     return std::nullopt;
   }
 
   // Takes nodes in order until there are enough of them for all tasks; required ones first.
-  std::optional<Choices> walk(const Choices& from) const {
-    Choices chosen;
+  std::optional<Choices> walk(const List& from) const {
+    List chosen;
     Sum sum;
     const uint32_t wanted = wanted_nodes();
-    const auto add = [&](const Choice& c) {
+    const auto add = [&](const Choice* c) {
       chosen.push_back(c);
-      sum.add(c.most);
+      sum.add(c->most);
     };
     if (required_ > 0) {
-      for (const Choice& c : from) {
-        if (c.required) add(c);
+      for (const Choice* c : from) {
+        if (c->required) add(c);
       }
     }
-    for (const Choice& c : from) {
+    for (const Choice* c : from) {
       const bool enough = chosen.size() >= wanted && sum.is_enough(needs_);
       if (enough || chosen.size() >= most_) break;
-      if (!c.required) add(c);
+      if (!c->required) add(c);
     }
     const bool complete =
         chosen.size() >= least_ && chosen.size() <= most_ && sum.is_enough(needs_);
     if (!complete) return std::nullopt;
-    return chosen;
+    return copies_of(chosen);
+  }
+
+  static Choices copies_of(std::span<const Choice* const> chosen) {
+    Choices out;
+    out.reserve(chosen.size());
+    for (const Choice* c : chosen) out.push_back(*c);
+    return out;
   }
 
   // A run of neighbours in the order of the node table: the first, or the shortest that has all
   // required nodes.
-  std::optional<std::vector<NodeAllocation>> contiguous(Choices from) const {
-    std::ranges::sort(from, {}, [](const Choice& c) { return c.room->node; });
-    const auto required = std::ranges::count_if(from, &Choice::required);
-    Choices best;
-    for (size_t first = 0; first < from.size() && (best.empty() || required > 0); ++first) {
-      Choices run;
-      Sum sum;
-      auto missing = required;
-      for (size_t i = first; i < from.size() && run.size() < most_; ++i) {
-        if (!run.empty() && from[i].room->node != run.back().room->node + 1) break;
-        run.push_back(from[i]);
-        sum.add(from[i].most);
-        missing -= from[i].required ? 1 : 0;
-        if (missing > 0 || run.size() < least_ || !sum.is_enough(needs_)) continue;
-        if (best.empty() || run.size() < best.size()) best = std::move(run);
-        break;
-      }
+  std::optional<std::vector<NodeAllocation>> contiguous(List from) {
+    std::ranges::sort(from, {}, [](const Choice* c) { return c->room->node; });
+    const auto required = static_cast<size_t>(
+        std::ranges::count_if(from, [](const Choice* c) { return c->required; }));
+    std::span<const Choice* const> best;
+    for (size_t first = 0; first < from.size() && (best.empty() || required > 0);) {
+      size_t end = first + 1;
+      while (end < from.size() && from[end]->room->node == from[end - 1]->room->node + 1) ++end;
+      const std::span run = std::span(from).subspan(first, end - first);
+      may_do_with(run.size());
+      const auto found = shortest_in(run, required);
+      if (!found.empty() && (best.empty() || found.size() < best.size())) best = found;
+      first = end;
     }
-    return best.empty() ? std::nullopt : finish(std::move(best));
+    return best.empty() ? std::nullopt : finish(copies_of(best));
+  }
+
+  // Of neighbours the first that are enough, or where some are required, the fewest that have all.
+  std::span<const Choice* const> shortest_in(std::span<const Choice* const> run,
+                                             size_t required) const {
+    std::span<const Choice* const> best;
+    Sum sum;
+    size_t held = 0;  // required ones among first … end-1
+    const auto serves = [&](size_t count) {
+      return count > 0 && count >= least_ && held == required && sum.is_enough(needs_);
+    };
+    for (size_t first = 0, end = 0; first < run.size() && (best.empty() || required > 0); ++first) {
+      while (!serves(end - first) && end < run.size() && end - first < most_) {
+        held += run[end]->required ? 1 : 0;
+        sum.add(run[end++]->most);
+      }
+      const bool good = serves(end - first);
+      if (good && (best.empty() || end - first < best.size()))
+        best = run.subspan(first, end - first);
+      if (!good && end == run.size()) break;
+      if (end == first) continue;  // no node may be taken
+      held -= run[first]->required ? 1 : 0;
+      sum.remove(run[first]->most);
+    }
+    return best;
   }
 
   // [a|b]: all nodes from the same alternative, the first that can.
-  std::optional<std::vector<NodeAllocation>> branch_by_branch() const {
-    for (const auto& branch : needs_.features.any_of) {
-      Choices some;
+  std::optional<std::vector<NodeAllocation>> branch_by_branch() {
+    const Alternatives& any_of = needs_.features.any_of;
+    std::vector<Bitmap> names;
+    names.reserve(usable_.size());
+    for (const Choice& c : usable_)
+      names.push_back(any_of.names_of(c.room->features(), c.room->changeable_for(needs_)));
+    for (size_t branch = 0; branch < any_of.branches().size(); ++branch) {
+      List some;
       size_t held = 0;
-      for (const Choice& c : usable_) {
-        if (!satisfies(branch, c.room->features(), c.room->changeable_for(needs_))) continue;
-        some.push_back(c);
-        held += c.required ? 1 : 0;
+      Sum sum;
+      for (size_t i = 0; i < usable_.size(); ++i) {
+        if (!any_of.is_met(branch, names[i])) continue;
+        some.push_back(&usable_[i]);
+        held += usable_[i].required ? 1 : 0;
+        sum.add(usable_[i].most);
       }
-      if (held != required_) continue;
-      if (auto placed = with(some)) return placed;
+      if (held != required_ || !sum.is_enough(needs_)) continue;
+      if (auto placed = with(std::move(some))) return placed;
     }
     return std::nullopt;
   }
 
-  static bool serves(const std::vector<std::vector<std::string>>& any_of, const Room& room) {
-    return std::ranges::any_of(
-        any_of, [&](const auto& branch) { return satisfies(branch, room.features()); });
-  }
-
   // [a*2&(b|c)*4]: so many nodes of each feature, then the rest from anywhere.
-  std::optional<std::vector<NodeAllocation>> with_feature_counts() const {
-    Choices ordered;
-    std::vector<bool> taken(usable_.size());
+  std::optional<std::vector<NodeAllocation>> with_feature_counts() {
+    Choices all = usable_;
+    List ordered;
+    std::vector<bool> taken(all.size());
     for (const auto& [any_of, count] : needs_.features.counts) {
       uint32_t found = 0;
-      for (size_t i = 0; i < usable_.size() && found < count; ++i) {
-        if (taken[i] || !serves(any_of, *usable_[i].room)) continue;
+      for (size_t i = 0; i < all.size() && found < count; ++i) {
+        if (taken[i] || !any_of.any_is_met(any_of.names_of(all[i].room->features()))) continue;
         taken[i] = true;
-        ordered.push_back(usable_[i]);
-        ordered.back().required = true;
+        all[i].required = true;
+        ordered.push_back(&all[i]);
         ++found;
       }
       if (found < count) return std::nullopt;
     }
-    for (size_t i = 0; i < usable_.size(); ++i) {
-      if (!taken[i]) ordered.push_back(usable_[i]);
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!taken[i]) ordered.push_back(&all[i]);
     }
-    if (needs_.contiguous) return contiguous(ordered);
+    if (needs_.contiguous) return contiguous(std::move(ordered));
+    may_do_with(ordered.size());
     Choices firm;  // the counted ones are all taken, whatever the tasks need
     Sum sum;
-    for (const Choice& c : ordered) {
+    for (const Choice* c : ordered) {
       const bool enough = firm.size() >= least_ && sum.is_enough(needs_);
-      if (!c.required && (enough || firm.size() >= most_)) continue;
-      firm.push_back(c);
-      sum.add(c.most);
+      if (!c->required && (enough || firm.size() >= most_)) continue;
+      firm.push_back(*c);
+      sum.add(c->most);
     }
     const bool complete = firm.size() >= least_ && firm.size() <= most_ && sum.is_enough(needs_);
     if (!complete) return std::nullopt;
@@ -394,7 +449,8 @@ class Placer {
   }
 
   // Deals the tasks out and turns them into processors and memory.
-  std::optional<std::vector<NodeAllocation>> finish(Choices chosen) const {
+  std::optional<std::vector<NodeAllocation>> finish(Choices chosen) {
+    dealt_ = true;
     std::ranges::sort(chosen, {}, [](const Choice& c) { return c.room->node; });
     uint32_t left = needs_.tasks;
     uint64_t later = 0;  // most that the nodes after this one can take
@@ -483,6 +539,8 @@ class Placer {
   const size_t required_;
   Choices usable_;
   bool possible_ = true;
+  uint32_t worth_ = 0;  // a smaller number of nodes that may do where `least_` did not
+  bool dealt_ = false;  // nodes were chosen, and the job did not fit them
 };
 
 Capacity capacity_of(const Needs& needs, const Room& room) {

@@ -141,12 +141,29 @@ void PassRun::collect_active() {
       if (!job.released.test(at)) settling.set(job.allocation->nodes[at].node);
     }
   });
-  // of a tier those that began first
+  sort_suspended();
+  for (const Partition& partition : *state_.partitions)
+    settles_.push_back(partition.nodes.intersects(settling));
+}
+
+// Of a tier those that began first are at the end.
+void PassRun::sort_suspended() {
   std::ranges::sort(suspended_, {}, [](const auto& one) {
     return std::pair(one.first, -one.second->start.time_since_epoch().count());
   });
-  for (const Partition& partition : *state_.partitions)
-    settles_.push_back(partition.nodes.intersects(settling));
+}
+
+void PassRun::note_suspended(const std::vector<JobId>& preempted) {
+  const size_t before = suspended_.size();
+  for (const JobId id : preempted) {
+    for (const JobId one : preempted_together(state_, state_.jobs.at(id))) {
+      const Job& job = state_.jobs.at(one);
+      if (!state::is_preempted_by_suspension(state_, job)) continue;
+      const Partition* partition = state::find_partition(state_, job.partition.view());
+      suspended_.emplace_back(partition == nullptr ? 0 : partition->config->priority_tier, &job);
+    }
+  }
+  if (suspended_.size() > before) sort_suspended();
 }
 
 void PassRun::collect() {
@@ -162,6 +179,7 @@ void PassRun::collect() {
   prioritise();
   sort();
   timer_.enter(Stage::kPlace);
+  finders_.out_of_time = budget_.out_of_time;
   finders_.keeps_users_apart = some_share_with_nobody_ || keeps_users_apart(state_);
   gone_.resize(jobs_.size());
   planned_.resize(jobs_.size());
@@ -244,7 +262,7 @@ bool PassRun::is_closed(const Candidate& c) {
 }
 
 bool PassRun::is_out_of_budget() {
-  constexpr uint32_t kBetweenLooks = 16;
+  constexpr uint32_t kBetweenLooks = 4;
   if (plan_.counts.considered >= budget_.most_jobs) plan_.counts.most_jobs = true;
   if (budget_.out_of_time && !plan_.counts.out_of_time && until_clock_-- == 0) {
     until_clock_ = kBetweenLooks;
@@ -257,7 +275,9 @@ void PassRun::plan_resumes(uint64_t tier) {
   while (!suspended_.empty() && suspended_.back().first >= tier) {
     const Job& job = *suspended_.back().second;
     suspended_.pop_back();
-    if (resources_.plan_resume(job) == 0) plan_.resumes.push_back({job.id, job.restart_count});
+    const bool now = resources_.plan_resume(job) == 0;
+    if (now && job.state == JobState::kSuspended)
+      plan_.resumes.push_back({job.id, job.restart_count});
   }
 }
 
@@ -396,13 +416,18 @@ Minutes PassRun::least_limit(const Job& job, const Partition& partition) const {
 std::optional<FoundStart> PassRun::find_start(Demand& demand, const Job& job,
                                               StartFinder::Wanted wanted) {
   StartFinder& finder = finder_of(demand);
-  if (job.spec->licenses.empty()) return finder.first(wanted);
+  if (job.spec->licenses.empty()) {
+    auto found = finder.first(wanted);
+    plan_.counts.out_of_time = plan_.counts.out_of_time || finders_.was_cut;
+    return found;
+  }
   const Reservation* own = demand.request->reservation;
   while (true) {
     const Tick licensed = license_plan_.next_start(*job.spec, own, wanted.from, wanted.duration);
     if (licensed > wanted.latest) return std::nullopt;
     wanted.from = licensed;
     auto found = finder.first(wanted);
+    plan_.counts.out_of_time = plan_.counts.out_of_time || finders_.was_cut;
     if (!found) return std::nullopt;
     if (license_plan_.next_start(*job.spec, own, found->at, wanted.duration) == found->at)
       return found;

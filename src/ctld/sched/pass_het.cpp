@@ -146,6 +146,7 @@ bool PassRun::preempt_for_het(const Candidate& c, const std::vector<HetPart>& pa
   const StageScope scope(timer_, Stage::kPreempt);
   const size_t before = plan_.preemptions.size();
   Gone preempted = preemption_.preempted();
+  const auto suspended = suspended_;
   Time start = now_;
   Bitmap nodes;
   const auto find_room = [&](const HetPart& part) {
@@ -175,6 +176,7 @@ bool PassRun::preempt_for_het(const Candidate& c, const std::vector<HetPart>& pa
     limits_.put_back(held);
     plan_.preemptions.resize(before);
     preemption_.restore(std::move(preempted));
+    suspended_ = suspended;
     return false;
   }
   for (const HetPart& part : parts) {

@@ -116,8 +116,11 @@ class PassRun {
   }
   [[nodiscard]] const std::vector<uint32_t>& partitions_of(const Job& job);
   void consider_group(Group group);
-  // Jobs that were suspended for others, of this tier or a higher one, go before all that wait.
+  // Jobs that were suspended for others, of this tier or a higher one, go before all that wait:
+  // those that this pass suspends keep their place for when they can go on.
   void plan_resumes(uint64_t tier);
+  void sort_suspended();
+  void note_suspended(const std::vector<JobId>& preempted);
   void take_turn(Group group);
   void consider(const Candidate& c);
   // The partition starts nothing more in this pass: strict order (sched/builtin), nodes that settle
@@ -282,7 +285,7 @@ class PassRun {
   std::vector<bool> planned_;     // by entry: it keeps nodes for later
   std::vector<bool> looked_at_;   // by entry: there was time for it
   std::vector<Candidate> candidates_;
-  std::vector<std::pair<uint64_t, const Job*>> suspended_;  // for others; lowest tier first
+  std::vector<std::pair<uint64_t, const Job*>> suspended_;  // for others: lowest tier first
   std::vector<Blocked> waiting_here_;                       // candidates of the present group
   std::vector<SharedText> names_;                           // of partitions
   std::vector<uint32_t> blocked_;  // by partition: jobs of higher priority that wait for nodes

@@ -133,6 +133,7 @@ std::optional<Preemption::Outcome> PassRun::make_room(const Blocked& blocked, bo
         {id, state_.jobs.at(id).restart_count, job.id, partition.config->name,
          reservation != nullptr ? reservation->name : std::string(), preemptor.priority});
   }
+  note_suspended(made->preempted);
   return made;
 }
 
@@ -231,6 +232,10 @@ void PassRun::plan_later(const std::vector<Blocked>& blocked) {
         wanted_by(job, *one.demand, limit_of(job, (*state_.partitions)[one.candidate.partition]));
     if (best) wanted.latest = std::min(wanted.latest, best->at > 0 ? best->at - 1 : 0);
     auto found = find_start(*one.demand, job, wanted);
+    if (finders_.was_cut) {  // it was not looked at to the end
+      looked_at_[entry] = false;
+      return;
+    }
     tell_why(one, found || best);
     if (!found) continue;
     best = std::move(found);

@@ -10,17 +10,6 @@
 namespace sluice::sched {
 namespace {
 
-// The components that are told together with this one: all, unless the first is over.
-std::vector<JobId> preempted_together(const state::ClusterState& state, const Job& job) {
-  const Job* leader = job.het == nullptr ? nullptr : state.jobs.find(job.het->leader);
-  const bool alone = leader == nullptr || leader->het == nullptr || is_completing(*leader) ||
-                     is_terminal(leader->state);
-  if (alone) return {job.id};
-  std::vector<JobId> all;
-  state::for_components(state, *job.het, [&](const Job& one) { all.push_back(one.id); });
-  return all;
-}
-
 // Of a heterogeneous job it is the first component that was told to.
 bool leaves_already(const state::ClusterState& state, const Job& job) {
   if (state::is_leaving(job) || !is_het_follower(job)) return state::is_leaving(job);
@@ -36,6 +25,16 @@ bool youngest_goes_first(const ClusterConfig& config) {
 }
 
 }  // namespace
+
+std::vector<JobId> preempted_together(const state::ClusterState& state, const Job& job) {
+  const Job* leader = job.het == nullptr ? nullptr : state.jobs.find(job.het->leader);
+  const bool alone = leader == nullptr || leader->het == nullptr || is_completing(*leader) ||
+                     is_terminal(leader->state);
+  if (alone) return {job.id};
+  std::vector<JobId> all;
+  state::for_components(state, *job.het, [&](const Job& one) { all.push_back(one.id); });
+  return all;
+}
 
 Gone Preemption::leaving_already() const {
   Gone gone = preempted_;

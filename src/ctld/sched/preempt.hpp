@@ -13,6 +13,10 @@
 
 namespace sluice::sched {
 
+// The components that are told together with this one: all, unless the first is over.
+[[nodiscard]] std::vector<JobId> preempted_together(const state::ClusterState& state,
+                                                    const Job& job);
+
 class Preemption {
  public:
   // `resources` outlives this.

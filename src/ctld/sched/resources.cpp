@@ -69,7 +69,7 @@ Resources::Resources(const ClusterState& state, Time now)
       now_(next_tick(now, resolution_)),
       rules_(fit::rules_of(*state.config)),
       topology_(Topology::of(state)),
-      groups_(topology_ == nullptr ? std::vector<Bitmap>() : state::leaf_groups(state)),
+      groups_(topology_ == nullptr ? std::vector<Bitmap>() : *state.leaf_groups),
       idle_(state.next_node_id),
       threads_(state.next_node_id),
       timeline_(state.next_node_id),
@@ -451,10 +451,12 @@ bool Resources::may_share_again(const Job& job, Tick to) const {
 Tick Resources::plan_resume(const Job& job) {
   const Partition* partition = state::find_partition(state_, job.partition.view());
   const bool endless = job.end == kNoTime || job.end >= kNever;
+  const bool stands = job.state == JobState::kSuspended;
+  const Time since = stands ? job.suspended_at : now_;
   const Time until =
-      endless ? state::planned_end(now_, kInfiniteMinutes) : now_ + (job.end - job.suspended_at);
+      endless ? state::planned_end(now_, kInfiniteMinutes) : now_ + (job.end - since);
   const Tick duration = std::max<Tick>(1, tick_from(until));
-  const bool shares = state_.config->preempt_gang && may_share_again(job, duration);
+  const bool shares = stands && state_.config->preempt_gang && may_share_again(job, duration);
   NodeSpan span{.job = job.id,
                 .partition = partition,
                 .uid = job.spec->uid,

@@ -302,6 +302,9 @@ std::optional<FoundStart> StartFinder::first(const Wanted& wanted) {
   Serving serving;
   Tick from = wanted.from;
   bool exact = true;  // all moments before were looked at
+  constexpr uint32_t kExactMoments = 100;
+  uint32_t failed = 0;
+  Tick apart = 0;
   while (true) {
     const Tick at = index.next(from, enough_, !any_subset_, serving);
     if (exact && wanted.from <= index.bound()) index.raise_bound(at);
@@ -310,10 +313,23 @@ std::optional<FoundStart> StartFinder::first(const Wanted& wanted) {
       return FoundStart{at, std::move(*placed)};
     // what fails for want of patience may do later, and for another job now
     exact = exact && request_.switches.most == 0 && !request_.needs.may_change;
-    const Tick next = index.next_change(at);
+    if (is_out_of_time()) return std::nullopt;
+    Tick next = index.next_change(at);
+    if (++failed > kExactMoments && next != kNoTick) {
+      exact = false;
+      apart = std::max(apart * 2, next - at);
+      if (apart > timeline::kHorizon - std::min(at, timeline::kHorizon)) return std::nullopt;
+      next = std::max(next, at + apart);
+    }
     if (next == kNoTick) return std::nullopt;
     from = next;
   }
+}
+
+bool StartFinder::is_out_of_time() const {
+  if (finders_ == nullptr || !finders_->out_of_time || !finders_->out_of_time()) return false;
+  finders_->was_cut = true;
+  return true;
 }
 
 Placed StartFinder::place_at(Tick at, const Wanted& wanted) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -34,6 +35,9 @@ class StartFinder;
 // Finders of one pass, of which one learns from those whose jobs ask for no more.
 struct Finders {
   bool keeps_users_apart = false;  // what fits depends on the user
+  // Asked in long searches; null: never.
+  std::function<bool()> out_of_time;
+  bool was_cut = false;  // a search ended for want of time: what it did not find may be there
   std::unordered_map<const state::Partition*, std::vector<StartFinder*>> by_partition;
   // Jobs of many durations would fill the memory with what is known of each: the oldest goes first.
   struct Made {
@@ -77,6 +81,8 @@ class StartFinder final : public timeline::NodeDemand {
     Tick from = 0;                     // the first moment that will do
     Tick latest = timeline::kHorizon;  // the last
   };
+  // Of moments at which enough is free and the job fits all the same, the first hundred are tried
+  // one by one, and farther apart after that: then the start may be a later one than the earliest.
   [[nodiscard]] std::optional<FoundStart> first(const Wanted& wanted);
   // A placement at that moment, if there is one.
   [[nodiscard]] Placed place_at(Tick at, const Wanted& wanted);
@@ -106,6 +112,7 @@ class StartFinder final : public timeline::NodeDemand {
   void list_smaller();
   void learn(Known& mine);
   [[nodiscard]] Known& known_for(Tick duration);
+  [[nodiscard]] bool is_out_of_time() const;
   // With what others found out since.
   [[nodiscard]] timeline::StartIndex& index_for(Tick duration);
   [[nodiscard]] Placed place(timeline::StartIndex& index, Tick at, const Patience& patience,

@@ -197,5 +197,10 @@ TEST_F(TimeParsing, Formats) {
   EXPECT_EQ(format_time(kNoTime), "Unknown");
 }
 
+TEST(Text, NamesOfAListAreTakenOnce) {
+  EXPECT_EQ(split_names("b,a,b, a,,c"), (std::vector<std::string>{"b", "a", "c"}));
+  EXPECT_TRUE(split_names("").empty());
+}
+
 }  // namespace
 }  // namespace sluice

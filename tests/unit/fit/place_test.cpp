@@ -195,6 +195,7 @@ TEST(Place, ThePartitionsNumberOfNodes) {
   c.partition.max_nodes = kUnlimited;
   c.partition.min_nodes = 2;
   EXPECT_EQ(c.place_text(ask(0)), "n1:1 n2:1");
+  EXPECT_EQ(c.place_text(ask(1)), "n1:1 n2:1") << "for one task, too";
   EXPECT_EQ(c.place_text(ask(0, 1, 3)), "n1:1 n2:1 n3:1");
 }
 
@@ -246,6 +247,24 @@ TEST(Place, AListOfNodesLeavesRoomForOthers) {
   spec.required_nodes = "n2";
   spec.contiguous = true;
   EXPECT_EQ(c.place_text(spec), "n1:8 n2:1");
+}
+
+// Each number of nodes costs no look at all of them, and the largest that can be had is taken.
+TEST(Place, TheLargestOfManyNumbersOfNodes) {
+  Cluster c;
+  JobSpec spec = ask(0, 1, 4);
+  spec.node_counts = "1,3-4";
+  EXPECT_EQ(c.place_text(spec), "n1:1 n2:1 n3:1 n4:1");
+  c.feature(1, "a");
+  c.feature(3, "a");
+  spec.constraint = "a";
+  EXPECT_EQ(c.place_text(spec), "n2:1") << "of two that have it";
+  spec.node_counts = "2-4";
+  EXPECT_EQ(c.place_text(spec), "n2:1 n4:1");
+  spec.contiguous = true;
+  EXPECT_EQ(c.place_text(spec), "") << "they are no neighbours";
+  spec.node_counts = "1,2-4";
+  EXPECT_EQ(c.place_text(spec), "n2:1");
 }
 
 TEST(Place, NeighboursOfCountedFeatures) {

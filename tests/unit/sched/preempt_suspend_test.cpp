@@ -53,6 +53,28 @@ TEST(PreemptionBySuspension, ItGoesOnBeforeJobsOfItsTierStart) {
   EXPECT_EQ(w.state_of(low), JobState::kRunning);
 }
 
+// The bug: one that waited when the others were suspended took what was left of their CPUs in the
+// same pass, and they stayed suspended behind it.
+TEST(PreemptionBySuspension, WhatIsLeftOfItsCpusIsNotForThoseThatWaitAlready) {
+  SuspendingWorld w;
+  w.up();
+  const JobId low = w.submit(World::spec(8, 60));
+  w.pass();
+  const JobId other = w.submit(World::spec(4, 60));
+  EXPECT_EQ(w.pass(), "");
+  w.now += minutes(1);
+  const JobId high = w.submit(PreemptingWorld::high(4, 10));
+  w.pass();
+  EXPECT_EQ(w.state_of(low), JobState::kSuspended);
+  EXPECT_EQ(w.pass(), "3:n1");
+  EXPECT_EQ(w.state_of(other), JobState::kPending);
+  w.now += minutes(2);
+  w.finish(high);
+  w.pass();
+  EXPECT_EQ(w.state_of(low), JobState::kRunning);
+  EXPECT_EQ(w.state_of(other), JobState::kPending);
+}
+
 TEST(PreemptionBySuspension, MemoryIsKept) {
   SuspendingWorld w;
   w.up();

@@ -2,8 +2,6 @@
 // many ways, each number large, and the engine is held no longer than 10 ms and 20 us for each job
 // that is changed. CPU time of this thread counts, so that a loaded machine changes nothing; the
 // bound is for an optimised build, others have more.
-#include <ctime>
-
 #include <set>
 
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "common/model/job_update.hpp"
 #include "ctld/state/rules/job_filter.hpp"
 #include "support/core_fixture.hpp"
+#include "support/cpu_time.hpp"
 
 namespace sluice::state {
 namespace {
@@ -25,12 +24,6 @@ constexpr int kSlack = 3;
 #else
 constexpr int kSlack = 8;
 #endif
-
-microseconds cpu_time() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + microseconds(time.tv_nsec / 1000);
-}
 
 // As much of it as a request of a user may have.
 std::string many(std::string_view piece, size_t bytes = size_t{256} << 10) {

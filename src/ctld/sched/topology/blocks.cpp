@@ -8,7 +8,7 @@
 namespace sluice::sched {
 
 BlockTopology::BlockTopology(const state::ClusterState& state) {
-  levels_.push_back(state::leaf_groups(state));
+  levels_.push_back(*state.leaf_groups);
   const std::vector<Bitmap> blocks = levels_.front();
   for (const uint32_t in_a_row : state::blocks_of_levels(*state.config)) {
     std::vector<Bitmap>& groups = levels_.emplace_back();

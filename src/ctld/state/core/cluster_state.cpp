@@ -120,7 +120,7 @@ FoundJob find_array_task(const ClusterState& state, JobId array_job, uint32_t ta
 }
 
 std::vector<std::string> partitions_of(const ClusterState& state, const Job& job) {
-  std::vector<std::string> names = split_list(job.spec->partitions.view());
+  std::vector<std::string> names = split_names(job.spec->partitions.view());
   if (names.empty() && !job.partition.empty()) names.push_back(job.partition.str());
   if (names.empty()) {
     const Partition* partition = default_partition(state);

@@ -118,10 +118,13 @@ struct ClusterState {
   std::shared_ptr<const NodeNames> node_names = std::make_shared<NodeNames>();  // not removed ones
   std::shared_ptr<const FeatureCounts> features = std::make_shared<FeatureCounts>();  // likewise
   std::shared_ptr<const TriggerNodes> trigger_nodes = std::make_shared<TriggerNodes>();
+  // nodes of each leaf switch or block, in the order of topology.conf
+  std::shared_ptr<const std::vector<Bitmap>> leaf_groups = std::make_shared<std::vector<Bitmap>>();
   CowIdSet pending;      // records that wait to start (an array's pending tasks are one record)
   CowIdSet waiting;      // pending ones that Tick looks at: not eligible yet, or with a deadline
   CowIdSet age_limited;  // pending ones that gain no age yet
   CowIdSet active;       // records that hold nodes: running, suspended, completing
+  CowIdSet group_alone;  // active ones with --exclusive=topo
   CowIdSet finished;     // records that ended for good, kept for MinJobAge
   JobNames names;        // of those that are not among these
   CowTable<ArrayTasks> arrays;       // by array job id

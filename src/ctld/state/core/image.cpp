@@ -151,8 +151,8 @@ void rebuild_derived(ClusterState& state) {
   }
   state.partitions = std::move(partitions);
 
-  for (CowIdSet* index :
-       {&state.pending, &state.waiting, &state.age_limited, &state.active, &state.finished}) {
+  for (CowIdSet* index : {&state.pending, &state.waiting, &state.age_limited, &state.active,
+                          &state.group_alone, &state.finished}) {
     index->clear();
   }
   state.names.clear();

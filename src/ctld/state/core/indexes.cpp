@@ -89,6 +89,7 @@ JobPlace place_of(const Job& job) {
   JobPlace place;
   if (is_completing(job) || job.state == JobState::kRunning || job.state == JobState::kSuspended) {
     place.kind = JobPlace::Kind::kActive;
+    place.group_alone = job.spec->sharing == Sharing::kTopo;
   } else if (job.state == JobState::kPending) {
     place.age_limited = job.age_limited;
     place.waiting = comes_later(job) || job.spec->deadline != kNoTime;
@@ -124,6 +125,7 @@ void index_job(ClusterState& state, const Job& job) {
   set_of(state, place.kind).insert(job.id);
   if (place.waiting) state.waiting.insert(job.id);
   if (place.age_limited) state.age_limited.insert(job.id);
+  if (place.group_alone) state.group_alone.insert(job.id);
   state.job_count += place.count;
   if (job.array != nullptr) {
     ArrayTasks& tasks = tasks_of_array(state, job.array->array_job, *job.spec);
@@ -148,6 +150,7 @@ void unindex_job(ClusterState& state, const Job& job) {
   set_of(state, place.kind).erase(job.id);
   if (place.waiting) state.waiting.erase(job.id);
   if (place.age_limited) state.age_limited.erase(job.id);
+  if (place.group_alone) state.group_alone.erase(job.id);
   state.job_count -= place.count;
   count_heavy_text(state, job.spec->uid, heavy_text_of_steps(job), 0);
   if (is_unfinished(place.kind)) forget_unfinished(state, job);
@@ -212,6 +215,8 @@ void move_job(ClusterState& state, const Job& job, const JobPlace& before) {
   if (before.waiting && !after.waiting) state.waiting.erase(job.id);
   if (after.age_limited && !before.age_limited) state.age_limited.insert(job.id);
   if (before.age_limited && !after.age_limited) state.age_limited.erase(job.id);
+  if (after.group_alone && !before.group_alone) state.group_alone.insert(job.id);
+  if (before.group_alone && !after.group_alone) state.group_alone.erase(job.id);
   state.job_count += after.count - before.count;
 }
 
@@ -324,6 +329,15 @@ void rebuild_node_names(ClusterState& state) {
     if (node.config == nullptr) return;
     for (const std::string& feature : node.config->features) ++(*features)[feature];
   });
+  auto groups = std::make_shared<std::vector<Bitmap>>();
+  for (const SwitchConfig& one : state.config->switches) {
+    if (one.nodes.empty()) continue;
+    Bitmap& group = groups->emplace_back();
+    for (const std::string& name : one.nodes) {
+      if (const auto at = names->find(name); at != names->end()) group.set(at->second);
+    }
+  }
+  state.leaf_groups = std::move(groups);
   state.node_names = std::move(names);
   state.features = std::move(features);
 }

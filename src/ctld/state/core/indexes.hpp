@@ -30,7 +30,8 @@ struct JobPlace {
   enum class Kind : uint8_t { kPending, kActive, kFinished };
   Kind kind = Kind::kPending;
   bool waiting = false, age_limited = false;
-  uint64_t count = 1;  // towards MaxJobCount
+  bool group_alone = false;  // it is in ClusterState::group_alone
+  uint64_t count = 1;        // towards MaxJobCount
 };
 [[nodiscard]] JobPlace place_of(const Job& job);
 void move_job(ClusterState& state, const Job& job, const JobPlace& before);

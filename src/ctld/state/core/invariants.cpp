@@ -248,6 +248,8 @@ void compare_derived(const ClusterState& a, const ClusterState& b, Problems& pro
   same(a.waiting == b.waiting, "index of waiting jobs");
   same(a.age_limited == b.age_limited, "index of jobs without age");
   same(a.active == b.active, "index of active jobs");
+  same(a.group_alone == b.group_alone, "index of jobs with groups of nodes for themselves");
+  same(*a.leaf_groups == *b.leaf_groups, "groups of nodes");
   same(a.finished == b.finished, "index of finished jobs");
   same(a.names == b.names, "index of names");
   same(a.job_count == b.job_count, "number of jobs");

@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kBadBatchFeatures = 2114;  // as scontrol errnumstr knows it
 
 bool names_any(const fit::FeatureExpression& expression, const std::vector<std::string>& names) {
-  return std::ranges::any_of(expression.any_of, [&](const auto& branch) {
+  return std::ranges::any_of(expression.any_of.branches(), [&](const auto& branch) {
     return std::ranges::any_of(branch, [&](const std::string& name) {
       return std::ranges::find(names, name) != names.end();
     });
@@ -22,8 +22,9 @@ bool names_any(const fit::FeatureExpression& expression, const std::vector<std::
 // Every feature of an expression, once or more.
 std::vector<std::string> all_names(const fit::FeatureExpression& expression) {
   std::vector<std::string> names;
-  const auto add = [&](const std::vector<std::vector<std::string>>& any_of) {
-    for (const auto& branch : any_of) names.insert(names.end(), branch.begin(), branch.end());
+  const auto add = [&](const fit::Alternatives& any_of) {
+    for (const auto& branch : any_of.branches())
+      names.insert(names.end(), branch.begin(), branch.end());
   };
   add(expression.any_of);
   for (const fit::FeatureCount& count : expression.counts) add(count.any_of);

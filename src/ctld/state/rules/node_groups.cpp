@@ -10,18 +10,6 @@ bool has_blocks(const ClusterConfig& config) {
   return iequals(config.topology_plugin, "topology/block");
 }
 
-std::vector<Bitmap> leaf_groups(const ClusterState& state) {
-  std::vector<Bitmap> groups;
-  for (const SwitchConfig& one : state.config->switches) {
-    if (one.nodes.empty()) continue;
-    Bitmap& group = groups.emplace_back();
-    for (const std::string& name : one.nodes) {
-      if (const Node* node = find_node(state, name)) group.set(node->id);
-    }
-  }
-  return groups;
-}
-
 uint32_t block_size(const ClusterConfig& config) {
   if (!config.block_sizes.empty()) return config.block_sizes.front();
   size_t least = 0;
@@ -65,13 +53,15 @@ bool groups_are_open(const ClusterState& state, const Job& job, const Partition&
     return alone ||
            wants_groups_alone(state, its == nullptr ? nullptr : its->config.get(), *other.spec);
   };
-  bool any_alone = alone;
-  state.active.for_each([&](JobId id) { any_alone = any_alone || is_in_the_way(id); });
-  if (!any_alone) return true;
+  const bool may_be = alone || !state.group_alone.empty() ||
+                      std::ranges::any_of(*state.partitions, [](const Partition& one) {
+                        return one.config->exclusive == ExclusiveMode::kTopo;
+                      });
+  if (!may_be) return true;
   Bitmap nodes;
   for (const NodeAllocation& part : allocation.nodes) nodes.set(part.node);
   bool open = true;
-  with_groups(leaf_groups(state), nodes).for_each([&](size_t id) {
+  with_groups(*state.leaf_groups, nodes).for_each([&](size_t id) {
     const Node* node = state.nodes.find(static_cast<NodeId>(id));
     if (node == nullptr || !open) return;
     open = std::ranges::none_of(node->jobs, is_in_the_way);

@@ -11,8 +11,6 @@ namespace sluice::state {
 
 // TopologyPlugin=topology/block.
 [[nodiscard]] bool has_blocks(const ClusterConfig& config);
-// NodeIds of each leaf switch or block, in the order of topology.conf.
-[[nodiscard]] std::vector<Bitmap> leaf_groups(const ClusterState& state);
 // How many blocks in a row are one group, of each of BlockSizes but the smallest.
 [[nodiscard]] std::vector<uint32_t> blocks_of_levels(const ClusterConfig& config);
 // The smallest of BlockSizes, or of blocks: nodes.

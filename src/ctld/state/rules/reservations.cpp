@@ -443,7 +443,7 @@ ReservationChoice choose_reservations(const ClusterState& state, const Job& job,
   choice.named = !spec.reservation.empty();
   if (choice.named) {
     choice.invalid = true;
-    for (const std::string& name : split_list(spec.reservation.view())) {
+    for (const std::string& name : split_names(spec.reservation.view())) {
       const Reservation* found = find_reservation(state, name);
       if (found == nullptr) continue;
       if (may_use(state, *found, spec.uid, spec.account.view())) choice.invalid = false;
@@ -458,7 +458,7 @@ ReservationChoice choose_reservations(const ClusterState& state, const Job& job,
 }
 
 const Reservation* named_reservation(const ClusterState& state, const JobSpec& spec) {
-  for (const std::string& name : split_list(spec.reservation.view())) {
+  for (const std::string& name : split_names(spec.reservation.view())) {
     const Reservation* found = find_reservation(state, name);
     if (found != nullptr) return found;
   }
@@ -518,7 +518,7 @@ std::optional<NodeHold> confines(const ClusterState& state, const Reservation* o
 
 Status check_reservations(const ClusterState& state, const JobSpec& spec) {
   if (spec.reservation.empty()) return {};
-  const std::vector<std::string> names = split_list(spec.reservation.view());
+  const std::vector<std::string> names = split_names(spec.reservation.view());
   if (names.empty()) return failure(ErrorCode::kInvalidReservation);
   size_t large_enough = 0;
   for (const std::string& name : names) {

@@ -156,7 +156,7 @@ Status within_limits(const ClusterState& state, const JobSpec& spec, const Parti
 Result<std::vector<const Partition*>> find_partitions(const ClusterState& state,
                                                       const JobSpec& spec) {
   std::vector<const Partition*> partitions;
-  const std::vector<std::string> names = split_list(spec.partitions.view());
+  const std::vector<std::string> names = split_names(spec.partitions.view());
   for (const std::string& name : names) {
     const Partition* partition = find_partition(state, name);
     if (partition == nullptr) {
@@ -307,7 +307,7 @@ Status check_size(const ClusterState& state, const JobSpec& spec,
 
 Status check_reserved_room(const ClusterState& state, const JobSpec& spec,
                            const std::vector<const Partition*>& partitions, Time now) {
-  for (const std::string& name : split_list(spec.reservation.view())) {
+  for (const std::string& name : split_names(spec.reservation.view())) {
     const Reservation* reservation = find_reservation(state, name);
     // it may get others before it begins
     if (reservation == nullptr || !is_active(*reservation, now)) return {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/printable.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/verbs.hpp"
@@ -272,7 +273,10 @@ Result<Decision> decide_on(const ClusterState& state, const NotifyJob& command, 
                                                    : ErrorCode::kAlreadyDone);
   }
   Draft draft(state);
-  JobSignaled event{.job = *id, .message = command.message, .time = now};
+  // it stands in a file of the job's user, where another may write no line of his own
+  const bool own = may_act_as_owner(state, job, command.who.uid);
+  JobSignaled event{
+      .job = *id, .message = own ? command.message : mask_controls(command.message), .time = now};
   if (target->step) event.step = *target->step;
   draft.emit(std::move(event));
   return draft.take();

@@ -143,8 +143,10 @@ bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u)
 Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& command) {
   if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   const JobUpdate& u = command.update;
-  // where its user's programs run, and what they read and write as that user
-  const bool of_owner = u.work_dir || u.std_in || u.std_out || u.std_err;
+  // where its user's programs run, and what they read and write as that user: %x in a path is the
+  // job's name
+  const bool renames = u.name && *u.name != job.spec->name;
+  const bool of_owner = u.work_dir || u.std_in || u.std_out || u.std_err || renames;
   if (of_owner && !may_act_as_owner(state, job, command.who.uid))
     return failure(ErrorCode::kAccessDenied);
   const bool share = command.update.core_spec || command.update.thread_spec;

@@ -90,9 +90,9 @@ std::optional<std::vector<FeatureChange>> feature_changes(const ClusterState& st
     return std::vector<FeatureChange>();
   const auto wanted = fit::parse_features(spec.constraint.view());
   if (!wanted || wanted->any_of.empty()) return std::vector<FeatureChange>();
-  if (!wanted->one_branch_for_all) return changes_to(state, wanted->any_of, allocation);
+  if (!wanted->one_branch_for_all) return changes_to(state, wanted->any_of.branches(), allocation);
   std::optional<std::vector<FeatureChange>> least;
-  for (const Branch& branch : wanted->any_of) {
+  for (const Branch& branch : wanted->any_of.branches()) {
     auto changes = changes_to(state, {&branch, 1}, allocation);
     if (changes && (!least || changes->size() < least->size())) least = std::move(changes);
   }
@@ -109,13 +109,14 @@ Status check_changeable_features(const ClusterConfig& config, const JobSpec& spe
     });
   };
   for (const fit::FeatureCount& count : wanted->counts) {
-    const bool any = std::ranges::any_of(
-        count.any_of, [&](const Branch& branch) { return std::ranges::any_of(branch, changes); });
+    const bool any = std::ranges::any_of(count.any_of.branches(), [&](const Branch& branch) {
+      return std::ranges::any_of(branch, changes);
+    });
     if (any) return failure(ErrorCode::kInvalidFeature);
   }
   for (const std::string& exclusive : config.helpers.exclusive) {
     const std::vector<std::string> group = split_list(exclusive);
-    for (const Branch& branch : wanted->any_of) {
+    for (const Branch& branch : wanted->any_of.branches()) {
       const auto of_branch = std::ranges::count_if(
           group, [&](const std::string& name) { return contains(branch, name); });
       if (of_branch > 1) return failure(ErrorCode::kInvalidFeature);
