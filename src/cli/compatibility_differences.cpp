@@ -41,6 +41,10 @@ constexpr CompatibilityDifference kDifferences[] = {
      "exits with 1"},
     {"scontrol show step",
      "a step that is not there is told in other words, by `sattach 1.2.3` as well", ""},
+    {"scontrol update, scontrol notify",
+     "a job is renamed by its user, root and SlurmUser alone (`%x` in a path is its name); messages "
+     "of others have no control characters",
+     "lets operators and coordinators"},
     {"scontrol create reservation", "`NodeCnt=` on named nodes keeps the flag SPEC_NODES",
      "removes it"},
     {"scontrol create reservation",

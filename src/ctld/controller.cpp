@@ -130,6 +130,7 @@ struct Controller::Graph {
   ConfigForNodes config_for_nodes;
   RateLimits rate_limits;
   SubmitHosts submit_hosts{short_host_name()};
+  net::SlowWork planning{kPlanningWork};
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
 
@@ -352,7 +353,8 @@ Status Controller::Graph::start_server() {
                                   reply.history_waiting_since = sender->refused_since();
                                   reply.history_sent = sender->sent();
                                 },
-                                [this](auto& reply) { effects->report_orders(reply); }});
+                                [this](auto& reply) { effects->report_orders(reply); },
+                                planning});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
@@ -465,6 +467,7 @@ void Controller::Graph::stop() {
   if (watches) watches->close();
   step_waiters.close();
   if (server) server->shutdown(std::chrono::milliseconds(200));
+  planning.stop();
   if (liveness) liveness->stop();
   if (health_checks) health_checks->stop();
   if (group_checks) group_checks->stop();

@@ -388,6 +388,12 @@ Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files, const st
 }
 
 Status check_stopping_keys(const ClusterConfig& config) {
+  // every job that runs would be ended with its nodes
+  if (config.nodes.empty() && config.max_node_count == 0) {
+    return failure(config.config_path +
+                   ": it has no NodeName line (was it cut off?), nor MaxNodeCount, with which a "
+                   "cluster begins without nodes");
+  }
   if (tables::check_ignored(config)) return {};
   tables::KeyPlaces places;
   if (const auto lines = read_lines(config.config_path)) {

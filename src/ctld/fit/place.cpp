@@ -4,6 +4,7 @@
 
 #include "common/base/bounded.hpp"
 #include "common/model/system_cores.hpp"
+#include "ctld/fit/choice.hpp"
 #include "ctld/fit/near_gres.hpp"
 
 namespace sluice::fit {
@@ -75,13 +76,6 @@ Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit u
     return take_cores(room.free_cores, cores, *room.config, needs.fill_sockets);
   return take_by_task(needs, room.free_cores, cores, *room.config);
 }
-
-// What one node is to give.
-struct Portion {
-  uint32_t tasks = 0;
-  uint32_t cpus = 0;
-  std::vector<uint64_t> gres;  // units of each need
-};
 
 // Cores near the units of the job where there are enough of them, or where they have to be.
 Bitmap choose_cores_near(const Needs& needs, const Room& room, uint32_t cores,
@@ -190,41 +184,6 @@ uint32_t cpus_wanted(const Needs& needs, const Portion& portion) {
   if (needs.cpus_per_gpu == 0) return cpus;
   return std::max(cpus, static_cast<uint32_t>(gpus_in(needs, portion.gres) * needs.cpus_per_gpu));
 }
-
-// One chosen node and what it is to give.
-struct Choice {
-  const Room* room = nullptr;
-  Capacity most;
-  bool required = false;
-  Portion portion = {};
-};
-
-// What chosen nodes can give together.
-struct Sum {
-  uint64_t tasks = 0, cpus = 0;
-  std::vector<uint64_t> dealt = {};
-
-  void add(const Capacity& most) {
-    tasks += most.tasks;
-    cpus += most.cpus;
-    if (dealt.size() < most.dealt.size()) dealt.resize(most.dealt.size());
-    for (size_t i = 0; i < most.dealt.size(); ++i) dealt[i] += most.dealt[i];
-  }
-  // One of those that were added.
-  void remove(const Capacity& most) {
-    tasks -= most.tasks;
-    cpus -= most.cpus;
-    for (size_t i = 0; i < most.dealt.size(); ++i) dealt[i] -= most.dealt[i];
-  }
-  [[nodiscard]] bool is_enough(const Needs& needs) const {
-    if (tasks < needs.tasks || cpus < needs.min_cpus) return false;
-    for (size_t i = 0; i < needs.gres.size(); ++i) {
-      if (needs.gres[i].is_dealt() && (i >= dealt.size() || dealt[i] < needs.gres[i].per_job))
-        return false;
-    }
-    return true;
-  }
-};
 
 class Placer {
  public:
@@ -359,36 +318,11 @@ class Placer {
       while (end < from.size() && from[end]->room->node == from[end - 1]->room->node + 1) ++end;
       const std::span run = std::span(from).subspan(first, end - first);
       may_do_with(run.size());
-      const auto found = shortest_in(run, required);
+      const auto found = shortest_run(run, needs_, {least_, most_, required});
       if (!found.empty() && (best.empty() || found.size() < best.size())) best = found;
       first = end;
     }
     return best.empty() ? std::nullopt : finish(copies_of(best));
-  }
-
-  // Of neighbours the first that are enough, or where some are required, the fewest that have all.
-  std::span<const Choice* const> shortest_in(std::span<const Choice* const> run,
-                                             size_t required) const {
-    std::span<const Choice* const> best;
-    Sum sum;
-    size_t held = 0;  // required ones among first … end-1
-    const auto serves = [&](size_t count) {
-      return count > 0 && count >= least_ && held == required && sum.is_enough(needs_);
-    };
-    for (size_t first = 0, end = 0; first < run.size() && (best.empty() || required > 0); ++first) {
-      while (!serves(end - first) && end < run.size() && end - first < most_) {
-        held += run[end]->required ? 1 : 0;
-        sum.add(run[end++]->most);
-      }
-      const bool good = serves(end - first);
-      if (good && (best.empty() || end - first < best.size()))
-        best = run.subspan(first, end - first);
-      if (!good && end == run.size()) break;
-      if (end == first) continue;  // no node may be taken
-      held -= run[first]->required ? 1 : 0;
-      sum.remove(run[first]->most);
-    }
-    return best;
   }
 
   // [a|b]: all nodes from the same alternative, the first that can.

@@ -93,8 +93,14 @@ std::string why_forgotten(const state::ClusterState& state, const protocol::Step
 void log_forgotten(const std::string& node, const std::vector<protocol::StepKey>& keys,
                    const state::ClusterState& after) {
   for (const protocol::StepKey& key : keys) {
-    log::info("JobId={} StepId={} is ended on node {}: {}", job_id_text(after, key.id.job),
-              step_id_text(key.id), node, why_forgotten(after, key));
+    const std::string text =
+        fmt::format("JobId={} StepId={} is ended on node {}: {}", job_id_text(after, key.id.job),
+                    step_id_text(key.id), node, why_forgotten(after, key));
+    if (state::find_job(after, key.id.job)) log::info("{}", text);
+    else
+      log::error(
+          "{}; to keep jobs that still run, stop the controller and put the newest state back",
+          text);
   }
 }
 

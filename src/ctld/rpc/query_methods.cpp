@@ -199,11 +199,12 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
       net::kSlow);
   server.handle<ExplainRequest, ExplainReply>(
       [&parts](const auto& context, auto request, auto responder) {
-        // nobody waits any more
-        if (parts.clock() >= context.deadline) return responder.fail(ErrorCode::kTimedOut);
-        responder.complete(explain(parts, context.identity.uid, request.job));
-      },
-      net::kSlow);
+        answer_by_planning<ExplainReply>(
+            parts, context, std::move(responder),
+            [&parts, uid = context.identity.uid, job = std::move(request.job)] {
+              return explain(parts, uid, job);
+            });
+      });
 }
 
 }  // namespace sluice::ctld

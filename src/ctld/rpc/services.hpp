@@ -12,6 +12,7 @@
 
 #include "common/auth/signer.hpp"
 #include "common/rpc/rpc_server.hpp"
+#include "common/rpc/slow_work.hpp"
 #include "ctld/agents/launch_refusals.hpp"
 #include "ctld/agents/liveness.hpp"
 #include "ctld/agents/node_links.hpp"
@@ -78,7 +79,25 @@ struct ServiceParts {
   std::function<void(protocol::QueryStatisticsReply&)> report_history;
   // orders to nodes that are under way or to be repeated (sdiag)
   std::function<void(protocol::QueryStatisticsReply&)> report_orders;
+  net::SlowWork& planning;  // see answer_by_planning()
 };
+// What plans may take long and be asked for often (sbatch --test-only, sluice explain): one thread
+// has them, one of each user at a time, so that nobody else's requests wait for it.
+inline constexpr net::SlowWork::Limits kPlanningWork{
+    .threads = 1, .running_of_user = 1, .waiting_of_user = 64, .waiting = 1024};
+
+// Answers with what `make` gives, unless the caller waits no more when it has its turn.
+template <class Reply>
+void answer_by_planning(ServiceParts& parts, const net::CallContext& context,
+                        net::Responder<Reply> responder, std::function<Result<Reply>()> make) {
+  const auto shared = std::make_shared<net::Responder<Reply>>(std::move(responder));
+  const auto work = [&parts, shared, make = std::move(make), deadline = context.deadline] {
+    if (parts.clock() >= deadline || shared->is_gone()) return shared->fail(ErrorCode::kTimedOut);
+    shared->complete(make());
+  };
+  if (!parts.planning.post(context.identity.uid, work))
+    shared->fail(ErrorCode::kRetry, "too many such requests wait already");
+}
 
 // What the log says of refused requests: those by which users and administrators change something
 // with what was wrong with them.

@@ -184,7 +184,11 @@ void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJob
   if (!command) return responder.fail(command.error());
   if (has_option(parts.publisher.newest()->state->config->job_submit_plugins, "logging"))
     log_submission(*command);
-  if (request.test_only) return responder.complete(test_only(parts, *command));
+  if (request.test_only) {
+    return answer_by_planning<protocol::SubmitJobReply>(
+        parts, context, std::move(responder),
+        [&parts, command = std::move(*command)] { return test_only(parts, command); });
+  }
   auto make = [](const state::Reply& reply,
                  const state::ClusterState&) -> Result<protocol::SubmitJobReply> {
     const auto& submitted = std::get<state::JobSubmittedReply>(reply);

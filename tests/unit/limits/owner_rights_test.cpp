@@ -46,6 +46,29 @@ TEST_F(OwnerRights, WhereAJobRunsAndWhatItReadsAndWritesIsItsUsers) {
   EXPECT_EQ(update(id, comment, kBob), ErrorCode::kOk);
 }
 
+// The bug: with %x in its path a job wrote where a coordinator or an operator named it to, and then
+// what he told it, with lines of its own.
+TEST_F(OwnerRights, OthersNeitherRenameAJobNorWriteLinesIntoItsFiles) {
+  const JobId id = submit(batch_spec());
+  JobUpdate u;
+  u.name = "../../bob/t";
+  EXPECT_EQ(update(id, u, kBob), ErrorCode::kAccessDenied) << "he coordinates physics";
+  site_.users[1].admin_level = AdminLevel::kOperator;
+  follow();
+  EXPECT_EQ(update(id, u, kBob), ErrorCode::kAccessDenied);
+  u.name = job(id).spec->name.str();
+  EXPECT_EQ(update(id, u, kBob), ErrorCode::kOk) << "it keeps its name";
+  u.name = "renamed";
+  EXPECT_EQ(update(id, u, kAnn), ErrorCode::kOk);
+  ASSERT_TRUE(start_job(id, "n1", 2));
+  const auto told = [&](Identity who) {
+    auto decision = decide(state_, NotifyJob{who, std::to_string(id), "x\nssh-rsa y"}, now_);
+    return decision ? std::get<JobSignaled>(decision->events.front()).message : "refused";
+  };
+  EXPECT_EQ(told(kBob), "x?ssh-rsa y");
+  EXPECT_EQ(told(kAnn), "x\nssh-rsa y");
+}
+
 TEST_F(OwnerRights, ARunningJobTakesNoLicenses) {
   configure([](ClusterConfig& config) { config.licenses = "matlab:5"; });
   JobSpec spec = batch_spec();
