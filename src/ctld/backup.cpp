@@ -34,6 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSigningKey = "credential.key";
+constexpr const char* kUnfinished = ".unfinished";
 constexpr const char* kKeys[] = {kSigningKey, "jwt_hs256.key"};
 using journal::kJournalFolder;
 
@@ -131,9 +132,15 @@ Status copy_journal(const fs::path& from, const fs::path& to) {
   return flush(file);
 }
 
+// A folder with nothing in it but what a copy that was broken off may have left there.
 bool is_empty_folder(const fs::path& path) {
   std::error_code code;
-  return fs::is_directory(path, code) && fs::is_empty(path, code);
+  if (!fs::is_directory(path, code)) return false;
+  fs::directory_iterator entry(path, code);
+  for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    if (entry->path().filename() != kUnfinished) return false;
+  }
+  return !code;
 }
 
 // Whoever else can write there could put something of his own in a copy's place while it is made.
@@ -150,6 +157,35 @@ Status check_place(const fs::path& folder) {
       fmt::format(
           "others can write to {}: a backup, which holds the cluster's keys, is not made there",
           folder.string()));
+}
+
+// The copy is made in the folder itself where there is one, as a file system may be mounted there.
+Status check_given(const fs::path& folder) {
+  struct stat given {};
+  if (::stat(folder.c_str(), &given) != 0) return cannot_now("look at", folder);
+  if (given.st_uid != 0 && given.st_uid != ::geteuid()) {
+    return failure(
+        ErrorCode::kAccessDenied,
+        fmt::format(
+            "{} belongs to user {}: a backup, which holds the cluster's keys, is not made there",
+            folder.string(), given.st_uid));
+  }
+  if (Status ok = check_place(folder); !ok) return ok;
+  return ::chmod(folder.c_str(), 0700) == 0 ? Status{} : cannot_now("close to others", folder);
+}
+
+// The journal comes last: without it nothing is taken for a backup.
+Status move_up(const fs::path& fresh, const fs::path& folder) {
+  std::error_code code;
+  std::vector<const char*> names(std::begin(kKeys), std::end(kKeys));
+  names.push_back(kJournalFolder);
+  for (const char* name : names) {
+    if (!fs::exists(fresh / name, code)) continue;
+    fs::rename(fresh / name, folder / name, code);
+    if (code) return cannot("rename", fresh / name, code);
+  }
+  fs::remove(fresh, code);
+  return {};
 }
 
 // A new folder for this user alone. What a copy of his that was broken off left there goes.
@@ -296,10 +332,13 @@ Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
                    fmt::format("{} is there already: a backup goes into a new or empty folder",
                                whole.string()));
   }
-  const fs::path place = whole.parent_path(), fresh = whole.string() + ".unfinished";
+  const bool given = fs::exists(whole, code);
+  const fs::path place = given ? whole : whole.parent_path();
+  const fs::path fresh = given ? whole / kUnfinished : fs::path(whole.string() + kUnfinished);
   fs::create_directories(place, code);
   if (code) return cannot("make", place, code);
-  if (Status ok = check_place(place); !ok) return tl::unexpected(ok.error());
+  if (Status ok = given ? check_given(whole) : check_place(place); !ok)
+    return tl::unexpected(ok.error());
   if (Status ok = make_fresh(fresh); !ok) return tl::unexpected(ok.error());
   Status done = copy_journal(folder / kJournalFolder, fresh / kJournalFolder);
   for (const char* key : kKeys) {
@@ -314,9 +353,11 @@ Result<BackupContent> back_up(const fs::path& folder, const fs::path& target) {
     }
   }
   if (content) {
-    fs::rename(fresh, whole, code);
-    if (code) content = cannot("rename", fresh, code);
-    else if (Status ok = flush(place); !ok) content = tl::unexpected(ok.error());
+    Status moved = given ? move_up(fresh, whole) : Status{};
+    if (!given) fs::rename(fresh, whole, code);
+    if (!given && code) moved = cannot("rename", fresh, code);
+    if (moved) moved = flush(place);
+    if (!moved) content = tl::unexpected(moved.error());
   }
   if (!content) fs::remove_all(fresh, code);
   return content;

@@ -88,7 +88,8 @@ struct Daemon::Graph {
 
 Status Daemon::Graph::open_identity() {
   const LiveConfig::Pointer conf = config.get();
-  const net::AuthOptions options = auth_options(*conf);
+  net::AuthOptions options = auth_options(*conf);
+  options.token_socket.clear();  // it verifies tokens, and has to have the key itself
   auto provider = net::make_auth(options);
   if (!provider) return tl::unexpected(provider.error());
   auth = std::move(*provider);
@@ -172,6 +173,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
   auto rules = purge_rules(*conf);
   if (!rules) return tl::unexpected<Error>(rules.error());
   if (auto ok = check_archive_folder(*conf, *rules); !ok) return tl::unexpected(ok.error());
+  // before the database, which may be waited for
+  if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   auto database = open_database(conf->storage);
   if (!database) return tl::unexpected(database.error());
   graph->database = std::move(*database);
@@ -182,7 +185,6 @@ Result<std::unique_ptr<Daemon>> Daemon::start(DbdConfig config) {
         graph->followers.changed(entities);
       });
   graph->archiver.emplace(*graph->database, std::move(*rules));
-  if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   if (auto ok = graph->start_server(); !ok) return tl::unexpected(ok.error());
   graph->clock.emplace(*graph->database, graph->statistics, *graph->archiver);
   // of a file there is one daemon

@@ -26,6 +26,7 @@
 #include "noded/broadcasts.hpp"
 #include "noded/process/child_processes.hpp"
 #include "noded/node/health_check.hpp"
+#include "noded/node/host_checks.hpp"
 #include "noded/node/inventory.hpp"
 #include "noded/steps/job_containers.hpp"
 #include "noded/steps/job_groups.hpp"
@@ -44,7 +45,7 @@ Status make_folder(const std::string& path) {
   }
   // users' batch scripts run from it
   ::chmod(path.c_str(), 0755);
-  return {};
+  return may_write_in(path);
 }
 
 }  // namespace
@@ -76,6 +77,7 @@ class Agent::Graph {
   }
 
   Status start() {
+    if (auto ok = may_run(step_daemon(node_)); !ok) return ok;
     if (auto ok = make_folder(node_.spool_dir); !ok) return ok;
     if (options_.clean) {
       std::error_code ignored;

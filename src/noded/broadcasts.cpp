@@ -117,7 +117,7 @@ Broadcasts::TransferPtr Broadcasts::start(const Key& key, const protocol::Broadc
     return transfer;
   }
   const auto pid = children_.spawn(
-      {node_.sbin_dir + "/slurmstepd",
+      {step_daemon(node_),
        {fmt::format("slurmstepd: [{}.bcast]", ticket.job), protocol::kWriteFileMode},
        daemon_environment(node_).entries(),
        {{ends[1], protocol::kStartDescriptor}}},

@@ -49,7 +49,7 @@ class LostSpool(ClusterCase):
         shutil.rmtree(os.path.join(self.cluster.dir, "spool", "n1"))
         self.cluster.start_node("n1")
         second = self.runs_again(name)
-        self.assertIn(f"the step daemon of {job}.batch (process {daemon}) ran on", self.cluster.log("n1"))
+        self.assertIn(f"JobId={job} StepId={job}.batch: its step daemon (process {daemon}) ran on", self.cluster.log("n1"))
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.assertEqual(self.file(name).splitlines()[1:], [f"begin {second}", f"end {second}"])
         self.assertEqual(self.cluster.step_daemon_pid(f"{other}.batch"), kept, "another node of this host")

@@ -115,7 +115,11 @@ class Waiter {
     request.spec.attended = is_attended();
     request.components = components_;
     const Result<protocol::SubmitJobReply> reply =
-        submit_job(client_, request, salloc_ ? kSalloc : kSrun);
+        submit_job(client_, request, salloc_ ? kSalloc : kSrun, [this] {
+          io_.poll();
+          return out_.exit_status.has_value();
+        });
+    if (!reply && out_.exit_status) return false;
     if (!reply) {
       report_failure(name_, what_failed(), reply.error());
       const bool busy = submission_.job.immediate && reply.error().code == ErrorCode::kNodesBusy;
@@ -212,6 +216,7 @@ class Waiter {
   }
 
   void interrupted() {
+    if (out_.job == kNoJob) return finish(error_exit());
     cancel_job();
     if (salloc_) {
       say_revoked();

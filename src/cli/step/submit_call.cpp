@@ -11,6 +11,7 @@
 #include "cli/options/submit_env.hpp"
 #include "common/base/time_text.hpp"
 #include "common/names/errors.hpp"
+#include "common/os/back_off.hpp"
 #include "common/protocol/ctld.hpp"
 
 namespace sluice::cli {
@@ -21,16 +22,27 @@ constexpr int kMostRetries = 15;  // of a controller that answers "not now"
 // A request that is worth another try: the controller is busy, or full (MaxJobCount). What comes
 // with words of its own is a bound that the request itself is beyond.
 bool may_fit_later(const Error& error) {
-  if (error.code == ErrorCode::kRetry) return true;
+  if (error.code == ErrorCode::kRetry) return !net::is_without_token(error);
   return error.code == ErrorCode::kTooManyJobs &&
          (error.text.empty() || error.text == error_sentence(error.code));
+}
+
+// False: it was interrupted.
+bool rest(std::chrono::milliseconds pause, const std::function<bool()>& interrupted) {
+  constexpr std::chrono::milliseconds kSlice{50};
+  for (auto left = pause; left > left.zero(); left -= kSlice) {
+    if (interrupted && interrupted()) return false;
+    std::this_thread::sleep_for(std::min(left, kSlice));
+  }
+  return true;
 }
 
 }  // namespace
 
 Result<protocol::SubmitJobReply> submit_job(Client& client,
                                             const protocol::SubmitJobRequest& request,
-                                            CommandSet command) {
+                                            CommandSet command,
+                                            const std::function<bool()>& interrupted) {
   using Clock = std::chrono::steady_clock;
   const std::string name(submit_command_name(command));
   const auto patience = Clock::now() + client.config().message_timeout;
@@ -38,7 +50,9 @@ Result<protocol::SubmitJobReply> submit_job(Client& client,
     Result<protocol::SubmitJobReply> reply = client.call<protocol::SubmitJobReply>(request);
     if (reply) return reply;
     const ErrorCode code = reply.error().code;
-    const bool away = code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost;
+    // nobody on this host who gives a token is as good as no controller
+    const bool away = code == ErrorCode::kUnreachable || code == ErrorCode::kConnectionLost ||
+                      net::is_without_token(reply.error());
     const bool later = may_fit_later(reply.error()) && tries < kMostRetries && !request.test_only;
     if (!later && (!away || Clock::now() >= patience)) return reply;
     if (later && tries == 0) {
@@ -46,9 +60,8 @@ Result<protocol::SubmitJobReply> submit_job(Client& client,
                    "%s: error: Slurm temporarily unable to accept job, sleeping and retrying\n",
                    name.c_str());
     }
-    std::this_thread::sleep_for(later
-                                    ? std::chrono::milliseconds(std::min(1000 * (tries + 1), 5000))
-                                    : std::chrono::milliseconds(500));
+    const auto pause = std::chrono::milliseconds(later ? std::min(1000 * (tries + 1), 5000) : 500);
+    if (!rest(pause, interrupted)) return reply;
   }
 }
 

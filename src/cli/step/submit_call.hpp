@@ -1,6 +1,7 @@
 // Sending a submission: retries while the controller is away, and Slurm's words when it fails.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -11,10 +12,11 @@
 namespace sluice::cli {
 
 // Sends `request` until the controller answers or has been away for too long. A request carries its
-// own id, so that one whose answer was lost is not done twice.
-[[nodiscard]] Result<protocol::SubmitJobReply> submit_job(Client& client,
-                                                          const protocol::SubmitJobRequest& request,
-                                                          CommandSet command);
+// own id, so that one whose answer was lost is not done twice. `interrupted` is asked often while
+// it waits to ask again, and ends that.
+[[nodiscard]] Result<protocol::SubmitJobReply> submit_job(
+    Client& client, const protocol::SubmitJobRequest& request, CommandSet command,
+    const std::function<bool()>& interrupted = {});
 
 // Prints what went wrong: the error's own text where it has one, then `COMMAND: error: WHAT:
 // SENTENCE` (WHAT is "Batch job submission failed", …).

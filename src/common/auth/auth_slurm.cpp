@@ -20,7 +20,7 @@
 namespace sluice::net {
 namespace {
 
-constexpr int kAnswerSeconds = 10;
+constexpr int kAnswerSeconds = 5;
 // A daemon that was killed leaves its socket behind, and another of the host takes its place within
 // a second.
 constexpr Duration kHandOver = std::chrono::seconds(2);
@@ -102,8 +102,10 @@ class SocketAuth final : public AuthProvider {
   tl::unexpected<Error> broken() {
     const int problem = problem_ = errno;
     disconnect();
-    return failure(ErrorCode::kRetry,
-                   fmt::format("{} at {}: {}", kNoTokensText, path_, errno_text(problem)));
+    const std::string why = problem == EAGAIN && peer_ > 0
+                                ? fmt::format("process {} does not answer", peer_)
+                                : std::string(errno_text(problem));
+    return failure(ErrorCode::kRetry, fmt::format("{} at {}: {}", kNoTokensText, path_, why));
   }
   Status connect() {
     const auto address = local_address(path_);
@@ -116,8 +118,10 @@ class SocketAuth final : public AuthProvider {
     const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
     if (::connect(fd_, generic, sizeof *address) != 0) return broken();
     ucred peer{};
+    peer_ = 0;
     socklen_t length = sizeof peer;
     if (::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return broken();
+    peer_ = peer.pid;
     if (own_ && peer.uid != 0 && peer.uid != ::geteuid()) {
       disconnect();
       return failure(
@@ -135,8 +139,8 @@ class SocketAuth final : public AuthProvider {
     }
     if (::send(fd_, question.data(), question.size(), MSG_NOSIGNAL) < 0) return broken();
     char bytes[4096];
-    ssize_t size = 0;
-    do { size = ::recv(fd_, bytes, sizeof bytes, 0); } while (size < 0 && errno == EINTR);
+    // who is told to end is not to wait any longer
+    const ssize_t size = ::recv(fd_, bytes, sizeof bytes, 0);
     if (size == 0) errno = ECONNRESET;
     if (size <= 0) return broken();
     return wire::decode<TokenReply>({bytes, static_cast<size_t>(size)});
@@ -151,6 +155,7 @@ class SocketAuth final : public AuthProvider {
   std::mutex mutex_;
   int fd_ = -1;
   int problem_ = 0;  // errno of the last failure
+  pid_t peer_ = 0;   // who gives the tokens
 };
 
 }  // namespace

@@ -138,15 +138,29 @@ AsyncClient::AsyncClient(ClientOptions options)
 
 AsyncClient::~AsyncClient() = default;
 
+std::shared_ptr<ClientChannels> AsyncClient::channels() const {
+  const std::lock_guard lock(mutex_);
+  return channels_;
+}
+
+bool AsyncClient::use_addresses(std::vector<std::string> addresses) {
+  const std::lock_guard lock(mutex_);
+  ClientOptions options = channels_->endpoints().options();
+  if (addresses == options.addresses) return false;
+  options.addresses = std::move(addresses);
+  channels_ = std::make_shared<ClientChannels>(std::move(options));
+  return true;
+}
+
 void AsyncClient::call_raw(std::string_view method, std::string request, Duration timeout,
                            std::function<void(Result<std::string>)> done) {
   auto call = std::make_shared<AsyncCall>();
-  call->channels = channels_;
+  call->channels = channels();
   call->method = method;
   call->request = std::move(request);
   call->deadline = deadline_after(timeout);
   call->done = std::move(done);
-  call->first = channels_->endpoints().preferred();
+  call->first = call->channels->endpoints().preferred();
   call->start();
 }
 

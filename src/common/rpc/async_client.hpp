@@ -5,10 +5,12 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "common/net/client_endpoints.hpp"
 #include "common/net/method_name.hpp"
@@ -40,6 +42,9 @@ class AsyncClient {
   AsyncClient(const AsyncClient&) = delete;
   AsyncClient& operator=(const AsyncClient&) = delete;
   ~AsyncClient();  // calls under way go on to their end
+
+  // Calls from now on go to these addresses; those under way go on. False: they are the same.
+  bool use_addresses(std::vector<std::string> addresses);
 
   // `done` runs exactly once, possibly before this returns.
   template <class Reply, class Request>
@@ -91,6 +96,9 @@ class AsyncClient {
                           std::function<void(Status)> on_end);
 
  private:
+  [[nodiscard]] std::shared_ptr<ClientChannels> channels() const;
+
+  mutable std::mutex mutex_;
   std::shared_ptr<ClientChannels> channels_;  // shared with the calls under way
 };
 

@@ -127,12 +127,12 @@ StreamHandle AsyncClient::listen_raw(std::string_view method, std::string reques
                                      std::function<Status(std::string_view)> on_chunk,
                                      std::function<void(Status)> on_end) {
   auto call = std::make_shared<StreamHandle::Call>();
-  call->channels = channels_;
+  call->channels = channels();
   call->method = method;
   call->request = std::move(request);
   call->on_chunk = std::move(on_chunk);
   call->on_end = std::move(on_end);
-  call->first = channels_->endpoints().preferred();
+  call->first = call->channels->endpoints().preferred();
   call->start();
   return StreamHandle(std::move(call));
 }

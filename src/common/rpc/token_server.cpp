@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -46,6 +47,15 @@ int open_lock(const std::string& path, uint32_t owner) {
   return -1;
 }
 
+// Which file is at a path, as device and inode.
+using FileMark = std::pair<dev_t, ino_t>;
+
+FileMark mark_of(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
 // Who is to serve next, of those that wait: it looks often, and the others, of which a host may
 // have hundreds, seldom.
 class NextInLine {
@@ -73,6 +83,7 @@ class TokenServer::Impl {
  public:
   Impl(std::string path, int listener, int lock, std::shared_ptr<const TokenMaker> maker)
       : path_(std::move(path)),
+        own_(mark_of(path_)),
         maker_(std::move(maker)),
         listener_(listener),
         lock_(lock),
@@ -86,9 +97,11 @@ class TokenServer::Impl {
     for (const int fd : peers_) ::close(fd);
     ::close(wake_);
     ::close(listener_);
-    ::unlink(path_.c_str());
-    ::close(lock_);
+    // the folder may have been made anew since, and another daemon serves there
+    if (is_in_place()) ::unlink(path_.c_str());
+    if (lock_ >= 0) ::close(lock_);
   }
+  [[nodiscard]] bool is_in_place() const { return own_ != FileMark() && mark_of(path_) == own_; }
 
  private:
   void run() {
@@ -147,9 +160,10 @@ class TokenServer::Impl {
   }
 
   std::string path_;
+  FileMark own_;  // of the socket
   std::shared_ptr<const TokenMaker> maker_;
   int listener_;
-  int lock_;
+  int lock_;  // -1: it replaces one that has the lock
   int wake_;
   std::vector<int> peers_;  // oldest first
   std::thread thread_;      // last: it uses the others
@@ -158,12 +172,11 @@ class TokenServer::Impl {
 TokenServer::TokenServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TokenServer::~TokenServer() = default;
 
+bool TokenServer::is_in_place() const { return impl_->is_in_place(); }
+
 Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
                                                         std::shared_ptr<const TokenMaker> maker,
                                                         uint32_t owner) {
-  const auto address = local_address(path);
-  if (!address) return cannot(path, "bind");
-  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
   // The kernel lets the lock go however its holder ends; two that find a dead socket do not replace
   // each other's.
   const int lock = open_lock(path + ".lock", owner);
@@ -173,31 +186,63 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
     return failure(ErrorCode::kDuplicateName,
                    fmt::format("token socket {}: another process serves it", path));
   }
+  auto server = listen(path, lock, std::move(maker));
+  if (!server) ::close(lock);
+  return server;
+}
+
+Result<std::unique_ptr<TokenServer>> TokenServer::replace_silent(
+    const std::string& path, std::shared_ptr<const TokenMaker> maker) {
+  return listen(path, -1, std::move(maker));
+}
+
+Result<std::unique_ptr<TokenServer>> TokenServer::listen(const std::string& path, int lock,
+                                                         std::shared_ptr<const TokenMaker> maker) {
+  const auto address = local_address(path);
+  if (!address) return cannot(path, "bind");
+  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
   const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) {
-    auto error = cannot(path, "socket");
-    ::close(lock);
-    return error;
-  }
+  if (fd < 0) return cannot(path, "socket");
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(path.c_str());
   if (::bind(fd, generic, sizeof *address) != 0 || ::chmod(path.c_str(), 0777) != 0 ||
       ::listen(fd, 512) != 0) {
     auto error = cannot(path, "bind");
     ::close(fd);
-    ::close(lock);
     return error;
   }
   return std::unique_ptr<TokenServer>(
       new TokenServer(std::make_unique<Impl>(path, fd, lock, std::move(maker))));
 }
 
+pid_t silent_server(const std::string& path, std::chrono::milliseconds limit,
+                    const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds kSlice{100};
+  const auto address = local_address(path);
+  const int fd = address ? ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+  if (fd < 0) return 0;
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  const std::string question = wire::encode(TokenRequest{std::string(kDigestSize, '\0')});
+  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
+  const bool asked = ::connect(fd, generic, sizeof *address) == 0 &&
+                     ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+                     ::send(fd, question.data(), question.size(), MSG_NOSIGNAL) > 0;
+  bool silent = asked;
+  for (auto waited = kSlice; silent && waited <= limit; waited += kSlice) {
+    pollfd answer{fd, POLLIN, 0};
+    silent = !stop.stop_requested() && ::poll(&answer, 1, static_cast<int>(kSlice.count())) <= 0;
+  }
+  ::close(fd);
+  return silent ? peer.pid : 0;
+}
+
 TokenService::TokenService(AuthOptions options, std::shared_ptr<const TokenMaker> maker,
                            std::unique_ptr<TokenServer> server)
-    : options_(std::move(options)), maker_(std::move(maker)), server_(std::move(server)) {
-  if (server_ == nullptr)
-    waiting_ = std::jthread([this](const std::stop_token& stop) { wait_for_turn(stop); });
-}
+    : options_(std::move(options)),
+      maker_(std::move(maker)),
+      server_(std::move(server)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 TokenService::~TokenService() = default;
 
@@ -206,19 +251,54 @@ bool TokenService::serves() const {
   return server_ != nullptr;
 }
 
-void TokenService::wait_for_turn(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+void TokenService::run(const std::stop_token& stop) {
+  Lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (server_ != nullptr) keep_in_place(lock, stop);
+    else wait_for_turn(lock, stop);
+  }
+}
+
+void TokenService::keep_in_place(Lock& lock, const std::stop_token& stop) {
+  stopped_.wait_for(lock, stop, kTokenLook, [] { return false; });
+  if (stop.stop_requested() || server_->is_in_place()) return;
+  log::error("token socket {}: it was removed or replaced, and is made anew unless another serves",
+             options_.token_socket);
+  server_.reset();
+  try_to_serve();
+}
+
+void TokenService::wait_for_turn(Lock& lock, const std::stop_token& stop) {
   NextInLine next(options_.token_socket, options_.slurm_user);
+  SteadyTime look = steady_now() + kTokenSilence;
   while (server_ == nullptr) {
     const auto pause = next.is_it() ? kTokenTakeover : kNextTakeover;
     stopped_.wait_for(lock, stop, pause, [] { return false; });
     if (stop.stop_requested()) return;
     if (!next.is_it()) continue;
-    auto server = TokenServer::start(options_.token_socket, maker_, options_.slurm_user);
-    if (server) server_ = std::move(*server);
-    else if (server.error().code != ErrorCode::kDuplicateName)
-      log::error("{}", server.error().text);
+    try_to_serve();
+    if (server_ != nullptr || steady_now() < look) continue;
+    const pid_t silent = silent_server(options_.token_socket, kTokenSilence, stop);
+    look = steady_now() + kTokenSilence;
+    if (silent == 0 || stop.stop_requested()) continue;
+    log::error("token socket {}: process {}, which serves it, does not answer, and is replaced",
+               options_.token_socket, silent);
+    auto server = TokenServer::replace_silent(options_.token_socket, maker_);
+    if (server) take(std::move(*server));
+    else log::error("{}", server.error().text);
   }
+}
+
+void TokenService::try_to_serve() {
+  auto server = TokenServer::start(options_.token_socket, maker_, options_.slurm_user);
+  if (server) return take(std::move(*server));
+  if (server.error().code == ErrorCode::kDuplicateName) return trouble_.over();
+  if (trouble_.is_to_be_said(steady_now())) log::error("{}", server.error().text);
+}
+
+void TokenService::take(std::unique_ptr<TokenServer> server) {
+  server_ = std::move(server);
+  trouble_.over();
   log::info("tokens of this host's users are handed out here now");
 }
 

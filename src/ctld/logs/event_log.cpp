@@ -156,8 +156,10 @@ class EventLines {
       info("_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={} uid {}", job, e.cancelled_by);
     else if (e.state == JobState::kTimeout) info("Time limit exhausted for JobId={}", job);
     else if (e.state == JobState::kPreempted) info("preempted JobId={}", job);
-    if (!e.failed_node.empty())
+    if (!e.failed_node.empty() && e.description.empty())
       error("Killing JobId={} on failed node {}", job, e.failed_node.view());
+    else if (!e.failed_node.empty())
+      error("Killing JobId={} on node {}: {}", job, e.failed_node.view(), e.description.view());
     const bool again = (e.flags & (kJobRequeued | kJobRequeueHold)) != 0;
     info("_job_complete: JobId={} {}{}{}", job, status_words(e.exit_status),
          e.state == JobState::kCompleted ? "" : fmt::format(" {}", job_state_text(e.state)),

@@ -269,7 +269,7 @@ void Jobs::run_scripts(const JobPtr& job, const std::vector<std::string>& progra
   };
   std::vector<std::string> files;
   if (job->in_group) files = groups_.for_scripts(job->id.first);
-  row.through = {node_.sbin_dir + "/slurmstepd", protocol::kRunWhenToldMode};
+  row.through = {step_daemon(node_), protocol::kRunWhenToldMode};
   row.through.insert(row.through.end(), files.begin(), files.end());
   row.through.emplace_back("--");
   const auto run =

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/errno_text.hpp"
@@ -25,6 +26,12 @@ LastJob::~LastJob() {
 
 Status LastJob::note(const protocol::JobNumber& number) {
   if (number <= number_ || is_outside_jobs(number.job)) return {};
+  // the folder was removed, and maybe made anew
+  struct stat file {};
+  if (fd_ >= 0 && ::fstat(fd_, &file) == 0 && file.st_nlink == 0) {
+    ::close(fd_);
+    fd_ = -1;
+  }
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   // always as long: a write that is cut short leaves no other number
   const std::string text = fmt::format("{:010} {:010}\n", number.round, number.job);

@@ -15,6 +15,8 @@
 
 namespace sluice::noded {
 
+std::string step_daemon(const NodeState& node) { return node.sbin_dir + "/slurmstepd"; }
+
 Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
 Time controller_time(const NodeState& node) {

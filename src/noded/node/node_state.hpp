@@ -56,6 +56,7 @@ struct NodeState {
   int reboot_status = 0;
 };
 
+[[nodiscard]] std::string step_daemon(const NodeState& node);  // its program
 [[nodiscard]] Time now();
 [[nodiscard]] Time controller_time(const NodeState& node);  // of now
 

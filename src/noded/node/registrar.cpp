@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "common/base/hex_digits.hpp"
+#include "common/base/text.hpp"
 #include "common/os/replace_file.hpp"
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "common/auth/crypto.hpp"
 #include "common/names/errors.hpp"
 #include "common/protocol/protocol_version.hpp"
+#include "noded/node/node_line.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -70,6 +72,7 @@ Registrar::Registrar(NodeState& node, net::AsyncClient& controller, NodeFeatures
       controller_(controller),
       features_(features),
       handlers_(std::move(handlers)),
+      first_addresses_(controller_addresses(*node.config)),
       retry_(node.io),
       silence_(node.io),
       clock_(node.io) {
@@ -109,6 +112,7 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
   request.reboot_failed = node_.reboot_failed;
   request.reboot_status = node_.reboot_status;
   handlers_.fill(request);
+  follow_hosts();
   request.sent = now();
   const SteadyTime asked = net::steady_now();
   request.clock_ahead = node_.controller_clock.ahead(request.sent, asked);
@@ -146,7 +150,11 @@ void Registrar::failed(const Error& error) {
   // once a row of failures is enough in the log, except when it is about more than a silent peer
   if (retry_.fresh() || error.code == ErrorCode::kWrongCluster ||
       error.code == ErrorCode::kInvalidCredential) {
-    log::error("cannot register with the controller: {}", error_text(error));
+    log::error("cannot register with the controller: {}{}", error_text(error),
+               error.code == ErrorCode::kWrongCluster
+                   ? "; to have it join that cluster, or where the file is damaged, remove " +
+                         id_file(node_.spool_dir) + " and start slurmd again"
+                   : "");
   }
   retry_.later([this] { send(); });
 }
@@ -169,6 +177,17 @@ Status Registrar::take_key(const protocol::RegisterNodeReply& reply) {
   }
   node_.verifier = std::move(*verifier);
   return {};
+}
+
+// The SlurmctldHost lines may be other ones than at this agent's start. Its own come last: the
+// controller may be elsewhere for itself than for this node.
+void Registrar::follow_hosts() {
+  std::vector<std::string> addresses = controller_addresses(*node_.config);
+  for (const std::string& own : first_addresses_) {
+    if (std::ranges::find(addresses, own) == addresses.end()) addresses.push_back(own);
+  }
+  if (controller_.use_addresses(addresses))
+    log::info("the controller is asked at {} from now on", join(addresses, ", "));
 }
 
 void Registrar::registered(protocol::RegisterNodeReply reply, const Asked& asked) {
@@ -196,6 +215,7 @@ void Registrar::registered(protocol::RegisterNodeReply reply, const Asked& asked
   const NodeHardware told = node_.hardware;
   const HelpersConfig helpers = node_.config->helpers;
   if (!reply.config.nodes.empty()) adopt_sent_config(node_, std::move(reply.config));
+  follow_hosts();
   // the controller's gres.conf, helpers.conf or SlurmdParameters=config_overrides says otherwise
   if (!is_same_size(told, node_.hardware) || told.devices != node_.hardware.devices ||
       helpers != node_.config->helpers)

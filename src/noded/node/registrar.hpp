@@ -43,12 +43,14 @@ class Registrar {
   void failed(const Error& error);
   void registered(protocol::RegisterNodeReply reply, const Asked& asked);
   Status take_key(const protocol::RegisterNodeReply& reply);
+  void follow_hosts();
   void watch_silence();
 
   NodeState& node_;
   net::AsyncClient& controller_;
   NodeFeatures& features_;
   Handlers handlers_;
+  std::vector<std::string> first_addresses_;  // of the controller, as this agent's start had them
   Retry retry_;
   boost::asio::steady_timer silence_;
   boost::asio::steady_timer clock_;  // while this host's is too wrong

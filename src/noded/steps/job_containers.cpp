@@ -113,7 +113,7 @@ void JobContainers::make(const ContainerPtr& container) {
   env.set("SLURM_NS", container->file());
   env.set("SLURM_JOB_MOUNT_SRC", container->folder + protocol::kFoldersFolder);
   const auto pid = children_.spawn(
-      {node_.sbin_dir + "/slurmstepd",
+      {step_daemon(node_),
        {fmt::format("slurmstepd: [{}.namespace]", container->job), protocol::kMakeNamespaceMode,
         container->folder, std::to_string(container->uid),
         folders.empty() ? kUsualJobFolders : join(folders, ","),
@@ -152,7 +152,7 @@ void JobContainers::remove(JobId job) {
 
 void JobContainers::clear(const ContainerPtr& container) {
   container->state = Container::State::kRemoving;
-  const auto pid = children_.spawn({node_.sbin_dir + "/slurmstepd",
+  const auto pid = children_.spawn({step_daemon(node_),
                                     {fmt::format("slurmstepd: [{}.namespace]", container->job),
                                      protocol::kRemoveNamespaceMode, container->folder},
                                     daemon_environment(node_).entries(),

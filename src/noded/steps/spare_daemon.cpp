@@ -40,7 +40,7 @@ Result<std::shared_ptr<SpareDaemon::Daemon>> SpareDaemon::start() {
   name.resize(protocol::kDaemonNameRoom, ' ');
   Environment environment = daemon_environment(node_);
   if (net::uses_tls(*node_.config)) environment.set(protocol::kWillEncrypt, "1");
-  const auto pid = children_.spawn({node_.sbin_dir + "/slurmstepd",
+  const auto pid = children_.spawn({step_daemon(node_),
                                     {std::move(name), node_.spool_dir},
                                     environment.entries(),
                                     {{ends[1], protocol::kStartDescriptor}}},

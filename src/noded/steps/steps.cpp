@@ -17,6 +17,7 @@
 #include "common/environment/gres_env.hpp"
 #include "common/names/step_names.hpp"
 #include "common/wire/codec.hpp"
+#include "noded/node/host_checks.hpp"
 #include "noded/steps/orphans.hpp"
 #include "noded/steps/stray_daemons.hpp"
 #include "noded/steps/waiting_orders.hpp"
@@ -155,8 +156,9 @@ void Steps::end_strays() {
     if (recorded) continue;
     const size_t tasks = end_with_tasks(daemon.process);
     log::error(
-        "the step daemon of {} (process {}) ran on, and {} does not know of it: it was ended, with {} processes of its tasks",
-        daemon.step, daemon.process.pid, node_.spool_dir, tasks);
+        "JobId={} StepId={}: its step daemon (process {}) ran on, and {} does not know of it: it was ended, with {} processes of its tasks",
+        daemon.step.substr(0, daemon.step.find('.')), daemon.step, daemon.process.pid,
+        node_.spool_dir, tasks);
   }
 }
 
@@ -229,6 +231,8 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   steps_.emplace(launch.key, step);
   if (const auto early = early_.take(launch.key))
     order(step, FrameType::kAgentTerminate, wire::encode(*early));
+  if (auto ok = may_run(step_daemon(node_)); !ok) return lost(step, ok.error().text, true);
+  if (auto ok = spool_.prepare(); !ok) log::error("{}", ok.error().text);  // it was removed
   log_shares(launch, node_index, node_.hardware.devices.size());
   protocol::StepdStart start = start_message(launch);
   start.title = daemon_name(launch.key.id);
@@ -260,7 +264,7 @@ void Steps::refuse(const protocol::StepKey& key, uint32_t uid, const std::string
 
 void Steps::start_daemon(const StepPtr& step, const std::string& start) {
   const auto daemon = spare_.take([this, step](int status) { on_daemon_exit(step, status); });
-  if (!daemon) return lost(step, daemon.error().text);
+  if (!daemon) return lost(step, daemon.error().text, true);
   step->pid = daemon->pid;
   connect(step, daemon->link);
   step->link->send(FrameType::kAgentStart, kNoTask, start);
@@ -335,7 +339,10 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdFullSpool)
     return lost(step, protocol::kSpoolIsFull, true);
-  lost(step, fmt::format("its step daemon died (status {:#x})", status));
+  if (step->began) return lost(step, fmt::format("its step daemon died (status {:#x})", status));
+  // of the next step's the same is to be feared, unless it was this job's memory that it lacked
+  lost(step, fmt::format("its step daemon died before it began (status {:#x})", status),
+       !groups_.starved_daemon(step->key.id.job));
 }
 
 void Steps::on_disconnect(const StepPtr& step) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <munge.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "common/auth/auth_munge.hpp"
 #include "common/auth/auth_slurm.hpp"
 #include "common/os/clock.hpp"
+#include "common/os/local_address.hpp"
 #include "common/auth/crypto.hpp"
 #include "common/auth/signer.hpp"
 #include "common/rpc/token_server.hpp"
@@ -289,6 +291,70 @@ TEST_F(KeyFiles, AnotherDaemonTakesTheTokensOver) {
   EXPECT_NE((*second)->serves(), (*third)->serves());
   EXPECT_TRUE(
       make_socket_auth(options.token_socket)->create_token(digest_request("n1", "Echo", "bytes")));
+}
+
+// The bug: who had served in the old folder removed the socket of the one that served in the new.
+TEST_F(KeyFiles, ATokenSocketThatIsNotItsOwnStays) {
+  const std::string place = folder / "run", path = place + "/sack.socket";
+  const auto maker = std::make_shared<const TokenMaker>(key('k'), "c1", "here");
+  std::filesystem::create_directory(place);
+  auto first = TokenServer::start(path, maker);
+  ASSERT_TRUE(first) << first.error().text;
+  EXPECT_TRUE((*first)->is_in_place());
+  std::filesystem::remove_all(place);
+  EXPECT_FALSE((*first)->is_in_place());
+  std::filesystem::create_directory(place);
+  auto second = TokenServer::start(path, maker);
+  ASSERT_TRUE(second) << second.error().text;
+  EXPECT_FALSE((*first)->is_in_place());
+  first->reset();
+  EXPECT_TRUE((*second)->is_in_place());
+}
+
+// The bug: nobody made it again, and no user could ask anything.
+TEST_F(KeyFiles, ATokenSocketThatIsRemovedIsMadeAgain) {
+  AuthOptions options{.type = "auth/slurm", .cluster = "c1"};
+  options.key_file = file("slurm.key", std::string(32, 'k'), 0600);
+  options.token_socket = folder / "tokens.socket";
+  options.slurm_user = ::geteuid();
+  auto service = serve_tokens(options);
+  ASSERT_TRUE(service) << service.error().text;
+  std::filesystem::remove(options.token_socket);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!std::filesystem::exists(options.token_socket)) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(
+      make_socket_auth(options.token_socket)->create_token(digest_request("n1", "Echo", "bytes")));
+}
+
+TEST_F(KeyFiles, WhoGivesNoTokensIsNamedAndReplaced) {
+  const std::string path = folder / "sack.socket";
+  constexpr std::chrono::milliseconds kSoon{200};
+  EXPECT_EQ(silent_server(path, kSoon), 0) << "nobody is there";
+  const int silent = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const auto address = local_address(path);
+  ASSERT_TRUE(address);
+  ASSERT_EQ(::bind(silent, reinterpret_cast<const sockaddr*>(&*address), sizeof *address), 0);
+  ASSERT_EQ(::listen(silent, 5), 0);
+  EXPECT_EQ(silent_server(path, kSoon), ::getpid());
+  const auto maker = std::make_shared<const TokenMaker>(key('k'), "c1", "here");
+  const auto server = TokenServer::replace_silent(path, maker);
+  ASSERT_TRUE(server) << server.error().text;
+  EXPECT_EQ(silent_server(path, kSoon), 0);
+  EXPECT_TRUE(make_socket_auth(path)->create_token(digest_request("n1", "Echo", "bytes")));
+  ::close(silent);
+}
+
+TEST(LastingTrouble, IsSaidOnceAMinute) {
+  LastingTrouble trouble;
+  const SteadyTime start = steady_now();
+  EXPECT_TRUE(trouble.is_to_be_said(start));
+  EXPECT_FALSE(trouble.is_to_be_said(start + std::chrono::seconds(59)));
+  EXPECT_TRUE(trouble.is_to_be_said(start + std::chrono::seconds(60)));
+  trouble.over();
+  EXPECT_TRUE(trouble.is_to_be_said(start + std::chrono::seconds(61)));
 }
 
 TEST_F(KeyFiles, SignerKeepsItsKeyAndOnlyItsSignaturesHold) {

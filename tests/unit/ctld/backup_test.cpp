@@ -81,6 +81,31 @@ TEST_F(Backup, TakesTheUnfinishedOneOfItsUserForItsOwn) {
   EXPECT_FALSE(fs::exists(place_ / "copy.unfinished"));
 }
 
+// The bug: the folder was to be replaced, and a file system was mounted there.
+TEST_F(Backup, IsMadeInTheFolderThatIsThere) {
+  const fs::path copy = place_ / "copy";
+  fs::create_directories(copy / ".unfinished/journal");
+  struct stat before {
+  }, after{};
+  ASSERT_EQ(::stat(copy.c_str(), &before), 0);
+  const auto done = back_up(state_, copy);
+  ASSERT_TRUE(done) << done.error().text;
+  ASSERT_EQ(::stat(copy.c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino);
+  EXPECT_EQ(mode(copy), 0700U);
+  EXPECT_FALSE(fs::exists(copy / ".unfinished"));
+  EXPECT_FALSE(fs::exists(place_ / "copy.unfinished"));
+  EXPECT_TRUE(restore(copy, state_, ::geteuid()));
+  EXPECT_FALSE(back_up(state_, copy)) << "it is not empty any more";
+}
+
+TEST_F(Backup, IsNotMadeInAFolderOfOthers) {
+  fs::create_directory(place_ / "copy");
+  ASSERT_EQ(::chmod((place_ / "copy").c_str(), 0777), 0);
+  EXPECT_FALSE(back_up(state_, place_ / "copy"));
+  EXPECT_TRUE(fs::is_empty(place_ / "copy"));
+}
+
 TEST_F(Backup, AFolderThatIsNotThereIsNamed) {
   const auto done = restore(place_ / "nowhere", state_, ::geteuid());
   ASSERT_FALSE(done);

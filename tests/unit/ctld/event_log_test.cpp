@@ -200,6 +200,12 @@ TEST_F(EventLogTest, EndsSayWhyAndByWhom) {
   EXPECT_EQ(
       texts({.job = job, .state = JobState::kNodeFail, .flags = kJobRequeued, .failed_node = "n1"}),
       "Killing JobId=1 on failed node n1\n_job_complete: JobId=1 WEXITSTATUS 0 NODE_FAIL\nRequeuing JobId=1\n");
+  EXPECT_EQ(
+      texts({.job = job,
+             .state = JobState::kNodeFail,
+             .description = "its step daemon died",
+             .failed_node = "n1"}),
+      "Killing JobId=1 on node n1: its step daemon died\n_job_complete: JobId=1 WEXITSTATUS 0 NODE_FAIL (its step daemon died)\n");
 }
 
 TEST_F(EventLogTest, NodesThatAreLostAndComeBack) {

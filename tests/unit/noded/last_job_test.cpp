@@ -32,6 +32,19 @@ TEST(LastJob, IsTheHighestThatWasToRun) {
   EXPECT_EQ(LastJob(folder.path().string()).number(), JobNumber{});
 }
 
+// The bug: it was written into a file that was no longer there.
+TEST(LastJob, IsKeptInAFolderThatWasMadeAnew) {
+  const test::TempFolder folder;
+  const auto spool = folder.path() / "spool";
+  std::filesystem::create_directory(spool);
+  LastJob last(spool.string());
+  EXPECT_TRUE(last.note({0, 5}));
+  std::filesystem::remove_all(spool);
+  std::filesystem::create_directory(spool);
+  EXPECT_TRUE(last.note({0, 6}));
+  EXPECT_EQ(LastJob(spool.string()).number(), (JobNumber{0, 6}));
+}
+
 TEST(LastJob, AFileThatSaysNothingCountsAsNone) {
   const test::TempFolder folder;
   std::ofstream(folder.path() / "last_job") << "what";

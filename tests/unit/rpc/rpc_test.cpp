@@ -310,6 +310,20 @@ TYPED_TEST(EitherClient, PassesOverDeadAddressesAndFindsARestartedServer) {
   EXPECT_EQ(up->text, "again");
 }
 
+// The bug: agents asked the hosts of their own start for ever.
+TEST_F(Rpc, AsksOtherAddressesWhenItIsTold) {
+  serve();
+  start();
+  const std::string dead = dead_address();
+  AsyncClient client({.addresses = {dead}});
+  EXPECT_FALSE(ask(client));
+  EXPECT_FALSE(client.use_addresses({dead}));
+  EXPECT_TRUE(client.use_addresses({dead, address()}));
+  EXPECT_FALSE(client.use_addresses({dead, address()}));
+  const auto reply = ask(client);
+  EXPECT_TRUE(reply) << reply.error().text;
+}
+
 TEST_F(Rpc, AddressInUseIsAnError) {
   serve();
   start();

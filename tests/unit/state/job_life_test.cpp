@@ -414,6 +414,7 @@ TEST_F(CoreTest, AStepDaemonThatDiedIsLikeALostNode) {
   EXPECT_EQ(job(once).state, JobState::kNodeFail);
   EXPECT_EQ(job(once).reason, JobReason::kNodeDown);
   EXPECT_EQ(job(once).failed_node, "n1");
+  EXPECT_EQ(job(once).state_description, "its step daemon died");
 }
 
 TEST_F(CoreTest, OutOfMemory) {

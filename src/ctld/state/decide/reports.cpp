@@ -91,6 +91,7 @@ void batch_step_over(Draft& draft, const protocol::StepEnded& report, Time now) 
                     .reason = JobReason::kNodeDown,
                     .exit_status = report.exit_status};
     ending.failed_node = report.nodes;
+    ending.description = report.failure;
     if (may_requeue(*draft.state().config, job)) ending.flags = kJobRequeued;
   }
   complete_job(draft, job.id, ending, now);
