@@ -72,6 +72,10 @@ TEST(OpenStreams, AreBounded) {
   Followed few;
   EXPECT_TRUE(few.take(begin(0) + begin(1), 2));
   EXPECT_FALSE(few.take(begin(2), 2)) << "there are many elsewhere";
+  Followed cancels;
+  for (uint32_t call = 0; call < 64; ++call)
+    ASSERT_TRUE(cancels.take(begin(call) + cancel(call), 64));
+  EXPECT_FALSE(cancels.take(begin(64), 64)) << "where they are many it gets no room by cancelling";
 }
 
 TEST(OpenStreams, EndWithTheirAnswers) {

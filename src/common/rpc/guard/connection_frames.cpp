@@ -3,7 +3,6 @@
 namespace sluice::net {
 namespace {
 
-constexpr size_t kMostOfClient = 1'000;  // ServerOptions::max_streams_per_connection
 constexpr std::string_view kTooLong = "its headers are longer than 64 KiB, or broken";
 constexpr std::string_view kManyOpen = "it began more calls than a client may have at a time";
 constexpr std::string_view kManyOfAll = "there are very many calls already, and it began some more";
@@ -17,7 +16,7 @@ std::string_view ConnectionFrames::look_at(const FrameHead& head, SteadyTime now
   switch (head.type) {
     case FrameHead::kHeaders:
       if (streams_.begin(head.stream, most)) return {};
-      return most < kMostOfClient ? kManyOfAll : kManyOpen;
+      return most < OpenStreams::kMostOfClient ? kManyOfAll : kManyOpen;
     case FrameHead::kReset: return streams_.cancel(head.stream, now) ? "" : kCancels;
     case FrameHead::kSettings:
     case FrameHead::kPing: return head.has(FrameHead::kAck) || streams_.ask(now) ? "" : kAsks;

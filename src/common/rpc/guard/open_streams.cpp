@@ -29,7 +29,7 @@ bool OpenStreams::begin(uint32_t stream, size_t most) {
   if (stream <= newest_) return true;  // what ends a request, or nothing that gRPC takes for a call
   newest_ = stream;
   open_.push_back(stream);
-  return open_.size() <= most;
+  return open_.size() + (most < kMostOfClient ? cancelled_.taken() : 0) <= most;
 }
 
 bool OpenStreams::end(uint32_t stream) {

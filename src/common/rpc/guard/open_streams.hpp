@@ -21,6 +21,7 @@ class Allowance {
   [[nodiscard]] bool take(SteadyTime now);
   void give_one() { left_ = left_ + 1 < most_ ? left_ + 1 : most_; }
   void fill() { left_ = most_; }
+  [[nodiscard]] size_t taken() const { return static_cast<size_t>(most_ - left_); }
 
  private:
   double most_, each_second_, left_;
@@ -34,6 +35,7 @@ class OpenStreams {
   // Twice what a server says it takes (ServerOptions::max_streams_per_connection): an answer is
   // counted a little after its peer may have it.
   static constexpr size_t kMost = 2000;
+  static constexpr size_t kMostOfClient = 1000;  // what a server says
   // Of calls that end before they are answered. A client may give up all that it has at once; each
   // call that is answered allows another.
   static constexpr double kMostCancelled = 1200, kCancelledEachSecond = 100;
@@ -41,7 +43,8 @@ class OpenStreams {
   // again: clients measure the way of what they receive.
   static constexpr double kMostAsked = 100, kAskedEachSecond = 10;
 
-  // Headers came. False: of the streams that they begin more than `most` are open.
+  // Headers came. False: of the streams that they begin more than `most` are open. Where that is
+  // less than a server says, those that were cancelled of late count, too: gRPC has them still.
   [[nodiscard]] bool begin(uint32_t stream, size_t most);
   // False: too many were cancelled.
   [[nodiscard]] bool cancel(uint32_t stream, SteadyTime now);
