@@ -32,9 +32,12 @@ foreach(lib IN ITEMS grpc++ grpc gpr upb address_sorting re2 cares z)
   list(APPEND grpc_archives ${archive_${lib}})
 endforeach()
 add_library(sluice_grpc INTERFACE)
-# common/rpc/idle.hpp and common/rpc/connection_guard.hpp say why
+# common/rpc/idle.hpp, guard/connection_guard.hpp and guard/served_calls.hpp say why
 target_link_options(sluice_grpc INTERFACE -Wl,--wrap=grpc_completion_queue_next,--wrap=gpr_cv_wait
-                    -Wl,--wrap=recvmsg,--wrap=close,--wrap=SSL_read)
+                    -Wl,--wrap=recvmsg,--wrap=sendmsg,--wrap=close
+                    -Wl,--wrap=SSL_new,--wrap=SSL_read,--wrap=SSL_write
+                    -Wl,--wrap=_ZN9grpc_core5Arena15CreateWithAllocEmmPN17grpc_event_engine12experimental15MemoryAllocatorE
+                    -Wl,--wrap=_ZN9grpc_core5Arena7DestroyEv)
 target_link_libraries(sluice_grpc INTERFACE
   -Wl,--start-group ${grpc_archives} ${absl_archives} -Wl,--end-group
   OpenSSL::SSL OpenSSL::Crypto Threads::Threads dl rt)

@@ -16,7 +16,7 @@
 #include "common/net/metadata_text.hpp"
 #include "common/net/srv_records.hpp"
 #include "common/auth/token.hpp"
-#include "common/rpc/header_blocks.hpp"
+#include "common/rpc/guard/connection_frames.hpp"
 #include "fuzz/targets.hpp"
 
 namespace sluice::fuzz {
@@ -126,18 +126,19 @@ void http2_client(std::string_view input) {
 // Follows the frames of a connection, however the bytes arrive: in pieces it says what it says of
 // all at once, and none of the blocks that it lets pass is too long.
 void header_blocks(std::string_view input) {
-  net::HeaderBlocks at_once;
-  const bool fine = at_once.read(input);
-  net::HeaderBlocks in_pieces;
-  bool still_fine = true;
+  net::ConnectionFrames at_once;
+  const std::string_view why = at_once.receive(input, {}, 4);
+  net::ConnectionFrames in_pieces;
+  std::string_view same;
   size_t piece = 1;
-  for (std::string_view rest = input; still_fine && !rest.empty(); piece = piece * 3 % 17) {
+  for (std::string_view rest = input; same.empty() && !rest.empty(); piece = piece * 3 % 17) {
     const size_t size = std::min(piece, rest.size());
-    still_fine = in_pieces.read(rest.substr(0, size));
+    same = in_pieces.receive(rest.substr(0, size), {}, 4);
     rest.remove_prefix(size);
   }
-  SLUICE_CHECK(fine == still_fine);
-  if (fine) SLUICE_CHECK(longest_block(input) <= net::HeaderBlocks::kMostBytes);
+  SLUICE_CHECK(why == same);
+  at_once.send(input, {});
+  if (why.empty()) SLUICE_CHECK(longest_block(input) <= net::HeaderBlocks::kMostBytes);
 }
 
 void call_status(std::string_view input) {

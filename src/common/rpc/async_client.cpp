@@ -5,6 +5,7 @@
 #include "common/os/clock.hpp"
 #include "common/protocol/query.hpp"
 #include "common/rpc/client_channels.hpp"
+#include "common/rpc/guard/served_calls.hpp"
 #include "common/rpc/idle.hpp"
 #include "common/rpc/slow_work.hpp"
 
@@ -50,6 +51,7 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
   Error error = no_address();
 
   struct Attempt {
+    OwnCall own;  // as long as gRPC has the call, which is the context's
     grpc::ClientContext context;
     grpc::ByteBuffer request;
     grpc::ByteBuffer reply;

@@ -3,6 +3,7 @@
 
 #include "common/rpc/async_client.hpp"
 #include "common/rpc/client_channels.hpp"
+#include "common/rpc/guard/served_calls.hpp"
 #include "common/rpc/idle.hpp"
 
 namespace sluice::net {
@@ -35,6 +36,7 @@ class StreamHandle::Call : public std::enable_shared_from_this<StreamHandle::Cal
     std::shared_ptr<Call> owner;
     Connection connection;
     size_t index = 0;
+    OwnCall own;  // as long as gRPC has the call, which is the context's
     grpc::ClientContext context;
     grpc::ByteBuffer out;
     grpc::ByteBuffer in;

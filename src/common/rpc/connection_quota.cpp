@@ -13,6 +13,7 @@
 #include "common/base/text.hpp"
 #include "common/os/back_off.hpp"
 #include "common/os/clock.hpp"
+#include "common/rpc/guard/connection_guard.hpp"
 
 namespace sluice::net {
 namespace {
@@ -126,6 +127,8 @@ bool ConnectionQuota::prove(std::string_view peer, Owner user) {
     if (connections_[found->second].owner == user) continue;
     take_from_owner(found->second);
     give_to(found->second, user);
+    trust_connection(static_cast<int>(found->second),
+                     user == kPrivileged ? Trust::kPrivileged : Trust::kUser);
   }
   return begin != end;
 }

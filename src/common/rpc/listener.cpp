@@ -1,6 +1,5 @@
 #include "common/rpc/listener.hpp"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -23,7 +22,8 @@
 #include "common/log/log.hpp"
 #include "common/os/back_off.hpp"
 #include "common/os/clock.hpp"
-#include "common/rpc/connection_guard.hpp"
+#include "common/rpc/guard/connection_guard.hpp"
+#include "common/rpc/guard/peer_name.hpp"
 
 namespace sluice::net {
 namespace {
@@ -43,18 +43,6 @@ constexpr int kMostIdleAtOnce = 16;
 constexpr uint8_t kHandshake = 22;
 // "protocol version", fatal, which is how one that speaks TLS says no.
 constexpr std::array<uint8_t, 7> kAlert{21, 3, 3, 0, 2, 2, 70};
-
-std::string name_of(const sockaddr_storage& peer) {
-  char text[INET6_ADDRSTRLEN] = {};
-  if (peer.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer);
-    return fmt::format("{}:{}", inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text),
-                       ntohs(v4.sin_port));
-  }
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer);
-  return fmt::format("[{}]:{}", inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text),
-                     ntohs(v6.sin6_port));
-}
 
 // Whether the first bytes of HTTP/2 have headers among them: a call. What speaks otherwise is not
 // looked at by frames.
@@ -192,7 +180,7 @@ class Listener::Impl {
     const bool idle = tls_ || !asks_something(peer.fd);
     if (idle && idle_left_ == 0) return Turn::kWaits;
     if (idle) --idle_left_;
-    if (!guard_connection(peer.fd, tls_)) return Turn::kOver;
+    if (!guard_connection(peer.fd, tls_, peer.name)) return Turn::kOver;
     Acceptor::NewConnectionParameters connection;
     connection.listener_fd = listener_;
     connection.fd = peer.fd;
@@ -226,7 +214,7 @@ class Listener::Impl {
     if (time < said_ + kBetweenLines) return;
     const std::string more =
         unsaid_ > 1 ? fmt::format(", and {} others since the last such line", unsaid_ - 1) : "";
-    log::error("{}{} was refused: {}{}", tls_ ? "TLS: " : "", name_of(peer.name), why, more);
+    log::error("{}{} was refused: {}{}", tls_ ? "TLS: " : "", peer_name(peer.name), why, more);
     said_ = time;
     unsaid_ = 0;
   }

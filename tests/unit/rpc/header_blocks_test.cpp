@@ -1,7 +1,7 @@
 // Endless headers: a peer that has proved nothing sent one header block in thousands of frames,
 // which took 18 bytes of memory and much CPU time for each of its own. Its connection is closed,
 // and others are served.
-#include "common/rpc/header_blocks.hpp"
+#include "common/rpc/guard/connection_frames.hpp"
 
 #include <csignal>
 #include <netinet/in.h>
@@ -35,22 +35,30 @@ std::string frame(uint8_t type, uint8_t flags, const std::string& payload) {
   return out + payload;
 }
 
+class Followed {
+ public:
+  bool read(std::string_view bytes) { return frames_.receive(bytes, {}).empty(); }
+
+ private:
+  ConnectionFrames frames_;
+};
+
 TEST(HeaderBlocks, AreBoundedInBytesAndFrames) {
   const std::string half(HeaderBlocks::kMostBytes / 2, 'x');
-  HeaderBlocks good;
+  Followed good;
   EXPECT_TRUE(good.read(kPreface + frame(kSettings, 0, "") + frame(kHeaders, 0, half)));
   EXPECT_TRUE(good.read(frame(kContinuation, kEndHeaders, half)));
   EXPECT_TRUE(good.read(frame(kData, 0, std::string(1'000'000, 'x')))) << "data are another thing";
   EXPECT_TRUE(good.read(frame(kHeaders, kEndHeaders, half))) << "each block is counted anew";
-  HeaderBlocks long_one;
+  Followed long_one;
   EXPECT_TRUE(long_one.read(kPreface + frame(kHeaders, 0, half) + frame(kContinuation, 0, half)));
   EXPECT_FALSE(long_one.read(frame(kContinuation, 0, "x")));
-  HeaderBlocks many;
+  Followed many;
   EXPECT_TRUE(many.read(kPreface + frame(kHeaders, 0, "")));
   for (uint32_t i = 1; i < HeaderBlocks::kMostFrames; ++i)
     EXPECT_TRUE(many.read(frame(kContinuation, 0, "")));
   EXPECT_FALSE(many.read(frame(kContinuation, 0, "")));
-  HeaderBlocks mixed;
+  Followed mixed;
   EXPECT_TRUE(mixed.read(kPreface + frame(kHeaders, 0, "")));
   EXPECT_FALSE(mixed.read(frame(kData, 0, "")));
 }
@@ -59,7 +67,7 @@ TEST(HeaderBlocks, AreFollowedWhateverTheReadsAre) {
   const std::string all = kPreface + frame(kHeaders, 0, std::string(60'000, 'x')) +
                           frame(kContinuation, 0, std::string(6'000, 'x'));
   for (const size_t step : {1, 2, 7, 9, 4096}) {
-    HeaderBlocks blocks;
+    Followed blocks;
     size_t at = 0;
     while (at < all.size() && blocks.read(std::string_view(all).substr(at, step))) at += step;
     EXPECT_LT(at, all.size()) << step;

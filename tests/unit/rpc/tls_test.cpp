@@ -122,6 +122,26 @@ TEST_F(Tls, CarriesCallsAndStreams) {
   EXPECT_EQ(big->text.size(), size_t{5} << 20);
 }
 
+// Those that are answered are counted in what is sent, before it is encrypted.
+TEST_F(Tls, CarriesManyCallsOfOneClient) {
+  serve_tls();
+  AsyncClient client(to_controller());
+  constexpr int kCalls = 6'000;
+  std::atomic<int> good{0};
+  std::atomic<int> left{kCalls};
+  std::promise<void> all;
+  for (int i = 0; i < kCalls; ++i) {
+    client.call<EchoReply>(EchoRequest{"x"}, std::chrono::seconds(60),
+                           [&](const Result<EchoReply>& reply) {
+                             if (reply) ++good;
+                             else ADD_FAILURE() << reply.error().text;
+                             if (--left == 0) all.set_value();
+                           });
+  }
+  all.get_future().wait();
+  EXPECT_EQ(good, kCalls);
+}
+
 TEST_F(Tls, AnotherCaIsNotBelieved) {
   serve_tls();
   write("other.pem", make_authority("test CA", days(-2, 10))->certificate);
