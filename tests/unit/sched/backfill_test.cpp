@@ -204,5 +204,46 @@ TEST(Backfill, AJobIsBackfilledOnceWhenItStarts) {
   EXPECT_EQ(second.backfilled, 0U);
 }
 
+// The bug: a job that could not start at any of the moments at which enough was free was tried at
+// each of them, whatever the time was.
+class LongSearch : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kJobs = 400;
+
+  LongSearch() {
+    w_.config.nodes.back().features = {"z"};
+    w_.up();
+    JobSpec last = World::spec(1, 5000);
+    last.constraint = "z";
+    w_.submit(last);
+    for (uint32_t i = 0; i < kJobs; ++i) w_.submit(World::spec(1, 10 + 5 * i));
+    w_.pass();
+    JobSpec wants = World::spec(2, 10);
+    wants.min_nodes = wants.max_nodes = 2;
+    wants.constraint = "[z*1]";
+    waits_ = w_.submit(wants);
+    budget_.out_of_time = [this] { return ++asked_ > most_asked_; };
+  }
+
+  World w_{kJobs + 1, 1};
+  WorkBudget budget_;
+  JobId waits_ = kNoJob;
+  uint32_t asked_ = 0, most_asked_ = UINT32_MAX;
+};
+
+TEST_F(LongSearch, GoesOnFartherApart) {
+  w_.pass(budget_);
+  EXPECT_GE(w_.soft->find(waits_)->expected_start, w_.now + std::chrono::minutes(5000));
+  EXPECT_LT(asked_, 150U) << "of " << kJobs << " moments";
+}
+
+TEST_F(LongSearch, EndsWithItsTime) {
+  most_asked_ = 20;
+  w_.pass(budget_);
+  EXPECT_EQ(w_.soft->find(waits_)->expected_start, kNoTime);
+  EXPECT_EQ(w_.kept, nullptr) << "not all was looked at";
+  EXPECT_LT(asked_, 30U);
+}
+
 }  // namespace
 }  // namespace sluice::sched
