@@ -66,7 +66,10 @@ Shared connection_of(int fd) {
 }
 
 // What this thread hands to gRPC, which makes the connection's part of OpenSSL at once.
-thread_local Shared handed_over;
+Shared& handed_over() {
+  static thread_local Shared connection;
+  return connection;
+}
 
 // A flood is counted, not written down.
 class Notes {
@@ -162,7 +165,7 @@ bool guard_connection(int fd, bool tls, const sockaddr_storage& peer) {
   Place* place = room->load(std::memory_order_acquire);
   if (place == nullptr) room->store(place = new Place, std::memory_order_release);
   auto connection = std::make_shared<Connection>(tls, peer);
-  handed_over = tls ? connection : nullptr;
+  handed_over() = tls ? connection : nullptr;
   {
     const std::lock_guard lock(place->mutex);
     place->connection = std::move(connection);
@@ -215,8 +218,8 @@ int __wrap_close(int fd) {
 
 SSL* __wrap_SSL_new(SSL_CTX* context) {
   SSL* ssl = __real_SSL_new(context);
-  if (ssl != nullptr && sluice::net::handed_over != nullptr)
-    sluice::net::keep_in(ssl, std::exchange(sluice::net::handed_over, nullptr));
+  if (ssl != nullptr && sluice::net::handed_over() != nullptr)
+    sluice::net::keep_in(ssl, std::exchange(sluice::net::handed_over(), nullptr));
   return ssl;
 }
 

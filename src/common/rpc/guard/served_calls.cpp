@@ -7,19 +7,26 @@
 namespace sluice::net {
 namespace {
 
-std::atomic<int64_t> arenas{0};  // a call has one, in which all that it needs is
-std::atomic<int64_t> own{0};
+// a call has one, in which all that it needs is
+std::atomic<int64_t>& arenas() {
+  static std::atomic<int64_t> count{0};
+  return count;
+}
+std::atomic<int64_t>& own() {
+  static std::atomic<int64_t> count{0};
+  return count;
+}
 
 }  // namespace
 
 size_t served_calls() {
   const int64_t served =
-      arenas.load(std::memory_order_relaxed) - own.load(std::memory_order_relaxed);
+      arenas().load(std::memory_order_relaxed) - own().load(std::memory_order_relaxed);
   return static_cast<size_t>(std::max<int64_t>(0, served));
 }
 
-OwnCall::OwnCall() { own.fetch_add(1, std::memory_order_relaxed); }
-OwnCall::~OwnCall() { own.fetch_sub(1, std::memory_order_relaxed); }
+OwnCall::OwnCall() { own().fetch_add(1, std::memory_order_relaxed); }
+OwnCall::~OwnCall() { own().fetch_sub(1, std::memory_order_relaxed); }
 
 }  // namespace sluice::net
 
@@ -39,13 +46,13 @@ size_t __real__ZN9grpc_core5Arena7DestroyEv(void* arena);
 SluiceArenaAndObject
 __wrap__ZN9grpc_core5Arena15CreateWithAllocEmmPN17grpc_event_engine12experimental15MemoryAllocatorE(
     size_t first, size_t object, void* allocator) {
-  sluice::net::arenas.fetch_add(1, std::memory_order_relaxed);
+  sluice::net::arenas().fetch_add(1, std::memory_order_relaxed);
   return __real__ZN9grpc_core5Arena15CreateWithAllocEmmPN17grpc_event_engine12experimental15MemoryAllocatorE(  // NOLINT
       first, object, allocator);
 }
 
 size_t __wrap__ZN9grpc_core5Arena7DestroyEv(void* arena) {
-  sluice::net::arenas.fetch_sub(1, std::memory_order_relaxed);
+  sluice::net::arenas().fetch_sub(1, std::memory_order_relaxed);
   return __real__ZN9grpc_core5Arena7DestroyEv(arena);
 }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
