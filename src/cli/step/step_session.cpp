@@ -126,8 +126,10 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
 
 int StepSession::exit_status() const {
   if (mpi_status_) return *mpi_status_;
-  if (failure_) return std::max(*failure_, exits_.exit_code());
-  return exits_.exit_code();
+  const int of_tasks = exits_.exit_code();
+  if (failure_) return std::max(*failure_, of_tasks);
+  // tasks that trap the signal say themselves what came of them
+  return interrupting_ && !exits_.all_exited() ? std::max(128 + SIGINT, of_tasks) : of_tasks;
 }
 
 void StepSession::job_updated(const protocol::JobWatchUpdate& update) {
