@@ -13,8 +13,7 @@ bool is_meant(const protocol::SignalStepRequest& request, const protocol::StepKe
   if (request.batch_shell_only) return batch;
   if (!request.all_steps) return key.id.step == request.key.id.step;
   // the extern step is none of the user's, but it is stopped with its job
-  return !(batch && request.not_batch) &&
-         (key.id.step != kExternStep || request.issued != kNoTime);
+  return !(batch && request.not_batch) && (key.id.step != kExternStep || request.issued != kNoTime);
 }
 
 }  // namespace
@@ -27,9 +26,8 @@ void script_first(std::vector<protocol::StepKey>& keys) {
 std::vector<protocol::StepKey> signal_targets(const protocol::SignalStepRequest& request,
                                               const std::vector<protocol::StepKey>& live) {
   std::vector<protocol::StepKey> meant;
-  std::ranges::copy_if(
-      live, std::back_inserter(meant),
-      [&](const protocol::StepKey& key) { return is_meant(request, key); });
+  std::ranges::copy_if(live, std::back_inserter(meant),
+                       [&](const protocol::StepKey& key) { return is_meant(request, key); });
   return meant;
 }
 
