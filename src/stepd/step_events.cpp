@@ -19,12 +19,12 @@ void StepDaemon::on_agent_frame(const Frame& frame) {
       if (const auto request = wire::decode<protocol::SignalStepRequest>(frame.body)) {
         on_agent_signal(*request);
       }
-      return;
+      return agent_.send(FrameType::kAgentTold, {});
     case FrameType::kAgentTerminate:
       if (const auto request = wire::decode<protocol::TerminateStepRequest>(frame.body)) {
         terminate(request->at_once, request->message);
       }
-      return;
+      return agent_.send(FrameType::kAgentTold, {});
     case FrameType::kAgentListPids: return list_pids();
     case FrameType::kAgentStat:
       return agent_.send(FrameType::kAgentStats, wire::encode(usage_.answer()));

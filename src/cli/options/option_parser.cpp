@@ -1,6 +1,7 @@
 #include "cli/options/option_parser.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 
@@ -218,7 +219,8 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
     if (began || !line.starts_with("#SBATCH")) continue;
     Result<std::vector<std::string>> words = directive_words(line.substr(7));
     if (!words) {
-      print_error(name_, fmt::format("fatal: {}: line {}: {}", file, number, words.error().text));
+      print_error(name_, fmt::format("fatal: {}: line {}: {}", file.substr(file.rfind('/') + 1),
+                                     number, words.error().text));
       return error_exit();
     }
     if (is_separator(*words)) {
@@ -272,8 +274,9 @@ void OptionParser::read_environment(std::optional<uint32_t> het_group) {
           (name == "SRUN_DEBUG" && std::getenv("SLURM_SRUN_COMM_PORT") != nullptr))
         continue;
       const OptionArgument argument = row.argument_of(command_);
-      if (argument == OptionArgument::kNone && row.name != "verbose" && !flag_is_on(value))
-        continue;
+      const bool is_level = row.name == "verbose";
+      if (argument == OptionArgument::kNone && !is_level && !flag_is_on(value)) continue;
+      if (is_level && std::isdigit(static_cast<unsigned char>(*value)) == 0) continue;
       if (*value == '\0' && contains(variables_unset_if_empty(row, command_), name)) continue;
       const std::string text = row.name == "distribution" ? with_plane_size(value) : value;
       take(i, text.c_str(), kEnvironment);

@@ -66,8 +66,11 @@ Status open_streams(const protocol::CreateStepReply& step, const StepSpec& spec,
                       (spec.open_mode == OpenMode::kDefault && config.job_file_append);
   const Result<int> out = open_output(spec.std_out, fields, append, STDOUT_FILENO, "stdout");
   if (!out) return tl::unexpected<Error>(out.error());
-  // Without a name of its own, standard error goes where output goes when that is a file.
-  const int fallback = spec.std_err.empty() && *out != STDOUT_FILENO ? *out : STDERR_FILENO;
+  // Without a name of its own, standard error goes where output goes when that is a file, or what
+  // one task writes.
+  const bool of_one_task = to_number<uint32_t>(spec.std_out.view()).has_value();
+  const bool follows = spec.std_err.empty() && (*out != STDOUT_FILENO || of_one_task);
+  const int fallback = follows ? *out : STDERR_FILENO;
   const Result<int> err = spec.std_err == spec.std_out
                               ? Result<int>(*out == STDOUT_FILENO ? STDERR_FILENO : *out)
                               : open_output(spec.std_err, fields, append, fallback, "stderr");

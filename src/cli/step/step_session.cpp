@@ -18,6 +18,7 @@
 #include "common/names/errors.hpp"
 #include "common/names/step_names.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/node_failure.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::cli {
@@ -126,12 +127,15 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
 
 int StepSession::exit_status() const {
   if (mpi_status_) return *mpi_status_;
-  if (failure_) return std::max(*failure_, exits_.exit_code());
-  return exits_.exit_code();
+  const int of_tasks = exits_.exit_code();
+  if (failure_) return std::max(*failure_, of_tasks);
+  // tasks that trap the signal say themselves what came of them
+  return interrupting_ && !exits_.all_exited() ? std::max(128 + SIGINT, of_tasks) : of_tasks;
 }
 
 void StepSession::job_updated(const protocol::JobWatchUpdate& update) {
-  if (!update.message.empty()) say(options_.command, update.message);
+  if (const auto lost = protocol::failed_node(update.message)) node_failed(*lost);
+  else if (!update.message.empty()) say(options_.command, update.message);
   if (!is_terminal(update.state) || job_over_) return;
   job_over_ = true;  // check_launch() gives up on daemons that never came
   if (exits_.all_exited() || aborting_) return;
@@ -283,10 +287,18 @@ void StepSession::message(uint32_t task, const std::string& text) {
   }
 }
 
+// The controller may say it, and the end of the connection too.
+void StepSession::node_failed(std::string_view name) {
+  const auto is_it = [name](const StepNode& node) { return node.name == name; };
+  if (std::ranges::none_of(layout_.nodes, is_it)) return;  // the job's, but none of the step
+  if (!failed_nodes_.emplace(name).second) return;
+  print_error(options_.command, fmt::format("Node failure on {}", name));
+}
+
 void StepSession::closed(size_t node) {
   if (link_.state(node) == StepLink::NodeState::kLost && !exits_.all_exited()) {
     const StepNode& part = layout_.nodes[node];
-    print_error(options_.command, fmt::format("Node failure on {}", part.name));
+    node_failed(part.name);
     for (const uint32_t task : part.tasks) exits_.exited(part.name, task, SIGKILL);
     const bool ends = !options_.attached && !options_.no_kill;
     if (ends && !aborting_ && !link_.all_over()) abort({});

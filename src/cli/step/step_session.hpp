@@ -6,6 +6,7 @@
 #include <memory>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <boost/asio/io_context.hpp>
@@ -88,6 +89,7 @@ class StepSession {
   void task_exited(size_t node, const Frame& frame);
   void launch_failed(size_t node, const std::string& why);
   void message(uint32_t task, const std::string& text);
+  void node_failed(std::string_view name);
   void mpi_message(size_t node, const Frame& frame);
   void mpi_abort(const protocol::MpiMessage& request);
   void mpi_spawn(const protocol::MpiMessage& question);
@@ -155,6 +157,7 @@ class StepSession {
   std::string refusal_;
   bool input_started_ = false;
   bool aborting_ = false;
+  std::set<std::string> failed_nodes_;
   bool interrupting_ = false;  // ended by Ctrl-C; an abort follows by itself
   bool said_aborted_ = false;
   bool ended_for_bad_exit_ = false;

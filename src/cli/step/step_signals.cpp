@@ -76,7 +76,6 @@ void StepSession::interrupted() {
   inform(fmt::format("sending Ctrl-C to StepId={}", name_));
   send_signal(SIGINT);
   inform("forcing job termination");
-  failure_ = 128 + SIGINT;
   say_aborted();
   // who goes on pressing must not put the end off
   if (aborting_ || std::exchange(interrupting_, true)) return;

@@ -61,6 +61,7 @@ enum class FrameType : uint8_t {
   kAgentPids = 62,   // ListPidsReply
   kAgentLog = 63,    // text for the agent's log
   kAgentStats = 64,  // StatStepReply
+  kAgentTold = 65,   // empty: a signal was sent, or an order to end was begun
   // file writer -> agent
   kFileDone = 70,  // BlockReply
 };

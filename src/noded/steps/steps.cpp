@@ -19,6 +19,7 @@
 #include "common/wire/codec.hpp"
 #include "noded/node/host_checks.hpp"
 #include "noded/steps/orphans.hpp"
+#include "noded/steps/signal_targets.hpp"
 #include "noded/steps/stray_daemons.hpp"
 #include "noded/steps/waiting_orders.hpp"
 
@@ -39,7 +40,12 @@ struct Steps::Step {
   Time stopped_or_gone = kNoTime;
   // by this connection or what waits: politely, at once
   std::array<bool, 2> told_to_end{};
-  WaitingOrders waiting;  // given before it was ready
+  WaitingOrders waiting;  // given before it was ready, or while its script is told
+  bool after_script = false;
+  // of a batch script: orders that its daemon has not carried out, and how long others wait for it
+  uint32_t under_way = 0;
+  std::unique_ptr<boost::asio::steady_timer> turn;
+  [[nodiscard]] bool takes_orders() const { return ready && link && !after_script; }
 };
 
 struct Steps::PidQuery {
@@ -71,6 +77,7 @@ constexpr auto kLookAgain = std::chrono::milliseconds(50);
 constexpr uint32_t kMostLooks = 100;
 
 constexpr auto kQueryTime = std::chrono::seconds(1);
+constexpr auto kTurnOfScript = std::chrono::milliseconds(500);
 
 std::string daemon_name(const StepId& id) {
   return fmt::format("slurmstepd: [{}]", step_id_text(id));
@@ -297,6 +304,9 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
         ended(step, std::move(*report));
       }
       return;
+    case FrameType::kAgentTold:
+      if (step->under_way > 0 && --step->under_way == 0) script_was_told(step);
+      return;
     case FrameType::kAgentLog:
       log::error("{}: {}", step_log_name(step->key.id), frame.body);
       return;
@@ -327,9 +337,7 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
   if (step->over) return;
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
   if (step->link && step->link->is_open()) step->link->close();
-  step->link.reset();
-  step->ready = false;
-  step->told_to_end = {};
+  unconnected(step);
   if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdAlreadyRun) {
     const auto other = static_cast<pid_t>(spool_.record_of(step->key).daemon_pid);
     return find_daemon(step, other, "it was started on this node before");
@@ -345,10 +353,16 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
        !groups_.starved_daemon(step->key.id.job));
 }
 
-void Steps::on_disconnect(const StepPtr& step) {
+void Steps::unconnected(const StepPtr& step) {
   step->link.reset();
   step->ready = false;
   step->told_to_end = {};
+  step->under_way = 0;
+  script_was_told(step);
+}
+
+void Steps::on_disconnect(const StepPtr& step) {
+  unconnected(step);
   if (step->over) return;
   if (auto report = spool_.read_end(step->key)) return ended(step, std::move(*report));
   if (auto fd = spool_.connect(step->key)) return connect(step, *fd);
@@ -396,6 +410,7 @@ void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame
 
 void Steps::ended(const StepPtr& step, protocol::StepEnded report) {
   if (std::exchange(step->over, true)) return;
+  script_was_told(step);
   spare_.prepare();
   // one that began told its failures itself
   if (!step->began && !report.failure.empty())
@@ -415,34 +430,48 @@ void Steps::ask(const StepPtr& step, FrameType type) {
 
 // What users may give as often as they like; the controller's own orders are few.
 bool Steps::try_order(const StepPtr& step, FrameType type, const std::string& body) {
-  if (!step->ready || !step->link) return step->waiting.add(type, body);
+  if (!step->takes_orders()) return step->waiting.add(type, body);
   if (step->link->queued_bytes() > kMostUnsent) return false;
   order(step, type, body);
   return true;
 }
 
 void Steps::order(const StepPtr& step, FrameType type, const std::string& body) {
-  if (!step->ready || !step->link) return step->waiting.put({type, body});
+  if (!step->takes_orders()) return step->waiting.put({type, body});
   log::flag(log::DebugFlag::kSteps, "order {} of {} bytes to the daemon of step {}",
             static_cast<uint32_t>(type), body.size(), step_id_text(step->key.id));
   step->link->send(type, kNoTask, body);
+  const bool is_answered = type == FrameType::kAgentSignal || type == FrameType::kAgentTerminate;
+  if (is_answered && step->key.id.step == kBatchStep) ++step->under_way;
+}
+
+// What its job's other steps are told waits until its daemon has done as it was told: on a busy
+// node theirs may be faster.
+void Steps::let_script_go_first(const StepPtr& script) {
+  if (script->key.id.step != kBatchStep || script->under_way == 0) return;
+  for (const protocol::StepKey& key : live_of(script->key.id.job)) {
+    if (key.restart == script->key.restart) steps_.at(key)->after_script = key != script->key;
+  }
+  script->turn = std::make_unique<boost::asio::steady_timer>(node_.io, kTurnOfScript);
+  script->turn->async_wait([this, script](const boost::system::error_code& error) {
+    if (!error) script_was_told(script);
+  });
+}
+
+void Steps::script_was_told(const StepPtr& script) {
+  if (std::exchange(script->turn, nullptr) == nullptr) return;
+  for (const protocol::StepKey& key : live_of(script->key.id.job)) {
+    const StepPtr& step = steps_.at(key);
+    step->after_script = false;
+    for (const auto& [type, body] : step->waiting.take()) order(step, type, body);
+  }
 }
 
 Status Steps::signal(const protocol::SignalStepRequest& request) {
   bool found = false, refused = false;
   const std::string body = wire::encode(request);
-  for (const auto& [key, step] : steps_) {
-    const bool batch = key.id.step == kBatchStep;
-    // one that comes late is not for a later run
-    bool meant =
-        key.id.job == request.key.id.job && key.restart == request.key.restart && is_live(*step);
-    if (request.batch_shell_only) meant = meant && batch;
-    // the extern step is none of the user's, but it is stopped with its job
-    else if (request.all_steps)
-      meant = meant && !(batch && request.not_batch) &&
-              (key.id.step != kExternStep || request.issued != kNoTime);
-    else meant = meant && key.id.step == request.key.id.step;
-    if (!meant) continue;
+  for (const protocol::StepKey& key : signal_targets(request, live_of(request.key.id.job))) {
+    const StepPtr& step = steps_.at(key);
     if (request.issued != kNoTime) {
       if (request.issued < step->stopped_or_gone) continue;
       step->stopped_or_gone = request.issued;
@@ -451,6 +480,7 @@ Status Steps::signal(const protocol::SignalStepRequest& request) {
       refused = true;
       continue;
     }
+    if (!found && request.all_steps && request.issued == kNoTime) let_script_go_first(step);
     found = true;
   }
   return found ? Status() : failure(refused ? ErrorCode::kRetry : ErrorCode::kInvalidStepId);
@@ -467,6 +497,7 @@ bool Steps::terminate(const protocol::TerminateStepRequest& request) {
   const bool told = std::exchange(step->told_to_end[request.at_once ? 1 : 0], true);
   if (!told) order(step, FrameType::kAgentTerminate, wire::encode(request));
   else if (step->ready) (void)try_order(step, FrameType::kAgentTerminate, wire::encode(request));
+  if (!told && !request.at_once) let_script_go_first(step);
   return true;
 }
 
@@ -491,6 +522,7 @@ std::vector<protocol::StepKey> Steps::live_of(JobId job) const {
        ++at) {
     if (is_live(*at->second)) keys.push_back(at->first);
   }
+  script_first(keys);
   return keys;
 }
 

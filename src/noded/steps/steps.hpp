@@ -74,7 +74,7 @@ class Steps {
   // Only for the user whose step it is; `uid` 0 may attach to all. kInvalidStepId, kAccessDenied,
   // kRetry as signal(), kBadRequest.
   [[nodiscard]] Status attach(const protocol::AttachRequest& request, uint32_t uid);
-  // Every live step of the job (of any restart).
+  // Every live step of the job (of any restart), the batch script first.
   [[nodiscard]] std::vector<protocol::StepKey> live_of(JobId job) const;
   // of this user
   [[nodiscard]] std::vector<protocol::StepKey> live(
@@ -110,6 +110,9 @@ class Steps {
   void on_frame(const StepPtr& step, const Frame& frame);
   void on_daemon_exit(const StepPtr& step, int status);
   void on_disconnect(const StepPtr& step);
+  void unconnected(const StepPtr& step);
+  void let_script_go_first(const StepPtr& script);
+  void script_was_told(const StepPtr& script);
   void lost(const StepPtr& step, const std::string& why, bool node_to_blame = false);
   void ended(const StepPtr& step, protocol::StepEnded report);
   void answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats);

@@ -110,6 +110,41 @@ TEST_F(CoreTest, TheScriptIsToldOfTheSitesOomKillStep) {
   EXPECT_EQ(told(Toggle::kNo), Toggle::kNo);
 }
 
+// MaxMemPerCPU gives each task more CPUs. The bug: the script was told of those it had asked for.
+TEST_F(CoreTest, TheScriptIsToldOfCpusForItsMemory) {
+  configure([](ClusterConfig& config) { config.partitions[0].max_mem_per_cpu_mib = 50; });
+  const auto told = [&](uint32_t cpus_per_task) {
+    JobSpec spec = batch_spec();
+    spec.cpus_per_task = cpus_per_task;
+    spec.memory_kind = MemoryKind::kPerCpu;
+    spec.memory_mib = 70;
+    const JobId id = submit(spec);
+    EXPECT_TRUE(start_job(id, "n1"));
+    const auto launch = make_step_launch(state_, {{id, kBatchStep}, 0});
+    EXPECT_EQ(launch->job_spec->memory_mib, 35U);
+    return launch->job_spec->cpus_per_task;
+  };
+  EXPECT_EQ(told(1), 2U);
+  EXPECT_EQ(told(0), 0U) << "it was not given";
+}
+
+// The bug: srun and salloc said nothing of a node that was lost.
+TEST_F(CoreTest, WhoWatchesAJobIsToldOfNodesThatItLoses) {
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  const JobId ends = submit(spec);
+  spec.kill_on_node_fail = false;
+  const JobId goes_on = submit(spec);
+  ASSERT_TRUE(start_job(ends, "n[1-2]"));
+  ASSERT_TRUE(start_job(goes_on, "n[1-2]"));
+  ASSERT_TRUE(run(node_update("n2", "DOWN", "test")));
+  std::map<JobId, std::string> told;
+  for (const JobChanged& changed : effects<JobChanged>()) told[changed.job] += changed.message;
+  EXPECT_EQ(told[ends], "error: Node failure on n2");
+  EXPECT_EQ(told[goes_on], "error: Node failure on n2");
+  EXPECT_EQ(job(goes_on).state, JobState::kRunning);
+}
+
 // A node that fails ends the job when it runs the script, whichever it is.
 TEST_F(CoreTest, AJobDoesNotOutliveTheNodeOfItsScript) {
   configure([](ClusterConfig& config) { config.nodes[1].features = {"fast", "login"}; });

@@ -8,6 +8,7 @@
 
 #include "common/base/contains.hpp"
 #include "common/model/job_age.hpp"
+#include "common/protocol/node_failure.hpp"
 #include "ctld/state/react/mail.hpp"
 #include "ctld/state/rules/orders.hpp"
 #include "ctld/state/rules/wanted.hpp"
@@ -85,7 +86,10 @@ void react_to(const ClusterState& state, const JobCompleting& event, Effects& ef
   const Job* job = state.jobs.find(event.job);
   if (job == nullptr) return;
   order_end(*job, effects);
-  effects.emplace_back(JobChanged{event.job, {}});
+  // that of an agent which could not begin a step says so itself
+  const bool lost = event.state == JobState::kNodeFail && !event.failed_node.empty();
+  effects.emplace_back(JobChanged{
+      event.job, lost ? protocol::node_failure(event.failed_node.view()) : std::string()});
   effects.emplace_back(WakeScheduler{});
   if (state.config->preempt_gang) effects.emplace_back(RunTick{});  // the next one has its turn
   auto record = std::make_shared<Job>(*job);
@@ -132,7 +136,9 @@ void react_to(const ClusterState& state, const JobResumed& event, Effects& effec
 void react_to(const ClusterState& state, const JobShrunk& event, Effects& effects) {
   Bitmap nodes;  // of those that are lost the end is ordered with their loss, if there is anybody
   event.nodes.for_each([&](size_t id) {
-    if (state.nodes.at(static_cast<NodeId>(id)).base != NodeBaseState::kDown) nodes.set(id);
+    const Node& node = state.nodes.at(static_cast<NodeId>(id));
+    if (node.base != NodeBaseState::kDown) nodes.set(id);
+    else effects.emplace_back(JobChanged{event.job, protocol::node_failure(node.name)});
   });
   if (const Job* job = nodes.any() ? state.jobs.find(event.job) : nullptr) {
     effects.emplace_back(TerminateJob{.job = event.job,

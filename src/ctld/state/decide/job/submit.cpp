@@ -18,7 +18,6 @@ namespace {
 
 // What only administrators may ask for is left out for others, as Slurm does.
 void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
-  if (state.config->reboot_program.empty()) spec.reboot = false;
   if (is_operator(state, uid)) return;
   if (spec.priority != 0) spec.priority = UINT32_MAX;
   spec.admin_comment = {};

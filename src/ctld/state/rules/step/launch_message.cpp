@@ -41,12 +41,15 @@ std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const J
                                               StepNumber step) {
   if (step != kBatchStep) return job.spec;
   fit::DefaultMemory memory{job.spec->memory_kind, job.spec->memory_mib};
+  uint32_t more_cpus = 1;  // in place of each, where MaxMemPerCPU bounds the memory of one
   if (const Partition* partition = find_partition(state, job.partition.view())) {
     if (memory.kind == MemoryKind::kDefault)
       memory = fit::default_memory(*partition->config, *state.config);
-    if (memory.kind == MemoryKind::kPerCpu)
-      memory.mib =
-          fit::within_memory_limit(memory.mib, *partition->config, *state.config).per_cpu_mib;
+    if (memory.kind == MemoryKind::kPerCpu) {
+      const auto bounded = fit::within_memory_limit(memory.mib, *partition->config, *state.config);
+      memory.mib = bounded.per_cpu_mib;
+      more_cpus = bounded.cpus;
+    }
   }
   const bool oom_kill = job.spec->oom_kill_step == Toggle::kDefault &&
                         has_option(state.config->task_plugin_param, "OOMKillStep");
@@ -56,6 +59,7 @@ std::shared_ptr<const JobSpec> spec_to_launch(const ClusterState& state, const J
   if (oom_kill) spec->oom_kill_step = Toggle::kYes;
   spec->memory_kind = memory.kind;
   spec->memory_mib = memory.mib;
+  spec->cpus_per_task *= more_cpus;  // 0: it was not given
   return spec;
 }
 
