@@ -9,7 +9,6 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <fmt/format.h>
 
-#include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
 #include "common/step/cpu_settings.hpp"
@@ -78,16 +77,6 @@ constexpr uint32_t kMostLooks = 100;
 
 constexpr auto kQueryTime = std::chrono::seconds(1);
 constexpr auto kTurnOfScript = std::chrono::milliseconds(500);
-
-std::string daemon_name(const StepId& id) {
-  return fmt::format("slurmstepd: [{}]", step_id_text(id));
-}
-
-// Whether the process is that step's daemon still, and not another one that has its number now.
-bool is_step_daemon(pid_t pid, const StepId& id, const std::string& spool_dir) {
-  const auto command = pid > 1 ? read_file(fmt::format("/proc/{}/cmdline", pid)) : std::nullopt;
-  return command && command->starts_with(daemon_name(id) + '\0' + spool_dir + '\0');
-}
 
 protocol::StepEnded failed_report(const NodeState& node, const protocol::StepKey& key,
                                   const std::string& why, bool ran) {

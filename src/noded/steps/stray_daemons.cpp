@@ -18,6 +18,7 @@
 #include "common/os/proc_stat.hpp"
 #include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
+#include "common/names/step_names.hpp"
 #include "noded/node/node_state.hpp"
 
 namespace sluice::noded {
@@ -113,6 +114,15 @@ std::vector<ProcessMark> running_below(uint32_t root) {
 }
 
 }  // namespace
+
+std::string daemon_name(const StepId& id) {
+  return fmt::format("slurmstepd: [{}]", step_id_text(id));
+}
+
+bool is_step_daemon(pid_t pid, const StepId& id, const std::string& spool_dir) {
+  const auto command = pid > 1 ? read_file(fmt::format("/proc/{}/cmdline", pid)) : std::nullopt;
+  return command && command->starts_with(daemon_name(id) + '\0' + spool_dir + '\0');
+}
 
 std::string step_of_daemon(const ProcessTexts& texts, const DaemonOwner& owner, uint32_t uid) {
   const std::string_view title = first_word(texts.command_line);

@@ -8,6 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
+#include "common/base/ids.hpp"
 #include "noded/process/process_mark.hpp"
 
 namespace sluice::noded {
@@ -25,6 +28,11 @@ struct StepDaemon {
   ProcessMark process;
   std::string step;  // "5.batch"
 };
+
+// What a step daemon calls itself.
+[[nodiscard]] std::string daemon_name(const StepId& id);
+// Whether the process is that step's daemon still, and not another one that has its number now.
+[[nodiscard]] bool is_step_daemon(pid_t pid, const StepId& id, const std::string& spool_dir);
 
 // What /proc says of a process that matters here.
 struct ProcessTexts {
