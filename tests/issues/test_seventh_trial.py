@@ -42,6 +42,21 @@ class Users(ClusterCase):
         self.assertEqual("4 4 2(x2)\n", self.printed("-N1-2", "--ntasks-per-node=2", script=show))
         self.assertEqual("2 2 2\n", self.out("salloc", "-Q", "--ntasks-per-node=2", "sh", "-c", show))
 
+    def test_a_file_that_was_cut_off(self):
+        """Without its nodes it was taken, and each running job ended."""
+        job = self.submit("-o", "/dev/null", "--wrap", "sleep 300")
+        self.wait_state(job, "RUNNING")
+        before = self.cluster.change_conf(lambda text: text[:text.index("NodeName=")])
+        try:
+            done = self.run_cmd("scontrol", "reconfigure", check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("it has no NodeName line", done.stderr)
+            self.assertEqual("RUNNING", self.state(job))
+        finally:
+            with open(self.cluster.conf, "w", encoding="utf-8") as f:
+                f.write(before)
+            self.run_cmd("scancel", job)
+
     def test_variables_of_a_login(self):
         """MAIL was missing, and SHLVL was 0."""
         user = pwd.getpwuid(os.getuid()).pw_name

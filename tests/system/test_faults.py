@@ -129,7 +129,7 @@ class KilledDaemons(FaultCase):
         self.kill_daemon(f"[{job}.batch]")
         self.assertEqual(self.wait_ended(job), "NODE_FAIL")
         shown = self.show(job)
-        self.assertEqual((shown["Reason"], shown["ExitCode"]), ("NodeDown", "0:9"))
+        self.assertEqual((shown["Reason"], shown["ExitCode"]), ("its_step_daemon_died_(status_0x9)", "0:9"))
         wait_for(lambda: not sleeping(9102), "the step's process is gone")
         wait_for(lambda: not self.step_daemons(f"[{job}."), "no daemon is left")
         self.usable()

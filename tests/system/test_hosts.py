@@ -68,8 +68,9 @@ class Hosts(ClusterCase):
         self.assertEqual(self.state(job), "RUNNING")
         open(os.path.join(self.cluster.work, "head"), "w", encoding="utf-8").close()
         errors = srun.communicate(timeout=60)[1]
-        self.assertEqual((srun.returncode, errors), (1, f"srun: error: Task launch for StepId={job}.0 failed on node h3: Communication "
-                                                    "connection failure\n"))
+        self.assertEqual((srun.returncode, sorted(errors.splitlines())),
+                         (1, ["srun: error: Node failure on h3",
+                              f"srun: error: Task launch for StepId={job}.0 failed on node h3: Communication connection failure"]))
         self.assertEqual(self.wait_ended(job), "COMPLETED")
         self.cluster.host("h3").start()
         self.wait_idle()

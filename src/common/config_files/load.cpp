@@ -389,7 +389,7 @@ Result<ClusterConfig> load_config(const std::vector<ConfigFile>& files, const st
 
 Status check_stopping_keys(const ClusterConfig& config) {
   // every job that runs would be ended with its nodes
-  if (config.nodes.empty() && config.max_node_count == 0) {
+  if (!config.config_path.empty() && config.nodes.empty() && config.max_node_count == 0) {
     return failure(config.config_path +
                    ": it has no NodeName line (was it cut off?), nor MaxNodeCount, with which a "
                    "cluster begins without nodes");

@@ -117,6 +117,17 @@ TEST_F(Check, AnEmptyFileIsNamed) {
             std::vector{path("slurm.conf") + ": there is nothing in it: ClusterName is not set"});
 }
 
+// The bug: a file that was cut off before its nodes was taken, and every running job ended.
+TEST_F(Check, AFileWithoutNodesIsAnError) {
+  const std::string begin = "ClusterName=demo\nSlurmctldHost=vm(127.0.0.1)\n";
+  put("slurm.conf", begin);
+  const std::vector<std::string> errors = check().errors;
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_TRUE(errors.front().starts_with(path("slurm.conf") + ": it has no NodeName line"));
+  put("slurm.conf", begin + "MaxNodeCount=10\n");
+  EXPECT_TRUE(check().errors.empty());
+}
+
 // The start fails with either of them.
 TEST_F(Check, AnUnknownSlurmUserAndANulByteAreErrors) {
   const std::string plain =
