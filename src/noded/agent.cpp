@@ -133,7 +133,7 @@ class Agent::Graph {
       log::error("the configuration cannot be used: {}", fresh.error().text);
       return tl::unexpected<Error>(fresh.error());
     }
-    const Status enforced = cache_ ? Status{} : check_stopping_keys(*fresh);
+    Status enforced = cache_ ? Status{} : check_stopping_keys(*fresh);
     if (!enforced) {
       log::error("the configuration cannot be used: {}", enforced.error().text);
       return enforced;

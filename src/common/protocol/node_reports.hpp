@@ -37,7 +37,7 @@ struct StepKey {
 struct JobNumber {
   uint32_t round = 0;
   JobId job = kNoJob;
-  friend auto operator<=>(const JobNumber&, const JobNumber&) = default;
+  friend auto operator<=>(const JobNumber&, const JobNumber&) = default;  // NOLINT(*-nullptr)
   template <class V>
   static void describe(V&& field) {
     field(1, "round", &JobNumber::round);

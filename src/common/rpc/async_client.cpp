@@ -15,6 +15,7 @@ namespace {
 // Makes tokens that another daemon has to be asked for, so that none of gRPC's threads waits for
 // it, nor who sends. Like gRPC's threads it stays to the end of the process.
 SlowWork& token_work() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto* const volatile work = new SlowWork(
       {.threads = 4, .running_of_user = 4, .waiting_of_user = 100'000, .waiting = 100'000});
   return *work;
@@ -22,6 +23,7 @@ SlowWork& token_work() {
 
 // Asks servers why they close connections.
 SlowWork& question_work() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto* const volatile work =
       new SlowWork({.threads = 1, .running_of_user = 1, .waiting_of_user = 8, .waiting = 8});
   return *work;

@@ -159,8 +159,7 @@ Alternatives::Alternatives(std::vector<Branch> branches) {
       made->branches.push_back(std::move(branch));
   }
   std::ranges::sort(made->names);
-  const auto repeated = std::ranges::unique(made->names);
-  made->names.erase(repeated.begin(), repeated.end());
+  made->names.erase(std::unique(made->names.begin(), made->names.end()), made->names.end());
   for (const Branch& branch : made->branches) {
     Bitmap& bits = made->bits.emplace_back();
     for (const std::string& name : branch)

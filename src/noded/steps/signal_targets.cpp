@@ -19,8 +19,8 @@ bool is_meant(const protocol::SignalStepRequest& request, const protocol::StepKe
 }  // namespace
 
 void script_first(std::vector<protocol::StepKey>& keys) {
-  std::ranges::stable_partition(
-      keys, [](const protocol::StepKey& key) { return key.id.step == kBatchStep; });
+  std::stable_partition(keys.begin(), keys.end(),
+                        [](const protocol::StepKey& key) { return key.id.step == kBatchStep; });
 }
 
 std::vector<protocol::StepKey> signal_targets(const protocol::SignalStepRequest& request,

@@ -390,11 +390,13 @@ pid_t start_task(TaskSetup& setup) {
 
 void pass_stop(pid_t task, int status) {
   const long signal = WSTOPSIG(status);
+  // NOLINTBEGIN(performance-no-int-to-ptr): it is how ptrace() takes a signal
   if (signal == SIGTRAP) {  // of execve()
     ::ptrace(PTRACE_DETACH, task, nullptr, reinterpret_cast<void*>(static_cast<long>(SIGSTOP)));
   } else {
     ::ptrace(PTRACE_CONT, task, nullptr, reinterpret_cast<void*>(signal));
   }
+  // NOLINTEND(performance-no-int-to-ptr)
 }
 
 pid_t start_epilogs(TaskSetup& setup, const std::vector<std::string>& epilogs) {
