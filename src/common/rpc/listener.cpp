@@ -23,6 +23,7 @@
 #include "common/os/back_off.hpp"
 #include "common/os/clock.hpp"
 #include "common/rpc/guard/connection_guard.hpp"
+#include "common/rpc/guard/flood_lines.hpp"
 #include "common/rpc/guard/peer_name.hpp"
 
 namespace sluice::net {
@@ -32,8 +33,6 @@ namespace {
 constexpr size_t kMostWaiting = 1024;
 constexpr Duration kFirstWord = std::chrono::seconds(10);  // until it is said
 constexpr Duration kLastWord = std::chrono::seconds(2);    // for who was refused, to read why
-// of the log: a flood is counted, not written down
-constexpr Duration kBetweenLines = std::chrono::seconds(1);
 constexpr Duration kNoRoom = std::chrono::milliseconds(50);
 constexpr Duration kForOthersToGo = std::chrono::milliseconds(1);
 constexpr int kMostAtOnce = 256;  // taken before those that wait are looked at again
@@ -209,14 +208,8 @@ class Listener::Impl {
     return size < 0 && (errno == EAGAIN || errno == EINTR) ? Turn::kWaits : Turn::kOver;
   }
   void note(const Peer& peer, std::string_view why) {
-    ++unsaid_;
-    const SteadyTime time = steady_now();
-    if (time < said_ + kBetweenLines) return;
-    const std::string more =
-        unsaid_ > 1 ? fmt::format(", and {} others since the last such line", unsaid_ - 1) : "";
-    log::error("{}{} was refused: {}{}", tls_ ? "TLS: " : "", peer_name(peer.name), why, more);
-    said_ = time;
-    unsaid_ = 0;
+    if (const auto others = lines_.next(steady_now()))
+      log::error("{}{} was refused: {}{}", tls_ ? "TLS: " : "", peer_name(peer.name), why, *others);
   }
 
   const int listener_;
@@ -227,8 +220,7 @@ class Listener::Impl {
   std::unique_ptr<Acceptor> server_;
   std::list<Peer> peers_;            // oldest first; those that were refused in between
   int idle_left_ = kMostIdleAtOnce;  // of this turn
-  SteadyTime said_{};
-  uint64_t unsaid_ = 0;
+  FloodLines lines_;
   std::thread thread_;
 };
 

@@ -9,9 +9,9 @@ namespace {
 
 constexpr int kRestFactor = 9;
 constexpr Duration kLongestRest = std::chrono::milliseconds(500);
-// Where default_queue_depth bounds the others.
 // A long pass is to leave most of the time to others, and nobody without his turn for minutes.
 constexpr Duration kLongestRestOfWhole = std::chrono::seconds(30);
+// Where default_queue_depth bounds the others.
 constexpr Duration kBetweenDeepPasses = std::chrono::seconds(30);
 constexpr Duration kDeferred = std::chrono::seconds(1);  // SchedulerParameters=defer
 

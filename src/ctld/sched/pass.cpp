@@ -132,10 +132,7 @@ void PassRun::collect_active() {
   state_.active.for_each([&](JobId id) {
     const Job& job = state_.jobs.at(id);
     if (job.spec->sharing == Sharing::kUser) some_share_with_nobody_ = true;
-    if (job.state == JobState::kSuspended && job.suspended_for_others) {
-      const Partition* partition = state::find_partition(state_, job.partition.view());
-      suspended_.emplace_back(partition == nullptr ? 0 : partition->config->priority_tier, &job);
-    }
+    if (job.state == JobState::kSuspended && job.suspended_for_others) add_suspended(job);
     if (!is_completing(job) || now_ - job.end >= complete_wait) return;
     for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
       if (!job.released.test(at)) settling.set(job.allocation->nodes[at].node);
@@ -144,6 +141,11 @@ void PassRun::collect_active() {
   sort_suspended();
   for (const Partition& partition : *state_.partitions)
     settles_.push_back(partition.nodes.intersects(settling));
+}
+
+void PassRun::add_suspended(const Job& job) {
+  const Partition* partition = state::find_partition(state_, job.partition.view());
+  suspended_.emplace_back(partition == nullptr ? 0 : partition->config->priority_tier, &job);
 }
 
 // Of a tier those that began first are at the end.
@@ -158,9 +160,7 @@ void PassRun::note_suspended(const std::vector<JobId>& preempted) {
   for (const JobId id : preempted) {
     for (const JobId one : preempted_together(state_, state_.jobs.at(id))) {
       const Job& job = state_.jobs.at(one);
-      if (!state::is_preempted_by_suspension(state_, job)) continue;
-      const Partition* partition = state::find_partition(state_, job.partition.view());
-      suspended_.emplace_back(partition == nullptr ? 0 : partition->config->priority_tier, &job);
+      if (state::is_preempted_by_suspension(state_, job)) add_suspended(job);
     }
   }
   if (suspended_.size() > before) sort_suspended();
@@ -179,7 +179,7 @@ void PassRun::collect() {
   prioritise();
   sort();
   timer_.enter(Stage::kPlace);
-  finders_.out_of_time = budget_.out_of_time;
+  finders_.out_of_time = [this] { return is_out_of_time(); };
   finders_.keeps_users_apart = some_share_with_nobody_ || keeps_users_apart(state_);
   gone_.resize(jobs_.size());
   planned_.resize(jobs_.size());
@@ -264,11 +264,17 @@ bool PassRun::is_closed(const Candidate& c) {
 bool PassRun::is_out_of_budget() {
   constexpr uint32_t kBetweenLooks = 4;
   if (plan_.counts.considered >= budget_.most_jobs) plan_.counts.most_jobs = true;
-  if (budget_.out_of_time && !plan_.counts.out_of_time && until_clock_-- == 0) {
+  if (until_clock_-- == 0) {
     until_clock_ = kBetweenLooks;
-    plan_.counts.out_of_time = budget_.out_of_time();
+    (void)is_out_of_time();
   }
   return plan_.counts.most_jobs || plan_.counts.out_of_time;
+}
+
+bool PassRun::is_out_of_time() {
+  if (budget_.out_of_time && !plan_.counts.out_of_time)
+    plan_.counts.out_of_time = budget_.out_of_time();
+  return plan_.counts.out_of_time;
 }
 
 void PassRun::plan_resumes(uint64_t tier) {
@@ -416,18 +422,13 @@ Minutes PassRun::least_limit(const Job& job, const Partition& partition) const {
 std::optional<FoundStart> PassRun::find_start(Demand& demand, const Job& job,
                                               StartFinder::Wanted wanted) {
   StartFinder& finder = finder_of(demand);
-  if (job.spec->licenses.empty()) {
-    auto found = finder.first(wanted);
-    plan_.counts.out_of_time = plan_.counts.out_of_time || finders_.was_cut;
-    return found;
-  }
+  if (job.spec->licenses.empty()) return finder.first(wanted);
   const Reservation* own = demand.request->reservation;
   while (true) {
     const Tick licensed = license_plan_.next_start(*job.spec, own, wanted.from, wanted.duration);
     if (licensed > wanted.latest) return std::nullopt;
     wanted.from = licensed;
     auto found = finder.first(wanted);
-    plan_.counts.out_of_time = plan_.counts.out_of_time || finders_.was_cut;
     if (!found) return std::nullopt;
     if (license_plan_.next_start(*job.spec, own, found->at, wanted.duration) == found->at)
       return found;

@@ -119,6 +119,7 @@ class PassRun {
   // Jobs that were suspended for others, of this tier or a higher one, go before all that wait:
   // those that this pass suspends keep their place for when they can go on.
   void plan_resumes(uint64_t tier);
+  void add_suspended(const Job& job);
   void sort_suspended();
   void note_suspended(const std::vector<JobId>& preempted);
   void take_turn(Group group);
@@ -127,6 +128,8 @@ class PassRun {
   // (CompleteWait), or a limit (assoc_limit_stop).
   [[nodiscard]] bool is_closed(const Candidate& c);
   [[nodiscard]] bool is_out_of_budget();
+  // Looks at the clock; once it is, it stays so.
+  bool is_out_of_time();
   // Tries it in this reservation (null: in none). `last`: there is nothing else to try, it has to
   // wait.
   void consider_in(const Candidate& c, const Reservation* reservation, bool last);

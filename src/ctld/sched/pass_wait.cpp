@@ -232,7 +232,7 @@ void PassRun::plan_later(const std::vector<Blocked>& blocked) {
         wanted_by(job, *one.demand, limit_of(job, (*state_.partitions)[one.candidate.partition]));
     if (best) wanted.latest = std::min(wanted.latest, best->at > 0 ? best->at - 1 : 0);
     auto found = find_start(*one.demand, job, wanted);
-    if (finders_.was_cut) {  // it was not looked at to the end
+    if (!found && plan_.counts.out_of_time) {  // it was not looked at to the end
       looked_at_[entry] = false;
       return;
     }

@@ -313,7 +313,8 @@ std::optional<FoundStart> StartFinder::first(const Wanted& wanted) {
       return FoundStart{at, std::move(*placed)};
     // what fails for want of patience may do later, and for another job now
     exact = exact && request_.switches.most == 0 && !request_.needs.may_change;
-    if (is_out_of_time()) return std::nullopt;
+    if (finders_ != nullptr && finders_->out_of_time && finders_->out_of_time())
+      return std::nullopt;
     Tick next = index.next_change(at);
     if (++failed > kExactMoments && next != kNoTick) {
       exact = false;
@@ -324,12 +325,6 @@ std::optional<FoundStart> StartFinder::first(const Wanted& wanted) {
     if (next == kNoTick) return std::nullopt;
     from = next;
   }
-}
-
-bool StartFinder::is_out_of_time() const {
-  if (finders_ == nullptr || !finders_->out_of_time || !finders_->out_of_time()) return false;
-  finders_->was_cut = true;
-  return true;
 }
 
 Placed StartFinder::place_at(Tick at, const Wanted& wanted) {

@@ -35,9 +35,8 @@ class StartFinder;
 // Finders of one pass, of which one learns from those whose jobs ask for no more.
 struct Finders {
   bool keeps_users_apart = false;  // what fits depends on the user
-  // Asked in long searches; null: never.
+  // Asked in long searches, which end then: what they did not find may be there. Null: never.
   std::function<bool()> out_of_time;
-  bool was_cut = false;  // a search ended for want of time: what it did not find may be there
   std::unordered_map<const state::Partition*, std::vector<StartFinder*>> by_partition;
   // Jobs of many durations would fill the memory with what is known of each: the oldest goes first.
   struct Made {
@@ -112,7 +111,6 @@ class StartFinder final : public timeline::NodeDemand {
   void list_smaller();
   void learn(Known& mine);
   [[nodiscard]] Known& known_for(Tick duration);
-  [[nodiscard]] bool is_out_of_time() const;
   // With what others found out since.
   [[nodiscard]] timeline::StartIndex& index_for(Tick duration);
   [[nodiscard]] Placed place(timeline::StartIndex& index, Tick at, const Patience& patience,

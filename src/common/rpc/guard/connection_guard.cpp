@@ -7,18 +7,15 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "common/rpc/guard/connection_frames.hpp"
+#include "common/rpc/guard/flood_lines.hpp"
 #include "common/rpc/guard/served_calls.hpp"
 #include "common/rpc/guard/peer_name.hpp"
 
@@ -71,31 +68,10 @@ Shared& handed_over() {
   return connection;
 }
 
-// A flood is counted, not written down.
-class Notes {
- public:
-  void add(const Connection& connection, std::string_view why) {
-    constexpr Duration kBetweenLines = std::chrono::seconds(1);
-    const std::lock_guard lock(mutex_);
-    ++unsaid_;
-    const SteadyTime time = steady_now();
-    if (time < said_ + kBetweenLines) return;
-    const std::string more =
-        unsaid_ > 1 ? fmt::format(", and {} others since the last such line", unsaid_ - 1) : "";
-    log::error("the connection of {} was closed: {}{}", peer_name(connection.peer), why, more);
-    said_ = time;
-    unsaid_ = 0;
-  }
-
- private:
-  std::mutex mutex_;
-  SteadyTime said_{};
-  uint64_t unsaid_ = 0;
-};
-
 void note(const Connection& connection, std::string_view why) {
-  static Notes notes;
-  notes.add(connection, why);
+  static FloodLines lines;
+  if (const auto others = lines.next(steady_now()))
+    log::error("the connection of {} was closed: {}{}", peer_name(connection.peer), why, *others);
 }
 
 // The parts of a message up to a size.

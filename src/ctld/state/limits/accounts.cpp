@@ -178,13 +178,13 @@ Status check_submit_limits_in(const ClusterState& state, const PartitionConfig& 
   job.tres_of_node = of_node;
   job.time_limit = spec.time_min != 0 ? spec.time_min : limit;
   job.admin_set = submission.admin_set;
-  const auto absolute = with_numbers(state, *account);
-  const Accounting& accounting = absolute ? *absolute : state.accounting;
+  RelativeNumbers numbers(state);
   if (submission.moved != nullptr) {
     job.counted_in = submission.moved->account.get();
     job.counted_as = submission.moved->spec->account.view();
   }
-  const auto reason = submit_limit(accounting, state.accounting.held, job, now);
+  const auto reason =
+      submit_limit(numbers.accounting_for(*account), state.accounting.held, job, now);
   if (!reason) return {};
   return failure(ErrorCode::kMaxSubmitLimit, std::string(reason_text(*reason)));
 }
@@ -234,6 +234,7 @@ Status check_component_limits(const ClusterState& state, std::span<const Job* co
     for (const TresAmount& one : requested_amounts(state, *job->spec, *partition->config))
       sum.tres[one.id] += one.count;
   }
+  RelativeNumbers numbers(state);
   for (const auto& [key, sum] : sums) {
     TresAmounts tres;
     for (const auto& [id, count] : sum.tres) tres.push_back({id, count});
@@ -244,8 +245,7 @@ Status check_component_limits(const ClusterState& state, std::span<const Job* co
     job.tres = tres;
     job.time_limit = sum.time_limit;
     job.admin_set = sum.admin_set;
-    const auto absolute = with_numbers(state, sum.account);
-    const Accounting& accounting = absolute ? *absolute : state.accounting;
+    const Accounting& accounting = numbers.accounting_for(sum.account);
     if (const auto reason = denied_limit(accounting, state.accounting.held, job, now))
       return failure(ErrorCode::kMaxSubmitLimit, std::string(reason_text(*reason)));
   }

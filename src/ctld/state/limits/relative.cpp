@@ -34,8 +34,7 @@ void scale(TresAmounts& limits, const TresAmounts& total) {
   }
 }
 
-}  // namespace
-
+// nullopt: the account has no such QOS.
 std::optional<Accounting> with_numbers(const ClusterState& state, const JobAccount& account) {
   std::optional<Accounting> out;
   for (const QosId id : {account.qos, account.partition_qos}) {
@@ -56,6 +55,8 @@ std::optional<Accounting> with_numbers(const ClusterState& state, const JobAccou
   }
   return out;
 }
+
+}  // namespace
 
 const Accounting& RelativeNumbers::accounting_for(const JobAccount& account) {
   const auto [at, is_new] = known_.try_emplace({account.qos, account.partition_qos});

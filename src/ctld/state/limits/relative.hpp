@@ -11,16 +11,13 @@
 
 namespace sluice::state {
 
-// With numbers in place of the percentages of this account's QOS; nullopt: it has none. O(nodes).
-[[nodiscard]] std::optional<Accounting> with_numbers(const ClusterState& state,
-                                                     const JobAccount& account);
-
-// The same for many accounts of one state, which outlives it: the nodes are added up once for each
-// two QOS.
+// What limits are read from, with numbers in place of percentages. For any number of accounts of
+// one state, which outlives it: the nodes are added up once for each two QOS.
 class RelativeNumbers {
  public:
   explicit RelativeNumbers(const ClusterState& state) : state_(state) {}
-  // What limits of this account are to be read from.
+  // For limits of this account; the state's own where its QOS have none that are relative. O(nodes)
+  // the first time.
   [[nodiscard]] const Accounting& accounting_for(const JobAccount& account);
 
  private:

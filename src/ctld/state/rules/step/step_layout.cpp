@@ -131,18 +131,12 @@ Candidate make_candidate(const ClusterState& state, const Job& job, size_t posit
   return candidate;
 }
 
-// On a node where it uses so many CPUs and GPUs. MaxMemPerCPU has given the job more CPUs, so that
-// each comes with less memory than the step's srun asked for.
-uint64_t step_memory(const ClusterState& state, const Job& job, const StepSpec& spec, uint32_t cpus,
-                     uint64_t gpus) {
-  if (spec.memory_kind == MemoryKind::kPerGpu) return bounded_product(spec.memory_mib, gpus);
-  if (spec.memory_kind == MemoryKind::kPerNode) return spec.memory_mib;
-  if (spec.memory_kind != MemoryKind::kPerCpu) return 0;
+// With each CPU, where that is said so. MaxMemPerCPU has given the job more CPUs, so that each
+// comes with less memory than the step's srun asked for.
+uint64_t memory_of_cpu(const ClusterState& state, const Job& job, const StepSpec& spec) {
   const Partition* partition = find_partition(state, job.partition.view());
-  if (partition == nullptr) return bounded_product(spec.memory_mib, cpus);
-  return bounded_product(
-      fit::within_memory_limit(spec.memory_mib, *partition->config, *state.config).per_cpu_mib,
-      cpus);
+  if (partition == nullptr) return spec.memory_mib;
+  return fit::within_memory_limit(spec.memory_mib, *partition->config, *state.config).per_cpu_mib;
 }
 
 // Positions in the allocation that the step may use, in order of preference.
@@ -414,11 +408,17 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
 // the job uses.
 Status set_memory(const ClusterState& state, const Job& job, const StepSpec& spec,
                   const Demand& demand, const std::vector<Candidate>& chosen, StepLayout& layout) {
+  const bool by_cpu = spec.memory_kind == MemoryKind::kPerCpu;
+  const uint64_t of_cpu = by_cpu ? memory_of_cpu(state, job, spec) : 0;
+  const auto wanted_on = [&](uint32_t cpus, uint64_t gpus) {
+    if (by_cpu) return bounded_product(of_cpu, cpus);
+    if (spec.memory_kind == MemoryKind::kPerGpu) return bounded_product(spec.memory_mib, gpus);
+    return spec.memory_kind == MemoryKind::kPerNode ? spec.memory_mib : 0;
+  };
   for (size_t i = 0; i < layout.nodes.size(); ++i) {
     const uint32_t threads = demand.whole ? job.spec->threads_per_core : demand.used_threads;
     const uint32_t cpus = used_of(threads, chosen[i].per_core, layout.nodes[i].cpus);
-    const uint64_t wanted =
-        step_memory(state, job, spec, cpus, count_of(layout.nodes[i].gres, "gpu"));
+    const uint64_t wanted = wanted_on(cpus, count_of(layout.nodes[i].gres, "gpu"));
     if (wanted == 0) continue;
     const uint64_t whole = job.allocation->nodes[chosen[i].position].memory_mib;
     if (whole != 0 && wanted > whole) return failure(ErrorCode::kTaskMemory);
