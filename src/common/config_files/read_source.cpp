@@ -2,32 +2,46 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <iterator>
-#include <system_error>
+#include <optional>
+#include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/base/errno_text.hpp"
 #include "common/os/matching_paths.hpp"
+#include "common/os/read_file.hpp"
 
 namespace sluice {
+namespace {
+
+constexpr size_t kMostFileBytes = size_t{64} << 20;
+
+bool is_pipe(mode_t mode) { return S_ISFIFO(mode) || S_ISSOCK(mode); }
+
+}  // namespace
 
 Result<tables::ConfSource> read_source(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: Is a directory", path));
-  }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", path, errno_text(errno)));
-  }
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) {
-    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: cannot be read", path));
-  }
+  const auto refuse = [&path](std::string_view why) {
+    return failure(ErrorCode::kInvalidConfig, fmt::format("{}: {}", path, why));
+  };
+  // a pipe without a writer would be waited for
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return refuse(errno_text(errno));
+  struct stat file {};
+  const bool seen = ::fstat(fd, &file) == 0;
+  std::optional<std::string> read;
+  if (seen && !is_pipe(file.st_mode)) read = read_descriptor(fd, kMostFileBytes + 1);
+  const int why = errno;
+  ::close(fd);
+  if (seen && is_pipe(file.st_mode)) return refuse("it is a pipe or a socket, not a file");
+  if (!read) return refuse(errno_text(why));
+  std::string text = std::move(*read);
+  if (text.size() > kMostFileBytes)
+    return refuse(fmt::format("it has more than {} MiB", kMostFileBytes >> 20));
   if (const size_t nul = text.find('\0'); nul != std::string::npos) {
     const auto line =
         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');

@@ -10,7 +10,8 @@
 
 namespace sluice {
 
-// Errors: kInvalidConfig where it cannot be read, is a folder or has a NUL byte.
+// Errors: kInvalidConfig where it cannot be read, is a folder or a pipe, has more than
+// 64 MiB or a NUL byte.
 [[nodiscard]] Result<tables::ConfSource> read_source(const std::string& path);
 // The files that an Include names, in the order of their names; wildcards that fit nothing give
 // none. `folder` is that of the file with the Include. Errors: as read_source().
