@@ -57,6 +57,7 @@ class Agent::Graph {
       : options_(std::move(options)), work_(boost::asio::make_work_guard(io_)) {
     node_.name = options_.node_name;
     node_.config_path = options_.config_path;
+    node_.has_own_config = !options_.cache;
     node_.sbin_dir = options_.sbin_dir;
     node_.node_line = options_.node_line;
     node_.claims_future = options_.claims_future;

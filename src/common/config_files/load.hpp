@@ -63,6 +63,9 @@ struct WholeConfig {
 };
 [[nodiscard]] WholeConfig load_whole_config(const std::string& path);
 
+// ClusterConfig::lines_digest of the file as it is now; empty: it cannot be read.
+[[nodiscard]] std::string lines_digest(const std::string& path);
+
 // What is read of the disk for load_config(path): slurm.conf, the files beside it, and what they
 // include, as far as this process may read it. `searched` are the folders in which an Include with
 // wildcards looks for names.

@@ -85,6 +85,7 @@ struct RegisterNodeRequest {
   // how, as wait(2) gives it; -1: it could not be started
   Time reboot_failed = kNoTime;
   int reboot_status = 0;
+  std::string config_digest;  // of the slurm.conf that this node reads (lines_digest)
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);
@@ -105,6 +106,7 @@ struct RegisterNodeRequest {
     field(604, "protocol_version", &RegisterNodeRequest::protocol_version);
     field(605, "reboot_failed", &RegisterNodeRequest::reboot_failed);
     field(606, "reboot_status", &RegisterNodeRequest::reboot_status);
+    field(607, "config_digest", &RegisterNodeRequest::config_digest);
   }
 };
 struct RegisterNodeReply {

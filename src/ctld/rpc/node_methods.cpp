@@ -118,6 +118,18 @@ void compare_clocks(const state::ClusterState& now, protocol::RegisterNodeReques
   }
 }
 
+// Commands there go by the node's own file.
+void compare_files(const ClusterConfig& own, const protocol::RegisterNodeRequest& request) {
+  const std::string& there = request.config_digest;
+  const bool is_known = !there.empty() && !own.lines_digest.empty();
+  if (!is_known || there == own.lines_digest || log::enabled(log::DebugFlag::kNoConfHash)) return;
+  log::warning(
+      "the slurm.conf of node {} is another than the controller's ({}): its commands and slurmd go by "
+      "other values until both files are the same and have been read again (scontrol reconfigure). "
+      "Where that is meant, DebugFlags=NO_CONF_HASH leaves this out",
+      request.name, own.config_path);
+}
+
 void register_node(ServiceParts& parts, const CallContext& context,
                    protocol::RegisterNodeRequest request,
                    Responder<protocol::RegisterNodeReply> responder) {
@@ -140,6 +152,7 @@ void register_node(ServiceParts& parts, const CallContext& context,
   if (request.claims_future && host.address.empty())
     host.address = address_of(context, host.host_name, host.port);
   compare_clocks(*parts.publisher.newest()->state, request);
+  compare_files(*parts.publisher.newest()->state->config, request);
   const std::string name = request.name;
   auto make = [&parts, &sent = parts.config_for_nodes, name](
                   const state::Reply& reply,

@@ -24,6 +24,7 @@ struct NodeState {
   std::string spool_dir;
   std::string sbin_dir;  // where the step daemon is
   std::string config_path;
+  bool has_own_config = false;  // config_path was not sent by the controller
   std::shared_ptr<const ClusterConfig> config;
   NodeConfig self;                              // this node's line
   std::shared_ptr<const NodeConfig> node_line;  // -Z: what it registers with; else null

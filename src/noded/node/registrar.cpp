@@ -11,6 +11,7 @@
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "common/auth/crypto.hpp"
+#include "common/config_files/load.hpp"
 #include "common/names/errors.hpp"
 #include "common/protocol/protocol_version.hpp"
 #include "noded/node/node_line.hpp"
@@ -111,6 +112,7 @@ void Registrar::send(protocol::RegisterNodeRequest request) {
   request.credential_key = node_.credential_key;
   request.reboot_failed = node_.reboot_failed;
   request.reboot_status = node_.reboot_status;
+  if (node_.has_own_config) request.config_digest = lines_digest(node_.config_path);
   handlers_.fill(request);
   follow_hosts();
   request.sent = now();
@@ -179,6 +181,15 @@ Status Registrar::take_key(const protocol::RegisterNodeReply& reply) {
   return {};
 }
 
+// A spool folder that was made anew under this agent lacks them. One that cannot be written is told
+// of by the next job.
+void Registrar::keep_identity() {
+  if (read_cluster_id(node_.spool_dir).empty())
+    (void)write_cluster_id(node_.spool_dir, node_.cluster_id);
+  if (read_credential_key(node_.spool_dir).empty())
+    (void)replace_file(key_file(node_.spool_dir), node_.credential_key + "\n", {.mode = 0644});
+}
+
 // The SlurmctldHost lines may be other ones than at this agent's start. Its own come last: the
 // controller may be elsewhere for itself than for this node.
 void Registrar::follow_hosts() {
@@ -207,6 +218,7 @@ void Registrar::registered(protocol::RegisterNodeReply reply, const Asked& asked
     }
     node_.cluster_id = reply.cluster_id;
   }
+  keep_identity();
   node_.controller_clock.told(reply.sent, asked.at, asked.answered);
   if (reply.sent != kNoTime) node_.answered_from = reply.sent;
   else if (node_.registered_with == kNoTime) node_.answered_from = node_.started;

@@ -43,6 +43,7 @@ class Registrar {
   void failed(const Error& error);
   void registered(protocol::RegisterNodeReply reply, const Asked& asked);
   Status take_key(const protocol::RegisterNodeReply& reply);
+  void keep_identity();
   void follow_hosts();
   void watch_silence();
 

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "unit/temp_folder.hpp"
 
@@ -59,6 +60,33 @@ TEST_F(LoadConfig, SaysWhatIsMissing) {
   EXPECT_EQ(load().error().text, path +
                                      ": SlurmUser=\"nobody-of-that-name\" is not valid; "
                                      "allowed: a user of this machine");
+}
+
+// The bug: a pipe that nobody writes to, and a device without an end, were read for ever.
+TEST_F(LoadConfig, IncludesFilesAlone) {
+  const std::string pipe = (folder_ / "pipe.conf").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  put("slurm.conf", "ClusterName=demo\nInclude pipe.conf\n");
+  EXPECT_NE(load().error().text.find(pipe + ": it is a pipe or a socket"), std::string::npos);
+  put("slurm.conf", "ClusterName=demo\nInclude /dev/zero\n");
+  EXPECT_NE(load().error().text.find("/dev/zero: it has more than 64 MiB"), std::string::npos);
+}
+
+TEST_F(LoadConfig, ADigestTellsFilesApart) {
+  const std::string text = "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=root\nNodeName=a\n";
+  const std::string path = (folder_ / "slurm.conf").string();
+  put("slurm.conf", text);
+  const std::string digest = load()->lines_digest;
+  EXPECT_EQ(digest.size(), 16U);
+  EXPECT_EQ(lines_digest(path), digest);
+  put("slurm.conf", "# a remark\n\n" + text);
+  EXPECT_EQ(load()->lines_digest, digest);
+  put("more.conf", "NodeName=a\n");
+  put("slurm.conf", "ClusterName=demo\nSlurmctldHost=vm\nSlurmUser=root\nInclude more.conf\n");
+  EXPECT_EQ(load()->lines_digest, digest);
+  put("more.conf", "NodeName=b\n");
+  EXPECT_NE(load()->lines_digest, digest);
+  EXPECT_EQ(lines_digest(path), load()->lines_digest);
 }
 
 TEST_F(LoadConfig, FoldersOfJobsNeedTheirFile) {

@@ -86,7 +86,8 @@ constexpr GlobalKey kRows[] = {
             "block_null_hash,CheckGhalQuiesce,DisableIPv4,EnableIPv6,keepaliveinterval,"
             "keepaliveprobes,keepalivetime,NoAddrCache,NoCtldInAddrAny,NoInAddrAny,disable_http,"
             "host_unreach_retry_count,getnameinfo_cache_timeout")
-        .only("NoCtldInAddrAny,NoInAddrAny").acts<&C::communication_parameters>().needs_restart(),
+        .only("keepaliveinterval,keepaliveprobes,keepalivetime,NoCtldInAddrAny,NoInAddrAny")
+        .acts<&C::communication_parameters>().needs_restart(),
     key("CompleteWait", K::kSeconds, "0").range(0, kMax16).acts<&C::complete_wait>(),
     key("ControlAddr", K::kText).obsolete(),
     key("ControlMachine", K::kText).obsolete(),
@@ -107,8 +108,8 @@ constexpr GlobalKey kRows[] = {
             "Power,PowerSave,Priority,Profile,Protocol,Reservation,Route,Script,SelectType,Steps,Switch,"
             "TimeCray,TraceJobs,Triggers,WorkQueue,AuditRPCs,AuditTLS,ConMgr,DBD_Agent,"
             "GLOB_SILENCE,JobComp,Namespace,Metrics,thread,TLS")
-        .only("Agent,Backfill,CPU_Bind,Dependency,Gres,License,NodeFeatures,Priority,Reservation,Script,"
-              "SelectType,Steps,TraceJobs,Triggers")
+        .only("Agent,Backfill,CPU_Bind,Dependency,Gres,License,NodeFeatures,NO_CONF_HASH,Priority,"
+              "Reservation,Script,SelectType,Steps,TraceJobs,Triggers")
         .acts<&C::debug_flags>(),
     key("DefCPUPerGPU", K::kNumber).range(0, kMax64).acts<&C::def_cpu_per_gpu>().hidden(),
     key("DefMemPerCPU", K::kMemory).range(0, kMax64).acts<&C::def_mem_per_cpu_mib>(),
