@@ -8,6 +8,7 @@
 
 #include "cli/step/allocation.hpp"
 #include "cli/options/option_parser.hpp"
+#include "common/base/text.hpp"
 #include "common/os/is_away.hpp"
 #include "common/net/address.hpp"
 #include "common/net/listen_address.hpp"
@@ -158,6 +159,18 @@ std::string address_for_daemons(const ClusterConfig& config, const std::string& 
   return address.starts_with("127.") ? std::string() : address;
 }
 
+StepLink::KeepAlive keep_alive_of(const ClusterConfig& config) {
+  const auto number = [&config](const char* name) {
+    const auto text = option_value(config.communication_parameters, name);
+    return text ? to_number<uint16_t>(*text).value_or(0) : uint16_t{0};
+  };
+  StepLink::KeepAlive out;
+  if (const auto idle = number("keepalivetime")) out.idle = std::chrono::seconds(idle);
+  if (const auto every = number("keepaliveinterval")) out.interval = std::chrono::seconds(every);
+  if (const auto probes = number("keepaliveprobes")) out.probes = probes;
+  return out;
+}
+
 }  // namespace
 
 Result<IoEndpoint> listen_for_daemons(StepLink& link, const ClusterConfig& config,
@@ -165,6 +178,7 @@ Result<IoEndpoint> listen_for_daemons(StepLink& link, const ClusterConfig& confi
   const std::string address = address_for_daemons(config, granted);
   const bool there_alone = !address.empty() && net::listens_at_one_address(config);
   link.encrypt(net::uses_tls(config));
+  link.keep_alive(keep_alive_of(config));
   return link.listen(address, config.srun_port_range, there_alone);
 }
 

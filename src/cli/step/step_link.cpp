@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/random.h>
 
 #include "common/base/text.hpp"
@@ -47,6 +49,16 @@ bool bind_in_range(tcp::acceptor& acceptor, const address_v4& at, const std::str
     if (bind_port(acceptor, at, static_cast<uint16_t>(*low + (random + i) % count))) return true;
   }
   return false;
+}
+
+void ask_when_silent(tcp::socket& socket, const StepLink::KeepAlive& timing) {
+  boost::system::error_code ignored;
+  socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+  const std::pair<int, int> options[] = {{TCP_KEEPIDLE, static_cast<int>(timing.idle.count())},
+                                         {TCP_KEEPINTVL, static_cast<int>(timing.interval.count())},
+                                         {TCP_KEEPCNT, timing.probes}};
+  for (const auto& [name, value] : options)
+    (void)::setsockopt(socket.native_handle(), IPPROTO_TCP, name, &value, sizeof value);
 }
 
 }  // namespace
@@ -109,7 +121,7 @@ void StepLink::accept_later() {
 void StepLink::take(tcp::socket socket) {
   boost::system::error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
-  socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+  ask_when_silent(socket, keep_alive_);
   const std::string address = socket.remote_endpoint(ignored).address().to_string();
   make_room();
   auto connection = FrameConnection::make(std::move(socket), kMaxUnprovedFrame);

@@ -34,6 +34,14 @@ class StepLink {
 
   // Connections that come from now on are (TLSType).
   void encrypt(bool encrypted) { encrypted_ = encrypted; }
+  // How a step daemon's host is noticed that is silent without having closed its connection: it
+  // was switched off, say. tcp(7): after `idle` it is asked every `interval`, and is lost after
+  // `probes` questions without an answer.
+  struct KeepAlive {
+    std::chrono::seconds idle{60}, interval{30};
+    int probes = 10;
+  };
+  void keep_alive(const KeepAlive& timing) { keep_alive_ = timing; }
   // Opens a port (of `range`, "60001-63000", or any) and makes a key; `host` is the address that is
   // told to the daemons; with `there_alone` (NoInAddrAny) they cannot come by another one.
   [[nodiscard]] Result<IoEndpoint> listen(const std::string& host, const std::string& range,
@@ -97,6 +105,7 @@ class StepLink {
   std::list<Stranger> strangers_;  // the oldest first
   std::string key_;
   bool encrypted_ = false;
+  KeepAlive keep_alive_;
   bool said_problem_ = false;
   std::vector<Part> parts_;
   std::vector<Node> nodes_;

@@ -1,0 +1,34 @@
+"""A host that was switched off says nothing: srun in an allocation waited for its tasks for hours."""
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+
+from harness import ClusterCase, wait_for  # pylint: disable=wrong-import-position
+from hosts import HostCluster, need_namespaces  # pylint: disable=wrong-import-position
+
+
+class SilentHost(ClusterCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = HostCluster(2, timeout=600, conf="CommunicationParameters=keepalivetime=1,keepaliveinterval=1,keepaliveprobes=2\n")
+
+    def test_srun_gives_it_up(self):
+        step = "echo on; while [ ! -e end ]; do sleep 0.1; done"
+        salloc = self.cluster.start("salloc", "-Q", "-N2", "--no-kill", "srun", "-l", "--no-kill", "-o", "silent.out", "sh", "-c", step,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: sorted(self.file("silent.out").splitlines()) == ["0: on", "1: on"], "the step runs on both hosts")
+        host = self.cluster.host("h2")
+        self.addCleanup(host.mend)
+        host.cut()
+        open(os.path.join(self.cluster.work, "end"), "w", encoding="utf-8").close()
+        errors = salloc.communicate(timeout=120)[1]
+        self.assertIn("srun: error: Node failure on h2\n", errors)
+        self.assertNotEqual(salloc.returncode, 0)
+
+
+if __name__ == "__main__":
+    need_namespaces()
+    unittest.main()
