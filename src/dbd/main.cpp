@@ -1,5 +1,6 @@
 // sluicedbd (slurmdbd): options, process, signals.
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -7,9 +8,11 @@
 #include <fmt/ranges.h>
 
 #include "common/base/version.hpp"
+#include "common/config_files/check.hpp"
 #include "common/daemon/program.hpp"
 #include "common/log/log.hpp"
 #include "dbd/daemon.hpp"
+#include "dbd/start_errors.hpp"
 #include "dbd/import/command.hpp"
 
 namespace {
@@ -59,6 +62,27 @@ int serve(const daemon::ProgramOptions& a, dbd::DbdConfig config, daemon::Backgr
   return 0;
 }
 
+std::vector<std::string> warnings_of(const dbd::DbdConfig& config) {
+  if (config.without_effect.empty()) return {};
+  return {fmt::format("{}: keys without effect: {}", config.path,
+                      fmt::join(config.without_effect, ", "))};
+}
+
+// -t: as slurmctld -t.
+int look_at(const std::string& path) {
+  ConfigCheck check{path, {}, {}, {}};
+  const auto add = [&check](const Error& error) { check.errors.push_back(error.text); };
+  const auto config = dbd::load_dbd_config(path);
+  if (config) {
+    for (const Error& error : dbd::start_errors(*config)) add(error);
+    check.warnings = warnings_of(*config);
+  } else {
+    add(config.error());
+  }
+  std::fputs(check_text(check).c_str(), stdout);
+  return check.errors.empty() ? 0 : 1;
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(bugprone-exception-escape): what nobody caught is told by std::terminate
@@ -71,9 +95,12 @@ int main(int argc, char** argv) {
       {.log_file = "LogFile",
        .folder = "the folder of StorageLoc",
        .config = "slurmdbd.conf beside $SLURM_CONF, or " + std::string(dbd::kUsualConfigPath)});
+  bool test = false;
+  app.add_flag("-t", test, "look at the whole configuration, say what is wrong with it, and end");
   dbd::TakeOver take_over;
   dbd::add_take_over(app, take_over);
   if (const auto code = daemon::parse(app, argc, argv, a)) return *code;
+  if (test) return look_at(path_of_config(a.config));
   auto config = dbd::load_dbd_config(path_of_config(a.config));
   if (!config) return daemon::refuse(a, config.error().text);
   if (take_over.is_asked()) return dbd::run_take_over(*config, take_over);
@@ -89,11 +116,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> files = {config->pid_file, settings.file};
   if (auto ok = daemon::become_user(config->slurm_user_id, files); !ok)
     return daemon::refuse(a, ok.error().text);
-  std::vector<std::string> warnings;
-  if (!config->without_effect.empty())
-    warnings.push_back(fmt::format("{}: keys without effect: {}", config->path,
-                                   fmt::join(config->without_effect, ", ")));
-  if (auto ok = daemon::settle(a, settings, warnings); !ok)
+  if (auto ok = daemon::settle(a, settings, warnings_of(*config)); !ok)
     return daemon::refuse(a, ok.error().text);
   return serve(a, std::move(*config), background, signals);
 }

@@ -1,31 +1,15 @@
 // Lock and ballast of a store's folder.
 #include "ctld/journal/state_folder.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <string>
 #include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace sluice::journal {
-
-namespace {
-
-std::string reason(int error) { return std::system_category().message(error); }
-
-std::string holder(int descriptor) {
-  char text[32] = {};
-  const ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
-  if (length <= 0) return "another controller";
-  return fmt::format("process {}", std::string(text, strcspn(text, "\n")));
-}
-
-}  // namespace
 
 Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
   // scripts and environments are private
@@ -37,30 +21,11 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
       return failure(fmt::format("cannot make the folder {}: {}", folder.string(), code.message()));
     }
   }
-  const std::filesystem::path file = folder / "lock";
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0) {
-    return failure(fmt::format("cannot open {}: {}", file.string(), reason(errno)));
-  }
-  FolderLock lock(descriptor);
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) {
-      return failure(fmt::format("cannot lock {}: {}", file.string(), reason(errno)));
-    }
-    return failure(fmt::format("the journal in {} is in use by {}; two controllers cannot share it",
-                               folder.string(), holder(descriptor)));
-  }
-  const std::string pid = fmt::format("{}\n", getpid());
-  // only for the message above: a disk without room for it does no harm
-  if (ftruncate(descriptor, 0) == 0) {
-    const ssize_t written = pwrite(descriptor, pid.data(), pid.size(), 0);
-    static_cast<void>(written);
-  }
-  return lock;
-}
-
-FolderLock::~FolderLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  Result<FileLock> lock = FileLock::take((folder / "lock").string());
+  if (lock) return FolderLock(std::move(*lock));
+  if (lock.error().code != ErrorCode::kDuplicateName) return tl::unexpected(lock.error());
+  return failure(fmt::format("the journal in {} is in use by {}; two controllers cannot share it",
+                             folder.string(), lock.error().text));
 }
 
 bool Ballast::allocate() const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/result.hpp"
+#include "common/os/file_lock.hpp"
 
 namespace sluice::journal {
 
@@ -18,13 +19,10 @@ class FolderLock {
  public:
   // Makes the folder when it is missing. The error names the process that holds the lock.
   static Result<FolderLock> take(const std::filesystem::path& folder);
-  FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  FolderLock& operator=(FolderLock&&) = delete;
-  ~FolderLock();
 
  private:
-  explicit FolderLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
+  explicit FolderLock(FileLock lock) : lock_(std::move(lock)) {}
+  FileLock lock_;
 };
 
 // The ballast file. Not thread-safe.

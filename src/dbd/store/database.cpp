@@ -104,6 +104,15 @@ int after_commit(void* mark, sqlite_api::sqlite3* connection, const char* name, 
   return SQLITE_OK;
 }
 
+// Two daemons with one file would each add up its usage and end what the other has open.
+Result<FileLock> lock_of(const std::string& file) {
+  Result<FileLock> lock = FileLock::take(file + "-lock");
+  if (lock || lock.error().code != ErrorCode::kDuplicateName) return lock;
+  return failure(ErrorCode::kDuplicateName,
+                 fmt::format("{} is in use by {}; two slurmdbd cannot share a file of SQLite", file,
+                             lock.error().text));
+}
+
 std::string log_of(const Storage& storage) { return storage.name + "-wal"; }
 
 // Of a file, which one connection writes.
@@ -118,8 +127,8 @@ void set_up_writer(Session& sql, FileMark& mark) {
 
 }  // namespace
 
-Database::Database(const Storage& storage)
-    : storage_(storage), where_(storage.text()), mark_(storage.name) {}
+Database::Database(const Storage& storage, std::optional<FileLock> lock)
+    : lock_(std::move(lock)), storage_(storage), where_(storage.text()), mark_(storage.name) {}
 
 Database::~Database() {
   // the last connection brings the log into the file
@@ -127,13 +136,17 @@ Database::~Database() {
 }
 
 Result<std::unique_ptr<Database>> Database::open(const Storage& storage) {
+  std::optional<FileLock> lock;
   if (storage.engine == Engine::kSqlite) {
     if (storage.name.find('"') != std::string::npos)
       return failure(ErrorCode::kInvalidConfig,
                      fmt::format("{}: a path with quotes", storage.name));
     if (auto ok = make_private_file(storage.name); !ok) return tl::unexpected(ok.error());
+    auto taken = lock_of(storage.name);
+    if (!taken) return tl::unexpected<Error>(taken.error());
+    lock.emplace(std::move(*taken));
   }
-  std::unique_ptr<Database> database(new Database(storage));
+  std::unique_ptr<Database> database(new Database(storage, std::move(lock)));
   if (storage.engine != Engine::kSqlite) {
     if (auto ok = database->open_sessions(); !ok) return tl::unexpected(ok.error());
     return database;

@@ -17,11 +17,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
+#include "common/os/file_lock.hpp"
 #include "dbd/store/file_mark.hpp"
 #include "dbd/store/session.hpp"
 #include "dbd/store/storage.hpp"
@@ -40,7 +42,7 @@ class Database {
 
   // Makes the file of SQLite, for its owner alone, where it is not there, and brings an older
   // database up to date. Every commit waits for the disk. Errors: kDamaged: the file is empty, or
-  // is not the one that the log beside it belongs to.
+  // is not the one that the log beside it belongs to; kDuplicateName: another process has it open.
   [[nodiscard]] static Result<std::unique_ptr<Database>> open(const Storage& storage);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -58,7 +60,7 @@ class Database {
   [[nodiscard]] const Storage& storage() const { return storage_; }
 
  private:
-  explicit Database(const Storage& storage);
+  Database(const Storage& storage, std::optional<FileLock> lock);
   Status open_sessions();
   Status connect_writer();
   // Errors: the file of SQLite, or its write-ahead log, is not that which was opened any more.
@@ -66,6 +68,7 @@ class Database {
   Result<std::unique_ptr<Session>> connect_reader() const;
   std::unique_ptr<Session> take_reader() const;
 
+  const std::optional<FileLock> lock_;  // of a file of SQLite; given back last
   const Storage storage_;
   const std::string where_;                 // for errors
   uint64_t inode_ = 0, log_inode_ = 0;      // of the file that was opened, and its log

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "common/wire/codec.hpp"
 #include "common/wire/instances.hpp"
@@ -510,6 +511,21 @@ TEST(Opening, ALogThatIsRemovedIsNoticed) {
     return {};
   }));
   EXPECT_EQ(rows, 1) << "its end brought the log into the file";
+}
+
+// The bug: two daemons with different ports shared a file.
+TEST(Opening, AFileThatIsOpenIsRefused) {
+  sluice::test::TempFolder folder;
+  const std::string file = folder / "accounting.db";
+  {
+    const auto first = Database::open(sqlite_file(file));
+    ASSERT_TRUE(first);
+    const auto second = Database::open(sqlite_file(file));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().text, file + " is in use by process " + std::to_string(::getpid()) +
+                                       "; two slurmdbd cannot share a file of SQLite");
+  }
+  EXPECT_TRUE(Database::open(sqlite_file(file)));
 }
 
 TEST(Opening, AFileOfAnotherKindIsRefused) {
