@@ -224,6 +224,12 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   const journal::StoreInfo& info = store->info();
   log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id,
             recovered.replayed_events, recovered.state.jobs.size(), info.epoch);
+  if (recovered.last == 0)
+    log::warning(
+        "there was no state in StateSaveLocation={}: a new cluster begins there, with an id of its own, "
+        "which nodes of another refuse. If there was one before, stop slurmctld and see that the "
+        "folder is the right one, and mounted",
+        config->state_save_location);
   links.emplace(auth, tls_trust);
   watches.emplace(
       [this](JobId job) {
@@ -492,6 +498,7 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   graph->options = std::move(options);
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
   if (auto ok = may_control_here(*graph->config); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_state_place(*graph->config); !ok) return tl::unexpected(ok.error());
   const std::filesystem::path folder = graph->config->state_save_location;
   auto opened = journal::open_journal(folder / journal::kJournalFolder, graph->options.clean);
   if (!opened) return tl::unexpected(opened.error());

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/text.hpp"
@@ -47,6 +48,19 @@ tl::unexpected<Error> missing_journal(const std::string& folder) {
           "{} holds the key of a cluster that was here before, and its journal is empty or gone: put a backup "
           "back (sluice restore FOLDER), or start once with slurmctld -c, which begins without its jobs",
           folder));
+}
+
+Status check_state_place(const ClusterConfig& config) {
+  struct stat folder {};
+  if (::stat(config.state_save_location.c_str(), &folder) != 0) return {};
+  const bool by_anybody = (folder.st_mode & S_IWOTH) != 0 && (folder.st_mode & S_ISVTX) == 0;
+  if (!by_anybody) return {};
+  return failure(
+      ErrorCode::kInvalidConfig,
+      fmt::format(
+          "StateSaveLocation={0} has mode {1:04o}: any user could put a state and keys of his own in "
+          "place of the cluster's (chmod 0700 {0})",
+          config.state_save_location, folder.st_mode & 07777));
 }
 
 Status check_saved_state(const ClusterConfig& config) {

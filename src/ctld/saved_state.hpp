@@ -22,6 +22,9 @@ inline constexpr const char* kSigningKeyFile = "credential.key";
 // There is a key of before, and no journal.
 [[nodiscard]] tl::unexpected<Error> missing_journal(const std::string& folder);
 
+// Errors: kInvalidConfig, where anybody may replace what is in StateSaveLocation.
+[[nodiscard]] Status check_state_place(const ClusterConfig& config);
+
 // All of this, and whether the journal can be read, without changing anything (slurmctld -t). No
 // error where there is no state yet, or this process may not look.
 [[nodiscard]] Status check_saved_state(const ClusterConfig& config);

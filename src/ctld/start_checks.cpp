@@ -191,6 +191,7 @@ class StartChecks {
   }
   void state() {
     const std::string& folder = config_.state_save_location;
+    if (Status ok = check_state_place(config_); !ok) out_.push_back(ok.error().text);
     if (!who_ || folder.empty()) return;
     fs::path there = fs::absolute(folder, ignored_);
     while (!fs::exists(there, ignored_) && !ignored_ && there.has_relative_path())

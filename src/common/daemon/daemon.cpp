@@ -151,7 +151,8 @@ Result<PidFile> PidFile::create(const std::string& path, std::chrono::millisecon
   if (fd == kHeld)
     return failure(ErrorCode::kDuplicateName, fmt::format("{}: a running daemon holds it", path));
   const std::string text = std::to_string(getpid()) + "\n";
-  if (ftruncate(fd, 0) != 0 ||
+  constexpr mode_t kForAllToRead = 0644;
+  if (ftruncate(fd, 0) != 0 || fchmod(fd, kForAllToRead) != 0 ||
       pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     close(fd);
     return failure(ErrorCode::kPathMissing, fmt::format("{}: cannot be written", path));

@@ -50,7 +50,7 @@ std::string_view fault_of(const struct stat& file, const std::string& path, uid_
 }
 
 Result<int> open_file(const std::string& path, int flags, uid_t heir) {
-  constexpr mode_t kMode = 0644;
+  constexpr mode_t kMode = 0640;
   const int safe = flags | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   int fd = ::open(path.c_str(), safe | O_NOFOLLOW, kMode);
   if (fd < 0 && errno == ELOOP) {

@@ -12,10 +12,10 @@
 namespace sluice {
 
 // Opens the file at `path` with `flags` (open(2)), made where it is not there: for its owner to
-// write, for all to read. Refused are a link that neither root nor this process's user made; a file
-// with a second name; one that is neither root's, nor this user's, nor of its folder's owner, where
-// others than root and this user may have put it there; a folder. Errors: kPathMissing, with path
-// and reason.
+// write and its group to read, as logs have what users may hide from one another. Refused are a
+// link that neither root nor this process's user made; a file with a second name; one that is
+// neither root's, nor this user's, nor of its folder's owner, where others than root and this user
+// may have put it there; a folder. Errors: kPathMissing, with path and reason.
 [[nodiscard]] Result<int> open_daemon_file(const std::string& path, int flags);
 
 // Files that were opened so, or not yet made, become those of `uid`: before a daemon stops being

@@ -59,6 +59,19 @@ TEST_F(StartChecks, FoldersOfTheLogAndThePidFile) {
                    "SlurmctldPidFile=" + path("no/slurmctld.pid") + ": the folder is not there"}));
 }
 
+TEST_F(StartChecks, AStateThatAnybodyMayReplace) {
+  config_.state_save_location = path("state");
+  fs::create_directory(path("state"));
+  fs::permissions(path("state"), fs::perms::all);
+  EXPECT_EQ(start_errors(config_),
+            Texts{"StateSaveLocation=" + path("state") +
+                  " has mode 0777: any user could put a state and keys of his own in place of the "
+                  "cluster's (chmod 0700 " +
+                  path("state") + ")"});
+  fs::permissions(path("state"), fs::perms(0775));
+  EXPECT_EQ(start_errors(config_), Texts{});
+}
+
 TEST_F(StartChecks, CertificatesThatHoldNone) {
   config_.values["TLSType"] = "tls/s2n";
   EXPECT_EQ(start_errors(config_), Texts{}) << "the first start makes them";

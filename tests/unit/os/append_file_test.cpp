@@ -44,7 +44,7 @@ TEST_F(DaemonFile, IsMadeAndAppendedTo) {
     file->write("line\n");
   }
   EXPECT_EQ(text_of(path()), "line\nline\n");
-  EXPECT_EQ(fs::status(path()).permissions() & fs::perms::others_write, fs::perms::none);
+  EXPECT_EQ(fs::status(path()).permissions() & fs::perms::others_all, fs::perms::none);
 }
 
 TEST_F(DaemonFile, OfAnotherUserIsRefused) {
