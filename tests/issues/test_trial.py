@@ -67,6 +67,13 @@ class Folders(unittest.TestCase):
             self.assertEqual(sluice("up", "--nodes", nodes)[0], 0)
             self.assertEqual(len([1 for line in names() if f"n[1-{nodes}]" in line or (nodes == "1" and "=n1 " in line)]), 1)
             self.assertEqual(sluice("down")[0], 0)
+        more = os.path.join(self.folder, "more.conf")
+        with open(more, "w", encoding="utf-8") as f:
+            f.write("KillWait=9\n")
+        for options in (("--nodes", "2", "--conf", more), ()):  # a plain one is as the last
+            self.assertEqual(sluice("up", *options)[0], 0)
+            self.assertEqual(len([1 for line in names() if "n[1-2]" in line or line == "KillWait=9\n"]), 2)
+            self.assertEqual(sluice("down")[0], 0)
         with open(conf, "a", encoding="utf-8") as f:
             f.write("KillWait=7\n")
         before = names()

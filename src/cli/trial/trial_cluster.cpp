@@ -26,6 +26,7 @@
 #include "cli/shared/user_names.hpp"
 #include "cli/trial/trial_conf.hpp"
 #include "cli/trial/trial_processes.hpp"
+#include "cli/trial/trial_shape.hpp"
 #include "common/base/errno_text.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/os/exec_pointers.hpp"
@@ -184,7 +185,8 @@ bool is_edited(const fs::path& dir) {
   return !written || *written != *text;
 }
 
-Status write_conf(const TrialOptions& options) {
+Status write_conf(const TrialOptions& wanted) {
+  TrialOptions options = wanted;
   const fs::path dir = options.dir;
   if (is_edited(dir)) {
     if (!options.shaped) return {};
@@ -192,6 +194,9 @@ Status write_conf(const TrialOptions& options) {
         "{}/slurm.conf has been edited since sluice up wrote it, and --nodes, --cpus, --memory, --conf and --no-accounting are for a new one; "
         "leave them out to use it as it is, or remove it",
         options.dir));
+  }
+  if (!options.shaped) {
+    if (auto ok = recall_shape(options); !ok) return ok;
   }
   auto first_port = free_ports(options.nodes + 2);
   if (!first_port) return tl::unexpected(first_port.error());
@@ -205,7 +210,8 @@ Status write_conf(const TrialOptions& options) {
     fs::remove(dir / "slurmdbd.conf", ignored);
   }
   if (auto ok = write_file(dir / "slurm.conf", text, 0644); !ok) return ok;
-  return write_file(copy_of_conf(dir), text, 0644);
+  if (auto ok = write_file(copy_of_conf(dir), text, 0644); !ok) return ok;
+  return save_shape(options);
 }
 
 Status prepare_folder(const TrialOptions& options) {

@@ -33,7 +33,8 @@ struct TrialNodes {
 // The folder used when --dir is not given: $SLUICE_DIR, else ~/.sluice.
 [[nodiscard]] std::string default_trial_dir();
 
-// Writes DIR/slurm.conf, unless there is one that was edited, and the cluster's key, starts the
+// Writes DIR/slurm.conf, of the last time's shape where none is named, unless there is one that was
+// edited, and the cluster's key, starts the
 // daemons and waits until every node is idle that is not kept down, or is drained, so that waiting
 // would not help it. On failure what was started is
 // stopped again and the error quotes the daemons' logs.
