@@ -157,9 +157,9 @@ TresAmounts on_each_node(TresAmounts asked) {
   return asked;
 }
 
-Status check_submit_limits_in(const ClusterState& state, const PartitionConfig& config,
-                              const JobAccount* account, const Submission& submission,
-                              JobSpec& spec, Time now) {
+Status check_submit_limits_in(const ClusterState& state, RelativeNumbers& numbers,
+                              const PartitionConfig& config, const JobAccount* account,
+                              const Submission& submission, JobSpec& spec, Time now) {
   const auto wall = longest_wall(state.accounting, *account);
   Minutes limit =
       spec.time_limit != 0 ? spec.time_limit : config.default_time.value_or(config.max_time);
@@ -178,7 +178,6 @@ Status check_submit_limits_in(const ClusterState& state, const PartitionConfig& 
   job.tres_of_node = of_node;
   job.time_limit = spec.time_min != 0 ? spec.time_min : limit;
   job.admin_set = submission.admin_set;
-  RelativeNumbers numbers(state);
   if (submission.moved != nullptr) {
     job.counted_in = submission.moved->account.get();
     job.counted_as = submission.moved->spec->account.view();
@@ -194,15 +193,18 @@ Status check_submit_limits_in(const ClusterState& state, const PartitionConfig& 
 Status check_submit_limits(const ClusterState& state, const Submission& submission, JobSpec& spec,
                            Time now) {
   if (submission.account == nullptr || !enforced(*state.config).limits) return {};
+  RelativeNumbers numbers(state);
   const PartitionConfig& first = *submission.partitions.front()->config;
-  Status ok = check_submit_limits_in(state, first, submission.account, submission, spec, now);
+  Status ok =
+      check_submit_limits_in(state, numbers, first, submission.account, submission, spec, now);
   for (const Partition* partition : submission.partitions.subspan(1)) {
     if (!ok) break;
     JobAccount there = *submission.account;
     there.partition_qos = find_qos_id(state.accounting, partition->config->qos);
     if (there == *submission.account) continue;
     JobSpec of_there = spec;  // its time limit is that of the first partition
-    ok = check_submit_limits_in(state, *partition->config, &there, submission, of_there, now);
+    ok = check_submit_limits_in(state, numbers, *partition->config, &there, submission, of_there,
+                                now);
   }
   return ok;
 }
