@@ -101,6 +101,9 @@ class Agents(NodeCase):
         os.mkdir(self.spool, 0o755)
         self.assertEqual(self.out("srun", "-w", "n1", "echo", "ran"), "ran\n")
         self.assertTrue(os.path.exists(os.path.join(self.spool, "last_job")), "the highest job is kept in the new one")
+        self.run_cmd("scontrol", "reconfigure")
+        files = [os.path.join(self.spool, name) for name in ("cluster_id", "credential_key")]
+        wait_for(lambda: all(os.path.exists(file) for file in files), "what tells it of its cluster is kept, too")
 
     def test_a_damaged_cluster_id(self):
         """Nothing said which file it was."""
