@@ -181,19 +181,6 @@ Status check_container_folders(const ClusterConfig& config) {
   return {};
 }
 
-// FNV-1a (Fowler, Noll, Vo), of 64 bits: it tells files apart, and proves nothing.
-std::string digest_of(const std::vector<ConfLine>& lines) {
-  uint64_t hash = 0xcbf29ce484222325;
-  const auto add = [&hash](char byte) {
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  };
-  for (const ConfLine& line : lines) {
-    for (const char byte : line.text) add(byte);
-    add('\n');
-  }
-  return fmt::format("{:016x}", hash);
-}
-
 Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const std::string& path,
                                 const ReadBeside& beside, std::vector<std::string>* warnings) {
   Result<tables::ParsedConfig> parsed = parse_main(main, path, tables::ConfigScope::kAll);
@@ -211,7 +198,6 @@ Result<ClusterConfig> parse_all(const Result<std::vector<ConfLine>>& main, const
   if (Status status = resolve_boot_users(parsed->config.helpers); !status)
     return tl::unexpected(status.error());
   if (warnings) *warnings = std::move(parsed->warnings);
-  parsed->config.lines_digest = digest_of(*main);
   return std::move(parsed->config);
 }
 
@@ -365,9 +351,19 @@ WholeConfig load_whole_config(const std::string& path) {
   return out;
 }
 
+// FNV-1a (Fowler, Noll, Vo), of 64 bits: it tells files apart, and proves nothing.
 std::string lines_digest(const std::string& path) {
   const auto lines = read_lines(path);
-  return lines ? digest_of(*lines) : std::string();
+  if (!lines) return {};
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&hash](char byte) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  };
+  for (const ConfLine& line : *lines) {
+    for (const char byte : line.text) add(byte);
+    add('\n');
+  }
+  return fmt::format("{:016x}", hash);
 }
 
 FilesOfConfig files_of_config(const std::string& path) {

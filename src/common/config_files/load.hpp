@@ -63,7 +63,8 @@ struct WholeConfig {
 };
 [[nodiscard]] WholeConfig load_whole_config(const std::string& path);
 
-// ClusterConfig::lines_digest of the file as it is now; empty: it cannot be read.
+// Of slurm.conf with what it includes, comments and empty lines aside: 16 digits, by which files of
+// two hosts are told apart. Empty: it cannot be read.
 [[nodiscard]] std::string lines_digest(const std::string& path);
 
 // What is read of the disk for load_config(path): slurm.conf, the files beside it, and what they

@@ -382,8 +382,6 @@ struct ClusterConfig {
   // "NodeName.TRESWeights").
   std::map<std::string, std::string> values;
   std::vector<std::string> without_effect;
-  // of slurm.conf with what it includes, comments and empty lines aside: 16 digits; empty: unknown
-  std::string lines_digest;
 
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
   template <class V>
@@ -582,7 +580,6 @@ struct ClusterConfig {
     field(550, "gpu_freq_def", &ClusterConfig::gpu_freq_def);
     field(600, "sluice_parameters", &ClusterConfig::sluice_parameters);
     field(612, "block_sizes", &ClusterConfig::block_sizes);
-    field(613, "lines_digest", &ClusterConfig::lines_digest);
   }
 };
 

@@ -85,7 +85,7 @@ struct RegisterNodeRequest {
   // how, as wait(2) gives it; -1: it could not be started
   Time reboot_failed = kNoTime;
   int reboot_status = 0;
-  std::string config_digest;  // of the slurm.conf that this node reads (lines_digest)
+  std::string config_digest;  // of this node's own slurm.conf; empty: it has none
   template <class V>
   static void describe(V&& field) {
     field(1, "name", &RegisterNodeRequest::name);

@@ -8,13 +8,15 @@
 namespace sluice::ctld {
 
 Result<SentFiles::Files> SentFiles::read(const ClusterConfig& config) {
-  if (!has_option(config.slurmctld_parameters, "enable_configless")) return Files{};
+  Files out{nullptr, lines_digest(config.config_path)};
+  if (!has_option(config.slurmctld_parameters, "enable_configless")) return out;
   auto files = read_config_files(config.config_path);
   if (!files) return failure(files.error().code, "enable_configless: " + files.error().text);
   auto reply = std::make_shared<protocol::FetchConfigReply>();
   reply->digest = net::config_digest(*files);
   reply->files = std::move(*files);
-  return Files{std::move(reply)};
+  out.sent = std::move(reply);
+  return out;
 }
 
 Status SentFiles::change(const std::function<Status()>& whole) {
@@ -34,7 +36,7 @@ SentFiles::Files SentFiles::get() const {
 
 std::string SentFiles::digest() const {
   const Files files = get();
-  return files == nullptr ? std::string() : files->digest;
+  return files.sent == nullptr ? std::string() : files.sent->digest;
 }
 
 }  // namespace sluice::ctld

@@ -16,10 +16,13 @@ namespace sluice::ctld {
 
 class SentFiles {
  public:
-  using Files = std::shared_ptr<const protocol::FetchConfigReply>;
+  struct Files {
+    std::shared_ptr<const protocol::FetchConfigReply> sent;  // null: none are
+    std::string lines_digest;                                // of slurm.conf
+  };
 
-  // Those that `config` was read from; null when it does not want them sent. Errors: a file that
-  // cannot be read or is too large.
+  // Those that `config` was read from, to be sent where it wants that. Errors: a file that cannot
+  // be read or is too large.
   [[nodiscard]] static Result<Files> read(const ClusterConfig& config);
 
   // A change of the configuration as a whole, from reading it to its being in force or refused. A
@@ -29,7 +32,7 @@ class SentFiles {
 
   // Gives what was there before.
   Files replace(Files files);
-  [[nodiscard]] Files get() const;           // null: none are sent
+  [[nodiscard]] Files get() const;
   [[nodiscard]] std::string digest() const;  // empty: none are sent
 
  private:

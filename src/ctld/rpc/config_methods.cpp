@@ -23,7 +23,7 @@ protocol::PingReply ping(const ServiceParts& parts) {
 }
 
 Result<protocol::FetchConfigReply> fetch_config(const ServiceParts& parts) {
-  const SentFiles::Files files = parts.sent_files.get();
+  const auto files = parts.sent_files.get().sent;
   if (files != nullptr) return *files;
   return failure(
       ErrorCode::kDisabled,

@@ -119,15 +119,16 @@ void compare_clocks(const state::ClusterState& now, protocol::RegisterNodeReques
 }
 
 // Commands there go by the node's own file.
-void compare_files(const ClusterConfig& own, const protocol::RegisterNodeRequest& request) {
+void compare_files(const std::string& own, const ClusterConfig& config,
+                   const protocol::RegisterNodeRequest& request) {
   const std::string& there = request.config_digest;
-  const bool is_known = !there.empty() && !own.lines_digest.empty();
-  if (!is_known || there == own.lines_digest || log::enabled(log::DebugFlag::kNoConfHash)) return;
+  const bool is_known = !there.empty() && !own.empty();
+  if (!is_known || there == own || log::enabled(log::DebugFlag::kNoConfHash)) return;
   log::warning(
       "the slurm.conf of node {} is another than the controller's ({}): its commands and slurmd go by "
       "other values until both files are the same and have been read again (scontrol reconfigure). "
       "Where that is meant, DebugFlags=NO_CONF_HASH leaves this out",
-      request.name, own.config_path);
+      request.name, config.config_path);
 }
 
 void register_node(ServiceParts& parts, const CallContext& context,
@@ -152,7 +153,8 @@ void register_node(ServiceParts& parts, const CallContext& context,
   if (request.claims_future && host.address.empty())
     host.address = address_of(context, host.host_name, host.port);
   compare_clocks(*parts.publisher.newest()->state, request);
-  compare_files(*parts.publisher.newest()->state->config, request);
+  compare_files(parts.sent_files.get().lines_digest, *parts.publisher.newest()->state->config,
+                request);
   const std::string name = request.name;
   auto make = [&parts, &sent = parts.config_for_nodes, name](
                   const state::Reply& reply,
