@@ -41,6 +41,7 @@ struct Jobs::Job {
   bool in_group = false;        // its scripts run in its control group, which its extern step makes
   bool extern_over = false;
   bool ending = false;
+  bool forced = false;  // its step daemons, which did not end it in time, were ended
   bool epilog_running = false;
   boost::asio::steady_timer timer;  // UnkillableStepTimeout
   struct Waiting {
@@ -362,7 +363,15 @@ void Jobs::continue_end(const JobPtr& job) {
 void Jobs::unkillable(const JobPtr& job) {
   const auto left = steps_->live_of(job->id.first);
   if (left.empty()) return;
-  run_unkillable_program(left.front());
+  if (!std::exchange(job->forced, true)) {
+    run_unkillable_program(left.front());
+    // what can be killed without them is reported by their ends
+    for (const protocol::StepKey& key : left) steps_->end_daemon(key);
+    job->timer.expires_after(kStepdGrace);
+    return job->timer.async_wait([this, job](const boost::system::error_code& error) {
+      if (!error) unkillable(job);
+    });
+  }
   cleaned(job, 0, true);
 }
 

@@ -5,12 +5,14 @@
 #include "common/log/log.hpp"
 #include "common/model/system_cores.hpp"
 #include "common/net/tls_config.hpp"
+#include "common/environment/gres_env.hpp"
 #include "common/syntax/cpu_frequency.hpp"
 #include "common/syntax/gpu_frequency.hpp"
 #include "common/names/step_names.hpp"
 #include "common/syntax/submit_values.hpp"
 #include "noded/node/gres_devices.hpp"
 #include "noded/steps/steps.hpp"
+#include "noded/steps/stray_daemons.hpp"
 
 namespace sluice::noded {
 namespace {
@@ -54,15 +56,26 @@ std::string gpu_frequency_for(const protocol::StepLaunch& launch, const ClusterC
   return {};
 }
 
+std::vector<protocol::GresDevice> devices_for(const protocol::StepLaunch& launch,
+                                              uint32_t node_index, const NodeState& node) {
+  if (node.hardware.devices.empty() || node_index >= launch.layout.nodes.size()) return {};
+  const StepNode& here = launch.layout.nodes[node_index];
+  return list_devices(node.self.gres, node.hardware.devices, gres_of_job(launch, here), here.gres);
+}
+
 }  // namespace
 
-protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch) const {
+protocol::StepdStart Steps::start_message(const protocol::StepLaunch& launch,
+                                          uint32_t node_index) const {
   const ClusterConfig& config = *node_.config;
   const auto uses = [](const std::vector<std::string>& plugins, std::string_view name) {
     return std::any_of(plugins.begin(), plugins.end(),
                        [&](const std::string& plugin) { return plugin.ends_with(name); });
   };
   protocol::StepdStart start;
+  start.title = daemon_name(launch.key.id);
+  start.node_index = node_index;
+  start.devices = devices_for(launch, node_index, node_);
   start.node_name = node_.name;
   start.file_host = host_in_file_names(config, node_.self);
   start.spool_dir = node_.spool_dir;

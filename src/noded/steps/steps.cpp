@@ -13,12 +13,12 @@
 #include "common/log/log.hpp"
 #include "common/step/cpu_settings.hpp"
 #include "common/step/gpu_clocks.hpp"
-#include "common/environment/gres_env.hpp"
 #include "common/names/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "noded/node/host_checks.hpp"
 #include "noded/steps/orphans.hpp"
 #include "noded/steps/signal_targets.hpp"
+#include "noded/steps/step_shares.hpp"
 #include "noded/steps/stray_daemons.hpp"
 #include "noded/steps/waiting_orders.hpp"
 
@@ -41,8 +41,10 @@ struct Steps::Step {
   std::array<bool, 2> told_to_end{};
   WaitingOrders waiting;  // given before it was ready, or while its script is told
   bool after_script = false;
-  // of a batch script: orders that its daemon has not carried out, and how long others wait for it
-  uint32_t under_way = 0;
+  uint32_t under_way = 0;  // signals and orders to end that its daemon has not carried out
+  // until then, once it was told to end
+  std::unique_ptr<boost::asio::steady_timer> silence;
+  // of a batch script: how long others wait for it
   std::unique_ptr<boost::asio::steady_timer> turn;
   [[nodiscard]] bool takes_orders() const { return ready && link && !after_script; }
 };
@@ -77,6 +79,8 @@ constexpr uint32_t kMostLooks = 100;
 
 constexpr auto kQueryTime = std::chrono::seconds(1);
 constexpr auto kTurnOfScript = std::chrono::milliseconds(500);
+// What a daemon takes that was told to end, be the node as busy as may be.
+constexpr auto kLongestSilence = std::chrono::seconds(30);
 
 protocol::StepEnded failed_report(const NodeState& node, const protocol::StepKey& key,
                                   const std::string& why, bool ran) {
@@ -86,23 +90,6 @@ protocol::StepEnded failed_report(const NodeState& node, const protocol::StepKey
   report.exit_status = ran ? SIGKILL : 0;
   report.failure = why;
   return report;
-}
-
-// The lines of DebugFlags about what a step is given here.
-void log_shares(const protocol::StepLaunch& launch, uint32_t node_index, size_t devices) {
-  const bool shown = log::enabled(log::DebugFlag::kSteps) ||
-                     log::enabled(log::DebugFlag::kCpuBind) || log::enabled(log::DebugFlag::kGres);
-  if (!shown || node_index >= launch.layout.nodes.size()) return;
-  const StepNode& here = launch.layout.nodes[node_index];
-  const std::string step = step_id_text(launch.key.id);
-  log::flag(log::DebugFlag::kSteps, "launching step {} for user {}: {} tasks, {} CPUs, {} MB", step,
-            launch.uid, here.tasks.size(), here.cpus, here.memory_mib);
-  const bool asks = launch.step != nullptr && !launch.step->cpu_bind.empty();
-  log::flag(log::DebugFlag::kCpuBind, "step {} has cores {} of this node, --cpu-bind={}", step,
-            here.cores, asks ? launch.step->cpu_bind.view() : "(none)");
-  if (here.gres.empty()) return;
-  log::flag(log::DebugFlag::kGres, "step {} gets {}, {} kinds of device can be told to it", step,
-            gres_text(here.gres, true), devices);
 }
 
 }  // namespace
@@ -230,16 +217,9 @@ void Steps::launch(const protocol::StepLaunch& launch, std::string encoded, uint
   if (auto ok = may_run(step_daemon(node_)); !ok) return lost(step, ok.error().text, true);
   if (auto ok = spool_.prepare(); !ok) log::error("{}", ok.error().text);  // it was removed
   log_shares(launch, node_index, node_.hardware.devices.size());
-  protocol::StepdStart start = start_message(launch);
-  start.title = daemon_name(launch.key.id);
+  protocol::StepdStart start = start_message(launch, node_index);
   start.cgroup = groups_.setup_for(launch, node_index);
   start.launch = std::move(encoded);
-  start.node_index = node_index;
-  if (!node_.hardware.devices.empty() && node_index < launch.layout.nodes.size()) {
-    const StepNode& here = launch.layout.nodes[node_index];
-    start.devices =
-        list_devices(node_.self.gres, node_.hardware.devices, gres_of_job(launch, here), here.gres);
-  }
   containers_.prepare(launch.key.id.job, launch.uid,
                       [this, step, start](const Result<std::string>& file) mutable {
                         if (step->over) return;
@@ -294,8 +274,9 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
       }
       return;
     case FrameType::kAgentTold:
-      if (step->under_way > 0 && --step->under_way == 0) script_was_told(step);
-      return;
+      if (step->under_way == 0 || --step->under_way > 0) return;
+      if (!step->waiting.contains(FrameType::kAgentTerminate)) step->silence.reset();
+      return script_was_told(step);
     case FrameType::kAgentLog:
       log::error("{}: {}", step_log_name(step->key.id), frame.body);
       return;
@@ -431,7 +412,24 @@ void Steps::order(const StepPtr& step, FrameType type, const std::string& body) 
             static_cast<uint32_t>(type), body.size(), step_id_text(step->key.id));
   step->link->send(type, kNoTask, body);
   const bool is_answered = type == FrameType::kAgentSignal || type == FrameType::kAgentTerminate;
-  if (is_answered && step->key.id.step == kBatchStep) ++step->under_way;
+  if (is_answered) ++step->under_way;
+}
+
+// The user's processes can keep it busy, and would run on without an end.
+void Steps::watch_silence(const StepPtr& step) {
+  if (step->silence) return;
+  step->silence = std::make_unique<boost::asio::steady_timer>(node_.io, kLongestSilence);
+  step->silence->async_wait([this, step](const boost::system::error_code& error) {
+    if (!error) end_daemon(step->key);
+  });
+}
+
+void Steps::end_daemon(const protocol::StepKey& key) {
+  const auto place = steps_.find(key);
+  if (place == steps_.end() || place->second->over) return;
+  const pid_t child = place->second->pid;
+  const auto daemon = child > 0 ? child : static_cast<pid_t>(spool_.record_of(key).daemon_pid);
+  if (child > 0 || is_step_daemon(daemon, key.id, node_.spool_dir)) end_deaf(daemon, key.id);
 }
 
 // What its job's other steps are told waits until its daemon has done as it was told: on a busy
@@ -484,6 +482,7 @@ bool Steps::terminate(const protocol::TerminateStepRequest& request) {
   const StepPtr& step = place->second;
   if (!is_live(*step)) return false;
   const bool told = std::exchange(step->told_to_end[request.at_once ? 1 : 0], true);
+  watch_silence(step);
   if (!told) order(step, FrameType::kAgentTerminate, wire::encode(request));
   else if (step->ready) (void)try_order(step, FrameType::kAgentTerminate, wire::encode(request));
   if (!told && !request.at_once) let_script_go_first(step);

@@ -71,6 +71,10 @@ class Steps {
   [[nodiscard]] Status signal(const protocol::SignalStepRequest& request);
   // False when no such step runs here. One that is launched after the order to end it ends at once.
   bool terminate(const protocol::TerminateStepRequest& request);
+  // Ends the step's daemon, which does not do as it was told, with all that runs below it where
+  // that can be killed; the end comes as that of a daemon that died. Waits for some seconds at
+  // most.
+  void end_daemon(const protocol::StepKey& key);
   // Only for the user whose step it is; `uid` 0 may attach to all. kInvalidStepId, kAccessDenied,
   // kRetry as signal(), kBadRequest.
   [[nodiscard]] Status attach(const protocol::AttachRequest& request, uint32_t uid);
@@ -111,6 +115,7 @@ class Steps {
   void on_daemon_exit(const StepPtr& step, int status);
   void on_disconnect(const StepPtr& step);
   void unconnected(const StepPtr& step);
+  void watch_silence(const StepPtr& step);
   void let_script_go_first(const StepPtr& script);
   void script_was_told(const StepPtr& script);
   void lost(const StepPtr& step, const std::string& why, bool node_to_blame = false);
@@ -121,7 +126,8 @@ class Steps {
   [[nodiscard]] bool try_order(const StepPtr& step, protocol::FrameType type,
                                const std::string& body);
   void order(const StepPtr& step, protocol::FrameType type, const std::string& body);
-  [[nodiscard]] protocol::StepdStart start_message(const protocol::StepLaunch& launch) const;
+  [[nodiscard]] protocol::StepdStart start_message(const protocol::StepLaunch& launch,
+                                                   uint32_t node_index) const;
   [[nodiscard]] bool is_live(const Step& step) const;
 
   NodeState& node_;

@@ -18,6 +18,7 @@
 #include "common/os/proc_stat.hpp"
 #include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
+#include "common/log/log.hpp"
 #include "common/names/step_names.hpp"
 #include "noded/node/node_state.hpp"
 
@@ -113,6 +114,32 @@ std::vector<ProcessMark> running_below(uint32_t root) {
   return found;
 }
 
+struct Below {
+  size_t ended = 0;
+  bool all = false;  // nothing is left
+};
+
+// The daemon is stopped: it would report, or begin more. While it stands still nothing below it is
+// anybody else's.
+Below kill_below(const ProcessMark& daemon) {
+  std::set<uint32_t> ended;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const auto left = running_below(daemon.pid);
+    if (left.empty()) return {ended.size(), true};
+    for (const ProcessMark& process : left) {
+      if (send(process, SIGKILL)) ended.insert(process.pid);
+    }
+    std::this_thread::sleep_for(kRest);
+  }
+  return {ended.size(), false};
+}
+
+void kill_daemon(const ProcessMark& daemon) {
+  send(daemon, SIGKILL);
+  for (int round = 0; round < kMostRounds && runs(daemon); ++round)
+    std::this_thread::sleep_for(kRest);
+}
+
 }  // namespace
 
 std::string daemon_name(const StepId& id) {
@@ -155,23 +182,23 @@ std::vector<StepDaemon> find_step_daemons(const DaemonOwner& owner) {
   return found;
 }
 
-// It is stopped first: it would report, or begin more. While it stands still nothing below it is
-// anybody else's.
 size_t end_with_tasks(const ProcessMark& daemon) {
-  std::set<uint32_t> ended;
   if (!send(daemon, SIGSTOP)) return 0;
-  for (int round = 0; round < kMostRounds; ++round) {
-    const auto left = running_below(daemon.pid);
-    if (left.empty()) break;
-    for (const ProcessMark& process : left) {
-      if (send(process, SIGKILL)) ended.insert(process.pid);
-    }
-    std::this_thread::sleep_for(kRest);
-  }
-  send(daemon, SIGKILL);
-  for (int round = 0; round < kMostRounds && runs(daemon); ++round)
-    std::this_thread::sleep_for(kRest);
-  return ended.size();
+  const size_t ended = kill_below(daemon).ended;
+  kill_daemon(daemon);
+  return ended;
+}
+
+void end_deaf(pid_t daemon, const StepId& step) {
+  const ProcessMark process = mark_of(daemon);
+  if (!send(process, SIGSTOP)) return;
+  const Below below = kill_below(process);
+  if (below.all) kill_daemon(process);
+  else (void)send(process, SIGCONT);
+  log::error("{}: its step daemon (process {}) was told to end it, and does not: {}",
+             step_log_name(step), daemon,
+             below.all ? fmt::format("it was ended, with {} processes of its tasks", below.ended)
+                       : "not all below it can be killed");
 }
 
 }  // namespace sluice::noded

@@ -56,5 +56,8 @@ struct ProcessTexts {
 // Ends the daemon and all that runs below it, whoever's that is, so that nothing gets away; waits
 // for that a moment. How many processes there were below it.
 size_t end_with_tasks(const ProcessMark& daemon);
+// The same for a daemon that does not do as it was told, and a line in the log, where all below it
+// can be killed. Else it goes on: it knows what is left.
+void end_deaf(pid_t daemon, const StepId& step);
 
 }  // namespace sluice::noded
