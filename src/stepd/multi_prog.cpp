@@ -1,8 +1,9 @@
 #include "stepd/multi_prog.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
-#include "common/base/index_set.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::stepd {
@@ -30,19 +31,6 @@ std::optional<std::string> take_word(std::string_view& line) {
   return word;
 }
 
-// Where `task` is among the ranks; nothing when it is not.
-std::optional<uint32_t> offset_among(std::string_view ranks, uint32_t task) {
-  if (ranks == "*") return task;
-  uint32_t before = 0;
-  for (const std::string& part : split_list(ranks)) {
-    const auto set = IndexSet::parse(part);
-    if (!set || set->empty()) return std::nullopt;
-    if (set->contains(task)) return before + (task - set->front());
-    before += static_cast<uint32_t>(set->size());
-  }
-  return std::nullopt;
-}
-
 std::string replaced(std::string_view word, uint32_t task, uint32_t offset) {
   std::string out;
   for (size_t i = 0; i < word.size(); ++i) {
@@ -60,28 +48,60 @@ std::string replaced(std::string_view word, uint32_t task, uint32_t offset) {
 
 }  // namespace
 
-Result<std::vector<std::string>> program_of_task(std::string_view text, uint32_t task,
-                                                 const std::vector<std::string>& extra) {
+MultiProg::MultiProg(std::string_view text, std::vector<uint32_t> tasks) : left_(std::move(tasks)) {
+  std::ranges::sort(left_);
   std::string joined;
-  for (const std::string& line : split(text, '\n')) {
+  while (!text.empty() && !left_.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (line.ends_with('\\')) {
-      joined.append(line, 0, line.size() - 1);
+      joined.append(line.substr(0, line.size() - 1));
       continue;
     }
-    std::string_view rest = joined += line;
-    const bool comment = rest.starts_with('#');
-    const auto ranks = comment ? std::nullopt : take_word(rest);
-    const auto offset = ranks ? offset_among(*ranks, task) : std::nullopt;
-    if (offset) {
-      std::vector<std::string> words;
-      while (auto word = take_word(rest)) words.push_back(replaced(*word, task, *offset));
-      if (words.empty()) break;
-      words.insert(words.end(), extra.begin(), extra.end());
-      return words;
-    }
+    joined += line;
+    take_line(joined);
     joined.clear();
   }
-  return failure("No executable program specified for this task");
+}
+
+void MultiProg::take_line(std::string_view line) {
+  if (line.starts_with('#')) return;
+  const auto ranks = take_word(line);
+  if (!ranks) return;
+  const auto command = std::make_shared<const std::string>(line);
+  if (*ranks == "*") return give(command, 0, 0, UINT32_MAX, nullptr);
+  uint32_t before = 0;
+  for (const std::string& part : split_list(*ranks)) {
+    const auto set = IndexSet::parse(part);
+    if (!set || set->empty()) return;
+    give(command, before, set->front(), set->back(), &*set);
+    before += static_cast<uint32_t>(set->size());
+  }
+}
+
+void MultiProg::give(const std::shared_ptr<const std::string>& command, uint32_t before,
+                     uint32_t first, uint32_t last, const IndexSet* among) {
+  const auto from = std::ranges::lower_bound(left_, first);
+  const auto to = std::upper_bound(from, left_.end(), last);
+  const auto taken = std::stable_partition(from, to, [&](uint32_t task) {
+    if (among != nullptr && !among->contains(task)) return true;
+    places_[task] = {command, before + (task - first)};
+    return false;
+  });
+  left_.erase(taken, to);
+}
+
+Result<std::vector<std::string>> MultiProg::of_task(uint32_t task,
+                                                    const std::vector<std::string>& extra) const {
+  std::vector<std::string> words;
+  if (const auto place = places_.find(task); place != places_.end()) {
+    std::string_view rest = *place->second.command;
+    while (auto word = take_word(rest))
+      words.push_back(replaced(*word, task, place->second.offset));
+  }
+  if (words.empty()) return failure("No executable program specified for this task");
+  words.insert(words.end(), extra.begin(), extra.end());
+  return words;
 }
 
 }  // namespace sluice::stepd

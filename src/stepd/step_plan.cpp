@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "common/base/text.hpp"
 #include "common/names/broadcast_names.hpp"
 #include "common/environment/output_env.hpp"
+#include "stepd/binding/bind_list.hpp"
 #include "stepd/binding/memory_binding.hpp"
 #include "stepd/multi_prog.hpp"
 
@@ -68,11 +70,14 @@ class StepPlanner {
         if (given.has(name)) common_.set(name, given.get(name));
       }
     }
+    if (Status ok = check_lists(); !ok) return tl::unexpected<Error>(ok.error());
     auto binding = binding_of(input_);
     if (!binding) return tl::unexpected<Error>(binding.error());
     binding_ = std::move(*binding);
     set_binding_variables(input_, binding_, common_);
-    set_memory_variables(input_, common_);
+    memory_bind_ = memory_bind_of(input_);
+    if (memory_bind_) set_memory_bind_variables(*memory_bind_, common_);
+    if (!step_.multi_prog.empty()) programs_.emplace(step_.multi_prog.view(), here.tasks);
     if (Status there = take_broadcast(); !there) return tl::unexpected<Error>(there.error());
     for (uint32_t local = 0; local < here.tasks.size(); ++local) {
       TaskPlan& task = plan_.tasks.emplace_back();
@@ -85,6 +90,19 @@ class StepPlanner {
   }
 
  private:
+  // The daemon has one thread, and the job's limit of memory.
+  [[nodiscard]] Status check_lists() const {
+    const std::pair<std::string_view, size_t> lists[] = {
+        {"--cpu-bind", step_.cpu_bind.view().size()},
+        {"--mem-bind", step_.mem_bind.view().size()},
+        {"--tres-bind", step_.tres_bind.view().size()}};
+    for (const auto& [option, size] : lists) {
+      if (size > kMostListBytes)
+        return failure(fmt::format("{} is longer than {} KiB", option, kMostListBytes >> 10));
+    }
+    return {};
+  }
+
   // --bcast: what was sent before the step had a number gets its name.
   Status take_broadcast() {
     if (step_.broadcast.empty()) return {};
@@ -117,13 +135,13 @@ class StepPlanner {
     set_gpu_variables(input_, task.local, setup);
     setup.cpus = cpus_of_task(input_, binding_, task.local);
     setup.binding_report = binding_report(input_, binding_, task.local);
-    plan_memory(input_, task.local, setup);
+    if (memory_bind_) plan_memory(input_, *memory_bind_, task.local, setup);
     setup.mount_namespace = input_.start.mount_namespace;
     setup.site_prolog = input_.start.task_prolog;
     setup.user_prolog = step_.task_prolog.str();
     for (const SharedText& argument : step_.arguments) setup.arguments.push_back(argument.str());
-    if (!step_.multi_prog.empty()) {
-      auto program = program_of_task(step_.multi_prog, task.rank, setup.arguments);
+    if (programs_) {
+      auto program = programs_->of_task(task.rank, setup.arguments);
       if (!program) return tl::unexpected<Error>(program.error());
       setup.arguments = std::move(*program);
     }
@@ -252,7 +270,9 @@ class StepPlanner {
   const StepSpec& step_;
   Environment common_;
   TaskBinding binding_;
-  std::string program_;  // --bcast: instead of the one that was named
+  std::optional<MemoryBind> memory_bind_;
+  std::optional<MultiProg> programs_;  // --multi-prog
+  std::string program_;                // --bcast: instead of the one that was named
   StepPlan plan_;
 };
 

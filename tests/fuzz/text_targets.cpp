@@ -107,7 +107,9 @@ void counts(std::string_view input) {
   (void)parse_count(input);
 }
 
-void multi_prog(std::string_view input) { (void)stepd::program_of_task(input, 3, {"x"}); }
+void multi_prog(std::string_view input) {
+  (void)stepd::MultiProg(input, {0, 3, 7}).of_task(3, {"x"});
+}
 
 }  // namespace
 

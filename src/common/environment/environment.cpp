@@ -19,9 +19,25 @@ Environment Environment::from_block(std::string_view block) {
     block.remove_prefix(std::min(block.size(), entry.size() + 1));
     const size_t equals = entry.find('=');
     if (equals == 0 || equals == std::string_view::npos) continue;
-    made.set(entry.substr(0, equals), entry.substr(equals + 1));
+    made.by_name_.push_back(static_cast<uint32_t>(made.entries_.size()));
+    made.entries_.emplace_back(std::string(entry));
   }
+  made.sort_by_name();
   return made;
+}
+
+// Once for all: one by one, many names take the square of their number. Of equal names the last
+// counts, in the place of the first.
+void Environment::sort_by_name() {
+  const auto name = [this](uint32_t i) { return name_of(entries_[i]); };
+  std::ranges::stable_sort(by_name_, {}, name);
+  size_t kept = 0;
+  for (const uint32_t i : by_name_) {
+    if (kept > 0 && name(by_name_[kept - 1]) == name(i))
+      entries_[by_name_[kept - 1]] = std::exchange(entries_[i], {});
+    else by_name_[kept++] = i;
+  }
+  by_name_.resize(kept);
 }
 
 std::vector<uint32_t>::const_iterator Environment::place(std::string_view name) const {

@@ -37,6 +37,7 @@ class Environment {
   // Where the name stands in by_name_, or would.
   [[nodiscard]] std::vector<uint32_t>::const_iterator place(std::string_view name) const;
   [[nodiscard]] const SharedText* find(std::string_view name) const;
+  void sort_by_name();
 
   std::vector<SharedText> entries_;  // KEY=VALUE; an empty text: was unset
   std::vector<uint32_t> by_name_;    // of those that are set, sorted by their names

@@ -34,12 +34,13 @@ uint32_t number_after(std::string_view text) {
 // So many GPUs for each task in turn, or one GPU for so many tasks.
 Bitmap in_turn(const std::vector<StepGpu>& gpus, uint32_t first, uint32_t count) {
   Bitmap units;
-  for (uint32_t i = 0; i < count; ++i) units.set(gpus[(first + i) % gpus.size()].unit);
+  const auto most = std::min<size_t>(count, gpus.size());
+  for (uint32_t i = 0; i < most; ++i) units.set(gpus[(first + i) % gpus.size()].unit);
   return units;
 }
 
 GpuBinding listed(const std::vector<StepGpu>& gpus, std::string_view bind, uint32_t local_task) {
-  const std::string item = list_item(bind.substr(bind.find(':') + 1), local_task);
+  const std::string_view item = list_item(bind.substr(bind.find(':') + 1), local_task);
   std::vector<uint32_t> wanted;
   if (bind.starts_with("mask")) {
     wanted = bits_of_mask(item);

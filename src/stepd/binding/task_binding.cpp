@@ -62,6 +62,7 @@ struct Words {
 Words read_words(std::string_view bind) {
   Words out;
   bool in_list = false;
+  size_t bytes = 0;
   for (std::string word : split_list(to_lower(bind))) {
     if (word == "v" || word == "verbose" || word == "q" || word == "quiet") {
       out.verbose = word.starts_with('v');
@@ -78,7 +79,11 @@ Words read_words(std::string_view bind) {
       break;
     }
     if (!in_list || out.list.size() >= kMostItems) continue;
-    for (const std::string& item : list_items(word)) out.list.push_back(item);
+    for (std::string& item : list_items(word)) {
+      bytes += item.size();
+      if (bytes > kMostItemBytes) break;
+      out.list.push_back(std::move(item));
+    }
   }
   return out;
 }

@@ -86,11 +86,11 @@ PmiNode::PmiNode(PmiJob job, Handlers handlers)
     : job_(std::move(job)), handlers_(std::move(handlers)), tasks_(job_.ranks.size()) {
   attributes_["universeSize"] = std::to_string(job_.num_tasks);
   if (job_.spawned) {
-    for (const auto& [key, value] : job_.spawned->pairs) space_[key] = attributes_[key] = value;
+    for (const auto& [key, value] : job_.spawned->pairs) keep(key, attributes_[key] = value);
   }
   if (job_.process_mapping.empty()) return;
   attributes_[std::string(kMappingKey)] = job_.process_mapping;
-  space_[std::string(kMappingKey)] = job_.process_mapping;
+  keep(std::string(kMappingKey), job_.process_mapping);
 }
 
 void PmiNode::received(uint32_t local, const PmiMessage& message) {
@@ -169,9 +169,14 @@ bool PmiNode::has_room(std::string_view key, std::string_view value) {
 // False when there is no room for it.
 bool PmiNode::put(std::string_view key, std::string_view value) {
   if (!has_room(key, value)) return false;
-  space_[std::string(key)] = value;
+  keep(std::string(key), value);
   fresh_.pairs.push_back({std::string(key), std::string(value)});
   return true;
+}
+
+void PmiNode::keep(const std::string& key, std::string_view value) {
+  const auto [at, fresh] = space_.insert_or_assign(key, value);
+  if (fresh) in_order_.push_back(at);
 }
 
 const std::string* PmiNode::find(std::string_view key) const {
@@ -197,11 +202,11 @@ void PmiNode::get_one(uint32_t local, const PmiMessage& message) {
 
 void PmiNode::get_by_index(uint32_t local, const PmiMessage& message) {
   const auto index = to_number<size_t>(message.get("idx"));
-  if (!index || *index >= space_.size()) {
+  if (!index || *index >= in_order_.size()) {
     return reply(
         local, PmiMessage{"getbyidx_results", {}}.add("rc", kBad).add("reason", "no_more_keyvals"));
   }
-  const auto entry = std::next(space_.begin(), static_cast<ptrdiff_t>(*index));
+  const auto& entry = in_order_[*index];
   reply(local, PmiMessage{"getbyidx_results", {}}
                    .add("rc", kGood)
                    .add("nextidx", std::to_string(*index + 1))
@@ -227,7 +232,7 @@ void PmiNode::fence_done(bool good, const PmiPairs& pairs) {
   for (const PmiPair& pair : pairs.pairs) {
     shared_bytes_ += kPmiPairBytes + pair.key.size() + pair.value.size();
     if (shared_bytes_ > kMaxPmiAll) good = false;
-    else space_[pair.key] = pair.value;
+    else keep(pair.key, pair.value);
   }
   in_fence_ = 0;
   for (uint32_t local = 0; local < tasks_.size(); ++local) {
@@ -300,7 +305,7 @@ void PmiNode::node_get(uint32_t local, const PmiMessage& message) {
   const auto found = node_space_.find(message.get("key"));
   if (found != node_space_.end()) return reply_found(local, message, &found->second);
   if (message.get("wait") == "TRUE" && may_wait(message)) {
-    waiting_.emplace_back(local, message);
+    waiting_[std::string(message.get("key"))].emplace_back(local, message);
   } else {
     reply_found(local, message, nullptr);
   }
@@ -311,8 +316,9 @@ void PmiNode::node_put(uint32_t local, const PmiMessage& message) {
   const bool good = has_room(key, message.get("value"));
   if (good) node_space_[key] = message.get("value");
   reply(local, response(message).add("rc", good ? kGood : kBadTwo));
-  const auto waiting = std::exchange(waiting_, {});
-  for (const auto& [other, request] : waiting) {
+  const auto waiting = good ? waiting_.extract(key) : decltype(waiting_)::node_type();
+  if (!waiting) return;
+  for (const auto& [other, request] : waiting.mapped()) {
     waits_no_more(request);
     node_get(other, request);
   }

@@ -141,17 +141,20 @@ class PmiNode {
   void waits_no_more(const PmiMessage& message);
   [[nodiscard]] bool has_room(std::string_view key, std::string_view value);
   [[nodiscard]] bool put(std::string_view key, std::string_view value);
+  void keep(const std::string& key, std::string_view value);
   [[nodiscard]] const std::string* find(std::string_view key) const;
   void enter_fence(uint32_t local);
 
   PmiJob job_;
   Handlers handlers_;
   std::vector<Task> tasks_;
-  std::map<std::string, std::string, std::less<>> space_;
+  using Space = std::map<std::string, std::string, std::less<>>;
+  Space space_;
+  std::vector<Space::const_iterator> in_order_;  // of space_, as they came: none ever goes
   std::map<std::string, std::string, std::less<>> node_space_;
   std::map<std::string, std::string, std::less<>> attributes_;  // of the job
-  // node_get()s for what is not there yet
-  std::vector<std::pair<uint32_t, PmiMessage>> waiting_;
+  // node_get()s for what is not there yet, by their keys
+  std::map<std::string, std::vector<std::pair<uint32_t, PmiMessage>>, std::less<>> waiting_;
   std::map<std::string, std::pair<uint32_t, PmiMessage>> questions_;  // about published names
   struct Spawn {
     uint32_t local = 0;

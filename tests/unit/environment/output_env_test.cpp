@@ -1,7 +1,9 @@
 #include "common/environment/output_env.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "support/cpu_time.hpp"
 #include "unit/anns_job.hpp"
 
 namespace sluice {
@@ -382,6 +384,18 @@ TEST(Environment, SetUnsetAndBlock) {
   env.set("D", "");
   EXPECT_EQ(env.entries(), (std::vector<std::string>{"A=3", "D="}));
   EXPECT_EQ(env.to_block(), std::string("A=3\0D=\0", 7));
+}
+
+// The bug: names in descending order took the square of their number, before the step daemon heard
+// any order.
+TEST(Environment, ManyNamesAreSortedOnce) {
+  std::string block;
+  for (uint32_t i = 400'000; i > 0; --i) block += fmt::format("{:06}=", i) + '\0';
+  const auto before = cpu_time();
+  const Environment env = Environment::from_block(block);
+  EXPECT_LT(cpu_time() - before, std::chrono::seconds(5));
+  EXPECT_TRUE(env.has("000001") && env.has("400000"));
+  EXPECT_EQ(env.to_block(), block);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ TEST(GpuBind, KindsOfBinding) {
   EXPECT_EQ(chosen("single:2", 2), "1");
   EXPECT_EQ(chosen("single:1", 5), "1");  // round again
   EXPECT_EQ(chosen("per_task:2", 1), "2-3");
+  EXPECT_EQ(chosen("per_task:4294967295", 3), "0-3") << "and at once";
   EXPECT_EQ(chosen("map_gpu:3,2,1,0", 1), "2");
   EXPECT_EQ(chosen("map_gpu:1*2,3", 2), "3");
   EXPECT_EQ(chosen("verbose,map_gpu:1,0", 0), "1");
@@ -61,6 +62,19 @@ TEST(BindList, MasksAndRepetitions) {
   EXPECT_TRUE(bits_of_mask("zz").empty());
   EXPECT_EQ(list_item("0,2", 3), "2");
   EXPECT_EQ(list_item("7*3", 9), "7");
+  EXPECT_EQ(list_item("1*2,,3", 5), "3");
+  EXPECT_EQ(list_item("", 5), "");
+  EXPECT_EQ(list_items("a*2,b"), (std::vector<std::string>{"a", "a", "b"}));
+}
+
+// The bug: what is repeated was written out for each task, 500 MB in root's step daemon.
+TEST(BindList, StaysSmall) {
+  const std::string item(7000, '0');
+  size_t bytes = 0;
+  for (const std::string& one : list_items(item + "*4096," + item + "*4096")) bytes += one.size();
+  EXPECT_LE(bytes, kMostItemBytes + item.size());
+  EXPECT_EQ(list_item(item + "*4096,5", 4096), "5");
+  EXPECT_LE(bits_of_mask("0x" + std::string(120'000, 'f')).size(), size_t{1} << 16);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "common/wire/codec.hpp"
 #include "stepd/mpi/pmi_node.hpp"
 #include "stepd/mpi/process_mapping.hpp"
+#include "support/cpu_time.hpp"
 
 namespace sluice::stepd {
 namespace {
@@ -215,6 +216,26 @@ TEST(PmiNode, ANodeAttributeIsWaitedFor) {
   EXPECT_EQ(tasks.ask(0, "info-getnodeattr", {{"key", "shm"}, {"wait", "TRUE"}}), "");
   tasks.ask(1, "info-putnodeattr", {{"key", "shm"}, {"value", "/x"}});
   EXPECT_EQ(tasks.told[0], counted("cmd=info-getnodeattr-response;rc=0;found=TRUE;value=/x;"));
+}
+
+// The bugs: each attribute that was put had all that wait for others looked at again, and a pair by
+// its number all before it: the step daemon heard no order to end the step any more.
+TEST(PmiNode, ManyThatWaitHoldNobodyUp) {
+  Tasks tasks({0, 1});
+  for (const uint32_t local : {0U, 1U}) tasks.ask(local, "init", {{"pmi_version", "2"}});
+  for (int i = 0; i < 40'000; ++i)
+    tasks.ask(0, "info-getnodeattr", {{"key", "x"}, {"wait", "TRUE"}});
+  const auto before = cpu_time();
+  for (int i = 0; i < 4'000; ++i) tasks.ask(1, "info-putnodeattr", {{"key", "a"}, {"value", ""}});
+  EXPECT_LT(cpu_time() - before, std::chrono::seconds(5));
+  Tasks old({0});
+  for (int i = 0; i < 40'000; ++i)
+    old.ask(0, "put", {{"kvsname", "5.0"}, {"key", std::to_string(i)}, {"value", "v"}});
+  const auto then = cpu_time();
+  for (int i = 0; i < 20'000; ++i)
+    EXPECT_NE(old.ask(0, "getbyidx", {{"kvsname", "5.0"}, {"idx", "30000"}}).find("nextidx=30001"),
+              std::string::npos);
+  EXPECT_LT(cpu_time() - then, std::chrono::seconds(5));
 }
 
 TEST(PmiNode, AnotherProgramOfTheSameTaskBeginsAnew) {

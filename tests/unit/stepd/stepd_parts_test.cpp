@@ -1,8 +1,11 @@
+#include <numeric>
+
 #include <gtest/gtest.h>
 
 #include "stepd/io/line_assembler.hpp"
 #include "stepd/multi_prog.hpp"
 #include "stepd/process/task_prolog.hpp"
+#include "support/cpu_time.hpp"
 
 namespace sluice::stepd {
 namespace {
@@ -28,6 +31,25 @@ TEST(Labels, ArePaddedToTheWidestRank) {
   EXPECT_EQ(labelled("a\nb\n", 3, 11), " 3: a\n 3: b\n");
   EXPECT_EQ(labelled("x", 0, 1), "0: x\n");
   EXPECT_EQ(labelled("", 0, 1), "");
+}
+
+Result<std::vector<std::string>> program_of_task(std::string_view text, uint32_t task,
+                                                 const std::vector<std::string>& extra) {
+  return MultiProg(text, {1, task, 100}).of_task(task, extra);
+}
+
+// The bug: the whole text was taken apart again for each task.
+TEST(MultiProg, ALongTextIsReadOnce) {
+  std::string text;
+  while (text.size() < (4U << 20)) text += "# a remark\n900 none\n";
+  text += "* program %t\n";
+  std::vector<uint32_t> tasks(512);
+  std::iota(tasks.begin(), tasks.end(), 0);
+  const auto before = cpu_time();
+  const MultiProg programs(text, tasks);
+  for (const uint32_t task : tasks)
+    EXPECT_EQ(programs.of_task(task, {})->back(), std::to_string(task));
+  EXPECT_LT(cpu_time() - before, std::chrono::seconds(10));
 }
 
 TEST(MultiProg, FindsTheProgramOfEachTask) {
