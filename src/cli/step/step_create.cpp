@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -86,9 +87,10 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(
   const protocol::CreateStepRequest& request = requests.front();
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
-  const auto patience = begin + client.config().message_timeout;
+  // its job runs on while the controller is started again
+  const auto patience = begin + client.config().message_timeout + client.config().slurmctld_timeout;
   std::chrono::milliseconds pause = kFirstPause;
-  bool said = false;
+  bool said = false, said_away = false;
   while (true) {
     const auto asked = Clock::now();
     const bool may_overlap = options.or_overlap && request.spec.overlap != OverlapKind::kOverlap;
@@ -120,6 +122,11 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(
       return reply;
     }
     if (interrupted != 0) return tl::unexpected<Error>(give_up(request, interrupted));
+    const bool long_away = Clock::now() - begin >= client.config().message_timeout;
+    if (!busy && long_away && !std::exchange(said_away, true)) {
+      say("srun", fmt::format("Job {} step creation waits for the controller, retrying ({})",
+                              request.job, error_sentence(code)));
+    }
     if (busy && !said && Clock::now() - begin >= kSettleTime) {
       said = true;
       if (!options.quiet) {

@@ -181,7 +181,8 @@ constexpr GlobalKey kRows[] = {
         .acts<&C::slurmctld_syslog_debug>(),
     key("SlurmctldPrimaryOffProg", K::kText).keeps<&C::slurmctld_primary_off_prog>(),
     key("SlurmctldPrimaryOnProg", K::kText).keeps<&C::slurmctld_primary_on_prog>(),
-    key("SlurmctldTimeout", K::kSeconds, "120").range(0, kMax16).with_unlimited().keeps<&C::slurmctld_timeout>(),
+    key("SlurmctldTimeout", K::kSeconds, "120").range(0, kMax16).with_unlimited()
+        .acts<&C::slurmctld_timeout>(),
     key("SlurmctldParameters", K::kOptions)
         .allow(
             "allow_user_triggers,cloud_dns,cloud_reg_addrs,enable_configless,idle_on_node_suspend,"
