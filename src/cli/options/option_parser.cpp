@@ -169,26 +169,15 @@ std::optional<int> OptionParser::read_words(std::vector<std::string> words) {
   return read(std::move(words), kArguments, Mode::kCommandLine);
 }
 
-// A #PBS line, or a #BSUB line, of which only the names of the job and its files are understood.
+// A #PBS or #BSUB line.
 std::optional<int> OptionParser::read_foreign(std::string_view line) {
   const bool pbs = line.starts_with(kPbs);
   const Result<std::vector<std::string>> words =
       directive_words(line.substr(pbs ? kPbs.size() : kBsub.size()));
   if (!words) return std::nullopt;
-  std::vector<PbsOption> options;
-  if (pbs) {
-    auto understood = pbs_options(*words);
-    if (!understood) return error_exit();
-    options = std::move(*understood);
-  } else if (words->size() > 1) {
-    const std::string& letter = (*words)[0];
-    const char* name = letter == "-J"   ? "job-name"
-                       : letter == "-o" ? "output"
-                       : letter == "-e" ? "error"
-                                        : "";
-    options.push_back({name, (*words)[1]});
-  }
-  for (const PbsOption& option : options) {
+  const auto options = pbs ? pbs_options(*words) : lsf_options(*words);
+  if (!options) return error_exit();
+  for (const PbsOption& option : *options) {
     for (size_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].option->name == option.name)
         take(i, option.value ? option.value->c_str() : nullptr, kScript);
@@ -210,7 +199,7 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
     const std::string_view line = script.substr(at, end - at);
     at = end + 1;
     ++number;
-    if (line.starts_with(kPbs) || (!began && line.starts_with(kBsub))) {
+    if (line.starts_with(kPbs) || line.starts_with(kBsub)) {
       if (foreign && section == component) foreign_lines.push_back(line);
       continue;
     }
@@ -241,6 +230,9 @@ std::optional<int> OptionParser::read_script(std::string_view script, std::strin
     }
   }
   operands_ = kept;
+  const auto is_pbs = [](std::string_view line) { return line.starts_with(kPbs); };
+  std::stable_partition(foreign_lines.begin(), foreign_lines.end(),
+                        is_pbs);  // #BSUB lines count after them
   for (const std::string_view line : foreign_lines) {
     if (const auto status = read_foreign(line)) return status;
   }

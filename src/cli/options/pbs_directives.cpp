@@ -16,6 +16,8 @@ using Options = std::vector<PbsOption>;
 
 constexpr const char* kLetters = "+A:a:c:C:e:hIj:J:k:l:m:M:N:o:p:q:r:S:t:u:v:VW:z";
 
+constexpr const char* kLsfLetters = "+c:e:J:m:M:n:o:q:W:x";
+
 struct SameValue {
   std::string_view pbs;
   std::string_view option;
@@ -24,6 +26,10 @@ struct SameValue {
 constexpr SameValue kLetterRows[] = {
     {"A", "account"}, {"a", "begin"}, {"e", "error"},     {"o", "output"},    {"N", "job-name"},
     {"J", "array"},   {"t", "array"}, {"M", "mail-user"}, {"q", "partition"}, {"v", "export"},
+};
+constexpr SameValue kLsfLetterRows[] = {
+    {"c", "chdir"},  {"e", "error"},     {"J", "job-name"},
+    {"o", "output"}, {"q", "partition"}, {"W", "time"},
 };
 constexpr SameValue kResourceRows[] = {
     {"ncpus", "mincpus"},     {"mpiprocs", "ntasks-per-node"},
@@ -150,9 +156,34 @@ bool add_letter(char letter, std::string_view value, Options& out) {
   }
 }
 
-}  // namespace
+// "50" is in KB; sbatch knows no "B" behind a unit.
+std::string lsf_memory(std::string_view text) {
+  const bool is_number = to_number<uint64_t>(text).has_value();
+  return is_number ? fmt::format("{}K", text) : size_text(text);
+}
 
-std::optional<Options> pbs_options(const std::vector<std::string>& words) {
+bool add_lsf_letter(char letter, std::string_view value, Options& out) {
+  switch (letter) {
+    case 'm': {
+      std::string nodes(value);
+      std::ranges::replace(nodes, ' ', ',');
+      out.push_back({"nodelist", std::move(nodes)});
+      return true;
+    }
+    case 'M': out.push_back({"mem-per-cpu", lsf_memory(value)}); return true;
+    case 'n':  // "2,4": at least and at most
+      out.push_back({"ntasks", std::string(value.substr(value.rfind(',') + 1))});
+      return true;
+    case 'x': out.push_back({"exclusive", std::nullopt}); return true;
+    default:
+      out.push_back({option_of(kLsfLetterRows, {&letter, 1}), std::string(value)});
+      return true;
+  }
+}
+
+// Hands each letter of the words and its value to `add`. False: one is wrong (said).
+bool take_letters(const std::vector<std::string>& words, const char* letters, const option* names,
+                  Options& out, bool (*add)(char, std::string_view, Options&)) {
   std::vector<std::string> all{"sbatch"};  // getopt's messages begin with it
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> argv;
@@ -160,21 +191,36 @@ std::optional<Options> pbs_options(const std::vector<std::string>& words) {
   for (std::string& word : all) argv.push_back(word.data());
   argv.push_back(nullptr);
   const int argc = static_cast<int>(all.size());
-  const option none[] = {{nullptr, 0, nullptr, 0}};
-  Options out;
   optind = 0;  // start afresh
-  for (int found; (found = getopt_long(argc, argv.data(), kLetters, none, nullptr)) != -1;) {
+  for (int found; (found = getopt_long(argc, argv.data(), letters, names, nullptr)) != -1;) {
     if (found == '?') {
       print_error("sbatch", "Unrecognized command line parameter ?");
-      return std::nullopt;
+      return false;
     }
-    if (!add_letter(static_cast<char>(found), optarg != nullptr ? optarg : "", out))
-      return std::nullopt;
+    if (!add(static_cast<char>(found), optarg != nullptr ? optarg : "", out)) return false;
   }
   if (optind < argc) {
     print_error("sbatch", fmt::format("Invalid argument: {}", argv[static_cast<size_t>(optind)]));
-    return std::nullopt;
+    return false;
   }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Options> pbs_options(const std::vector<std::string>& words) {
+  const option none[] = {{nullptr, 0, nullptr, 0}};
+  Options out;
+  if (!take_letters(words, kLetters, none, out, add_letter)) return std::nullopt;
+  return out;
+}
+
+std::optional<Options> lsf_options(const std::vector<std::string>& words) {
+  const option names[] = {{"cwd", required_argument, nullptr, 'c'}, {nullptr, 0, nullptr, 0}};
+  std::vector<std::string> all = words;
+  std::ranges::replace(all, "-cwd", "--cwd");
+  Options out;
+  if (!take_letters(all, kLsfLetters, names, out, add_lsf_letter)) return std::nullopt;
   return out;
 }
 

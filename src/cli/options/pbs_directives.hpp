@@ -1,4 +1,4 @@
-// #PBS lines of batch scripts: what sbatch of Slurm 22.05 makes of them.
+// #PBS and #BSUB lines of batch scripts: what sbatch of Slurm 22.05 makes of them.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,10 @@ struct PbsOption {
 // What the words of one line stand for. Nothing when the line is wrong (said). What Slurm passes
 // over is left out.
 [[nodiscard]] std::optional<std::vector<PbsOption>> pbs_options(
+    const std::vector<std::string>& words);
+
+// The same of #BSUB lines (LSF): -c and -cwd, -e, -J, -m, -M, -n, -o, -q, -W, -x; others are wrong.
+[[nodiscard]] std::optional<std::vector<PbsOption>> lsf_options(
     const std::vector<std::string>& words);
 
 }  // namespace sluice::cli

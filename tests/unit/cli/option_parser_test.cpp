@@ -101,10 +101,19 @@ TEST_F(OptionParserTest, ForeignDirectives) {
   EXPECT_EQ(s.job.time_limit, 10U);
   Submission lsf;
   OptionParser other(kSbatch);
-  ASSERT_FALSE(other.read_script("#!/bin/sh\n#BSUB -J bar\n#BSUB -n 4\ntrue\n", "f"));
+  ASSERT_FALSE(
+      other.read_script("#!/bin/sh\n#BSUB -J bar\n#BSUB -n 2,4 -W 90\n#PBS -N pbs\ntrue\n"
+                        "#BSUB -m \"n1 n2\" -x -M 1500\n",
+                        "f"));
   ASSERT_FALSE(other.apply(lsf));
   EXPECT_EQ(lsf.job.name, "bar");
-  EXPECT_EQ(lsf.job.num_tasks, 0U);
+  EXPECT_EQ(lsf.job.num_tasks, 4U);
+  EXPECT_EQ(lsf.job.time_limit, 90U);
+  EXPECT_EQ(lsf.job.required_nodes, "n1,n2");
+  EXPECT_EQ(lsf.job.memory_mib, 2U);
+  EXPECT_EQ(lsf.job.sharing, Sharing::kExclusive);
+  OptionParser wrong(kSbatch);
+  EXPECT_EQ(wrong.read_script("#!/bin/sh\n#BSUB -R span[hosts=1]\n", "f"), 1);
 }
 
 TEST_F(OptionParserTest, AFlagInTheEnvironmentCanBeOff) {
