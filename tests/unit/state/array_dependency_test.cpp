@@ -242,6 +242,22 @@ TEST_F(ArrayTest, ASingletonWaitsForTasksThatStartedAfterItsSubmission) {
   EXPECT_TRUE(job(waits).dependency.empty());
 }
 
+// The bug: it was settled at the submission, and ran beside what was submitted before the release.
+TEST_F(ArrayTest, ASingletonThatIsHeldWaitsUntilItIsReleased) {
+  JobSpec spec = batch_spec();
+  spec.dependency = "singleton";
+  spec.hold = true;
+  const JobId held = submit(spec);
+  EXPECT_EQ(job(held).dependency, "singleton(unfulfilled)");
+  tick();
+  EXPECT_EQ(job(held).dependency, "singleton(unfulfilled)");
+  const JobId other = submit(batch_spec());
+  ASSERT_TRUE(start_job(other, "n1"));
+  ASSERT_TRUE(run(ChangeJob{kAnn, id_of(held), JobAction::kRelease, false}));
+  tick();
+  EXPECT_FALSE(job(held).dependency.empty()) << "the other one runs";
+}
+
 TEST_F(ArrayTest, NobodyWaitsForHimself) {
   const JobId one = submit(batch_spec());
   JobSpec spec = batch_spec();

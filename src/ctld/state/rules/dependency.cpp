@@ -181,6 +181,8 @@ class Evaluation {
 
   Outcome outcome_of(const DependencyItem& item) {
     if (item.kind == DependencyKind::kSingleton) {
+      // others of its name may start before it is released
+      if (waiting_.hold != HoldKind::kNone) return Outcome::kWait;
       if (!singleton_) singleton_ = singleton_outcome(state_, waiting_);
       return *singleton_;
     }

@@ -76,11 +76,10 @@ Status add_dependency(const ClusterState& state, const JobSpec& spec, Time now,
   return {};
 }
 
-void set_waiting_times(bool held, Time now, Job& job) {
+void set_waiting_times(Time now, Job& job) {
   const bool delayed = job.spec->begin > now;
   if (delayed && job.dependency.empty()) job.eligible = job.spec->begin;
-  if (held) {
-    job.hold = HoldKind::kUser;
+  if (job.hold != HoldKind::kNone) {
     job.reason = JobReason::kJobHeldUser;
     return;
   }
@@ -206,9 +205,10 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
     return tl::unexpected(ok.error());
   job.account = std::move(*account);
   job.time_limit = time_limit_in(*spec, *partitions->front()->config);
+  if (held) job.hold = HoldKind::kUser;
   if (Status ok = add_dependency(state, *spec, now, notes, job); !ok)
     return tl::unexpected(ok.error());
-  set_waiting_times(held, now, job);
+  set_waiting_times(now, job);
   if (job.accrue != kNoTime && tasks_that_may_age(state, job) < count) {
     job.accrue = kNoTime;
     job.age_limited = true;
