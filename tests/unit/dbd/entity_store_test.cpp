@@ -183,6 +183,7 @@ TEST_P(Store, APreviewAndARefusalWriteNothing) {
 
 // Each decides on what the other has written.
 TEST_P(Store, OfTwoDaemonsNeitherLosesAChange) {
+  if (is_file()) return;  // it has one daemon
   ASSERT_TRUE(run(add(AccountingEntity::kCluster, "demo")));
   auto other_database = Database::open(storage);
   ASSERT_TRUE(other_database);
