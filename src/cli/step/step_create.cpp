@@ -88,7 +88,8 @@ Result<std::vector<protocol::CreateStepReply>> create_steps(
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   // its job runs on while the controller is started again
-  const auto patience = begin + client.config().message_timeout + client.config().slurmctld_timeout;
+  const Duration away = std::min<Duration>(client.config().slurmctld_timeout, std::chrono::days(1));
+  const auto patience = begin + client.config().message_timeout + away;
   std::chrono::milliseconds pause = kFirstPause;
   bool said = false, said_away = false;
   while (true) {
