@@ -33,6 +33,16 @@ class JobPriorityTest : public UpdateJobTest {
     for (const JobId id : jobs) out.push_back(job(id).spec->nice);
     return out;
   }
+  // The line that the answer has, or its error.
+  std::string gives(Identity who, const std::string& target, uint32_t priority) {
+    UpdateJob command{who, target, {}, {}, ranks()};
+    command.update.priority = priority;
+    command.update.comment = "seen";
+    const auto reply = run(command);
+    if (!reply) return error_text(reply.error());
+    const auto& lines = std::get<protocol::CountReply>(*reply).errors;
+    return lines.empty() ? "" : lines.front();
+  }
 };
 
 using Top = JobPriorityTest;
@@ -91,6 +101,43 @@ TEST_F(Top, WhatOfAListIsPassedOver) {
   EXPECT_EQ(nice_of(jobs), (std::vector<int32_t>{0, 10, 20}));
   EXPECT_EQ(top(std::to_string(runs) + ',' + held + ',' + last), ErrorCode::kOk);
   EXPECT_EQ(nice_of(jobs), (std::vector<int32_t>{20, 10, 0}));
+}
+
+// The bug: an owner could not lower what an operator had given his job.
+TEST_F(JobPriorityTest, AnOwnerLowersWhatWasGiven) {
+  const JobId id = nice(0);
+  const std::string target = std::to_string(id);
+  EXPECT_EQ(gives(kRoot, target, 5000), "");
+  EXPECT_EQ(gives(kAnn, target, 5000), "Access/permission denied");
+  EXPECT_EQ(gives(kAnn, target, 6000), "Access/permission denied");
+  EXPECT_EQ(gives(kAnn, target, 4000), kNotPersistent + " for job " + target);
+  EXPECT_EQ(job(id).spec->priority, 4000U);
+  EXPECT_EQ(gives(kBob, target, 300), "Access/permission denied");
+}
+
+// What is worked out again stays as it is; what else was asked for is done.
+TEST_F(JobPriorityTest, AnOwnerDoesNotLowerWhatIsWorkedOut) {
+  const JobId id = nice(0);
+  const std::string target = std::to_string(id);
+  EXPECT_EQ(gives(kAnn, target, 1000), "Access/permission denied");
+  EXPECT_EQ(job(id).spec->comment, "");
+  EXPECT_EQ(gives(kAnn, target, 999), kNotPersistent + " for job " + target);
+  EXPECT_EQ(job(id).spec->priority, UINT32_MAX);
+  EXPECT_EQ(job(id).spec->comment, "seen");
+  configure([](ClusterConfig& config) { config.priority_type = "priority/basic"; });
+  EXPECT_EQ(gives(kAnn, target, 999), kNotPersistent + " for job " + target);
+  EXPECT_EQ(job(id).spec->priority, 999U);
+  JobSpec tasks = batch_spec();
+  tasks.array = "1-3";
+  const std::string array = std::to_string(submit(tasks));
+  EXPECT_EQ(gives(kAnn, array, 7), array + "_1-3: " + kNotPersistent);
+}
+
+// The bug: a nice value that was left said nothing, and was shown.
+TEST_F(JobPriorityTest, APriorityTakesTheNiceValue) {
+  const JobId id = nice(30);
+  EXPECT_EQ(gives(kRoot, std::to_string(id), 700), "");
+  EXPECT_EQ(job(id).spec->nice, 0);
 }
 
 }  // namespace
