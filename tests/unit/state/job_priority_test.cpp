@@ -140,5 +140,20 @@ TEST_F(JobPriorityTest, APriorityTakesTheNiceValue) {
   EXPECT_EQ(job(id).spec->nice, 0);
 }
 
+// The bug: the nice value of a running job changed, and its priority did not.
+TEST_F(JobPriorityTest, ARunningJobFollowsItsNiceValue) {
+  const JobId id = nice(5);
+  PlannedStart start{id, kNoTask, "debug", free_cores("n1", 1)};
+  start.priority = 500;
+  ASSERT_TRUE(run(StartJobs{{start}}));
+  EXPECT_EQ(job(id).priority, 500U);
+  EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = 55; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).priority, 450U);
+  EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.nice = -20; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).priority, 525U);
+  EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.nice = 2'000'000; }), ErrorCode::kOk);
+  EXPECT_EQ(job(id).priority, 1U);
+}
+
 }  // namespace
 }  // namespace sluice::state
