@@ -95,7 +95,7 @@ constexpr JobField kFields[] = {
      FIELD { UNUSED; put(out, or_else(v.spec().constraint, "(null)")); }},
     {"GroupName", 'g', "GROUP", FIELD { UNUSED; put(out, v.spec().group_name); }},
     {"OverSubscribe", 'h', "OVER_SUBSCRIBE",
-     FIELD { UNUSED; put(out, oversubscribe_text(v.spec().sharing)); }},
+     FIELD { UNUSED; put(out, oversubscribe_text(v)); }},
     {"JobArrayId", 'i', "JOBID", FIELD { append_job_id(v, c, out); },
      KEY {
        UNUSED;
@@ -317,7 +317,7 @@ constexpr JobField kFields[] = {
     {"Runtime", '\0', "RUNTIME", FIELD { UNUSED; put(out, "(null)"); }},
     {"SegmentSize", '\0', "SEGMENT_SIZE", FIELD { UNUSED; put(out, "0"); }},
     {"Shared", '\0', "OVER_SUBSCRIBE",
-     FIELD { UNUSED; put(out, oversubscribe_text(v.spec().sharing)); }},
+     FIELD { UNUSED; put(out, oversubscribe_text(v)); }},
     {"SiblingsActive", '\0', "ACTIVE_SIBLINGS", FIELD { UNUSED; put(out, "NA"); }},
     {"SiblingsActiveRaw", '\0', "ACTIVE_SIBLINGS_RAW", FIELD { UNUSED; put(out, "NA"); }},
     {"SiblingsViable", '\0', "VIABLE_SIBLINGS", FIELD { UNUSED; put(out, "NA"); }},

@@ -175,7 +175,7 @@ void put_minimum(const JobView& v, ShowLines& out) {
   if (!spec.prefer.empty()) out.line().word("Prefer", spec.prefer);
   if (!reservation_of(v.job()).empty()) out.line().word("Reservation", reservation_of(v.job()));
   const std::string_view licenses = or_else(spec.licenses, "(null)");
-  out.line().word("OverSubscribe", oversubscribe_text(spec.sharing));
+  out.line().word("OverSubscribe", oversubscribe_text(v));
   out.word("Exclusive", exclusive_text(spec.sharing));
   out.word("Contiguous", spec.contiguous ? "1" : "0").word("Licenses", licenses);
   out.word("LicensesAlloc", v.job().allocation != nullptr ? licenses : "(null)");

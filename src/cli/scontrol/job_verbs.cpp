@@ -2,6 +2,7 @@
 // wait_job, notify, completing and write.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,7 +173,8 @@ std::optional<Words> jobs_named(Session& session, const std::string& name,
 
 void refused(Session& session, const std::string& target, const std::string& why) {
   const size_t bar = target.find('_');
-  if (bar == std::string::npos) return session.fail(fmt::format("{} for job {}", why, target));
+  if (bar == std::string::npos || split_ids(target).size() > 1)
+    return session.fail(fmt::format("{} for job {}", why, target));
   std::string tasks = target.substr(bar + 1);
   if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
   if (const auto set = IndexSet::parse(tasks)) tasks = set->to_text();
@@ -186,8 +188,9 @@ void change_jobs(Session& session, const Words& words) {
   Words all = targets(session, words, row->is_update);
   const auto incomplete = [&](const std::string& word) { return is_incomplete(words, word); };
   if (std::ranges::any_of(words, incomplete)) all = incomplete_ones(session, all);
-  // the first of them ends up on top
-  if (row->action == JobAction::kTop) std::ranges::reverse(all);
+  // they go before others in their order: all are one request
+  if (row->action == JobAction::kTop && all.size() > 1)
+    all = {fmt::format("{}", fmt::join(all, ","))};
   for (const std::string& target : all) {
     protocol::JobActionRequest request;
     request.target = target;

@@ -300,6 +300,10 @@ std::string_view oversubscribe_text(Sharing sharing) {
   }
 }
 
+std::string_view oversubscribe_text(const JobView& view) {
+  return view.record->shares_by_force ? "YES" : oversubscribe_text(view.spec().sharing);
+}
+
 std::string_view exclusive_text(Sharing sharing) {
   switch (sharing) {
     case Sharing::kExclusive: return "NODE";

@@ -93,6 +93,8 @@ enum class StandardFile { kIn, kOut, kErr };
 
 // The oversubscription asked for, as squeue's %h and scontrol's OverSubscribe= and Exclusive=.
 [[nodiscard]] std::string_view oversubscribe_text(Sharing sharing);
+// Of a job that waits or runs: its partition may make it share.
+[[nodiscard]] std::string_view oversubscribe_text(const JobView& view);
 [[nodiscard]] std::string_view exclusive_text(Sharing sharing);
 
 }  // namespace sluice

@@ -61,6 +61,7 @@ struct JobRecord {
   // what it gets where it asked for no memory; kDefault: all of a node's
   MemoryKind default_memory_kind = MemoryKind::kDefault;
   uint64_t default_memory_mib = 0;
+  bool shares_by_force = false;  // asked for nothing, in a partition of OverSubscribe=FORCE
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobRecord::job);
@@ -71,6 +72,7 @@ struct JobRecord {
     field(6, "allocated_tres", &JobRecord::allocated_tres);
     field(7, "default_memory_kind", &JobRecord::default_memory_kind);
     field(8, "default_memory_mib", &JobRecord::default_memory_mib);
+    field(9, "shares_by_force", &JobRecord::shares_by_force);
   }
 };
 struct JobChunk {  // streamed

@@ -12,6 +12,7 @@
 #include "ctld/state/limits/billing.hpp"
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/rules/requested_tres.hpp"
+#include "ctld/state/rules/room.hpp"
 #include "ctld/state/core/fold.hpp"
 
 namespace sluice::ctld {
@@ -186,6 +187,8 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   out.required_tres = required_tres(*state_, job);
   out.allocated_tres = allocated_tres(*state_, job);
   const state::Partition* partition = partition_of(*state_, job);
+  out.shares_by_force = partition != nullptr && job.spec->sharing == Sharing::kDefault &&
+                        state::sharers_of(*partition->config, *job.spec) > 1;
   if (partition != nullptr && job.spec->memory_kind == MemoryKind::kDefault) {
     const fit::DefaultMemory usual = fit::default_memory(*partition->config, *state_->config);
     out.default_memory_kind = usual.kind;

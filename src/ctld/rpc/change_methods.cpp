@@ -16,6 +16,7 @@
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/config/dynamic_nodes.hpp"
 #include "common/config/partition_update.hpp"
+#include "ctld/query/job_ranks.hpp"
 #include "ctld/state/decide.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -87,6 +88,12 @@ void cancel_jobs(ServiceParts& parts, const CallContext& context,
   parts.engine.post({std::move(command), {}, answer(std::move(responder), made)});
 }
 
+// Of jobs that wait, of the users whose jobs are named.
+std::vector<state::JobRank> ranks(const ServiceParts& parts, std::string_view targets) {
+  const auto snapshot = parts.publisher.newest()->state;
+  return ranks_beside(*snapshot, parts.scheduler.policies(*snapshot), targets, parts.clock());
+}
+
 void update_job(ServiceParts& parts, const CallContext& context, protocol::UpdateJobRequest request,
                 Responder<protocol::CountReply> responder) {
   if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
@@ -96,6 +103,9 @@ void update_job(ServiceParts& parts, const CallContext& context, protocol::Updat
     log::info("JobSubmitPlugins=logging: uid {} changes job {}", command.who.uid, command.target);
   }
   if (command.update.partitions) command.owner_groups = owner_groups(parts, command.target);
+  const bool gives_priority = command.update.priority.value_or(0) != 0;
+  if (gives_priority && !asked_by_operator(*parts.publisher.newest()->state, context))
+    command.ranks = ranks(parts, command.target);
   parts.engine.post({std::move(command), {}, answer_count(std::move(responder))});
 }
 
@@ -154,19 +164,17 @@ void create_nodes(ServiceParts& parts, const CallContext& context,
                      answer_empty(std::move(responder))});
 }
 
-// None for those who may not use them: each request takes a list of all jobs with it.
-std::vector<state::JobRank> ranks(const ServiceParts& parts, const net::CallContext& context) {
-  std::vector<state::JobRank> out;
-  const auto snapshot = parts.publisher.newest()->state;
-  const bool may = has_option(snapshot->config->scheduler_parameters, "enable_user_top") ||
-                   asked_by_operator(*snapshot, context);
-  if (!may) return out;
-  const auto soft = parts.scheduler.soft();
-  if (soft == nullptr) return out;
-  for (const auto& entry : soft->jobs) {
-    if (entry.soft.priority != 0) out.push_back({entry.job, entry.soft.priority});
-  }
-  return out;
+void top_job(ServiceParts& parts, const CallContext& context, std::string target,
+             Responder<protocol::CountReply> responder) {
+  if (const auto named = state::split_targets(target); !named) return responder.fail(named.error());
+  const auto now = parts.publisher.newest()->state;
+  // none for those who may not use them: each request takes a list of jobs with it
+  const bool may = has_option(now->config->scheduler_parameters, "enable_user_top") ||
+                   asked_by_operator(*now, context);
+  auto known = may ? ranks(parts, target) : std::vector<state::JobRank>();
+  parts.engine.post({state::TopJob{identity_of(context), std::move(target), std::move(known)},
+                     {},
+                     answer_count(std::move(responder))});
 }
 
 // Of the controller itself.
@@ -228,20 +236,16 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
         cancel_jobs(parts, context, std::move(request), std::move(responder), refusals);
       },
       net::kSlow);
-  server.handle<JobActionRequest, CountReply>([&parts](const auto& context, auto request,
-                                                       auto responder) {
-    if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
-    if (request.action == JobAction::kTop) {
-      parts.engine.post({state::TopJob{identity_of(context), request.target, ranks(parts, context)},
-                         {},
-                         answer_count(std::move(responder))});
-      return;
-    }
-    parts.engine.post({state::ChangeJob{identity_of(context), request.target, request.action,
-                                        request.special_exit},
-                       {},
-                       answer_count(std::move(responder))});
-  });
+  server.handle<JobActionRequest, CountReply>(
+      [&parts](const auto& context, auto request, auto responder) {
+        if (request.action == JobAction::kTop)
+          return top_job(parts, context, std::move(request.target), std::move(responder));
+        if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
+        parts.engine.post({state::ChangeJob{identity_of(context), request.target, request.action,
+                                            request.special_exit},
+                           {},
+                           answer_count(std::move(responder))});
+      });
   server.handle<UpdateJobRequest, CountReply>(
       [&parts](const auto& context, auto request, auto responder) {
         update_job(parts, context, std::move(request), std::move(responder));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "common/base/text.hpp"
 #include "common/model/job_update.hpp"
@@ -17,6 +18,7 @@
 namespace sluice::sched {
 namespace {
 
+using state::Accounting;
 using state::ClusterState;
 
 class Search {
@@ -39,7 +41,7 @@ class Search {
     for (const auto& single :
          {&Search::shorter, &Search::more_of_array, &Search::fewer_tasks, &Search::fewer_cpus,
           &Search::less_memory, &Search::fewer_nodes, &Search::fewer_licenses, &Search::drop_one,
-          &Search::other_partition}) {
+          &Search::other_partition, &Search::other_account}) {
       if (auto update = (this->*single)()) return done(*update);
     }
     if (auto update = several()) return done(*update);
@@ -272,6 +274,25 @@ class Search {
       if (std::ranges::find(mine, partition.config->name) != mine.end()) continue;
       JobUpdate update = base_;
       update.partitions = partition.config->name;
+      if (works(update)) return update;
+    }
+    return std::nullopt;
+  }
+
+  // Of its user's; what limits it may be a limit of its own.
+  Found other_account() {
+    constexpr size_t kMost = 16;  // each may take a pass
+    const Accounting& accounting = state_.accounting;
+    const auto user = accounting.names->users.find(spec_.uid);
+    if (user == accounting.names->users.end()) return std::nullopt;
+    std::set<std::string> accounts;
+    accounting.associations.for_each([&](const AssociationRecord& record) {
+      if (accounts.size() < kMost && record.user == user->second && record.account != spec_.account)
+        accounts.insert(record.account);
+    });
+    for (const std::string& account : accounts) {
+      JobUpdate update = base_;
+      update.account = account;
       if (works(update)) return update;
     }
     return std::nullopt;

@@ -60,6 +60,7 @@ std::vector<Part> parts_of(const JobUpdate& u) {
   }
   if (u.partitions)
     parts.push_back({"send it to partition " + *u.partitions, "Partition=" + *u.partitions});
+  if (u.account) parts.push_back({"charge it to account " + *u.account, "Account=" + *u.account});
   add_size(u, parts);
   if (u.tmp_disk_mib) {
     parts.push_back(

@@ -133,6 +133,7 @@ void Resources::hold(const Job& job) {
   span.one_user = state::is_one_user(partition, *job.spec);
   span.runs = true;
   span.parked = !state::holds_processors(job);
+  span.counts = state::counts_as_sharer(job);
   std::vector<const NodeAllocation*> parts;
   for (size_t at = 0; at < job.allocation->nodes.size(); ++at) {
     const NodeAllocation& part = job.allocation->nodes[at];
@@ -259,7 +260,7 @@ Bitmap Resources::shareable_cores(NodeId node, Tick to, const Partition& partiti
                                   uint32_t sharers) const {
   std::vector<uint32_t> held(idle_[node].config->cores());
   for (const NodeSpan& span : spans_[node]) {
-    if (span.from >= to) continue;
+    if (span.from >= to || !span.counts) continue;
     const bool shares = span.partition == &partition && span.sharers > 1 && !span.whole;
     span.part->cores.for_each([&](size_t core) {
       if (core < held.size()) held[core] += shares ? 1 : sharers;

@@ -46,6 +46,7 @@ struct NodeSpan {
   bool runs = false;        // it held it when the pass began
   bool cores_only = false;  // of a job that goes on: it has never given back the rest
   bool parked = false;      // of a suspended job: it holds memory and generic resources alone
+  bool counts = true;       // among the sharers of its cores (state::counts_as_sharer)
 
   [[nodiscard]] timeline::Claim claim() const;
 };

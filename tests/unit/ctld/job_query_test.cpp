@@ -99,5 +99,25 @@ TEST_F(JobQueries, AJobThatTheSchedulerHasNotSeenHasItsPriority) {
   EXPECT_EQ(shown_to(state::kAnn.uid).soft.priority, 4'294'901'760U - job);
 }
 
+// The bug: %h of a job said NO where its partition has all jobs share.
+TEST_F(JobQueries, APartitionMakesItShare) {
+  const auto share = [this](OverSubscribe how, uint32_t count) {
+    configure([&](ClusterConfig& config) {
+      config.partitions[0].over_subscribe = how;
+      config.partitions[0].over_subscribe_count = count;
+    });
+    return shown_to(state::kAnn.uid).shares_by_force;
+  };
+  const JobId job = submit(batch_spec());
+  EXPECT_TRUE(share(OverSubscribe::kForce, 2));
+  EXPECT_FALSE(share(OverSubscribe::kForce, 1));
+  EXPECT_FALSE(share(OverSubscribe::kYes, 4));
+  EXPECT_TRUE(share(OverSubscribe::kForce, 0)) << "0: four";
+  JobUpdate update;
+  update.sharing = Sharing::kExclusive;
+  ASSERT_TRUE(run(state::UpdateJob{state::kRoot, std::to_string(job), update, {}}));
+  EXPECT_FALSE(shown_to(state::kAnn.uid).shares_by_force);
+}
+
 }  // namespace
 }  // namespace sluice::ctld

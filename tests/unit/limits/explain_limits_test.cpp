@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/base/time_text.hpp"
+#include "common/model/job_update.hpp"
 #include "ctld/sched/explain/explain.hpp"
 #include "unit/limits/accounting_fixture.hpp"
 
@@ -209,6 +210,21 @@ TEST_F(ExplainLimits, ForecastOfWholeNodes) {
                 .count(),
             60)
       << "it gets both GPUs of its node: the second job has to end, too";
+}
+
+// The bug: nothing helped, where another account of the user's had room.
+TEST_F(ExplainLimits, AnotherAccountHelps) {
+  association(kPhysics).group.jobs = 0;
+  follow();
+  const JobId id = submit(of(1));
+  const sched::Plan plan =
+      sched::plan_pass(state_, sched::make_policies(state_), now_, sched::WorkBudget());
+  const auto reply = sched::explain(state_, plan.soft.get(), std::to_string(id), now_);
+  ASSERT_TRUE(reply && reply->change);
+  EXPECT_EQ(reply->change->account, "chem");
+  EXPECT_TRUE(std::ranges::any_of(reply->lines, [](const std::string& line) {
+    return line.find("charge it to account chem") != std::string::npos;
+  }));
 }
 
 }  // namespace

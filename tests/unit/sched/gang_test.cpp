@@ -226,6 +226,30 @@ TEST(Gang, AnAdminsSuspensionStays) {
   EXPECT_EQ(w.states(), "1S 2R");
 }
 
+// The bug: it kept its place among those that take turns, and a job that waited did not start.
+TEST(Gang, WhatIsSuspendedByHandGivesItsPlaceAway) {
+  GangWorld w;
+  w.up();
+  for (int i = 0; i < 3; ++i) w.submit(GangWorld::in_force());
+  EXPECT_EQ(w.pass(), "1:n1 2:n1");
+  state::ChangeJob command;
+  command.who = {0, 0};
+  command.target = "1";
+  command.action = protocol::JobAction::kSuspend;
+  ASSERT_TRUE(w.run(command));
+  w.pass_time(seconds(1));
+  EXPECT_EQ(w.pass(), "3:n1");
+  EXPECT_EQ(w.states(), "1P 2R 3S");
+  command.action = protocol::JobAction::kResume;
+  ASSERT_TRUE(w.run(command));
+  w.submit(GangWorld::in_force());
+  EXPECT_EQ(w.pass(), "") << "three are more than FORCE:2 lets start";
+  w.pass_time(seconds(31));
+  w.pass_time(seconds(31));
+  w.pass_time(seconds(31));
+  EXPECT_NE(w.job(1).before_suspend, Duration(0)) << "it has its turns beside the others";
+}
+
 TEST(Gang, ACancelledOneIsGone) {
   GangWorld w;
   w.up();

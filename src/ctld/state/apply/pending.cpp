@@ -1,9 +1,20 @@
 // What happens to jobs while they wait: changes, holds, dependencies, array tasks.
+#include <algorithm>
+
 #include "ctld/state/apply/verbs.hpp"
 #include "ctld/state/core/indexes.hpp"
 #include "ctld/state/core/spec_change.hpp"
 
 namespace sluice::state {
+namespace {
+
+// A job that runs keeps the priority that it started with, but for its nice value.
+void follow_nice(Job& job, const JobSpec& before) {
+  const int64_t priority = int64_t{job.priority} - job.spec->nice + before.nice;
+  job.priority = static_cast<uint32_t>(std::clamp<int64_t>(priority, 1, UINT32_MAX - 1));
+}
+
+}  // namespace
 
 void apply_event(ClusterState& state, const JobUpdated& event) {
   const std::shared_ptr<const JobSpec> before = state.jobs.at(event.job).spec;
@@ -11,6 +22,7 @@ void apply_event(ClusterState& state, const JobUpdated& event) {
     if (event.spec != nullptr)
       job.spec =
           event.changed.empty() ? event.spec : with_change(*job.spec, {event.changed, event.spec});
+    if (job.priority != 0) follow_nice(job, *before);
     job.array = event.array;
     job.time_limit = event.time_limit;
     job.partition = event.partition;

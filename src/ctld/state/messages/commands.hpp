@@ -41,12 +41,19 @@ struct SubmitJob {
   std::vector<std::string> groups;  // names of the user's groups, for AllowGroups
   std::vector<JobSpec> components;  // further ones of a heterogeneous job, completed like `job`
 };
+// What a pending job has by now.
+struct JobRank {
+  JobId job = kNoJob;
+  uint32_t priority = 0;
+};
 struct UpdateJob {
   Identity who;
   std::string target;  // 12, 12_3, 12_[1-4], 12+1
   JobUpdate update;
   // names of the groups of the job's user, when it moves to another partition
   std::vector<std::string> owner_groups;
+  // of the user's pending jobs, when one who is no operator gives a priority
+  std::vector<JobRank> ranks = {};
 };
 // Cancel (kSignalCancel) or signal a job, array tasks or a step (12.0, 12.batch).
 struct SignalJob {
@@ -79,14 +86,9 @@ struct ChangeJob {  // hold, release, requeue, …
   protocol::JobAction action = protocol::JobAction::kHold;
   bool special_exit = false;
 };
-// What the scheduler last gave a pending job.
-struct JobRank {
-  JobId job = kNoJob;
-  uint32_t priority = 0;
-};
 struct TopJob {  // scontrol top
   Identity who;
-  std::string target;
+  std::string target;  // one or several: 12,13_[1-4]; the first goes before the others
   // of pending jobs, in no order; those of other users are not looked at
   std::vector<JobRank> ranks;
 };

@@ -6,6 +6,7 @@
 #include "common/base/text.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/state/core/indexes.hpp"
+#include "ctld/state/rules/gang.hpp"
 #include "ctld/state/rules/room.hpp"
 
 namespace sluice::state {
@@ -37,7 +38,7 @@ bool cores_shareable(const ClusterState& state, const Partition& partition, cons
   for (const JobId id : node.jobs) {
     const Job& other = state.jobs.at(id);
     const auto at = allocation_position(*other.allocation, node.id);
-    if (!at) continue;
+    if (!at || !counts_as_sharer(other)) continue;
     const bool shares = other.partition.view() == partition.config->name &&
                         !other.allocation->whole_nodes &&
                         sharers_of(*partition.config, *other.spec) > 1;

@@ -79,6 +79,10 @@ bool has_turns(const PartitionConfig& partition) {
   return partition.preempt_mode != PreemptMode::kOff || partition.preempt_gang;
 }
 
+bool counts_as_sharer(const Job& job) {
+  return job.state != JobState::kSuspended || job.time_sliced || job.suspended_for_others;
+}
+
 bool takes_turns(const ClusterState& state, const Job& job) {
   const bool here = job.state == JobState::kRunning || job.time_sliced;
   if (!here || is_completing(job) || job.allocation == nullptr || job.preparing.any() ||

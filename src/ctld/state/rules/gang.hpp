@@ -29,6 +29,9 @@ struct GangJob {
 [[nodiscard]] bool has_turns(const PartitionConfig& partition);
 // Whether it runs by turns with those that hold CPUs of its own.
 [[nodiscard]] bool takes_turns(const ClusterState& state, const Job& job);
+// Whether it counts among those that share its cores: not while it is suspended by hand, though it
+// may go on beside one more than OverSubscribe allows then, as in Slurm.
+[[nodiscard]] bool counts_as_sharer(const Job& job);
 // All that share a CPU with another one, or wait for a turn.
 [[nodiscard]] std::vector<GangJob> gang_jobs(const ClusterState& state);
 

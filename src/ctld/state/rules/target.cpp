@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/base/hostlist.hpp"
 #include "common/base/index_ops.hpp"
 #include "common/base/text.hpp"
 #include "common/names/step_names.hpp"
@@ -94,6 +95,20 @@ Result<JobTarget> parse_target(std::string_view text) {
   if (!id || *id == kNoJob) return invalid;
   target.job = *id;
   return target;
+}
+
+Result<std::vector<std::string>> split_targets(std::string_view text) {
+  constexpr size_t kMostTargets = 1'000;
+  std::vector<std::string> out;
+  if (text.find(' ') != std::string_view::npos) return failure(ErrorCode::kInvalidJobId);
+  for (std::string& target : split_hosts(text)) {
+    if (!parse_target(target)) return failure(ErrorCode::kInvalidJobId);
+    if (out.size() == kMostTargets)
+      return failure(ErrorCode::kBadRequest, "this changes too much at once: name fewer");
+    if (std::ranges::find(out, target) == out.end()) out.push_back(std::move(target));
+  }
+  if (out.empty()) return failure(ErrorCode::kInvalidJobId);
+  return out;
 }
 
 Result<TargetedJobs> find_targets(const ClusterState& state, const JobTarget& target) {

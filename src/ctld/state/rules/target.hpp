@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct JobTarget {
 
 // kInvalidJobId: the text is no such thing.
 [[nodiscard]] Result<JobTarget> parse_target(std::string_view text);
+
+// The texts of a list, as of scontrol top: "12,13_[1-4,7]", each once, in their order.
+// kInvalidJobId: one of them is no target. kBadRequest: they are too many for one command.
+[[nodiscard]] Result<std::vector<std::string>> split_targets(std::string_view text);
 
 // What a target comes to: records, and tasks that are still part of a pending array's record.
 struct TargetedJobs {

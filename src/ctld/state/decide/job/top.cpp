@@ -1,7 +1,8 @@
-// scontrol top: a job goes before its user's others. They exchange their priorities by their nice
-// values, so that nobody else's jobs are passed by.
+// scontrol top: jobs go before their user's others, who give away by their nice values what that
+// takes, so that nobody else's jobs are passed by.
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -50,7 +51,7 @@ void give_priority(Draft& draft, const JobRank& job, uint32_t wanted, Time now) 
   draft.emit(with_spec(record, spec, now));
 }
 
-// What the scheduler last gave the jobs; tasks that have got records just now are where their array
+// What the jobs have by now; tasks that have got records just now are where their array
 // was.
 class Ranks {
  public:
@@ -68,70 +69,107 @@ class Ranks {
   std::unordered_map<JobId, uint32_t> priorities_;
 };
 
-// Of jobs with one priority the scheduler takes the oldest first: one that is to go behind a
-// younger one gets less.
-void part_equal_ones(const std::vector<JobRank>& group, std::vector<uint32_t>& priorities) {
-  for (size_t at = 1; at < group.size(); ++at) {
-    const uint32_t before = priorities[at - 1];
-    const bool is_older = group[at].job < group[at - 1].job;
-    if (priorities[at] > before || (priorities[at] == before && is_older))
-      priorities[at] = is_older && before > 1 ? before - 1 : before;
+// As Slurm deals them. The k-th of the chosen gets the k-th highest priority of all that compete,
+// and less than the one before it; the others, in the order of their numbers, lose equal shares of
+// what that gives away, and whoever would not come behind the chosen loses more.
+void deal_priorities(std::vector<JobRank>& chosen, std::vector<JobRank>& others) {
+  std::vector<int64_t> priorities;
+  for (const auto* ranks : {&chosen, &others})
+    for (const JobRank& rank : *ranks) priorities.push_back(rank.priority);
+  std::ranges::sort(priorities, std::greater());
+  int64_t given = 0;
+  for (size_t at = 0; at < chosen.size(); ++at) {
+    if (at > 0) priorities[at] = std::min(priorities[at], priorities[at - 1] - 1);
+    const auto wanted = static_cast<uint32_t>(std::max<int64_t>(priorities[at], 1));
+    given += int64_t{wanted} - chosen[at].priority;
+    chosen[at].priority = wanted;
+  }
+  const int64_t most = std::max<int64_t>(int64_t{chosen.back().priority} - 1, 1);
+  std::ranges::sort(others, {}, &JobRank::job);
+  auto left = static_cast<int64_t>(others.size());
+  for (JobRank& rank : others) {
+    const int64_t before = rank.priority;
+    const int64_t share = std::max<int64_t>(given, 0) / left--;
+    const int64_t after = std::max<int64_t>(std::min(before - share, most), 1);
+    given -= before - after;
+    rank.priority = static_cast<uint32_t>(after);
   }
 }
 
-// The chosen ones go before their rivals, in the order in which they were named. All priorities
-// stay in use, save where some are the same.
+struct Competition {
+  std::vector<JobRank> chosen, others;  // with what they have
+};
+
+// The chosen ones go before their rivals, in the order in which they were named.
 void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& command,
              const Ranks& known, Time now) {
   const ClusterState before = draft.state();  // the keys are its texts
-  std::map<Rivalry, std::vector<JobRank>> groups;
+  std::map<Rivalry, Competition> groups;
   std::unordered_set<JobId> is_chosen(chosen.begin(), chosen.end());
   for (const JobId id : chosen) {
     const Job& job = before.jobs.at(id);
-    groups[rivalry_of(job)].push_back({id, *known.priority_of(job)});
+    groups[rivalry_of(job)].chosen.push_back({id, *known.priority_of(job)});
   }
-  std::map<Rivalry, size_t> counts;  // of the chosen ones
-  for (const auto& [key, group] : groups) counts[key] = group.size();
   for (const JobRank& rank : command.ranks) {
     const Job* other = before.jobs.find(rank.job);
     if (other == nullptr || !competes(*other) || is_chosen.contains(rank.job)) continue;
     if (const auto at = groups.find(rivalry_of(*other)); at != groups.end())
-      at->second.push_back(rank);
+      at->second.others.push_back(rank);
   }
   for (auto& [key, group] : groups) {
-    std::vector<uint32_t> priorities;
-    for (const JobRank& rank : group) priorities.push_back(rank.priority);
-    std::ranges::sort(priorities, std::greater());
-    std::sort(group.begin() + static_cast<ptrdiff_t>(counts[key]), group.end(),
-              [](const JobRank& a, const JobRank& b) {
-                return a.priority != b.priority ? a.priority > b.priority : a.job < b.job;
-              });
-    part_equal_ones(group, priorities);
-    for (size_t at = 0; at < group.size(); ++at)
-      give_priority(draft, group[at], priorities[at], now);
+    const Competition had = group;
+    deal_priorities(group.chosen, group.others);
+    for (size_t at = 0; at < had.chosen.size(); ++at)
+      give_priority(draft, had.chosen[at], group.chosen[at].priority, now);
+    std::unordered_map<JobId, uint32_t> wanted;
+    for (const JobRank& rank : group.others) wanted.emplace(rank.job, rank.priority);
+    for (const JobRank& rank : had.others) give_priority(draft, rank, wanted.at(rank.job), now);
   }
+}
+
+// Of several jobs those that do not wait are passed over, as in Slurm; any other error is that of
+// all of them.
+Result<std::vector<JobId>> choose(Draft& draft, const TopJob& command, const Ranks& known,
+                                  protocol::CountReply& reply) {
+  const auto targets = split_targets(command.target);
+  if (!targets) return tl::unexpected(targets.error());
+  const bool several = targets->size() > 1;
+  std::vector<JobId> chosen;
+  Status passed_over;
+  for (const std::string& target : *targets) {
+    const auto choose_one = [&](Draft& tried, JobId id) -> Status {
+      const Job& job = tried.job(id);
+      if (Status may = may_top(tried.state(), job, command.who); !may) return may;
+      if (!known.priority_of(job)) return failure(ErrorCode::kRetry);  // it came just now
+      chosen.push_back(id);
+      return {};
+    };
+    auto decision = for_each_target(draft.state(), command.who, target, choose_one);
+    const auto code = decision ? ErrorCode::kOk : decision.error().code;
+    if (several && (code == ErrorCode::kJobNotPending || code == ErrorCode::kJobHeld)) {
+      passed_over = tl::unexpected(decision.error());
+      continue;
+    }
+    if (!decision) return tl::unexpected(decision.error());
+    for (Event& event : decision->events) draft.emit(std::move(event));
+    auto& part = std::get<protocol::CountReply>(decision->reply);
+    reply.count += part.count;
+    std::ranges::move(part.errors, std::back_inserter(reply.errors));
+  }
+  if (chosen.empty() && !passed_over) return tl::unexpected(passed_over.error());
+  return chosen;
 }
 
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const TopJob& command, Time now) {
-  std::optional<Ranks> known;  // made when there is one that may
-  std::vector<JobId> chosen;
-  auto decision =
-      for_each_target(state, command.who, command.target, [&](Draft& draft, JobId id) -> Status {
-        const Job& job = draft.job(id);
-        if (Status may = may_top(draft.state(), job, command.who); !may) return may;
-        // the scheduler has not seen it yet
-        if (!known) known.emplace(command.ranks);
-        if (!known->priority_of(job)) return failure(ErrorCode::kRetry);
-        chosen.push_back(id);
-        return {};
-      });
-  if (!decision || chosen.empty()) return decision;
   Draft draft(state);
-  for (Event& event : decision->events) draft.emit(std::move(event));
-  reorder(draft, chosen, command, *known, now);
-  return draft.take(std::move(decision->reply));
+  protocol::CountReply reply;
+  const Ranks known(command.ranks);
+  const auto chosen = choose(draft, command, known, reply);
+  if (!chosen) return tl::unexpected(chosen.error());
+  if (!chosen->empty()) reorder(draft, *chosen, command, known, now);
+  return draft.take(std::move(reply));
 }
 
 }  // namespace sluice::state

@@ -6,6 +6,7 @@
 #include "common/base/time_text.hpp"
 #include "common/model/job_age.hpp"
 #include "common/model/job_update.hpp"
+#include "common/names/errors.hpp"
 #include "common/syntax/gpu_frequency.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job/age.hpp"
@@ -59,6 +60,7 @@ void set_notes(const JobUpdate& u, JobSpec& spec) {
   set_field(u.site_factor, spec.site_factor);
   // 0 is a hold: set_hold()
   if (u.priority) spec.priority = *u.priority == 0 ? UINT32_MAX : *u.priority;
+  if (spec.priority != UINT32_MAX && u.priority) spec.nice = 0;
 }
 
 // --core-spec or --thread-spec, and the whole nodes that either is about.
@@ -140,6 +142,19 @@ bool raises_limit(const ClusterState& state, const Job& job, const JobUpdate& u)
   });
 }
 
+bool gives_priority(const JobUpdate& u) { return u.priority && *u.priority != 0; }
+
+// 0: it is not known.
+uint32_t present_priority(const Job& job, const std::vector<JobRank>& ranks) {
+  if (job.spec->priority != UINT32_MAX) return job.spec->priority;
+  if (job.state != JobState::kPending) return job.priority;
+  auto rank = std::ranges::find(ranks, job.id, &JobRank::job);
+  // a task that got a record just now
+  if (rank == ranks.end() && job.array != nullptr)
+    rank = std::ranges::find(ranks, job.array->array_job, &JobRank::job);
+  return rank == ranks.end() ? 0 : rank->priority;
+}
+
 Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& command) {
   if (!is_owner_or_admin(state, job, command.who.uid)) return failure(ErrorCode::kAccessDenied);
   const JobUpdate& u = command.update;
@@ -159,9 +174,10 @@ Status check_rights(const ClusterState& state, const Job& job, const UpdateJob& 
     return failure(ErrorCode::kJobHeld);
   // what its user took from the job he may give back; only below 0 it goes before those of others
   const bool nice = u.nice && *u.nice < 0 && *u.nice != job.spec->nice;
-  const bool raises = (u.priority && *u.priority != 0) || nice || u.admin_comment || u.reboot ||
-                      u.site_factor || u.sharing || u.contiguous;
-  if (raises) return failure(ErrorCode::kAccessDenied);
+  const bool raises =
+      nice || u.admin_comment || u.reboot || u.site_factor || u.sharing || u.contiguous;
+  if (raises || (gives_priority(u) && *u.priority >= present_priority(job, command.ranks)))
+    return failure(ErrorCode::kAccessDenied);
   if (raises_limit(state, job, u)) return failure(ErrorCode::kAccessDenied);
   return {};
 }
@@ -371,11 +387,48 @@ JobUpdate relevant_changes(const Job& job, JobUpdate u) {
   return u;
 }
 
+// A lower priority that a user gives his own job. It lasts where nothing works it out again; Slurm
+// tells him otherwise in any case, and does all else that was asked.
+class LoweredPriorities {
+ public:
+  void lower(const ClusterState& state, const Job& job, const UpdateJob& command, JobUpdate& u) {
+    if (!gives_priority(u) || is_operator(state, command.who.uid)) return;
+    const bool lasts = job.spec->priority != UINT32_MAX || job.state != JobState::kPending ||
+                       iequals(state.config->priority_type, "priority/basic");
+    if (!lasts) u.priority.reset();
+    any_ = true;
+    if (job.array == nullptr) return;
+    array_ = job.array->array_job;
+    if (job.array->task == kNoTask) tasks_.insert(job.array->pending);
+    else tasks_.insert(IndexSet(job.array->task, job.array->task));
+  }
+  // Slurm's line about it; nothing when there was none.
+  [[nodiscard]] std::optional<std::string> line(std::string_view target) const {
+    constexpr uint32_t kNotPersistent = 2095;
+    if (!any_) return std::nullopt;
+    const std::string text = error_number_text(kNotPersistent);
+    if (array_ == kNoJob) return text + " for job " + std::string(target);
+    return std::to_string(array_) + '_' + tasks_.to_text() + ": " + text;
+  }
+
+ private:
+  bool any_ = false;
+  JobId array_ = kNoJob;
+  IndexSet tasks_;
+};
+
+// What an update keeps from one of its records to the next.
+struct UpdateCourse {
+  NewDependency dependency;
+  LoweredPriorities lowered;
+};
+
 Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
-                  NewDependency& dependency) {
+                  UpdateCourse& course) {
   const ClusterState& state = draft.state();
   if (Status ok = check_rights(state, draft.job(id), command); !ok) return ok;
   JobUpdate u = relevant_changes(draft.job(id), command.update);
+  course.lowered.lower(state, draft.job(id), command, u);
   if (is_resize(draft.job(id), u)) {
     if (Status ok = shrink_job(draft, id, u, now); !ok) return ok;
     u.min_nodes = u.max_nodes = std::nullopt;
@@ -399,7 +452,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
   const auto account = changed_account(state, job, u, command.who.uid, spec);
   if (!account) return tl::unexpected(account.error());
   if (Status ok = check_values(state, job, u, spec, now); !ok) return ok;
-  if (Status ok = dependency.set(state, u, now, job, spec); !ok) return ok;
+  if (Status ok = course.dependency.set(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
   set_time_limit(u, now, job, spec);
   job.admin_set = admin_set_after(state, job, u, command.who.uid);
@@ -457,15 +510,18 @@ size_t text_bytes(const JobUpdate& update) {
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now) {
-  NewDependency dependency;
+  UpdateCourse course;
   const auto change = [&](Draft& draft, JobId id) {
-    if (Status ok = update_job(draft, id, command, now, dependency); !ok) return ok;
+    if (Status ok = update_job(draft, id, command, now, course); !ok) return ok;
     auto groups = new_groups(draft.state(), draft.job(id).spec->uid, command.owner_groups);
     if (groups) draft.emit(std::move(*groups));
     return Status{};
   };
-  return for_each_named(state, command.who, command.target, change, HetReach::kEach,
-                        text_bytes(command.update));
+  auto decision = for_each_named(state, command.who, command.target, change, HetReach::kEach,
+                                 text_bytes(command.update));
+  if (auto line = course.lowered.line(command.target); line && decision)
+    std::get<protocol::CountReply>(decision->reply).errors.push_back(std::move(*line));
+  return decision;
 }
 
 }  // namespace sluice::state
