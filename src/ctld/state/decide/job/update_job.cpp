@@ -11,6 +11,7 @@
 #include "ctld/state/decide/job/age.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/resize.hpp"
+#include "ctld/state/decide/job/size_checks.hpp"
 #include "ctld/state/decide/job/submit_plugins.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/job/update_limits.hpp"
@@ -297,21 +298,35 @@ Result<std::vector<const Partition*>> partitions_after(const ClusterState& state
                           {spec.uid, command.owner_groups, is_admin(state, command.who.uid)});
 }
 
-// Whether the job still fits the cluster as it would be afterwards.
-Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec,
-                     const UpdateJob& command) {
-  const auto partitions = partitions_after(state, job, spec, command);
-  if (!partitions) return failure(partitions.error().code);
-  // what was queued held although nothing could serve it may be changed; what fits is not made too
-  // large
-  const bool too_large =
-      job.hold != HoldKind::kNone && !check_size(state, *job.spec, *partitions, false);
+bool is_refused(const Status& status, ErrorCode code) {
+  return !status && status.error().code == code;
+}
+
+// What was queued held although nothing could serve it may be changed; what fits is not made too
+// large.
+Status check_changed_size(const ClusterState& state, const Job& job, const JobSpec& spec,
+                          const std::vector<const Partition*>& partitions, SizeChecks& sizes) {
   // as in Slurm: a disk that no node has makes the job wait (BadConstraints)
   std::optional<JobSpec> any_disk;
   if (spec.tmp_disk_mib > 0) any_disk.emplace(spec).tmp_disk_mib = 0;
-  if (Status ok = check_size(state, any_disk ? *any_disk : spec, *partitions, too_large); !ok) {
-    if (ok.error().code == ErrorCode::kError) return ok;  // which is nothing but its text
-    return failure(ok.error().code);
+  const JobSpec& wanted = any_disk ? *any_disk : spec;
+  Status fits = sizes.size(state, wanted, partitions, false);
+  if (fits || job.hold == HoldKind::kNone || is_refused(fits, ErrorCode::kBadRequest)) return fits;
+  const Status before = sizes.size(state, *job.spec, partitions, false);
+  if (is_refused(before, ErrorCode::kBadRequest)) return before;
+  return before ? fits : sizes.size(state, wanted, partitions, true);
+}
+
+// Whether the job still fits the cluster as it would be afterwards.
+Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec,
+                     const UpdateJob& command, SizeChecks& sizes) {
+  const auto partitions = partitions_after(state, job, spec, command);
+  if (!partitions) return failure(partitions.error().code);
+  if (Status ok = check_changed_size(state, job, spec, *partitions, sizes); !ok) {
+    // which are nothing but their text
+    const bool of_text =
+        is_refused(ok, ErrorCode::kError) || is_refused(ok, ErrorCode::kBadRequest);
+    return of_text ? ok : failure(ok.error().code);
   }
   if (command.update.min_cpus && spec.max_cpus != 0 && spec.min_cpus > spec.max_cpus) {
     return failure(ErrorCode::kError, "CPU count specification invalid");
@@ -371,8 +386,14 @@ JobUpdate relevant_changes(const Job& job, JobUpdate u) {
   return u;
 }
 
+// What an update keeps from one of its records to the next.
+struct UpdateCourse {
+  NewDependency dependency;
+  SizeChecks sizes;
+};
+
 Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
-                  NewDependency& dependency) {
+                  UpdateCourse& course) {
   const ClusterState& state = draft.state();
   if (Status ok = check_rights(state, draft.job(id), command); !ok) return ok;
   JobUpdate u = relevant_changes(draft.job(id), command.update);
@@ -394,12 +415,12 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
     if (!u.licenses)
       spec.licenses =
           follow_tasks(spec.licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(spec));
-    if (Status ok = check_changed(state, job, spec, command); !ok) return ok;
+    if (Status ok = check_changed(state, job, spec, command, course.sizes); !ok) return ok;
   }
   const auto account = changed_account(state, job, u, command.who.uid, spec);
   if (!account) return tl::unexpected(account.error());
   if (Status ok = check_values(state, job, u, spec, now); !ok) return ok;
-  if (Status ok = dependency.set(state, u, now, job, spec); !ok) return ok;
+  if (Status ok = course.dependency.set(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
   set_time_limit(u, now, job, spec);
   job.admin_set = admin_set_after(state, job, u, command.who.uid);
@@ -457,9 +478,9 @@ size_t text_bytes(const JobUpdate& update) {
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now) {
-  NewDependency dependency;
+  UpdateCourse course;
   const auto change = [&](Draft& draft, JobId id) {
-    if (Status ok = update_job(draft, id, command, now, dependency); !ok) return ok;
+    if (Status ok = update_job(draft, id, command, now, course); !ok) return ok;
     auto groups = new_groups(draft.state(), draft.job(id).spec->uid, command.owner_groups);
     if (groups) draft.emit(std::move(*groups));
     return Status{};
