@@ -163,5 +163,44 @@ TEST_F(HostileCommandsTest, ComponentsOfManySizes) {
   EXPECT_EQ(decision.error().code, ErrorCode::kBadRequest);
 }
 
+// The bug: for each component all running jobs were looked at, which took 6.2 s.
+TEST_F(HostileCommandsTest, ComponentsThatGiveTheirLicensesUp) {
+  constexpr int kOthers = 1000;
+  register_nodes();
+  JobSpec spec = batch_spec();
+  for (int i = 0; i < 20; ++i)
+    spec.licenses = spec.licenses.str() + (i == 0 ? "lic" : ",lic") + std::to_string(i);
+  protocol::ReservationValues values;
+  values.add_flags = kReservationAnyNodes;
+  values.users = protocol::NameList{"ann"};
+  values.licenses = "lic0:1";
+  values.duration = std::chrono::minutes(1);
+  for (int i = 0; i < 10; ++i) {
+    values.start = now_ + std::chrono::hours(i + 1);
+    const protocol::ChangeReservationRequest request{protocol::ReservationAction::kCreate,
+                                                     "r" + std::to_string(i), values};
+    take(decide(state_, ChangeReservation{kRoot, request, {{"ann", {kAnn.uid}}}}, now_));
+  }
+  StartJobs start;
+  const auto place = [&](JobId id) {
+    const std::string node = "n" + std::to_string(start.starts.size() + 1);
+    start.starts.push_back({id, kNoTask, "debug", free_cores(node, 1)});
+  };
+  for (int i = 0; i < kOthers; ++i) place(quick_submit(spec));
+  const JobId leader = quick_submit(spec, std::vector<JobSpec>(127, spec));
+  for (uint32_t part = 0; part < 128; ++part) place(leader + part);
+  take(decide(state_, start, now_));
+  ASSERT_EQ(state_.jobs.at(leader + 127).state, JobState::kRunning);
+  UpdateJob update{kAnn, std::to_string(leader), {}};
+  update.update.licenses = "";
+  const auto decision = expect_quick(update, 128, "licenses");
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(std::get<protocol::CountReply>(decision->reply).count, 128U);
+  update.who = kRoot;
+  update.update.licenses = "lic0:2";
+  take(decide(state_, update, now_));
+  EXPECT_EQ(state_.jobs.at(leader + 127).spec->licenses, "lic0:2");
+}
+
 }  // namespace
 }  // namespace sluice::state

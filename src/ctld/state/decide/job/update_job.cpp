@@ -9,6 +9,7 @@
 #include "common/syntax/gpu_frequency.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job/age.hpp"
+#include "ctld/state/decide/job/held_licenses.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/resize.hpp"
 #include "ctld/state/decide/job/size_checks.hpp"
@@ -18,7 +19,6 @@
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/rules/dependency.hpp"
 #include "ctld/state/rules/fits.hpp"
-#include "ctld/state/rules/licenses.hpp"
 
 namespace sluice::state {
 namespace {
@@ -239,19 +239,9 @@ class NewDependency {
   SharedText left_text_;
 };
 
-// A job that runs has its licenses now: what others hold is not there for it.
-Status check_held_licenses(const ClusterState& state, const Job& job, const JobSpec& spec,
-                           Time now) {
-  LicensePool pool(state, now);
-  const LicenseUse use = license_use_of(state, job);
-  pool.give_back(*job.spec, use);
-  if (pool.lacking(spec, use).empty()) return {};
-  return failure(ErrorCode::kInvalidLicense, "Requested licenses are not available");
-}
-
 // Fields that may not have just any value, whenever they are changed.
 Status check_values(const ClusterState& state, const Job& job, const JobUpdate& u,
-                    const JobSpec& spec, Time now) {
+                    const JobSpec& spec, Time now, HeldLicenses& licenses) {
   const bool held = job.hold != HoldKind::kNone && !(u.hold && !*u.hold);
   if (held && u.priority && *u.priority != 0) return failure(ErrorCode::kJobHeld);
   if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
@@ -270,7 +260,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
       u.tres_per_job || u.tres_per_socket || u.tres_per_task) {
     if (Status ok = check_extras(state, spec); !ok) return ok;
   }
-  if (u.licenses && holds_licenses(job)) return check_held_licenses(state, job, spec, now);
+  if (u.licenses && holds_licenses(job)) return licenses.check(state, job, spec, now);
   return {};
 }
 
@@ -390,6 +380,7 @@ JobUpdate relevant_changes(const Job& job, JobUpdate u) {
 struct UpdateCourse {
   NewDependency dependency;
   SizeChecks sizes;
+  HeldLicenses licenses;
 };
 
 Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
@@ -419,7 +410,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
   }
   const auto account = changed_account(state, job, u, command.who.uid, spec);
   if (!account) return tl::unexpected(account.error());
-  if (Status ok = check_values(state, job, u, spec, now); !ok) return ok;
+  if (Status ok = check_values(state, job, u, spec, now, course.licenses); !ok) return ok;
   if (Status ok = course.dependency.set(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
   set_time_limit(u, now, job, spec);
@@ -447,6 +438,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
   }
   JobUpdated event = with_spec(job, spec, now);
   event.account = *account;
+  course.licenses.follow(state, draft.job(id), job, spec);
   draft.emit(std::move(event));
   // one without a begin time becomes eligible, and loses the reason with that
   if (job.dependency.empty() && waits_for_others(draft.job(id)))
