@@ -202,5 +202,23 @@ TEST_F(HostileCommandsTest, ComponentsThatGiveTheirLicensesUp) {
   EXPECT_EQ(state_.jobs.at(leader + 127).spec->licenses, "lic0:2");
 }
 
+// The bug: each name was looked for among all that came before.
+TEST_F(HostileCommandsTest, TasksOfAStepByName) {
+  register_nodes();
+  JobSpec spec = batch_spec();
+  spec.batch = false;
+  const JobId id = quick_submit(spec);
+  take(decide(state_, StartJobs{{{id, kNoTask, "debug", free_cores("n[1-5000]", 1)}}}, now_));
+  CreateStep create{kAnn, id, {}};
+  create.step.distribution = "arbitrary";
+  std::string list = "n[1-5000]";
+  for (int i = 1; i < 7; ++i) list += ",n[1-5000]";
+  create.step.node_list = list;
+  create.step.overcommit = true;
+  create.step.num_tasks = 35'000;
+  const auto decision = expect_quick(create, 0, "step");
+  ASSERT_TRUE(decision) << decision.error().text << static_cast<int>(decision.error().code);
+}
+
 }  // namespace
 }  // namespace sluice::state
