@@ -1,6 +1,7 @@
 // scontrol update JobId=…
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -376,6 +377,23 @@ JobUpdate relevant_changes(const Job& job, JobUpdate u) {
   return u;
 }
 
+// scontrol top gives one of a user's jobs what it takes from his others, by a negative nice value.
+// That is of the job as it was then: once its user makes it another one, as far as its priority
+// goes, it would come before jobs of other users with it.
+void drop_top(const ClusterState& state, const Job& job, uint32_t by, JobSpec& spec) {
+  if (spec.nice >= 0 || is_operator(state, by) ||
+      !has_option(state.config->scheduler_parameters, "enable_user_top"))
+    return;
+  const auto standing = [](const JobSpec& s) {
+    return std::tie(s.account, s.qos, s.partitions, s.num_tasks, s.cpus_per_task, s.min_cpus,
+                    s.max_cpus, s.min_cpus_per_node, s.ntasks_per_node, s.min_nodes, s.max_nodes,
+                    s.threads_per_core, s.cores_per_socket, s.sockets_per_node, s.core_spec,
+                    s.thread_spec, s.sharing, s.memory_kind, s.memory_mib, s.gres, s.tres_per_job,
+                    s.tres_per_socket, s.tres_per_task, s.cpus_per_gpu, s.licenses, s.time_limit);
+  };
+  if (standing(spec) != standing(*job.spec)) spec.nice = 0;
+}
+
 // What an update keeps from one of its records to the next.
 struct UpdateCourse {
   NewDependency dependency;
@@ -436,6 +454,7 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
     if (!job.dependency.empty()) job.eligible = kNoTime;
     else if (job.eligible == kNoTime && spec.begin > now) job.eligible = spec.begin;
   }
+  drop_top(state, job, command.who.uid, spec);
   JobUpdated event = with_spec(job, spec, now);
   event.account = *account;
   course.licenses.follow(state, draft.job(id), job, spec);
