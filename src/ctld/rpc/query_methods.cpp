@@ -189,7 +189,8 @@ void add_query_methods(net::RpcServer& server, ServiceParts& parts) {
   server.handle<QueryLicensesRequest, QueryLicensesReply>(
       [&parts](const auto&, auto, auto responder) {
         responder.reply(query_licenses(*parts.publisher.newest()->state, parts.clock()));
-      });
+      },
+      net::kSlow);
   server.handle<QueryConfigRequest, QueryConfigReply>(
       [&parts](const auto&, auto, auto responder) { responder.reply(query_config(parts)); });
   server.handle<BatchScriptRequest, BatchScriptReply>(

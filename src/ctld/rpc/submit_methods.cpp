@@ -93,14 +93,19 @@ namespace {
 using net::CallContext;
 using net::Responder;
 
+// What the search for a start may take; the one at its turn has as much again.
+std::function<bool()> test_time(ServiceParts& parts) {
+  constexpr Duration kTime = std::chrono::milliseconds(500);
+  const Time end = parts.clock() + kTime;
+  return [&parts, end] { return parts.clock() >= end; };
+}
+
 // At its turn among all that wait, where there is time to find out.
 std::optional<sched::TestStart> test_in_turn(ServiceParts& parts, const state::ClusterState& state,
                                              JobId job) {
-  constexpr Duration kTime = std::chrono::milliseconds(500);
   sched::WorkBudget budget;
   budget.kept = parts.scheduler.kept();
-  const Time end = parts.clock() + kTime;
-  budget.out_of_time = [&parts, end] { return parts.clock() >= end; };
+  budget.out_of_time = test_time(parts);
   return sched::test_start_in_turn(state, job, parts.clock(), budget);
 }
 
@@ -125,9 +130,10 @@ Result<protocol::SubmitJobReply> test_only(ServiceParts& parts, const state::Sub
   if (!decision) return tl::unexpected(decision.error());
   protocol::SubmitJobReply reply;
   Bitmap nodes;
+  const auto out_of_time = test_time(parts);
   for (const state::Event& event : decision->events) {
     if (const auto* submitted = std::get_if<state::JobSubmitted>(&event)) {
-      const auto found = sched::test_start(now, submitted->job, parts.clock());
+      const auto found = sched::test_start(now, submitted->job, parts.clock(), out_of_time);
       if (!found) return tl::unexpected(found.error());
       if (reply.job == kNoJob) {
         reply.job = submitted->job.id;

@@ -50,11 +50,7 @@ PassRun::PassRun(const ClusterState& state, Policies policies, Time now, const W
       limits_(state, now),
       preemption_(resources_),
       repair_(resources_, budget.kept) {
-  for (const Partition& partition : *state.partitions) {
-    names_.emplace_back(partition.config->name);
-    if (state::preempt_mode_in(state, partition) == PreemptMode::kOff) continue;
-    least_tier_ = std::min(least_tier_, partition.config->priority_tier);
-  }
+  for (const Partition& partition : *state.partitions) names_.emplace_back(partition.config->name);
   blocked_.resize(names_.size());
   backfilling_.resize(names_.size());
   looked_at_in_.resize(names_.size());
@@ -159,8 +155,9 @@ void PassRun::note_suspended(const std::vector<JobId>& preempted) {
   const size_t before = suspended_.size();
   for (const JobId id : preempted) {
     for (const JobId one : preempted_together(state_, state_.jobs.at(id))) {
-      const Job& job = state_.jobs.at(one);
-      if (state::is_preempted_by_suspension(state_, job)) add_suspended(job);
+      const auto leaving = preemption_.preempted().find(one);
+      if (leaving != preemption_.preempted().end() && leaving->second.parks)
+        add_suspended(state_.jobs.at(one));
     }
   }
   if (suspended_.size() > before) sort_suspended();

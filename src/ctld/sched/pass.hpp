@@ -124,9 +124,11 @@ struct TestStart {
   uint32_t cpus = 0;
   std::vector<JobId> preempted;  // jobs that would be for it
 };
-// Without regard to jobs that wait. kNodesNotAvailable when it never could.
+// Without regard to jobs that wait. kNodesNotAvailable when it never could; kError, in words, when
+// `out_of_time` (null: never) says so before there is a start.
 [[nodiscard]] Result<TestStart> test_start(const state::ClusterState& state, const Job& job,
-                                           Time now);
+                                           Time now,
+                                           const std::function<bool()>& out_of_time = nullptr);
 // At its turn, of a state in which it waits, by a pass with that budget; nullopt: it has none, is
 // planned for no time, or there was not enough of it.
 [[nodiscard]] std::optional<TestStart> test_start_in_turn(const state::ClusterState& state,

@@ -296,9 +296,8 @@ class PassRun {
   WaitingLine line_;
   // by partition: a job completes on nodes of it, and has for less than CompleteWait
   std::vector<bool> settles_;
-  bool in_strict_order_ = false;      // sched/builtin
-  uint32_t least_tier_ = UINT32_MAX;  // of partitions whose jobs are preempted
-  bool by_qos_ = false;               // preempt/qos
+  bool in_strict_order_ = false;  // sched/builtin
+  bool by_qos_ = false;           // preempt/qos
   uint32_t preemptors_ = 0;
   std::unordered_map<DemandKey, Demand, DemandHash, DemandEqual> demands_;
   std::pair<const DemandKey, Demand>* last_demand_ = nullptr;  // most neighbours ask the same

@@ -97,9 +97,7 @@ bool PassRun::may_preempt(const Blocked& blocked) const {
   if (demand->nobody_makes_room || preemptors_ >= budget_.most_preemptors) return false;
   const Reservation* reservation = demand->request->reservation;
   if (lacks_licenses(*jobs_[c.entry], reservation, (*state_.partitions)[c.partition])) return false;
-  const bool has_guests = reservation != nullptr && reservation->max_start_delay > Duration(0) &&
-                          least_tier_ != UINT32_MAX;
-  return has_guests ||
+  return state::has_guests(reservation) ||
          state::could_preempt(state_,
                               {jobs_[c.entry], &(*state_.partitions)[c.partition], reservation, 0});
 }
@@ -113,16 +111,17 @@ std::optional<Preemption::Outcome> PassRun::make_room(const Blocked& blocked, bo
                                    priority_in(job, *partition.config)};
   const Minutes limit = state::limit_before_deadline(job, limit_of(job, partition), now_);
   ++preemptors_;
-  const auto grace_of = [&](const Job& running) -> std::optional<Duration> {
+  const auto leaving_of = [&](const Job& running) -> std::optional<Leaving> {
     if (!state::may_preempt(state_, preemptor, running, now_)) return std::nullopt;
-    return state::preempt_grace(state_, preemptor, running);
+    if (state::is_preempted_by_suspension(state_, preemptor, running)) return Leaving{now_, true};
+    return Leaving{now_ + state::preempt_grace(state_, preemptor, running)};
   };
   limited = false;
   const auto accepts = [&](std::vector<NodeAllocation>& nodes) {
     limited = take_limits(job, partition, nodes, limit).has_value();
     return !limited;
   };
-  auto made = preemption_.make_room(job, *demand->request, limit, grace_of, accepts);
+  auto made = preemption_.make_room(job, *demand->request, limit, leaving_of, accepts);
   if (!made) {
     if (limited) return std::nullopt;
     if (const Time then = state::next_preemptable(state_, now_); then != kNever) look_again(then);

@@ -47,22 +47,20 @@ Gone Preemption::leaving_already() const {
   return gone;
 }
 
-std::vector<Preemption::Victim> Preemption::find_victims(const GraceOf& grace_of) const {
+std::vector<Preemption::Victim> Preemption::find_victims(const LeavingOf& leaving_of) const {
   const state::ClusterState& state = resources_.state();
   const bool youngest_first = youngest_goes_first(*state.config);
   std::vector<std::pair<std::tuple<uint32_t, int64_t, JobId>, Victim>> found;
   state.active.for_each([&](JobId id) {
     const Job& job = state.jobs.at(id);
     if (!job.allocation || preempted_.contains(id)) return;
-    const auto grace = grace_of(job);
-    if (!grace) return;
+    const auto leaving = leaving_of(job);
+    if (!leaving) return;
     const state::Partition* partition = state::find_partition(state, job.partition.view());
     const uint32_t tier = partition == nullptr ? 0 : partition->config->priority_tier;
     const int64_t worth = youngest_first ? (resources_.now() - job.start).count()
                                          : static_cast<int64_t>(job.allocation->nodes.size());
-    Leaving leaving{resources_.now() + *grace, state::is_preempted_by_suspension(state, job)};
-    if (leaving.parks) leaving.end = resources_.now();
-    found.push_back({{tier, worth, UINT32_MAX - id}, {&job, leaving}});
+    found.push_back({{tier, worth, UINT32_MAX - id}, {&job, *leaving}});
   });
   std::ranges::sort(found, {}, [](const auto& one) { return one.first; });
   std::vector<Victim> victims;
@@ -178,7 +176,7 @@ void Preemption::preempt(const std::vector<Victim>& victims) {
 }
 
 std::optional<Preemption::Outcome> Preemption::make_room(const Job& job, const Request& request,
-                                                         Minutes limit, const GraceOf& grace_of,
+                                                         Minutes limit, const LeavingOf& leaving_of,
                                                          const Accepts& accepts) {
   if (request.unknown_node) return std::nullopt;
   // nobody goes for what it could not use yet, nor for what it need not insist on any more
@@ -192,7 +190,7 @@ std::optional<Preemption::Outcome> Preemption::make_room(const Job& job, const R
   Placed placed = place_without(now, duration, gone, nullptr);
   std::vector<Victim> victims;
   if (!placed) {
-    victims = find_victims(grace_of);
+    victims = find_victims(leaving_of);
     std::erase_if(victims, [&](const Victim& one) { return gone.contains(one.job->id); });
     placed = place_with_victims(now, duration, victims, gone);
     if (!placed) return std::nullopt;

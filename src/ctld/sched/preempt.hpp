@@ -22,8 +22,8 @@ class Preemption {
   // `resources` outlives this.
   explicit Preemption(Resources& resources) : resources_(resources) {}
 
-  // How long a running job would be left if it were preempted; nullopt: it is not.
-  using GraceOf = std::function<std::optional<Duration>(const Job&)>;
+  // How a running job would make room if it were preempted; nullopt: it is not.
+  using LeavingOf = std::function<std::optional<Leaving>(const Job&)>;
   // Whether the job may have these nodes at all: nobody is preempted for what it may not. What it
   // counts against limits then is the caller's.
   using Accepts = std::function<bool(std::vector<NodeAllocation>&)>;
@@ -36,7 +36,7 @@ class Preemption {
   // enough, others that are preempted: as few as can be told, those first that partition tier, size
   // and (youngest_first) age put first. The job has them from then on. nullopt: there are none.
   [[nodiscard]] std::optional<Outcome> make_room(const Job& job, const Request& request,
-                                                 Minutes limit, const GraceOf& grace_of,
+                                                 Minutes limit, const LeavingOf& leaving_of,
                                                  const Accepts& accepts);
   // Whom make_room() chose so far; and as it was before, when the resources are as before, too.
   [[nodiscard]] const Gone& preempted() const { return preempted_; }
@@ -47,7 +47,7 @@ class Preemption {
     const Job* job = nullptr;
     Leaving leaving;
   };
-  [[nodiscard]] std::vector<Victim> find_victims(const GraceOf& grace_of) const;
+  [[nodiscard]] std::vector<Victim> find_victims(const LeavingOf& leaving_of) const;
   [[nodiscard]] Gone leaving_already() const;
   [[nodiscard]] Placed place_without(const Request& request, Tick duration, const Gone& gone,
                                      const Bitmap* only) const;

@@ -12,7 +12,8 @@
 
 namespace sluice::sched {
 
-Result<TestStart> test_start(const state::ClusterState& state, const Job& job, Time now) {
+Result<TestStart> test_start(const state::ClusterState& state, const Job& job, Time now,
+                             const std::function<bool()>& out_of_time) {
   Error refused{ErrorCode::kNodesNotAvailable, {}};
   Job waited = job;
   // when it starts, it has waited for that
@@ -37,12 +38,17 @@ Result<TestStart> test_start(const state::ClusterState& state, const Job& job, T
     if (request->reservation != nullptr && (request->reservation->flags & kReservationFlex) == 0) {
       found.start = std::max(found.start, state::period_of(*request->reservation, now).start);
     }
-    StartFinder finder(resources, *request);
+    Finders alone;
+    alone.out_of_time = out_of_time;
+    StartFinder finder(resources, *request, &alone);
     StartFinder::Wanted wanted;
     wanted.duration = resources.duration_of(limit_of(job, *partition));
     wanted.patience = patience_of(*request, waited, now, resources.topology() != nullptr);
     wanted.from = resources.tick_from(found.start);
     auto placed = finder.first(wanted);
+    if (!placed && out_of_time && out_of_time())
+      return failure(
+          "no start was found in the time that there is to look for one: try again later");
     if (!placed) {
       auto idle = place_idle(resources, *request, false);
       if (!idle) continue;

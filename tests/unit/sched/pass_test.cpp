@@ -374,6 +374,10 @@ TEST(Pass, TestOnly) {
   EXPECT_EQ(found->partition, "debug");
   job.spec = std::make_shared<JobSpec>(World::spec(99));
   EXPECT_FALSE(test_start(w.state, job, w.now));
+  const auto late = test_start(w.state, job, w.now, [] { return true; });
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().text,
+            "no start was found in the time that there is to look for one: try again later");
 }
 
 // Behind those that wait, too; they have their turn as in a pass.

@@ -6,7 +6,7 @@
 
 namespace sluice::state {
 
-struct DependencyNotes;
+struct SubmissionCourse;
 
 Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const UpdateJob& command, Time now);
@@ -48,10 +48,10 @@ Result<Decision> decide_on(const ClusterState& state, const FollowAccounting& co
 Result<Decision> decide_on(const ClusterState& state, const AccountingNoticed& command, Time now);
 Result<Decision> decide_on(const ClusterState& state, const Tick& command, Time now);
 
-// SubmitJob for jobs that come together: what one's dependency needed to know of arrays is in
-// `notes`, and is not looked for again.
+// SubmitJob for jobs that come together: what had to be found out for one of them is in `course`,
+// and is not looked for again.
 Result<Decision> decide_submission(const ClusterState& state, const SubmitJob& command, Time now,
-                                   DependencyNotes& notes);
+                                   SubmissionCourse& course);
 // Marks the job's line as #DISABLED: it was cancelled (scancel --cron).
 void disable_cron_line(Draft& draft, const Job& job);
 // Brings nodes into the states of slurm.conf's DownNodes lines, where they are not in them; the

@@ -63,9 +63,21 @@ const Policy* policy_of(const ClusterState& state) {
 }
 
 // A job of --signal=R: began in the reservation's nodes as it can leave them soon enough.
-bool is_guest_of(const Reservation* reservation, const Job& running) {
-  return reservation != nullptr && running.reservation != reservation->name &&
-         lets_in(*reservation, leaves_within(*running.spec));
+bool is_guest_of(const ClusterState& state, const Reservation* reservation, const Job& running) {
+  if (reservation == nullptr || running.reservation == reservation->name ||
+      !lets_in(*reservation, leaves_within(*running.spec)))
+    return false;
+  // where its jobs may have other nodes, too, whoever runs on those is no guest
+  constexpr ReservationFlags kOpen = kReservationFlex | kReservationAnyNodes;
+  if ((reservation->flags & kOpen) == 0) return true;
+  const NodeHold hold = hold_of(state, *reservation);
+  return std::ranges::any_of(running.allocation->nodes,
+                             [&](const NodeAllocation& part) { return hold.touches(part); });
+}
+
+bool may_leave(const Job& running) {
+  const bool runs = running.state == JobState::kRunning || running.state == JobState::kSuspended;
+  return runs && !is_leaving(running) && running.allocation != nullptr;
 }
 
 // It may begin in the reservation's nodes as it gives way to the jobs there: they would have each
@@ -79,9 +91,8 @@ bool is_guest_beside(const ClusterState& state, const Preemptor& preemptor, cons
 
 bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, const Job& running,
                      Time now) {
-  const bool runs = running.state == JobState::kRunning || running.state == JobState::kSuspended;
   const Partition* partition = find_partition(state, running.partition.view());
-  if (!runs || is_leaving(running) || partition == nullptr) return false;
+  if (!may_leave(running) || partition == nullptr) return false;
   // what is suspended, or has not begun, has no CPUs to give; parts of a job go together
   if (preempt_mode_in(state, *partition, qos_of(running)) == PreemptMode::kSuspend &&
       ((running.state == JobState::kSuspended && !running.time_sliced) || running.preparing.any() ||
@@ -89,7 +100,6 @@ bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, cons
     return false;
   const Duration exempt = preempt_exempt_in(state, *partition, qos_of(running));
   if (exempt == kNotPreemptable || now < running.start + exempt) return false;
-  if (is_guest_of(preemptor.reservation, running)) return true;
   const Policy* policy = policy_of(state);
   if (state.config->preempt_by_priority && running.priority >= preemptor.priority) return false;
   return policy != nullptr && policy->goes_first(state, preemptor, running) &&
@@ -100,7 +110,14 @@ bool may_preempt_one(const ClusterState& state, const Preemptor& preemptor, cons
 
 QosId qos_of(const Job& job) { return job.account == nullptr ? 0 : job.account->qos; }
 
+bool has_guests(const Reservation* reservation) {
+  return reservation != nullptr && reservation->max_start_delay > Duration(0);
+}
+
 bool preempts(const ClusterState& state) {
+  if (std::ranges::any_of(*state.reservations,
+                          [](const Reservation& one) { return has_guests(&one); }))
+    return true;
   const Policy* policy = policy_of(state);
   if (policy != nullptr && policy->by_qos) {
     bool any = false;
@@ -144,7 +161,9 @@ PreemptMode preempt_mode_in(const ClusterState& state, const Partition& partitio
   return acts ? mode : PreemptMode::kOff;
 }
 
-bool is_preempted_by_suspension(const ClusterState& state, const Job& running) {
+bool is_preempted_by_suspension(const ClusterState& state, const Preemptor& preemptor,
+                                const Job& running) {
+  if (is_guest_of(state, preemptor.reservation, running)) return false;
   const Partition* partition = find_partition(state, running.partition.view());
   return partition != nullptr &&
          preempt_mode_in(state, *partition, qos_of(running)) == PreemptMode::kSuspend;
@@ -160,11 +179,15 @@ Duration preempt_exempt_in(const ClusterState& state, const Partition& partition
 
 bool may_preempt(const ClusterState& state, const Preemptor& preemptor, const Job& running,
                  Time now) {
-  bool all = may_preempt_one(state, preemptor, running, now);
+  // it was let in as it leaves, whatever becomes of others
+  const bool guest = may_leave(running) && is_guest_of(state, preemptor.reservation, running);
+  const auto may = [&](const Job& one) {
+    return guest ? may_leave(one) : may_preempt_one(state, preemptor, one, now);
+  };
+  bool all = may(running);
   if (running.het == nullptr) return all;
-  for_components(state, *running.het, [&](const Job& one) {
-    all = all && (is_terminal(one.state) || may_preempt_one(state, preemptor, one, now));
-  });
+  for_components(state, *running.het,
+                 [&](const Job& one) { all = all && (is_terminal(one.state) || may(one)); });
   return all;
 }
 
@@ -190,7 +213,7 @@ Duration preempt_grace(const ClusterState& state, const Preemptor& preemptor, co
   const QosRecord* qos = find_qos_of(state, qos_of(running));
   if (policy != nullptr && policy->by_qos && qos != nullptr)
     grace = qos->grace_time.value_or(Duration(0));
-  if (is_guest_of(preemptor.reservation, running))
+  if (is_guest_of(state, preemptor.reservation, running))
     grace = std::max(grace, leaves_within(*running.spec).value_or(grace));
   return grace;
 }

@@ -22,6 +22,9 @@ struct Preemptor {
   uint32_t priority = 0;                     // there (WITHIN, PRIORITY)
 };
 
+// Whether jobs of others may be in the reservation's nodes (MaxStartDelay). They leave when one of
+// its own needs the room, whatever PreemptType, PreemptMode and PreemptExemptTime say. Null: none.
+[[nodiscard]] bool has_guests(const Reservation* reservation);
 // Whether any job can be preempted as the cluster is configured.
 [[nodiscard]] bool preempts(const ClusterState& state);
 // What becomes of preempted jobs of this partition, and with preempt/qos of this QOS: kCancel,
@@ -43,8 +46,10 @@ struct Preemptor {
 // go together.
 [[nodiscard]] bool may_preempt(const ClusterState& state, const Preemptor& preemptor,
                                const Job& running, Time now);
-// Whether it would be suspended: it keeps its memory and generic resources then.
-[[nodiscard]] bool is_preempted_by_suspension(const ClusterState& state, const Job& running);
+// Whether it would be suspended: it keeps its memory and generic resources then. Guests of the
+// preemptor's reservation are not: they leave.
+[[nodiscard]] bool is_preempted_by_suspension(const ClusterState& state, const Preemptor& preemptor,
+                                              const Job& running);
 // When the next running job is no longer exempt (PreemptExemptTime); kNever: none will be.
 [[nodiscard]] Time next_preemptable(const ClusterState& state, Time now);
 // How long it is left to end by itself: GraceTime of its partition, with preempt/qos of its QOS; a

@@ -77,7 +77,7 @@ bool is_one_user(const Partition* partition, const JobSpec& spec) {
 }
 
 Status could_serve(const ClusterState& state, const Partition& partition, const Bitmap& among,
-                   const JobSpec& spec) {
+                   const JobSpec& spec, size_t* looked_at) {
   const fit::Rules rules = fit::rules_of(*state.config);
   auto needs = fit::needs_of(spec, *partition.config, *state.config, rules);
   // limits are not enforced when jobs are submitted: it waits until they change
@@ -112,6 +112,7 @@ Status could_serve(const ClusterState& state, const Partition& partition, const 
     }
     list.clear();
     for (const fit::Room& room : rooms) list.push_back(&room);
+    if (looked_at != nullptr) *looked_at += look;
     if (fit::place(*needs, list, &required, rules.unit)) return {};
     if (look == ids.size()) return failure(ErrorCode::kNodesNotAvailable, why_never(*needs, rooms));
   }

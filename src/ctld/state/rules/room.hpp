@@ -28,8 +28,9 @@ namespace sluice::state {
 // Whether a job like this could run on these nodes of the partition if nothing else did and all
 // were up: what sbatch asks at submission. A job larger than the partition may wait for more nodes
 // (PartitionConfig). kNodesNotAvailable: it never could, whatever the nodes' number; needs_of()'s
-// errors.
+// errors. `looked_at` counts the nodes that were looked at for it.
 [[nodiscard]] Status could_serve(const ClusterState& state, const Partition& partition,
-                                 const Bitmap& among, const JobSpec& spec);
+                                 const Bitmap& among, const JobSpec& spec,
+                                 size_t* looked_at = nullptr);
 
 }  // namespace sluice::state

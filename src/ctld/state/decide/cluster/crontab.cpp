@@ -7,8 +7,8 @@
 #include "common/base/text.hpp"
 #include "common/syntax/cron_times.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/job/submission_course.hpp"
 #include "ctld/state/decide/verbs.hpp"
-#include "ctld/state/rules/dependency.hpp"
 
 namespace sluice::state {
 namespace {
@@ -22,14 +22,14 @@ void retire(Draft& draft, JobId id, uint32_t by, Time now) {
 }
 
 Status submit_line(Draft& draft, const ReplaceCrontab& command, JobSpec spec, Time now,
-                   DependencyNotes& notes, CrontabReply& reply) {
+                   SubmissionCourse& course, CrontabReply& reply) {
   const auto times = parse_cron_times(spec.cron.view());
   if (!times) return tl::unexpected(times.error());
   if (!spec.array.empty()) return failure(ErrorCode::kInvalidArray);
   spec.begin = next_cron_time(*times, now);
   if (spec.begin == kNever) return failure("this time never comes");
   auto decision = decide_submission(
-      draft.state(), SubmitJob{command.who, std::move(spec), command.groups}, now, notes);
+      draft.state(), SubmitJob{command.who, std::move(spec), command.groups}, now, course);
   if (!decision) return tl::unexpected(decision.error());
   const auto* submitted = std::get_if<JobSubmittedReply>(&decision->reply);
   for (Event& event : decision->events) {
@@ -75,9 +75,9 @@ Result<Decision> decide_on(const ClusterState& state, const ReplaceCrontab& comm
     for (const JobId job : before->second.jobs) retire(draft, job, command.who.uid, now);
   }
   CrontabReply reply;
-  DependencyNotes notes;  // of all lines
+  SubmissionCourse course;  // of all lines
   for (const JobSpec& spec : command.jobs) {
-    if (Status ok = submit_line(draft, command, spec, now, notes, reply); !ok) {
+    if (Status ok = submit_line(draft, command, spec, now, course, reply); !ok) {
       reply.jobs.clear();
       reply.failed_line = spec.cron_line;
       reply.error = ok.error();

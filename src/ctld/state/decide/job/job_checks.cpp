@@ -264,7 +264,8 @@ Result<Bitmap> check_names(const ClusterState& state, const JobSpec& spec) {
 
 // Could any of these partitions ever give what the job needs?
 Status check_room(const ClusterState& state, const JobSpec& spec,
-                  const std::vector<const Partition*>& partitions, const Bitmap& required) {
+                  const std::vector<const Partition*>& partitions, const Bitmap& required,
+                  size_t* looked_at) {
   // it may get more of a node than others
   const bool own_share = system_share(spec, *state.config).given();
   bool enough_cpus = false, enough_memory = false, has_required = false;
@@ -289,7 +290,7 @@ Status check_room(const ClusterState& state, const JobSpec& spec,
   Status refused;
   for (const Partition* partition : partitions) {
     if (partition->nodes.none() || !partition->nodes.contains(required)) continue;
-    Status could = could_serve(state, *partition, partition->nodes, spec);
+    Status could = could_serve(state, *partition, partition->nodes, spec, looked_at);
     if (could) return {};
     if (refused) refused = std::move(could);
   }
@@ -299,14 +300,15 @@ Status check_room(const ClusterState& state, const JobSpec& spec,
 }  // namespace
 
 Status check_size(const ClusterState& state, const JobSpec& spec,
-                  const std::vector<const Partition*>& partitions, bool held) {
+                  const std::vector<const Partition*>& partitions, bool held, size_t* looked_at) {
   const auto required = check_names(state, spec);
   if (!required) return tl::unexpected(required.error());
-  return held ? Status{} : check_room(state, spec, partitions, *required);
+  return held ? Status{} : check_room(state, spec, partitions, *required, looked_at);
 }
 
 Status check_reserved_room(const ClusterState& state, const JobSpec& spec,
-                           const std::vector<const Partition*>& partitions, Time now) {
+                           const std::vector<const Partition*>& partitions, Time now,
+                           size_t* looked_at) {
   for (const std::string& name : split_names(spec.reservation.view())) {
     const Reservation* reservation = find_reservation(state, name);
     // it may get others before it begins
@@ -316,7 +318,7 @@ Status check_reserved_room(const ClusterState& state, const JobSpec& spec,
     for (const Partition* partition : partitions) {
       Bitmap nodes = partition->nodes;
       nodes &= confined->nodes();
-      if (nodes.any() && could_serve(state, *partition, nodes, spec)) return {};
+      if (nodes.any() && could_serve(state, *partition, nodes, spec, looked_at)) return {};
     }
   }
   return spec.reservation.empty() ? Status{} : failure(ErrorCode::kNodesNotAvailable);

@@ -39,12 +39,15 @@ void ask_for_all_memory(JobSpec& spec);
                                                                      const JobSpec& spec,
                                                                      const Submitter& who);
 // Could any node of these partitions ever give what one node must have? Nodes and features exist?
-// Only the latter of a job that is held: it may be larger than what is there now.
+// Only the latter of a job that is held: it may be larger than what is there now. `looked_at`
+// counts the nodes that were looked at (SizeChecks).
 [[nodiscard]] Status check_size(const ClusterState& state, const JobSpec& spec,
-                                const std::vector<const Partition*>& partitions, bool held);
+                                const std::vector<const Partition*>& partitions, bool held,
+                                size_t* looked_at = nullptr);
 // Submission: some reservation that it names and that has begun could ever give what the job needs.
 [[nodiscard]] Status check_reserved_room(const ClusterState& state, const JobSpec& spec,
-                                         const std::vector<const Partition*>& partitions, Time now);
+                                         const std::vector<const Partition*>& partitions, Time now,
+                                         size_t* looked_at = nullptr);
 // kPartitionNotNow: the job needs more CPUs than any of its partitions has, so that it stays held.
 [[nodiscard]] Status check_release(const ClusterState& state, const JobSpec& spec);
 // Limits of the partitions that EnforcePartLimits makes errors at submission.

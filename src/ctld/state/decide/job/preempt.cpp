@@ -57,7 +57,7 @@ void preempt(Draft& draft, const PlannedPreemption& plan, Time now) {
     return;
   if (why_not_admitted(state, *preemptor.partition, *waits->spec)) return;
   if (!is_eligible(*waits, now) || is_limited(state, *waits, *preemptor.partition, now)) return;
-  if (is_preempted_by_suspension(state, *runs))
+  if (is_preempted_by_suspension(state, preemptor, *runs))
     return draft.emit(JobSuspended{.job = runs->id, .time = now, .for_others = true});
   const Duration grace = preempt_grace(state, preemptor, *runs);
   const JobId id = whole_job(draft, runs->id);
@@ -90,8 +90,9 @@ void end_preempted(Draft& draft, JobId id, Time now) {
   const Job& job = draft.job(id);
   const Partition* partition = find_partition(state, job.partition.view());
   Ending ending{.state = JobState::kPreempted};
-  const bool again = partition != nullptr &&
-                     preempt_mode_in(state, *partition, qos_of(job)) == PreemptMode::kRequeue;
+  // those that are spared or suspended otherwise are here as guests of a reservation
+  const bool again = partition == nullptr ||
+                     preempt_mode_in(state, *partition, qos_of(job)) != PreemptMode::kCancel;
   if (again && may_requeue(*state.config, job)) ending.flags = kJobRequeued;
   complete_job(draft, id, ending, now);
 }

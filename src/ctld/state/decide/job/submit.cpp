@@ -8,6 +8,7 @@
 #include "ctld/state/rules/batch_host.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/job_ids.hpp"
+#include "ctld/state/decide/job/submission_course.hpp"
 #include "ctld/state/decide/job/submit_plugins.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/rules/dependency.hpp"
@@ -65,11 +66,12 @@ Status add_array(const ClusterState& state, const JobSpec& spec, Job& job) {
 }
 
 Status add_dependency(const ClusterState& state, const JobSpec& spec, Time now,
-                      DependencyNotes& notes, Job& job) {
+                      SubmissionCourse& course, Job& job) {
   if (spec.dependency.empty()) return {};
   const auto parsed = parse_dependency(spec.dependency.view());
   if (!parsed) return tl::unexpected(parsed.error());
-  const DependencyResult result = evaluate_dependency(state, job, *parsed, now, notes);
+  const DependencyResult result =
+      evaluate_dependency(state, job, *parsed, now, course.dependencies);
   if (result.satisfied()) return {};
   job.dependency = format_dependency(result.left);
   job.reason = result.never ? JobReason::kDependencyNeverSatisfied : JobReason::kDependency;
@@ -149,7 +151,7 @@ struct Place {
 // The event for one job.
 Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& command,
                                 const std::shared_ptr<JobSpec>& spec, Place place, Time now,
-                                DependencyNotes& notes) {
+                                SubmissionCourse& course) {
   if (Status ok = check_user(*state.config, spec->uid); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_texts(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->reboot && !is_admin(state, command.who.uid))
@@ -173,13 +175,13 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   if (!partitions) return tl::unexpected(partitions.error());
   // with more CPUs than its partitions have it waits until they get some
   const bool too_large = !check_release(state, *spec);
-  if (Status ok = check_size(state, *spec, *partitions, held || too_large); !ok)
+  if (Status ok = course.sizes.size(state, *spec, *partitions, held || too_large); !ok)
     return tl::unexpected(ok.error());
   if (Status ok = check_limits(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_batch_features(*spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_extras(state, *spec); !ok) return tl::unexpected(ok.error());
   if (!held) {
-    if (Status ok = check_reserved_room(state, *spec, *partitions, now); !ok)
+    if (Status ok = course.sizes.reserved_room(state, *spec, *partitions, now); !ok)
       return tl::unexpected(ok.error());
   }
   if (Status ok = check_times(*spec, now); !ok) return tl::unexpected(ok.error());
@@ -206,7 +208,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   job.account = std::move(*account);
   job.time_limit = time_limit_in(*spec, *partitions->front()->config);
   if (held) job.hold = HoldKind::kUser;
-  if (Status ok = add_dependency(state, *spec, now, notes, job); !ok)
+  if (Status ok = add_dependency(state, *spec, now, course, job); !ok)
     return tl::unexpected(ok.error());
   set_waiting_times(now, job);
   if (job.accrue != kNoTime && tasks_that_may_age(state, job) < count) {
@@ -245,13 +247,13 @@ std::shared_ptr<JobSpec> spec_of_component(const SubmitJob& command, uint32_t of
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const SubmitJob& command, Time now) {
-  DependencyNotes notes;
-  return decide_submission(state, command, now, notes);
+  SubmissionCourse course;
+  return decide_submission(state, command, now, course);
 }
 
 // All components of a heterogeneous job, or none: one frame of the journal.
 Result<Decision> decide_submission(const ClusterState& state, const SubmitJob& command, Time now,
-                                   DependencyNotes& notes) {
+                                   SubmissionCourse& course) {
   const auto size = static_cast<uint32_t>(command.components.size() + 1);
   const std::shared_ptr<JobSpec> leader = spec_of_component(command, 0);
   if (const JobId known = find_request(state, leader->uid, leader->request_id); known != kNoJob) {
@@ -261,7 +263,7 @@ Result<Decision> decide_submission(const ClusterState& state, const SubmitJob& c
   if (size == 1) {
     const auto id = free_job_id(state, state.next_job_id);
     if (!id) return failure(ErrorCode::kTooManyJobs);
-    auto event = submit_one(state, command, leader, {*id, nullptr}, now, notes);
+    auto event = submit_one(state, command, leader, {*id, nullptr}, now, course);
     if (!event) return tl::unexpected(event.error());
     Decision decision;
     decision.reply = JobSubmittedReply{*id, {}};
@@ -282,7 +284,7 @@ Result<Decision> decide_submission(const ClusterState& state, const SubmitJob& c
     auto spec = offset == 0 ? leader : spec_of_component(command, offset);
     if (!spec->array.empty()) return failure(ErrorCode::kInvalidArray);
     Place place{*first + offset, std::make_shared<HetInfo>(HetInfo{*first, offset, size})};
-    auto event = submit_one(draft.state(), command, spec, std::move(place), now, notes);
+    auto event = submit_one(draft.state(), command, spec, std::move(place), now, course);
     if (!event) return tl::unexpected(event.error());
     draft.emit(std::move(*event));
   }

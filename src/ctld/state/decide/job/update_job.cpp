@@ -1,6 +1,7 @@
 // scontrol update JobId=…
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
@@ -10,15 +11,16 @@
 #include "common/syntax/gpu_frequency.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/job/age.hpp"
+#include "ctld/state/decide/job/held_licenses.hpp"
 #include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/resize.hpp"
+#include "ctld/state/decide/job/size_checks.hpp"
 #include "ctld/state/decide/job/submit_plugins.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/decide/job/update_limits.hpp"
 #include "ctld/state/decide/verbs.hpp"
 #include "ctld/state/rules/dependency.hpp"
 #include "ctld/state/rules/fits.hpp"
-#include "ctld/state/rules/licenses.hpp"
 
 namespace sluice::state {
 namespace {
@@ -254,19 +256,9 @@ class NewDependency {
   SharedText left_text_;
 };
 
-// A job that runs has its licenses now: what others hold is not there for it.
-Status check_held_licenses(const ClusterState& state, const Job& job, const JobSpec& spec,
-                           Time now) {
-  LicensePool pool(state, now);
-  const LicenseUse use = license_use_of(state, job);
-  pool.give_back(*job.spec, use);
-  if (pool.lacking(spec, use).empty()) return {};
-  return failure(ErrorCode::kInvalidLicense, "Requested licenses are not available");
-}
-
 // Fields that may not have just any value, whenever they are changed.
 Status check_values(const ClusterState& state, const Job& job, const JobUpdate& u,
-                    const JobSpec& spec, Time now) {
+                    const JobSpec& spec, Time now, HeldLicenses& licenses) {
   const bool held = job.hold != HoldKind::kNone && !(u.hold && !*u.hold);
   if (held && u.priority && *u.priority != 0) return failure(ErrorCode::kJobHeld);
   if (u.partitions && u.partitions->empty()) return failure(ErrorCode::kInvalidPartition);
@@ -285,7 +277,7 @@ Status check_values(const ClusterState& state, const Job& job, const JobUpdate& 
       u.tres_per_job || u.tres_per_socket || u.tres_per_task) {
     if (Status ok = check_extras(state, spec); !ok) return ok;
   }
-  if (u.licenses && holds_licenses(job)) return check_held_licenses(state, job, spec, now);
+  if (u.licenses && holds_licenses(job)) return licenses.check(state, job, spec, now);
   return {};
 }
 
@@ -313,21 +305,35 @@ Result<std::vector<const Partition*>> partitions_after(const ClusterState& state
                           {spec.uid, command.owner_groups, is_admin(state, command.who.uid)});
 }
 
-// Whether the job still fits the cluster as it would be afterwards.
-Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec,
-                     const UpdateJob& command) {
-  const auto partitions = partitions_after(state, job, spec, command);
-  if (!partitions) return failure(partitions.error().code);
-  // what was queued held although nothing could serve it may be changed; what fits is not made too
-  // large
-  const bool too_large =
-      job.hold != HoldKind::kNone && !check_size(state, *job.spec, *partitions, false);
+bool is_refused(const Status& status, ErrorCode code) {
+  return !status && status.error().code == code;
+}
+
+// What was queued held although nothing could serve it may be changed; what fits is not made too
+// large.
+Status check_changed_size(const ClusterState& state, const Job& job, const JobSpec& spec,
+                          const std::vector<const Partition*>& partitions, SizeChecks& sizes) {
   // as in Slurm: a disk that no node has makes the job wait (BadConstraints)
   std::optional<JobSpec> any_disk;
   if (spec.tmp_disk_mib > 0) any_disk.emplace(spec).tmp_disk_mib = 0;
-  if (Status ok = check_size(state, any_disk ? *any_disk : spec, *partitions, too_large); !ok) {
-    if (ok.error().code == ErrorCode::kError) return ok;  // which is nothing but its text
-    return failure(ok.error().code);
+  const JobSpec& wanted = any_disk ? *any_disk : spec;
+  Status fits = sizes.size(state, wanted, partitions, false);
+  if (fits || job.hold == HoldKind::kNone || is_refused(fits, ErrorCode::kBadRequest)) return fits;
+  const Status before = sizes.size(state, *job.spec, partitions, false);
+  if (is_refused(before, ErrorCode::kBadRequest)) return before;
+  return before ? fits : sizes.size(state, wanted, partitions, true);
+}
+
+// Whether the job still fits the cluster as it would be afterwards.
+Status check_changed(const ClusterState& state, const Job& job, const JobSpec& spec,
+                     const UpdateJob& command, SizeChecks& sizes) {
+  const auto partitions = partitions_after(state, job, spec, command);
+  if (!partitions) return failure(partitions.error().code);
+  if (Status ok = check_changed_size(state, job, spec, *partitions, sizes); !ok) {
+    // which are nothing but their text
+    const bool of_text =
+        is_refused(ok, ErrorCode::kError) || is_refused(ok, ErrorCode::kBadRequest);
+    return of_text ? ok : failure(ok.error().code);
   }
   if (command.update.min_cpus && spec.max_cpus != 0 && spec.min_cpus > spec.max_cpus) {
     return failure(ErrorCode::kError, "CPU count specification invalid");
@@ -417,10 +423,29 @@ class LoweredPriorities {
   IndexSet tasks_;
 };
 
+// scontrol top gives one of a user's jobs what it takes from his others, by a negative nice value.
+// That is of the job as it was then: once its user makes it another one, as far as its priority
+// goes, it would come before jobs of other users with it.
+void drop_top(const ClusterState& state, const Job& job, uint32_t by, JobSpec& spec) {
+  if (spec.nice >= 0 || is_operator(state, by) ||
+      !has_option(state.config->scheduler_parameters, "enable_user_top"))
+    return;
+  const auto standing = [](const JobSpec& s) {
+    return std::tie(s.account, s.qos, s.partitions, s.num_tasks, s.cpus_per_task, s.min_cpus,
+                    s.max_cpus, s.min_cpus_per_node, s.ntasks_per_node, s.min_nodes, s.max_nodes,
+                    s.threads_per_core, s.cores_per_socket, s.sockets_per_node, s.core_spec,
+                    s.thread_spec, s.sharing, s.memory_kind, s.memory_mib, s.gres, s.tres_per_job,
+                    s.tres_per_socket, s.tres_per_task, s.cpus_per_gpu, s.licenses, s.time_limit);
+  };
+  if (standing(spec) != standing(*job.spec)) spec.nice = 0;
+}
+
 // What an update keeps from one of its records to the next.
 struct UpdateCourse {
   NewDependency dependency;
   LoweredPriorities lowered;
+  SizeChecks sizes;
+  HeldLicenses licenses;
 };
 
 Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
@@ -447,11 +472,11 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
     if (!u.licenses)
       spec.licenses =
           follow_tasks(spec.licenses, licenses_of_tasks(*job.spec), licenses_of_tasks(spec));
-    if (Status ok = check_changed(state, job, spec, command); !ok) return ok;
+    if (Status ok = check_changed(state, job, spec, command, course.sizes); !ok) return ok;
   }
   const auto account = changed_account(state, job, u, command.who.uid, spec);
   if (!account) return tl::unexpected(account.error());
-  if (Status ok = check_values(state, job, u, spec, now); !ok) return ok;
+  if (Status ok = check_values(state, job, u, spec, now, course.licenses); !ok) return ok;
   if (Status ok = course.dependency.set(state, u, now, job, spec); !ok) return ok;
   if (u.partitions && u.partitions->find(',') == std::string::npos) job.partition = *u.partitions;
   set_time_limit(u, now, job, spec);
@@ -477,8 +502,10 @@ Status update_job(Draft& draft, JobId id, const UpdateJob& command, Time now,
     if (!job.dependency.empty()) job.eligible = kNoTime;
     else if (job.eligible == kNoTime && spec.begin > now) job.eligible = spec.begin;
   }
+  drop_top(state, job, command.who.uid, spec);
   JobUpdated event = with_spec(job, spec, now);
   event.account = *account;
+  course.licenses.follow(state, draft.job(id), job, spec);
   draft.emit(std::move(event));
   // one without a begin time becomes eligible, and loses the reason with that
   if (job.dependency.empty() && waits_for_others(draft.job(id)))

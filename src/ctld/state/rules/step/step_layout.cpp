@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -373,10 +374,11 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
     StepNode part;
   };
   std::vector<Used> used;
+  std::unordered_map<std::string_view, size_t> used_at;
   for (uint32_t task = 0; task < names->size(); ++task) {
     const std::string& name = (*names)[task];
-    auto at = std::ranges::find_if(used, [&](const Used& u) { return u.part.name == name; });
-    if (at == used.end()) {
+    const auto [at, fresh] = used_at.try_emplace(name, used.size());
+    if (fresh) {
       const Node* node = find_node(state, name);
       const auto position =
           node == nullptr ? std::nullopt : allocation_position(*job.allocation, node->id);
@@ -386,10 +388,10 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
       const Candidate candidate = make_candidate(state, job, *position, whole);
       if (candidate.capacity == 0) return failure(ErrorCode::kStepsBusy);
       used.push_back({candidate, make_part(state, job, candidate, whole, 1)});
-      at = used.end() - 1;
     }
-    if (at->part.tasks.size() >= demand.most_on_node) return failure(ErrorCode::kInvalidTaskCount);
-    at->part.tasks.push_back(task);
+    std::vector<uint32_t>& tasks = used[at->second].part.tasks;
+    if (tasks.size() >= demand.most_on_node) return failure(ErrorCode::kInvalidTaskCount);
+    tasks.push_back(task);
   }
   std::ranges::sort(used, {}, [](const Used& u) { return u.candidate.position; });
   StepLayout layout;
