@@ -89,6 +89,23 @@ Status check_new_log(const ClusterConfig& running, const ClusterConfig& fresh) {
                  fmt::format("SlurmctldLogFile={}", log_file.error().text));
 }
 
+bool accepts_jwt(const ClusterConfig& config) {
+  return !net::jwt_settings(config).key_file.empty();
+}
+
+Status check_jwt_key(const ClusterConfig& config) {
+  if (!accepts_jwt(config)) return {};
+  const auto usable = net::load_jwt_key(net::jwt_settings(config));
+  return usable ? Status() : tl::unexpected(usable.error());
+}
+
+void warn_of_open_tokens(const ClusterConfig& config) {
+  if (!accepts_jwt(config) || net::uses_tls(config) || !net::is_asked_over_a_network(config))
+    return;
+  log::error(
+      "AuthAltTypes=auth/jwt without TLSType=tls/s2n: whoever can read the network has the tokens that go over it, and is their users");
+}
+
 }  // namespace
 
 // In the order in which things are built; they go in the opposite one.
@@ -184,14 +201,11 @@ Status Controller::Graph::open_identity() {
   auto provider = net::make_auth(auth_options);
   if (!provider) return tl::unexpected(provider.error());
   auth = *provider;
-  if (const net::JwtSettings jwt = net::jwt_settings(*config); !jwt.key_file.empty()) {
-    if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
-    auth = net::accept_jwt(std::move(auth), jwt);
-    if (!net::uses_tls(*config) && net::is_asked_over_a_network(*config)) {
-      log::error(
-          "AuthAltTypes=auth/jwt without TLSType=tls/s2n: whoever can read the network has the tokens that go over it, and is their users");
-    }
-  }
+  if (auto ok = check_jwt_key(*config); !ok) return ok;
+  // by the configuration in force: scontrol reconfigure begins and ends it
+  auth = net::accept_jwt(std::move(auth),
+                         [this] { return net::jwt_settings(*publisher->newest()->state->config); });
+  warn_of_open_tokens(*config);
   if (auto ok = open_tls(); !ok) return ok;
   auto serving = net::serve_tokens(auth_options);
   if (!serving) return tl::unexpected(serving.error());
@@ -408,12 +422,6 @@ Status Controller::Graph::read_again() {
     log::error("reconfigure refused: {}", ok.error().text);
     return ok;
   }
-  if (const net::JwtSettings jwt = net::jwt_settings(*fresh); !jwt.key_file.empty()) {
-    if (auto usable = net::load_jwt_key(jwt); !usable) {  // the next start would fail
-      log::error("reconfigure refused: {}", usable.error().text);
-      return tl::unexpected(usable.error());
-    }
-  }
   const auto running = publisher->newest()->state->config;
   if (auto ok = check_new_log(*running, *fresh); !ok) {
     log::error("reconfigure refused: {}", ok.error().text);
@@ -428,6 +436,10 @@ Status Controller::Graph::read_again() {
     log::info("{} has changed and waits for a restart", key);
   }
   tables::keep_until_restart(*running, *fresh);
+  if (auto ok = check_jwt_key(*fresh); !ok) {
+    log::error("reconfigure refused: {}", ok.error().text);
+    return ok;
+  }
   auto files = SentFiles::read(*fresh);
   if (!files) {
     log::error("reconfigure refused: {}", files.error().text);
@@ -446,6 +458,7 @@ Status Controller::Graph::read_again() {
   rate_limits.use(*next);
   step_waiters.use(step_retry(*next));
   runtime.reset();
+  if (!accepts_jwt(*running)) warn_of_open_tokens(*next);
   if (auto ok = daemon::change_log_file(running->slurmctld_log_file, next->slurmctld_log_file); !ok)
     log::error("SlurmctldLogFile: {}", ok.error().text);
   daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags,
