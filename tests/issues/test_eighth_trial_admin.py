@@ -43,5 +43,62 @@ class Tokens(NodeCase):
         self.assertEqual(self.node("n1", "%t"), "idle")
 
 
+def give(folder, uid):
+    """What slurmctld writes and reads there becomes this user's."""
+    for name in ("state", "log/sluicectld.log", "run", "slurm.key"):
+        top = os.path.join(folder, name)
+        for path in [top] + [os.path.join(at, one) for at, folders, files in os.walk(top) for one in folders + files]:
+            os.chown(path, uid, uid)
+
+
+class AnotherUser(NodeCase):
+    NODES, CPUS = 2, 2
+
+    @classmethod
+    def setUpClass(cls):
+        need_root()
+        add_users(cls, SLURM, OTHER)
+
+        def prepare(folder):
+            for sub in ("state", "log", "run", "spool"):
+                os.mkdir(os.path.join(folder, sub))
+            os.chown(os.path.join(folder, "log"), SLURM, SLURM)
+            with open(os.open(os.path.join(folder, "slurm.key"), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+                f.write(os.urandom(64))
+            open(os.path.join(folder, "log/sluicectld.log"), "w", encoding="utf-8").close()
+            give(folder, SLURM)
+        conf = f"SlurmUser=sluicetest{SLURM}\nAuthInfo=socket={{dir}}/run/sack.socket\n"
+        cls.cluster = Cluster(cls.NODES, cls.CPUS, conf=conf, prepare=prepare)
+
+    def test_agents_that_run_on(self):
+        """Their refusals counted as failed launches: jobs failed or were held, and one that had run ran again."""
+        gate = os.path.join(self.cluster.work, "gate")
+        script = f"echo ran >> out-$SLURM_JOB_ID; while [ ! -e {gate} ]; do sleep 0.05; done"
+        jobs = [self.submit("-w", "n1", "-o", "/dev/null", "--wrap", script), self.submit("-w", "n1", "--no-requeue", "-o", "/dev/null", "--wrap", script)]
+        for job in jobs:
+            wait_for(lambda: os.path.exists(os.path.join(self.cluster.work, f"out-{job}")), "it runs")  # pylint: disable=cell-var-from-loop
+        self.cluster.kill_controller()
+        self.cluster.change_conf(lambda text: text.replace(f"SlurmUser=sluicetest{SLURM}", f"SlurmUser=sluicetest{OTHER}"))
+        os.chown(os.path.join(self.cluster.dir, "log"), OTHER, OTHER)
+        give(self.cluster.dir, OTHER)
+        self.cluster.start_controller()
+        why = f"the agent expects SlurmUser uid {SLURM} and was asked by uid {OTHER}: where SlurmUser has changed, restart slurmd there"
+        wait_for(lambda: f"node n1 does not respond, it takes nothing of this controller: {why}" in self.cluster.log(), "the log names the remedy")
+        waits = self.submit("-w", "n2", "--no-requeue", "-o", "/dev/null", "--wrap", "true")
+        for job in jobs:
+            self.assertEqual(self.state(job), "RUNNING")
+        for node in ("n1", "n2"):
+            self.cluster.kill_node(node)
+            self.cluster.start_node(node)
+        open(gate, "w", encoding="utf-8").close()
+        for job in [*jobs, waits]:
+            self.assertEqual(self.wait_ended(job), "COMPLETED")
+            self.assertEqual(self.show(job)["Restarts"], "0")
+        for job in jobs:
+            with open(os.path.join(self.cluster.work, f"out-{job}"), encoding="utf-8") as f:
+                self.assertEqual(f.read(), "ran\n")
+        self.assertNotIn("was refused by", self.cluster.log())
+
+
 if __name__ == "__main__":
     unittest.main()
