@@ -187,10 +187,12 @@ Status Controller::Graph::open_signer(const journal::Recovered& recovered) {
   if (!key && key.error().code == ErrorCode::kPathMissing) {
     const bool known = knew_a_key(recovered);
     if (known && !options.new_key) return missing_key(path);
-    if (known) log::info("{}: a new key is made, which the nodes take over", path);
+    if (known) log::info("{}: a new key is made", path);
     key = net::CredentialSigner::create(path);
   }
   if (!key) return tl::unexpected(key.error());
+  if (options.new_key)
+    log::info("--new-credential-key: nodes that know another key take that of {} over", path);
   signer = std::move(*key);
   return {};
 }

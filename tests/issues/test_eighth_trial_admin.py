@@ -100,5 +100,26 @@ class AnotherUser(NodeCase):
         self.assertNotIn("was refused by", self.cluster.log())
 
 
+class CredentialKey(NodeCase):
+    NODES, CPUS = 1, 1
+
+    def test_an_older_backup_and_its_key(self):
+        """Every node refused the controller, and --new-credential-key changed nothing where the key was there."""
+        copy = os.path.join(self.cluster.work, "copy")
+        key = os.path.join(self.cluster.dir, "state", "credential.key")
+        wait_for(lambda: self.node("n1", "%t") == "idle", "n1 is idle")
+        self.run_cmd("sluice", "backup", copy)
+        self.cluster.kill_controller()
+        os.unlink(key)
+        self.cluster.start_controller("--new-credential-key")
+        wait_for(lambda: "the cluster has another credential.key now" in self.cluster.log("n1"), "the node takes the new key over")
+        self.cluster.kill_controller()
+        said = self.out("sluice", "restore", copy)
+        self.assertIn(f"the credential.key that was there is another one, and is {key}.replaced-1 now", said)
+        self.cluster.start_controller("--new-credential-key")
+        self.assertIn(f"--new-credential-key: nodes that know another key take that of {key} over", self.cluster.log())
+        self.assertEqual(self.wait_ended(self.submit("-o", "/dev/null", "--wrap", "true")), "COMPLETED")
+
+
 if __name__ == "__main__":
     unittest.main()
