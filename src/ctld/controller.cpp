@@ -9,11 +9,9 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "common/base/hex_digits.hpp"
 #include "common/os/append_file.hpp"
-#include "common/os/file_time.hpp"
 #include "common/os/host_name.hpp"
 #include "common/base/text.hpp"
 #include "common/config_files/load.hpp"
@@ -151,7 +149,6 @@ struct Controller::Graph {
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
 
-  Status check_journal_is_there(const journal::Recovered& recovered, const std::string& key) const;
   Status open_signer(const journal::Recovered& recovered);
   Status open_identity();
   Status open_tls();
@@ -169,20 +166,12 @@ struct Controller::Graph {
   void stop();
 };
 
-// A journal was begun just now where there is a key of before: the cluster's own journal is lost.
-Status Controller::Graph::check_journal_is_there(const journal::Recovered& recovered,
-                                                 const std::string& key) const {
-  if (recovered.last > 0 || options.clean) return {};
-  struct stat file {};
-  if (::stat(key.c_str(), &file) != 0) return {};
-  if (modified(file) >= store->info().created) return {};
-  return missing_journal(config->state_save_location);
-}
-
 // The key that signs launches. A cluster that has been there before had one, and its nodes know it.
 Status Controller::Graph::open_signer(const journal::Recovered& recovered) {
   const std::string path = config->state_save_location + "/" + kSigningKeyFile;
-  if (Status there = check_journal_is_there(recovered, path); !there) return there;
+  if (!options.clean) {
+    if (Status own = check_journal_is_own(*config, recovered, store->info()); !own) return own;
+  }
   auto key = net::CredentialSigner::load(path);
   if (!key && key.error().code == ErrorCode::kPathMissing) {
     const bool known = knew_a_key(recovered);
@@ -514,15 +503,20 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
   if (auto ok = may_control_here(*graph->config); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_state_place(*graph->config); !ok) return tl::unexpected(ok.error());
+  // first what makes nothing there
+  if (!graph->options.clean) {
+    if (auto ok = check_journal_file(*graph->config); !ok) return tl::unexpected(ok.error());
+  }
+  auto files = SentFiles::read(*graph->config);
+  if (!files) return tl::unexpected(files.error());
+  graph->sent_files.replace(std::move(*files));
+  if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   const std::filesystem::path folder = graph->config->state_save_location;
   auto opened = journal::open_journal(folder / journal::kJournalFolder, graph->options.clean);
   if (!opened) return tl::unexpected(opened.error());
   if (!opened->set_aside.empty()) log::error("{}", opened->set_aside);
   graph->store = std::move(opened->store);
-  auto files = SentFiles::read(*graph->config);
-  if (!files) return tl::unexpected(files.error());
-  graph->sent_files.replace(std::move(*files));
-  for (const std::string& problem : unusable_programs(*graph->config)) log::error("{}", problem);
+  log_config_problems(*graph->config);
   graph->users.use(*graph->config);
   graph->rate_limits.use(*graph->config);
   graph->step_waiters.use(step_retry(*graph->config));
@@ -530,7 +524,6 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   if (opened->recovered.last > 0 && !graph->options.clean)
     ok = check_cluster_name(opened->recovered, *graph->config);
   if (ok) ok = graph->open_signer(opened->recovered);
-  if (ok) ok = graph->open_identity();
   if (ok) ok = graph->start_core(std::move(opened->recovered));
   if (ok) ok = graph->start_server();
   if (ok) graph->liveness->start();  // nodes that are asked register at once
