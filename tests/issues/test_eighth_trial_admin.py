@@ -100,6 +100,46 @@ class AnotherUser(NodeCase):
         self.assertNotIn("was refused by", self.cluster.log())
 
 
+class LostState(NodeCase):
+    NODES, CPUS = 1, 1
+
+    def setUp(self):
+        self.state = os.path.join(self.cluster.dir, "state")
+        self.cluster.kill_controller()
+        os.rename(self.state, self.state + ".away")
+        self.addCleanup(self.put_back)
+        os.mkdir(self.state, 0o700)
+
+    def put_back(self):
+        if pids_with(self.cluster.conf, "sluicectld"):
+            self.cluster.kill_controller()
+        shutil.rmtree(self.state)
+        os.rename(self.state + ".away", self.state)
+        self.cluster.start_controller()
+        wait_for(lambda: self.node("n1", "%t") == "idle", "n1 is idle")
+
+    def controller(self, *options):
+        return subprocess.run([self.cluster.daemon("sluicectld"), "-f", self.cluster.conf, *options], env=self.cluster.env, capture_output=True,
+                              text=True, check=False, timeout=60)
+
+    def test_nothing_is_begun_beside_a_key(self):
+        """A refused start left a journal there, with which slurmctld -t saw nothing wrong any more."""
+        shutil.copy2(os.path.join(self.state + ".away", "credential.key"), self.state)
+        for options in (["-t"], ["-D"], ["-t"]):
+            done = self.controller(*options)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("its journal is empty or gone", done.stdout + done.stderr)
+        self.assertEqual(os.listdir(self.state), ["credential.key"])
+
+    def test_an_empty_folder_is_told_of(self):
+        """Logs had administrators remove what was right, where a file system was not mounted."""
+        check = self.controller("-t")
+        self.assertEqual(check.returncode, 0, check.stdout)
+        self.assertIn(f"warning: StateSaveLocation={self.state} holds no state: the first start begins a new cluster there", check.stdout)
+        self.cluster.start_controller()
+        wait_for(lambda: "see first that the controller's StateSaveLocation is the right folder, and mounted" in self.cluster.log("n1"), "the node says it")
+
+
 class CredentialKey(NodeCase):
     NODES, CPUS = 1, 1
 
