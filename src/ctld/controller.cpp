@@ -444,7 +444,7 @@ Status Controller::Graph::read_again() {
     log::error("reconfigure refused: {}", error_text(ok.error()));
     return ok;
   }
-  for (const std::string& problem : unusable_programs(*next)) log::error("{}", problem);
+  log_config_problems(*next);
   users.use(*next);
   rate_limits.use(*next);
   step_waiters.use(step_retry(*next));

@@ -100,6 +100,34 @@ class AnotherUser(NodeCase):
         self.assertNotIn("was refused by", self.cluster.log())
 
 
+class Warnings(NodeCase):
+    NODES, CPUS = 1, 1
+
+    def test_the_log_has_what_the_check_tells(self):
+        """slurmctld -t told of it alone."""
+        lines = ("Prolog=/no/such/prolog\nPriorityWeightTRES=CPU=1000,Foo=5\nTopologyPlugin=topology/tree\n"
+                 "PartitionName=closed Nodes=n1 AllowGroups=no-such-group\n")
+        before = self.cluster.change_conf(lambda text: text + lines)
+        self.addCleanup(lambda: (self.cluster.change_conf(lambda text: before), self.run_cmd("scontrol", "reconfigure")))
+        told = ["Prolog=/no/such/prolog is not there", 'PriorityWeightTRES: there is no TRES "foo"',
+                "TopologyPlugin=topology/tree: topology.conf is not there, or has no switch",
+                'PartitionName=closed: AllowGroups names "no-such-group", which is no group of this host']
+        check = subprocess.run([self.cluster.daemon("sluicectld"), "-t", "-f", self.cluster.conf], env=self.cluster.env, capture_output=True,
+                               text=True, check=False).stdout
+        for text in told:
+            self.assertIn(f"warning: {text}", check)
+        self.run_cmd("scontrol", "reconfigure")
+        for number in (1, 2):
+            for text in told:
+                if number == 1 and text.startswith("TopologyPlugin"):
+                    continue  # it acts at the start alone
+                times = 1 if text.startswith("TopologyPlugin") else number
+                wait_for(lambda: self.cluster.log().count(f"warning: {text}") >= times, text)  # pylint: disable=cell-var-from-loop
+            if number == 1:
+                self.cluster.kill_controller()
+                self.cluster.start_controller()
+
+
 class LostState(NodeCase):
     NODES, CPUS = 1, 1
 
