@@ -168,6 +168,27 @@ class LostState(NodeCase):
         wait_for(lambda: "see first that the controller's StateSaveLocation is the right folder, and mounted" in self.cluster.log("n1"), "the node says it")
 
 
+class EndTimes(NodeCase):
+    NODES, CPUS = 1, 1
+
+    def test_a_controller_that_stands_still(self):
+        """Jobs that ended meanwhile ended when it went on."""
+        gate = os.path.join(self.cluster.work, "gate")
+        job = self.submit("-o", "/dev/null", "--wrap", f"while [ ! -e {gate} ]; do sleep 0.05; done")
+        self.wait_state(job, "RUNNING")
+        wait_for(lambda: os.path.exists(os.path.join(self.cluster.dir, "spool/n1/cluster_id")), "n1 is registered")
+        pid = self.cluster.controller_pid()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            ended = time.time()
+            open(gate, "w", encoding="utf-8").close()
+            time.sleep(8)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        self.assertEqual(self.wait_ended(job), "COMPLETED")
+        self.assertLess(datetime.fromisoformat(self.show(job)["EndTime"]).timestamp() - ended, 4)
+
+
 class CredentialKey(NodeCase):
     NODES, CPUS = 1, 1
 
