@@ -229,17 +229,19 @@ Result<fs::path> set_journal_aside(const fs::path& folder) {
   return name;
 }
 
-// A key that is replaced by another one is kept beside it.
-Status put_key(const fs::path& from, const fs::path& to) {
+// A key that is replaced by another one is kept beside it, under the name that is returned.
+Result<fs::path> put_key(const fs::path& from, const fs::path& to) {
   std::error_code code;
+  fs::path name;
   const auto fresh = read_file(from.string());
-  if (!fresh) return {};
+  if (!fresh) return name;
   if (const auto present = read_file(to.string()); present && *present != *fresh) {
-    const fs::path name = aside(to);
+    name = aside(to);
     fs::rename(to, name, code);
     if (code) return cannot("rename", to, code);
   }
-  return copy_key(from, to);
+  if (Status ok = copy_key(from, to); !ok) return tl::unexpected(ok.error());
+  return name;
 }
 
 // What the replaced journal knows and the backup does not: ids go on behind those that it gave, and
@@ -381,7 +383,7 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   if (!present) return tl::unexpected(present.error());
   if (*present && may && !may(lost_jobs(state->recovered.state, **present)))
     return failure("nothing was changed");
-  Restored out{*content, {}, 0};
+  Restored out{.content = *content};
   const fs::path file = journal::database_file(journal), fresh = file.string() + ".new";
   fs::remove(fresh, code);
   // a new one: follows no link
@@ -390,7 +392,9 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   fs::permissions(fresh, fs::perms::owner_read | fs::perms::owner_write, code);
   if (Status ok = flush(fresh); !ok) return tl::unexpected(ok.error());
   for (const char* key : kKeys) {
-    if (Status ok = put_key(backup / key, folder / key); !ok) return tl::unexpected(ok.error());
+    const auto replaced = put_key(backup / key, folder / key);
+    if (!replaced) return tl::unexpected(replaced.error());
+    if (key == kSigningKey) out.key_set_aside = *replaced;
   }
   if (fs::exists(file, code)) {
     auto name = set_journal_aside(journal);

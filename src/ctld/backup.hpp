@@ -29,7 +29,9 @@ struct BackupContent {
 struct Restored {
   BackupContent content;
   std::filesystem::path set_aside;  // where the journal is that was there; empty: none was
-  size_t ended = 0;                 // jobs of the backup that this journal saw end
+  // where the credential.key is that was there and was another one; empty: none was
+  std::filesystem::path key_set_aside;
+  size_t ended = 0;  // jobs of the backup that this journal saw end
 };
 
 // Is told, before anything is changed, of the jobs ("17", "6_1(17)") that run as far as the journal

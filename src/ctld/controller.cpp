@@ -9,11 +9,9 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "common/base/hex_digits.hpp"
 #include "common/os/append_file.hpp"
-#include "common/os/file_time.hpp"
 #include "common/os/host_name.hpp"
 #include "common/base/text.hpp"
 #include "common/config_files/load.hpp"
@@ -89,6 +87,23 @@ Status check_new_log(const ClusterConfig& running, const ClusterConfig& fresh) {
                  fmt::format("SlurmctldLogFile={}", log_file.error().text));
 }
 
+bool accepts_jwt(const ClusterConfig& config) {
+  return !net::jwt_settings(config).key_file.empty();
+}
+
+Status check_jwt_key(const ClusterConfig& config) {
+  if (!accepts_jwt(config)) return {};
+  const auto usable = net::load_jwt_key(net::jwt_settings(config));
+  return usable ? Status() : tl::unexpected(usable.error());
+}
+
+void warn_of_open_tokens(const ClusterConfig& config) {
+  if (!accepts_jwt(config) || net::uses_tls(config) || !net::is_asked_over_a_network(config))
+    return;
+  log::error(
+      "AuthAltTypes=auth/jwt without TLSType=tls/s2n: whoever can read the network has the tokens that go over it, and is their users");
+}
+
 }  // namespace
 
 // In the order in which things are built; they go in the opposite one.
@@ -134,7 +149,6 @@ struct Controller::Graph {
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
 
-  Status check_journal_is_there(const journal::Recovered& recovered, const std::string& key) const;
   Status open_signer(const journal::Recovered& recovered);
   Status open_identity();
   Status open_tls();
@@ -152,28 +166,22 @@ struct Controller::Graph {
   void stop();
 };
 
-// A journal was begun just now where there is a key of before: the cluster's own journal is lost.
-Status Controller::Graph::check_journal_is_there(const journal::Recovered& recovered,
-                                                 const std::string& key) const {
-  if (recovered.last > 0 || options.clean) return {};
-  struct stat file {};
-  if (::stat(key.c_str(), &file) != 0) return {};
-  if (modified(file) >= store->info().created) return {};
-  return missing_journal(config->state_save_location);
-}
-
 // The key that signs launches. A cluster that has been there before had one, and its nodes know it.
 Status Controller::Graph::open_signer(const journal::Recovered& recovered) {
   const std::string path = config->state_save_location + "/" + kSigningKeyFile;
-  if (Status there = check_journal_is_there(recovered, path); !there) return there;
+  if (!options.clean) {
+    if (Status own = check_journal_is_own(*config, recovered, store->info()); !own) return own;
+  }
   auto key = net::CredentialSigner::load(path);
   if (!key && key.error().code == ErrorCode::kPathMissing) {
     const bool known = knew_a_key(recovered);
     if (known && !options.new_key) return missing_key(path);
-    if (known) log::info("{}: a new key is made, which the nodes take over", path);
+    if (known) log::info("{}: a new key is made", path);
     key = net::CredentialSigner::create(path);
   }
   if (!key) return tl::unexpected(key.error());
+  if (options.new_key)
+    log::info("--new-credential-key: nodes that know another key take that of {} over", path);
   signer = std::move(*key);
   return {};
 }
@@ -184,14 +192,11 @@ Status Controller::Graph::open_identity() {
   auto provider = net::make_auth(auth_options);
   if (!provider) return tl::unexpected(provider.error());
   auth = *provider;
-  if (const net::JwtSettings jwt = net::jwt_settings(*config); !jwt.key_file.empty()) {
-    if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
-    auth = net::accept_jwt(std::move(auth), jwt);
-    if (!net::uses_tls(*config) && net::is_asked_over_a_network(*config)) {
-      log::error(
-          "AuthAltTypes=auth/jwt without TLSType=tls/s2n: whoever can read the network has the tokens that go over it, and is their users");
-    }
-  }
+  if (auto ok = check_jwt_key(*config); !ok) return ok;
+  // by the configuration in force: scontrol reconfigure begins and ends it
+  auth = net::accept_jwt(std::move(auth),
+                         [this] { return net::jwt_settings(*publisher->newest()->state->config); });
+  warn_of_open_tokens(*config);
   if (auto ok = open_tls(); !ok) return ok;
   auto serving = net::serve_tokens(auth_options);
   if (!serving) return tl::unexpected(serving.error());
@@ -408,12 +413,6 @@ Status Controller::Graph::read_again() {
     log::error("reconfigure refused: {}", ok.error().text);
     return ok;
   }
-  if (const net::JwtSettings jwt = net::jwt_settings(*fresh); !jwt.key_file.empty()) {
-    if (auto usable = net::load_jwt_key(jwt); !usable) {  // the next start would fail
-      log::error("reconfigure refused: {}", usable.error().text);
-      return tl::unexpected(usable.error());
-    }
-  }
   const auto running = publisher->newest()->state->config;
   if (auto ok = check_new_log(*running, *fresh); !ok) {
     log::error("reconfigure refused: {}", ok.error().text);
@@ -428,6 +427,10 @@ Status Controller::Graph::read_again() {
     log::info("{} has changed and waits for a restart", key);
   }
   tables::keep_until_restart(*running, *fresh);
+  if (auto ok = check_jwt_key(*fresh); !ok) {
+    log::error("reconfigure refused: {}", ok.error().text);
+    return ok;
+  }
   auto files = SentFiles::read(*fresh);
   if (!files) {
     log::error("reconfigure refused: {}", files.error().text);
@@ -441,11 +444,12 @@ Status Controller::Graph::read_again() {
     log::error("reconfigure refused: {}", error_text(ok.error()));
     return ok;
   }
-  for (const std::string& problem : unusable_programs(*next)) log::error("{}", problem);
+  log_config_problems(*next);
   users.use(*next);
   rate_limits.use(*next);
   step_waiters.use(step_retry(*next));
   runtime.reset();
+  if (!accepts_jwt(*running)) warn_of_open_tokens(*next);
   if (auto ok = daemon::change_log_file(running->slurmctld_log_file, next->slurmctld_log_file); !ok)
     log::error("SlurmctldLogFile: {}", ok.error().text);
   daemon::change_log({running->slurmctld_debug, next->slurmctld_debug}, running->debug_flags,
@@ -499,15 +503,20 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   graph->config = std::make_shared<const ClusterConfig>(std::move(config));
   if (auto ok = may_control_here(*graph->config); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_state_place(*graph->config); !ok) return tl::unexpected(ok.error());
+  // first what makes nothing there
+  if (!graph->options.clean) {
+    if (auto ok = check_journal_file(*graph->config); !ok) return tl::unexpected(ok.error());
+  }
+  auto files = SentFiles::read(*graph->config);
+  if (!files) return tl::unexpected(files.error());
+  graph->sent_files.replace(std::move(*files));
+  if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   const std::filesystem::path folder = graph->config->state_save_location;
   auto opened = journal::open_journal(folder / journal::kJournalFolder, graph->options.clean);
   if (!opened) return tl::unexpected(opened.error());
   if (!opened->set_aside.empty()) log::error("{}", opened->set_aside);
   graph->store = std::move(opened->store);
-  auto files = SentFiles::read(*graph->config);
-  if (!files) return tl::unexpected(files.error());
-  graph->sent_files.replace(std::move(*files));
-  for (const std::string& problem : unusable_programs(*graph->config)) log::error("{}", problem);
+  log_config_problems(*graph->config);
   graph->users.use(*graph->config);
   graph->rate_limits.use(*graph->config);
   graph->step_waiters.use(step_retry(*graph->config));
@@ -515,7 +524,6 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   if (opened->recovered.last > 0 && !graph->options.clean)
     ok = check_cluster_name(opened->recovered, *graph->config);
   if (ok) ok = graph->open_signer(opened->recovered);
-  if (ok) ok = graph->open_identity();
   if (ok) ok = graph->start_core(std::move(opened->recovered));
   if (ok) ok = graph->start_server();
   if (ok) graph->liveness->start();  // nodes that are asked register at once

@@ -123,7 +123,7 @@ int copy_state(const Arguments& a, const ClusterConfig& config) {
   Result<ctld::Restored> done = ctld::Restored{};
   if (saves)
     done = ctld::back_up(config.state_save_location, a.backup_to).map([](auto content) {
-      return ctld::Restored{content, {}, 0};
+      return ctld::Restored{.content = content};
     });
   else
     done = ctld::restore(
@@ -140,6 +140,11 @@ int copy_state(const Arguments& a, const ClusterConfig& config) {
               content.cluster_id.c_str(), content.jobs, content.next_job_id);
   if (!done->set_aside.empty())
     std::printf("the journal that was there is %s now\n", done->set_aside.c_str());
+  if (!done->key_set_aside.empty())
+    std::printf(
+        "the credential.key that was there is another one, and is %s now: nodes that know it take the "
+        "backup's over once slurmctld was started with --new-credential-key\n",
+        done->key_set_aside.c_str());
   if (done->ended > 0)
     std::printf("%zu jobs of the backup have ended since, and do not run again\n", done->ended);
   return 0;

@@ -9,6 +9,7 @@
 
 #include "common/base/text.hpp"
 #include "common/model/accounting_daemon.hpp"
+#include "common/os/file_time.hpp"
 #include "ctld/journal/sqlite_reader.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 #include "ctld/journal/state_folder.hpp"
@@ -16,6 +17,14 @@
 namespace sluice::ctld {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+bool may_look(const ClusterConfig& config) {
+  return ::geteuid() == 0 || ::geteuid() == config.slurm_user_id;
+}
+
+}  // namespace
 
 Status check_cluster_name(const journal::Recovered& recovered, const ClusterConfig& config) {
   const std::string& before = recovered.state.config->cluster_name;
@@ -50,6 +59,31 @@ tl::unexpected<Error> missing_journal(const std::string& folder) {
           folder));
 }
 
+Status check_journal_file(const ClusterConfig& config) {
+  const fs::path folder = config.state_save_location;
+  std::error_code ignored;
+  const bool lost = fs::exists(folder / kSigningKeyFile, ignored) &&
+                    !fs::exists(journal::database_file(folder / journal::kJournalFolder), ignored);
+  return lost ? Status(missing_journal(folder.string())) : Status();
+}
+
+Status check_journal_is_own(const ClusterConfig& config, const journal::Recovered& recovered,
+                            const journal::StoreInfo& info) {
+  if (recovered.last > 0) return {};
+  const std::string key = config.state_save_location + "/" + kSigningKeyFile;
+  struct stat file {};
+  if (::stat(key.c_str(), &file) != 0 || modified(file) >= info.created) return {};
+  return missing_journal(config.state_save_location);
+}
+
+bool holds_no_state(const ClusterConfig& config) {
+  const fs::path folder = config.state_save_location;
+  if (folder.empty() || !may_look(config)) return false;
+  std::error_code ignored;
+  return !fs::exists(folder / kSigningKeyFile, ignored) &&
+         !fs::exists(journal::database_file(folder / journal::kJournalFolder), ignored);
+}
+
 Status check_state_place(const ClusterConfig& config) {
   struct stat folder {};
   if (::stat(config.state_save_location.c_str(), &folder) != 0) return {};
@@ -65,19 +99,17 @@ Status check_state_place(const ClusterConfig& config) {
 
 Status check_saved_state(const ClusterConfig& config) {
   const fs::path folder = config.state_save_location;
-  const bool may_look = ::geteuid() == 0 || ::geteuid() == config.slurm_user_id;
-  if (folder.empty() || !may_look) return {};
+  if (folder.empty() || !may_look(config)) return {};
   std::error_code ignored;
   const fs::path journal = folder / journal::kJournalFolder;
   const std::string key = (folder / kSigningKeyFile).string();
-  const bool has_key = fs::exists(key, ignored);
-  if (!fs::exists(journal::database_file(journal), ignored))
-    return has_key ? Status(missing_journal(folder.string())) : Status();
+  if (!fs::exists(journal::database_file(journal), ignored)) return check_journal_file(config);
   auto reader = journal::SqliteReader::open(journal);
   if (!reader) return tl::unexpected(reader.error());
   journal::Recovered recovered;
   if (Status ok = journal::recover_into(recovered, **reader); !ok) return ok;
-  if (knew_a_key(recovered) && !has_key) return missing_key(key);
+  if (knew_a_key(recovered) && !fs::exists(key, ignored)) return missing_key(key);
+  if (Status own = check_journal_is_own(config, recovered, (*reader)->info()); !own) return own;
   return recovered.last > 0 ? check_cluster_name(recovered, config) : Status();
 }
 

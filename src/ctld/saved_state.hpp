@@ -22,6 +22,15 @@ inline constexpr const char* kSigningKeyFile = "credential.key";
 // There is a key of before, and no journal.
 [[nodiscard]] tl::unexpected<Error> missing_journal(const std::string& folder);
 
+// There is a credential.key, and no journal at all: nothing is to be begun there.
+[[nodiscard]] Status check_journal_file(const ClusterConfig& config);
+// The same of a journal that was begun after the key, and that nothing was written to.
+[[nodiscard]] Status check_journal_is_own(const ClusterConfig& config,
+                                          const journal::Recovered& recovered,
+                                          const journal::StoreInfo& info);
+// Neither a journal nor a key, as far as this process may look: a start begins a new cluster there.
+[[nodiscard]] bool holds_no_state(const ClusterConfig& config);
+
 // Errors: kInvalidConfig, where anybody may replace what is in StateSaveLocation.
 [[nodiscard]] Status check_state_place(const ClusterConfig& config);
 

@@ -22,6 +22,7 @@
 #include "common/net/listen_address.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/tls_identity.hpp"
+#include "common/rpc/token_server.hpp"
 #include "ctld/own_host.hpp"
 #include "ctld/saved_state.hpp"
 
@@ -72,17 +73,23 @@ std::string obstacle(const Person& who, const fs::path& path, mode_t what) {
   return fmt::format("user {} may not {} {}", who.name, word, path.string());
 }
 
+std::vector<std::string> in_order(std::vector<std::string> lines) {
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  return lines;
+}
+
 class StartChecks {
  public:
   explicit StartChecks(const ClusterConfig& config)
       : config_(config), who_(person(config.slurm_user_id)) {}
-  std::vector<std::string> all() {
+  StartFindings all() {
     files();
     keys();
     certificates();
     folders();
     port();
-    return std::move(out_);
+    return {in_order(std::move(out_)), in_order(std::move(warnings_))};
   }
 
  private:
@@ -139,6 +146,8 @@ class StartChecks {
     }
     if (const std::string why = obstacle(*who_, folder, kWrite); !why.empty())
       out_.push_back(fmt::format("{}: {}", key, why));
+    if (const std::string why = net::foreign_token_lock(path, who_->uid); !why.empty())
+      out_.push_back(fmt::format("{}: {}", key, why));
   }
 
   void certificates() {
@@ -160,9 +169,14 @@ class StartChecks {
 
   // The first start makes certificates beside slurm.conf.
   void made_at_start(const fs::path& authority) {
-    if (!who_ || ::geteuid() == 0) return;
+    if (!who_) return;
     const fs::path folder = fs::absolute(authority, ignored_).parent_path();
-    if (const std::string why = obstacle(*who_, folder, kWrite); !why.empty()) {
+    const std::string why = ::geteuid() == 0 ? "" : obstacle(*who_, folder, kWrite);
+    if (why.empty()) {
+      warnings_.push_back(fmt::format(
+          "TLSType=tls/s2n: there are no certificates: the start makes them in {}, with a CA of this cluster's own",
+          folder.string()));
+    } else {
       out_.push_back(fmt::format(
           "TLSType=tls/s2n: there are no certificates, and {}: make them as root, with slurmctld --make-certificates",
           why));
@@ -203,6 +217,11 @@ class StartChecks {
     state();
     if (Status ok = check_saved_state(config_); !ok)
       out_.push_back(fmt::format("StateSaveLocation: {}", ok.error().text));
+    if (holds_no_state(config_))
+      warnings_.push_back(fmt::format(
+          "StateSaveLocation={} holds no state: the first start begins a new cluster there. If there was "
+          "one before, see that the folder is the right one, and mounted",
+          config_.state_save_location));
     place("SlurmctldLogFile", config_.slurmctld_log_file, Opened::kAgain);
     place("SlurmctldPidFile", config_.slurmctld_pid_file, Opened::kOnce);
     place("SlurmSchedLogFile", config_.slurm_sched_log_file, Opened::kAgain);
@@ -232,30 +251,26 @@ class StartChecks {
 
   const ClusterConfig& config_;
   const std::optional<Person> who_;
-  std::vector<std::string> out_;
+  std::vector<std::string> out_, warnings_;
   std::error_code ignored_;
 };
 
 }  // namespace
 
-std::vector<std::string> start_errors(const ClusterConfig& config) {
-  std::vector<std::string> out = StartChecks(config).all();
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
+StartFindings start_findings(const ClusterConfig& config) { return StartChecks(config).all(); }
 
 void add_start_checks(ConfigCheck& check) {
-  const std::vector<std::string> found = start_errors(check.config);
-  check.errors.insert(check.errors.end(), found.begin(), found.end());
-  const auto is_said = [&](const std::string& warning) {
+  const auto [errors, warnings] = start_findings(check.config);
+  check.errors.insert(check.errors.end(), errors.begin(), errors.end());
+  const auto is_said = [&errors = errors](const std::string& warning) {
     // "AuthType=auth/slurm: the key /etc/slurm/slurm.key has mode 0644 …"
     const size_t key = warning.find(": the key /");
     const std::string about = key == std::string::npos ? warning : warning.substr(0, key + 2);
-    return std::ranges::any_of(found,
+    return std::ranges::any_of(errors,
                                [&](const std::string& error) { return error.starts_with(about); });
   };
   std::erase_if(check.warnings, is_said);
+  check.warnings.insert(check.warnings.end(), warnings.begin(), warnings.end());
   for (std::string& warning : net::auth_warnings(check.config))
     check.warnings.push_back(std::move(warning));
 }

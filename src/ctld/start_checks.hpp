@@ -12,7 +12,11 @@ namespace sluice::ctld {
 
 // One sentence for each. What this process may not look at itself, not being root, is not spoken
 // of.
-[[nodiscard]] std::vector<std::string> start_errors(const ClusterConfig& config);
+struct StartFindings {
+  std::vector<std::string> errors;    // the start fails
+  std::vector<std::string> warnings;  // it makes anew what may have been meant to be there
+};
+[[nodiscard]] StartFindings start_findings(const ClusterConfig& config);
 
 // These and net::auth_warnings(), with which it starts and cannot do all of its work, beside what
 // was found in the files; what would be said of a key twice is said once.

@@ -95,7 +95,7 @@ Status Daemon::Graph::open_identity() {
   auth = std::move(*provider);
   if (const net::JwtSettings jwt = jwt_settings(*conf); !jwt.key_file.empty()) {
     if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
-    auth = net::accept_jwt(std::move(auth), jwt);
+    auth = net::accept_jwt(std::move(auth), [jwt] { return jwt; });
   }
   if (!net::is_tls(conf->tls_type)) return {};
   auto identity = net::TlsIdentity::open(

@@ -63,20 +63,23 @@ json parse_part(std::string_view text) {
 
 class JwtAcceptor : public AuthProvider {
  public:
-  JwtAcceptor(std::shared_ptr<AuthProvider> other, JwtSettings settings)
+  JwtAcceptor(std::shared_ptr<AuthProvider> other, LiveJwtSettings settings)
       : other_(std::move(other)), settings_(std::move(settings)) {}
   [[nodiscard]] std::string_view name() const override { return other_->name(); }
   Result<std::string> create_token(const RequestDigest& digest) override {
     return other_->create_token(digest);
   }
   [[nodiscard]] WaitsFor open_waits_for(std::string_view token) const override {
-    return token.starts_with(kPrefix) ? WaitsFor::kFiles : other_->open_waits_for(token);
+    if (!token.starts_with(kPrefix)) return other_->open_waits_for(token);
+    return settings_().key_file.empty() ? WaitsFor::kNothing : WaitsFor::kFiles;
   }
   [[nodiscard]] WaitsFor create_waits_for() const override { return other_->create_waits_for(); }
   void on_outage(OutageListener listener) override { other_->on_outage(std::move(listener)); }
   Result<Proof> open(std::string_view token) override {
     if (!token.starts_with(kPrefix)) return other_->open(token);
-    const auto key = load_jwt_key(settings_);  // read again each time: it may be changed
+    const JwtSettings settings = settings_();
+    if (settings.key_file.empty()) return refuse("AuthAltTypes has no auth/jwt here");
+    const auto key = load_jwt_key(settings);  // read again each time: it may be changed
     if (!key) return refuse(key.error().text);
     const auto user = read_jwt(*key, token.substr(kPrefix.size()), now());
     if (!user) return tl::unexpected(user.error());
@@ -94,7 +97,7 @@ class JwtAcceptor : public AuthProvider {
 
  private:
   std::shared_ptr<AuthProvider> other_;
-  JwtSettings settings_;
+  LiveJwtSettings settings_;
 };
 
 class JwtBearer : public AuthProvider {
@@ -160,7 +163,7 @@ Result<std::string> load_jwt_key(const JwtSettings& settings) {
 }
 
 std::shared_ptr<AuthProvider> accept_jwt(std::shared_ptr<AuthProvider> other,
-                                         JwtSettings settings) {
+                                         LiveJwtSettings settings) {
   return std::make_shared<JwtAcceptor>(std::move(other), std::move(settings));
 }
 std::shared_ptr<AuthProvider> use_jwt(std::string_view token) {

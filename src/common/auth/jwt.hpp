@@ -3,6 +3,7 @@
 // until it expires; only the controller takes them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,9 +32,12 @@ struct JwtSettings {
 // Errors: as ClusterKey::load().
 [[nodiscard]] Result<std::string> load_jwt_key(const JwtSettings& settings);
 
-// Takes such tokens, too; what is not one is left to `other`.
+// What is in force when a token comes: it may change while tokens are taken. Any thread.
+using LiveJwtSettings = std::function<JwtSettings()>;
+
+// Takes such tokens, too, while `settings` has a key; what is not one is left to `other`.
 [[nodiscard]] std::shared_ptr<AuthProvider> accept_jwt(std::shared_ptr<AuthProvider> other,
-                                                       JwtSettings settings);
+                                                       LiveJwtSettings settings);
 // Sends this token (SLURM_JWT) with every request.
 [[nodiscard]] std::shared_ptr<AuthProvider> use_jwt(std::string_view token);
 

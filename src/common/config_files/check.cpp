@@ -1,12 +1,14 @@
 // See check.hpp.
 #include "common/config_files/check.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <vector>
 
 #include <fmt/format.h>
 #include <grp.h>
@@ -21,11 +23,32 @@
 #include "common/config/conf_syntax.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/syntax/mpi_types.hpp"
+#include "common/syntax/tres_weights.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds kLookupTime{10};
+
+// Nobody is taken for unknown because a name service does not answer.
+bool group_is_unknown(const std::string& name) {
+  group entry{};
+  group* found = nullptr;
+  std::vector<char> buffer(size_t{1} << 16);
+  int failed = 0;
+  while ((failed = ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) ==
+         ERANGE)
+    buffer.resize(buffer.size() * 2);
+  return failed == 0 && found == nullptr;
+}
+
+// It is there, and the user for whom it is looked at may not see more of it: daemons of nodes,
+// which run it, are root's.
+bool is_roots_own(const std::string& path) {
+  struct stat file {};
+  return ::geteuid() != 0 && ::stat(path.c_str(), &file) == 0 && file.st_uid == 0 &&
+         (file.st_mode & S_IXUSR) != 0;
+}
 
 class Checker {
  public:
@@ -34,6 +57,11 @@ class Checker {
 
   void all() {
     addresses();
+    of_this_host();
+    for (std::string& warning : unknown_groups(config_)) warnings_.push_back(std::move(warning));
+  }
+
+  void of_this_host() {
     ports();
     shared_hosts();
     names();
@@ -41,7 +69,7 @@ class Checker {
     keys();
     folders();
     programs();
-    groups();
+    weights();
   }
 
  private:
@@ -209,11 +237,13 @@ class Checker {
     const std::vector<std::string> words = split_list(value, ' ');
     if (words.empty()) return;
     if (!words[0].starts_with('/')) return warn("{}={} is no absolute path", key, words[0]);
+    if (::access(words[0].c_str(), F_OK) != 0 && errno == EACCES) return;  // not for us to see
     std::vector<std::string> found = matching_paths(words[0]);
     std::erase_if(found, [](const std::string& one) { return ::access(one.c_str(), F_OK) != 0; });
     if (found.empty()) return warn("{}={} is not there", key, words[0]);
     for (const std::string& one : found) {
-      if (::access(one.c_str(), X_OK) != 0) warn("{}={} cannot be run", key, one);
+      if (::access(one.c_str(), X_OK) != 0 && !is_roots_own(one))
+        warn("{}={} cannot be run", key, one);
     }
   }
   void programs() {
@@ -241,16 +271,16 @@ class Checker {
     if (c.values.contains("MailProg")) program("MailProg", c.mail_prog);
   }
 
-  void groups() {
-    std::set<std::string> known;
-    for (const PartitionConfig& partition : config_.partitions) {
-      for (const std::string& group : partition.allow_groups) {
-        // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
-        if (known.insert(group).second && ::getgrnam(group.c_str()) == nullptr) {
-          warn("PartitionName={}: AllowGroups names \"{}\", which is no group of this host",
-               partition.name, group);
-        }
-      }
+  // Weights of what jobs never have count for nothing.
+  void weights() {
+    static constexpr std::string_view kKnown[] = {"cpu",     "mem",  "node", "energy",
+                                                  "billing", "vmem", "pages"};
+    const auto weights = parse_tres_weights(config_.priority_weight_tres);
+    if (!weights) return;
+    for (const TresWeight& weight : *weights) {
+      const bool has_name = weight.tres.find('/') != std::string::npos;  // "gres/gpu", "license/a"
+      if (!has_name && std::ranges::find(kKnown, weight.tres) == std::end(kKnown))
+        warn("PriorityWeightTRES: there is no TRES \"{}\"", weight.tres);
     }
   }
 
@@ -277,6 +307,26 @@ ConfigCheck check_config(const std::string& path) {
     check.warnings.push_back(std::move(none));
   Checker(check.config, check.warnings).all();
   return check;
+}
+
+std::vector<std::string> host_warnings(const ClusterConfig& config) {
+  std::vector<std::string> warnings;
+  Checker(config, warnings).of_this_host();
+  return warnings;
+}
+
+std::vector<std::string> unknown_groups(const ClusterConfig& config) {
+  std::vector<std::string> out;
+  std::set<std::string> asked;
+  for (const PartitionConfig& partition : config.partitions) {
+    for (const std::string& group : partition.allow_groups) {
+      if (asked.insert(group).second && group_is_unknown(group))
+        out.push_back(fmt::format(
+            "PartitionName={}: AllowGroups names \"{}\", which is no group of this host",
+            partition.name, group));
+    }
+  }
+  return out;
 }
 
 std::string warning_without_partitions(const ClusterConfig& config) {

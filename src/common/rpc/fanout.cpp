@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/format.h>
+
 namespace sluice::net {
 
 std::vector<std::span<const FanoutTarget>> split_tree(std::span<const FanoutTarget> targets,
@@ -167,7 +169,11 @@ void Fanout::serve(RpcServer& server) {
       [self = shared_from_this(), &server](const CallContext& context, FanoutRequest request,
                                            Responder<FanoutReply> responder) {
         if (!context.is_super_user() && context.identity.authenticated) {
-          return responder.fail(ErrorCode::kAccessDenied);
+          return responder.fail(
+              ErrorCode::kAccessDenied,
+              fmt::format("the agent expects SlurmUser uid {} and was asked by uid {}: where "
+                          "SlurmUser has changed, restart slurmd there",
+                          context.slurm_user, context.identity.uid));
         }
         if (request.targets.empty()) return responder.reply({});
         if (request.method == method_name<FanoutRequest>()) {

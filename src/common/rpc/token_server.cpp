@@ -174,13 +174,27 @@ TokenServer::~TokenServer() = default;
 
 bool TokenServer::is_in_place() const { return impl_->is_in_place(); }
 
+std::string foreign_token_lock(const std::string& path, uint32_t user) {
+  const std::string lock = path + ".lock";
+  struct stat file {};
+  if (user == 0 || ::lstat(lock.c_str(), &file) != 0 || file.st_uid == user) return {};
+  return fmt::format("{} belongs to uid {}, and uid {} cannot lock it: remove that file", lock,
+                     file.st_uid, user);
+}
+
 Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
                                                         std::shared_ptr<const TokenMaker> maker,
                                                         uint32_t owner) {
   // The kernel lets the lock go however its holder ends; two that find a dead socket do not replace
   // each other's.
   const int lock = open_lock(path + ".lock", owner);
-  if (lock < 0) return cannot(path, "lock");
+  if (lock < 0) {
+    const int why = errno;
+    if (std::string foreign = foreign_token_lock(path, ::geteuid()); !foreign.empty())
+      return failure(ErrorCode::kPathMissing, fmt::format("token socket {}: {}", path, foreign));
+    errno = why;
+    return cannot(path, "lock");
+  }
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);
     return failure(ErrorCode::kDuplicateName,

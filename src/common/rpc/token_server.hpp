@@ -46,6 +46,10 @@ class TokenServer {
   std::unique_ptr<Impl> impl_;
 };
 
+// Why this user's daemons cannot lock the socket at `path`: its lock file is another user's. Empty:
+// it is not.
+[[nodiscard]] std::string foreign_token_lock(const std::string& path, uint32_t user);
+
 // The process that serves the socket at `path` where it does not answer within `limit`; 0: it
 // answers, or nobody is there.
 [[nodiscard]] pid_t silent_server(const std::string& path, std::chrono::milliseconds limit,

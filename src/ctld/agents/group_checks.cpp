@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "common/config_files/check.hpp"
+#include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "ctld/state/rules/access.hpp"
 
@@ -37,6 +39,9 @@ void GroupChecks::run() {
     const state::ClusterSnapshot state = publisher_.newest()->state;
     const Duration pause = state->config->group_update_time;
     const SteadyTime now = net::steady_now();
+    if (state->config != seen) {
+      for (const std::string& warning : unknown_groups(*state->config)) log::warning("{}", warning);
+    }
     if (state->config != seen || (pause > Duration(0) && now - last >= pause)) {
       seen = state->config;
       last = now;

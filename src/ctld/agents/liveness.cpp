@@ -4,9 +4,11 @@
 
 #include "common/log/log.hpp"
 #include "common/model/ping_interval.hpp"
+#include "common/names/errors.hpp"
 #include "common/net/address.hpp"
 #include "common/os/clock.hpp"
 #include "common/protocol/noded.hpp"
+#include "ctld/state/rules/wanted.hpp"
 
 namespace sluice::ctld {
 
@@ -125,11 +127,11 @@ void Liveness::ping(const state::ClusterSnapshot& state, const Bitmap& nodes, bo
                     const bool unresolved = result.text.find(net::kUnresolved) != std::string::npos;
                     if (unresolved && heard->is_newly_unresolved(node->id))
                       log::error("node {} cannot be reached: {}", node->name, result.text);
-                    const bool refused = result.code == ErrorCode::kAuthentication;
+                    const bool refused = state::refuses_controller(result.code);
                     if (refused && heard->is_newly_refused(node->id))
                       log::error(
                           "node {} does not respond, it takes nothing of this controller: {}",
-                          node->name, result.text);
+                          node->name, error_text({result.code, result.text}));
                     continue;
                   }
                   auto reply = wire::decode<protocol::PingNodeReply>(result.reply);

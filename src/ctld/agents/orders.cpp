@@ -11,6 +11,7 @@
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "common/protocol/admin.hpp"
+#include "common/names/errors.hpp"
 #include "common/names/step_names.hpp"
 #include "common/wire/codec.hpp"
 #include "ctld/state/rules/step/extern_step.hpp"
@@ -270,7 +271,7 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
   for (const net::FanoutResult& result : outcome.failed) {
     log::debug("{} on {}: {}", text_of(round.order), result.node, result.text);
     const auto node = target_of(*newest, round.order, result.node);
-    const bool strange = result.code == ErrorCode::kAuthentication;
+    const bool strange = state::refuses_controller(result.code);
     if (node && strange && round.failed == 0) quiet.nodes.push_back(*node);
     const bool ends = strange && round.failed == 0 && tells_srun(*newest, round.order);
     if (!node || ends || !state::may_repeat(round.order, result.code)) {
@@ -278,7 +279,7 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
       continue;
     }
     unreached.push_back(result.node);
-    if (strange || result.code == ErrorCode::kRetry) why = result.text;
+    if (strange || result.code == ErrorCode::kRetry) why = error_text({result.code, result.text});
     again.nodes.set(*node);
   }
   if (!refusals.empty()) refused(round, refusals);
@@ -299,7 +300,7 @@ void Orders::refused(const Round& round, const std::vector<net::FanoutResult>& r
   std::vector<std::string> nodes;
   nodes.reserve(results.size());
   for (const net::FanoutResult& result : results) nodes.push_back(result.node);
-  const std::string& reason = results.back().text;
+  const std::string reason = error_text({results.back().code, results.back().text});
   // of a signal it says that nothing of the job runs there
   if (std::holds_alternative<state::SignalSteps>(round.order)) return;
   log::error("{} was refused by {}: {}", text_of(round.order), fold_hosts_sorted(nodes), reason);

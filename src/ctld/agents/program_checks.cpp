@@ -1,9 +1,13 @@
 #include "ctld/agents/program_checks.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "common/base/text.hpp"
+#include "common/config_files/check.hpp"
+#include "common/log/log.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -47,6 +51,18 @@ std::vector<std::string> unusable_programs(const ClusterConfig& config) {
                               suspends ? "down" : "up"));
   }
   return out;
+}
+
+void log_config_problems(const ClusterConfig& config) {
+  const std::vector<std::string> problems = unusable_programs(config);
+  for (const std::string& problem : problems) log::error("{}", problem);
+  for (const std::string& warning : host_warnings(config)) {
+    // "ResumeProgram=/x is not there" was said with "ResumeProgram: …"
+    const std::string key = warning.substr(0, warning.find('=')) + ": ";
+    const bool said = std::ranges::any_of(
+        problems, [&](const std::string& problem) { return problem.starts_with(key); });
+    if (!said) log::warning("{}", warning);
+  }
 }
 
 }  // namespace sluice::ctld

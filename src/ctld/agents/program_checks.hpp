@@ -12,4 +12,7 @@ namespace sluice::ctld {
 // One sentence for each, with its key.
 [[nodiscard]] std::vector<std::string> unusable_programs(const ClusterConfig& config);
 
+// Logs them, and what else of host_warnings() (common/config_files/check.hpp) slurmctld -t tells.
+void log_config_problems(const ClusterConfig& config);
+
 }  // namespace sluice::ctld

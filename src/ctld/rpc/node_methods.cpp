@@ -1,4 +1,5 @@
 // What node agents say: registrations, ends of steps and jobs, prologs.
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -44,11 +45,12 @@ Status same_cluster(ServiceParts& parts, const std::string& cluster_id) {
                                                parts.store.info().cluster_id);
 }
 
+// Where the node knows this clock its times are by it, and it says nothing of when it sent them.
 template <class Report>
 void to_own_clock(std::vector<Report>& reports, Time sent) {
   const Time now = net::now();
   for (Report& report : reports)
-    report.happened = protocol::by_own_clock(report.happened, sent, now);
+    report.happened = std::min(protocol::by_own_clock(report.happened, sent, now), now);
 }
 
 // Where an agent is for the others that does not say it: where it called from, unless that is this

@@ -100,8 +100,9 @@ Status may_register(const Entities& held, const Controller& one) {
   return failure(
       ErrorCode::kWrongCluster,
       fmt::format("cluster {} is that of the controller on {}:{} with cluster id {}, and the one "
-                  "on {} has {}: give this one a ClusterName of its own, or, when the state of "
-                  "the first is gone for good, let it in with \"sacctmgr delete cluster {}\"",
+                  "on {} has {}: see first that the StateSaveLocation of this one is the right "
+                  "folder, and mounted. Else give it a ClusterName of its own, or, when the state "
+                  "of the first is gone for good, let it in with \"sacctmgr delete cluster {}\"",
                   one.cluster, known.control_host, known.control_port, known.controller_id,
                   one.host, one.id, one.cluster));
 }

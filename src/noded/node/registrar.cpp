@@ -152,11 +152,13 @@ void Registrar::failed(const Error& error) {
   // once a row of failures is enough in the log, except when it is about more than a silent peer
   if (retry_.fresh() || error.code == ErrorCode::kWrongCluster ||
       error.code == ErrorCode::kInvalidCredential) {
-    log::error("cannot register with the controller: {}{}", error_text(error),
-               error.code == ErrorCode::kWrongCluster
-                   ? "; to have it join that cluster, or where the file is damaged, remove " +
-                         id_file(node_.spool_dir) + " and start slurmd again"
-                   : "");
+    log::error(
+        "cannot register with the controller: {}{}", error_text(error),
+        error.code == ErrorCode::kWrongCluster
+            ? "; see first that the controller's StateSaveLocation is the right folder, and mounted: on an empty one "
+              "it begins a new cluster. To have this node join that one, or where the file is damaged, remove " +
+                  id_file(node_.spool_dir) + " and start slurmd again"
+            : "");
   }
   retry_.later([this] { send(); });
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "common/base/hostlist.hpp"
+#include "common/os/clock.hpp"
 #include "common/os/wait_status.hpp"
 #include "common/log/log.hpp"
 #include "common/protocol/ctld.hpp"
@@ -169,8 +170,18 @@ void Gatherer<Report>::send(const net::FanoutTarget& receiver) {
   way.sending = std::min(way.queue.size(), kMostInOneCall);
   std::vector<Report> reports;
   for (size_t i = 0; i < way.sending; ++i) reports.push_back(way.queue[i].report);
+  // The controller may read it much later (it hangs, or stands still): it gets times of its own
+  // clock, which are not counted from when it reads them.
+  Time sent_at = now();
+  const auto ahead = node_.controller_clock.ahead(sent_at, net::steady_now());
+  if (receiver == kToController && ahead) {
+    for (Report& report : reports) {
+      if (report.happened != kNoTime) report.happened -= *ahead;
+    }
+    sent_at = kNoTime;
+  }
   const typename ReportKind<Report>::Request request{node_.cluster_id,
-                                                     join_reports(std::move(reports)), now()};
+                                                     join_reports(std::move(reports)), sent_at};
   const auto done = [this, mailbox = node_.mailbox,
                      receiver](const Result<protocol::Empty>& reply) {
     mailbox->post([this, receiver, error = reply ? Error{ErrorCode::kOk, {}} : reply.error()] {

@@ -67,8 +67,8 @@ TEST(Jwt, ProvesItsUserAsAnyTokenDoes) {
   const std::filesystem::path file = folder.path() / "jwt.key";
   std::ofstream(file) << kKey;
   std::filesystem::permissions(file, std::filesystem::perms::owner_read);
-  const auto acceptor =
-      accept_jwt(std::make_shared<NoOther>(), {file.string(), static_cast<uint32_t>(geteuid())});
+  JwtSettings settings = {file.string(), static_cast<uint32_t>(geteuid())};
+  const auto acceptor = accept_jwt(std::make_shared<NoOther>(), [&settings] { return settings; });
   const RequestDigest digest{std::string(32, 'd')};
   const auto proved = [&](std::string_view user) {
     const std::string token = make_jwt(kKey, user, now(), now() + std::chrono::minutes(1));
@@ -80,6 +80,10 @@ TEST(Jwt, ProvesItsUserAsAnyTokenDoes) {
   EXPECT_TRUE(root->is_user(0));
   EXPECT_FALSE(proved("nobody-of-this-name"));
   EXPECT_FALSE(acceptor->verify("something else", digest));
+  settings = {};  // AuthAltTypes was taken out
+  const auto refused = proved("root");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text, "auth/none: AuthAltTypes has no auth/jwt here");
 }
 
 TEST(Jwt, GarbageIsRefused) {

@@ -63,7 +63,9 @@ TEST_F(Quota, ABearerTokenProvesItsUser) {
   const std::string key = "a key of more than sixteen bytes";
   std::ofstream(file) << key;
   std::filesystem::permissions(file, std::filesystem::perms::owner_read);
-  serve({.auth = accept_jwt(test_auth(), {file.string(), static_cast<uint32_t>(geteuid())})});
+  serve({.auth = accept_jwt(test_auth(), [file] {
+           return JwtSettings{file.string(), static_cast<uint32_t>(geteuid())};
+         })});
   start();
   const std::string request = wire::encode(EchoRequest{"hello", 1});
   const std::string token = make_jwt(key, "root", now(), now() + std::chrono::minutes(1));

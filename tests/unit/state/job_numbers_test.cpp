@@ -105,6 +105,22 @@ TEST_F(JobNumbers, AnotherKeyIsTakenOnPurposeOnly) {
   EXPECT_EQ(differences(state_, again), std::vector<std::string>());
 }
 
+// The bug: with the key in place, as after an older backup was put back, it did nothing, and every
+// node refused the controller.
+TEST_F(JobNumbers, TheKeyThatIsThereIsTakenOverOnPurpose) {
+  StartEpoch start{"cluster", 2};
+  start.credential_key = "aa";
+  ASSERT_TRUE(run(start));
+  RegisterNode node = registration("n1");
+  node.node.credential_key = "bb";
+  EXPECT_EQ(error_of(node), ErrorCode::kInvalidCredential);
+  start.epoch = 3;
+  start.new_key = true;
+  ASSERT_TRUE(run(start));
+  EXPECT_TRUE(state_.credential_key_changed);
+  EXPECT_EQ(error_of(node), ErrorCode::kOk);
+}
+
 // The bug: a job whose number a node knew already was held, and neither it nor the log said why.
 TEST_F(JobNumbers, AJobThatANodeHadBeforeIsHeldWithTheReason) {
   const JobId id = submit(batch_spec());

@@ -260,7 +260,9 @@ TEST_F(WantedTest, WhatMayBeRepeated) {
   EXPECT_TRUE(may_repeat(LaunchStep{}, kAuthentication)) << "it says nothing of the job";
   EXPECT_TRUE(may_repeat(SignalSteps{}, kAuthentication)) << "it was not delivered";
   EXPECT_FALSE(may_repeat(LaunchStep{}, ErrorCode::kInvalidCredential));
-  EXPECT_FALSE(may_repeat(LaunchProlog{}, ErrorCode::kAccessDenied));
+  EXPECT_TRUE(may_repeat(LaunchProlog{}, kAccessDenied)) << "its agent expects another SlurmUser";
+  EXPECT_TRUE(refuses_controller(kAccessDenied));
+  EXPECT_FALSE(refuses_controller(kInvalidCredential));
 }
 
 }  // namespace

@@ -165,9 +165,12 @@ Bitmap still_wanted(const ClusterState& state, const NodeOrder& order, Duration 
   return std::visit([&](const auto& one) { return wanted(state, one, waited); }, order);
 }
 
+bool refuses_controller(ErrorCode error) {
+  return error == ErrorCode::kAuthentication || error == ErrorCode::kAccessDenied;
+}
+
 bool may_repeat(const NodeOrder& order, ErrorCode error) {
-  // another key, or a clock that is off: nobody has looked at it, and it says nothing of the job
-  if (error == ErrorCode::kAuthentication) return true;
+  if (refuses_controller(error)) return true;
   if (!is_away(error)) return false;
   const auto* signal = std::get_if<SignalSteps>(&order);
   const bool may_have_come = error == ErrorCode::kTimedOut || error == ErrorCode::kConnectionLost;

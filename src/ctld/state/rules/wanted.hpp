@@ -43,6 +43,11 @@ void join_orders(NodeOrder& order, const NodeOrder& same);
 [[nodiscard]] Bitmap still_wanted(const ClusterState& state, const NodeOrder& order,
                                   Duration waited);
 
+// The node takes this controller for none, whatever it is told: it knows another key, its clock is
+// off, or it expects another SlurmUser. It has not looked at what it was sent, so that says nothing
+// of jobs.
+[[nodiscard]] bool refuses_controller(ErrorCode error);
+
 // Whether the order may be sent again to a node that gave this error. Not a signal that may have
 // arrived: a process would get it twice. All others change nothing when they are repeated.
 [[nodiscard]] bool may_repeat(const NodeOrder& order, ErrorCode error);

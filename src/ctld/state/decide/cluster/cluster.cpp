@@ -134,6 +134,9 @@ Status check_start_of_ids(const ClusterState& state, JobId first) {
                              state.next_job_id - 1));
 }
 
+// Stands for the key that nodes know, where this state never had it.
+constexpr std::string_view kKeyOfNodes = "another";
+
 }  // namespace
 
 Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command, Time now) {
@@ -148,6 +151,15 @@ Result<Decision> decide_on(const ClusterState& state, const StartEpoch& command,
     return failure(ErrorCode::kInvalidCredential, std::string(kOtherCredentialKey));
   Draft draft(state);
   if (command.clean) draft.emit(StateForgotten{.time = now, .keeps_accounting = true});
+  // What nodes know is another key, though the state knows this one (an older backup): as if there
+  // had been another until now, which marks it as changed on purpose.
+  const bool known_key = command.new_key && !command.credential_key.empty() && !other_key &&
+                         !draft.state().credential_key_changed;
+  if (known_key)
+    draft.emit(EpochStarted{.cluster_id = command.cluster_id,
+                            .epoch = command.epoch,
+                            .time = now,
+                            .credential_key = std::string(kKeyOfNodes)});
   draft.emit(EpochStarted{.cluster_id = command.cluster_id,
                           .epoch = command.epoch,
                           .time = now,
