@@ -174,10 +174,36 @@ TokenServer::~TokenServer() = default;
 
 bool TokenServer::is_in_place() const { return impl_->is_in_place(); }
 
+namespace {
+
+// An agent serves it, with a lock of the user that it expects: it has the key, too.
+bool is_served_by_root(const std::string& path) {
+  const auto address = local_address(path);
+  const int fd = address ? ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+  if (fd < 0) return false;
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
+  const bool by_root = ::connect(fd, generic, sizeof *address) == 0 &&
+                       ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+                       peer.uid == 0;
+  ::close(fd);
+  return by_root;
+}
+
+tl::unexpected<Error> is_served(const std::string& path) {
+  return failure(ErrorCode::kDuplicateName,
+                 fmt::format("token socket {}: another process serves it", path));
+}
+
+}  // namespace
+
 std::string foreign_token_lock(const std::string& path, uint32_t user) {
   const std::string lock = path + ".lock";
   struct stat file {};
-  if (user == 0 || ::lstat(lock.c_str(), &file) != 0 || file.st_uid == user) return {};
+  if (user == 0 || ::lstat(lock.c_str(), &file) != 0 || file.st_uid == user ||
+      is_served_by_root(path))
+    return {};
   return fmt::format("{} belongs to uid {}, and uid {} cannot lock it: remove that file", lock,
                      file.st_uid, user);
 }
@@ -190,6 +216,7 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   const int lock = open_lock(path + ".lock", owner);
   if (lock < 0) {
     const int why = errno;
+    if (is_served_by_root(path)) return is_served(path);
     if (std::string foreign = foreign_token_lock(path, ::geteuid()); !foreign.empty())
       return failure(ErrorCode::kPathMissing, fmt::format("token socket {}: {}", path, foreign));
     errno = why;
@@ -197,8 +224,7 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   }
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);
-    return failure(ErrorCode::kDuplicateName,
-                   fmt::format("token socket {}: another process serves it", path));
+    return is_served(path);
   }
   auto server = listen(path, lock, std::move(maker));
   if (!server) ::close(lock);

@@ -47,7 +47,7 @@ class TokenServer {
 };
 
 // Why this user's daemons cannot lock the socket at `path`: its lock file is another user's. Empty:
-// it is not.
+// it is not, or an agent, which is root and has the key, serves it.
 [[nodiscard]] std::string foreign_token_lock(const std::string& path, uint32_t user);
 
 // The process that serves the socket at `path` where it does not answer within `limit`; 0: it

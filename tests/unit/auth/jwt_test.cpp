@@ -83,7 +83,7 @@ TEST(Jwt, ProvesItsUserAsAnyTokenDoes) {
   settings = {};  // AuthAltTypes was taken out
   const auto refused = proved("root");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().text, "auth/none: AuthAltTypes has no auth/jwt here");
+  EXPECT_EQ(refused.error().text, "AuthAltTypes has no auth/jwt here");
 }
 
 TEST(Jwt, GarbageIsRefused) {

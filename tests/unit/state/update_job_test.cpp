@@ -85,7 +85,7 @@ TEST_F(UpdateJobTest, AUserRaisesNothingOfHisOwn) {
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.priority = 100; }), ErrorCode::kAccessDenied);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.admin_comment = "x"; }),
             ErrorCode::kAccessDenied);
-  EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.nice = -5, u.priority = 100; }), ErrorCode::kOk);
+  EXPECT_EQ(update(kRoot, id, [](JobUpdate& u) { u.nice = -5; }), ErrorCode::kOk);
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -5; }), ErrorCode::kOk)
       << "it stays as it is";
   EXPECT_EQ(update(kAnn, id, [](JobUpdate& u) { u.nice = -3; }), ErrorCode::kAccessDenied);

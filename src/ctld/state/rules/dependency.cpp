@@ -181,7 +181,7 @@ class Evaluation {
 
   Outcome outcome_of(const DependencyItem& item) {
     if (item.kind == DependencyKind::kSingleton) {
-      // others of its name may start before it is released
+      // it is shown as it was given until the job is released, as in Slurm
       if (waiting_.hold != HoldKind::kNone) return Outcome::kWait;
       if (!singleton_) singleton_ = singleton_outcome(state_, waiting_);
       return *singleton_;
