@@ -1,15 +1,6 @@
 #include "ctld/fit/choice.hpp"
 
-#include <algorithm>
-
 namespace sluice::fit {
-
-void begin_at_required(std::vector<const Choice*>& from) {
-  if (!std::ranges::is_sorted(from, {}, [](const Choice* c) { return c->room->node; })) return;
-  const auto first = std::ranges::find_if(from, [](const Choice* c) { return c->required; });
-  const auto below = std::rotate(from.begin(), first, from.end());
-  std::reverse(below, from.end());
-}
 
 std::span<const Choice* const> shortest_run(std::span<const Choice* const> run, const Needs& needs,
                                             const RunBounds& bounds) {

@@ -51,10 +51,6 @@ struct Sum {
   }
 };
 
-// From the first node that the job must have upwards, then downwards: so Slurm adds others to those
-// of -w. Where nodes have another order, by weight or load, that one stays.
-void begin_at_required(std::vector<const Choice*>& from);
-
 // Bounds of a run of neighbours.
 struct RunBounds {
   uint32_t least = 1, most = 0;  // nodes

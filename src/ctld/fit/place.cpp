@@ -266,7 +266,6 @@ class Placer {
     }
     may_do_with(from.size());
     if (from.size() < least_) return std::nullopt;
-    if (required_ > 0) begin_at_required(from);
     if (auto chosen = walk(from)) return finish(std::move(*chosen));
     // too many small nodes for max_nodes: the largest first
     std::ranges::stable_sort(
@@ -383,37 +382,24 @@ class Placer {
     return finish(std::move(firm));
   }
 
-  // Each node gets as many as it takes but for one, or what --mincpus is worth, for each node
-  // behind it. Nodes that the job must have come first, as in Slurm.
-  bool deal_tasks(Choices& chosen) const {
-    std::vector<Choice*> order;
-    order.reserve(chosen.size());
-    uint64_t later = 0;  // most that the nodes after this one can take
-    for (Choice& c : chosen) {
-      order.push_back(&c);
-      later += c.most.tasks;
-    }
-    if (required_ > 0) std::ranges::stable_partition(order, [](Choice* c) { return c->required; });
-    uint32_t left = needs_.tasks;
-    auto nodes_after = static_cast<uint32_t>(chosen.size());
-    for (Choice* c : order) {
-      later -= c->most.tasks;
-      --nodes_after;
-      const uint32_t keep = nodes_after * kept_tasks(*c->room);
-      const uint32_t least = left > later ? static_cast<uint32_t>(left - later) : 0;
-      const uint32_t may = std::max(
-          by_units(left > keep ? left - keep : std::min(left, 1U), left, nodes_after), least);
-      c->portion.tasks = std::min({c->most.tasks, may, left});
-      left -= c->portion.tasks;
-    }
-    return left == 0;
-  }
-
   // Deals the tasks out and turns them into processors and memory.
   std::optional<std::vector<NodeAllocation>> finish(Choices chosen) {
     dealt_ = true;
     std::ranges::sort(chosen, {}, [](const Choice& c) { return c.room->node; });
-    if (!deal_tasks(chosen)) return std::nullopt;
+    uint32_t left = needs_.tasks;
+    uint64_t later = 0;  // most that the nodes after this one can take
+    for (const Choice& c : chosen) later += c.most.tasks;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      later -= chosen[i].most.tasks;
+      const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
+      const uint32_t keep = nodes_after * tasks_of_a_core(*chosen[i].room);
+      const uint32_t least = left > later ? static_cast<uint32_t>(left - later) : 0;
+      const uint32_t may = std::max(
+          by_units(left > keep ? left - keep : std::min(left, 1U), left, nodes_after), least);
+      chosen[i].portion.tasks = std::min({chosen[i].most.tasks, may, left});
+      left -= chosen[i].portion.tasks;
+    }
+    if (left > 0) return std::nullopt;
     for (Choice& c : chosen) c.portion.tasks = tasks_on_node(needs_, c.portion.tasks);
     if (!needs_.gres.empty() && !deal_gres(chosen)) return std::nullopt;
     uint32_t extra = needs_.min_cpus;
@@ -475,12 +461,10 @@ class Placer {
     return may >= each ? may / each * each : may;
   }
 
-  // A further node is given at least a core, and --mincpus: so many tasks are kept for it.
-  uint32_t kept_tasks(const Room& room) const {
-    if (needs_.cpus_per_task == 0) return 1;
+  // A further node is given at least a core, so as many tasks are kept for it as a core takes.
+  uint32_t tasks_of_a_core(const Room& room) const {
     const uint32_t threads = used_threads(needs_, *room.config);
-    return std::max(
-        {1U, threads / needs_.cpus_per_task, needs_.min_cpus_per_node / needs_.cpus_per_task});
+    return needs_.cpus_per_task == 0 ? 1 : std::max(1U, threads / needs_.cpus_per_task);
   }
 
   const Needs& needs_;

