@@ -48,7 +48,7 @@ protocol::NodeRecord node_record(const Node& node, const std::vector<NodeSoft>& 
   protocol::NodeRecord out;
   out.node = node;
   if (node.id < soft.size()) out.soft = soft[node.id];
-  out.used_cpus = state::taken_cpus(node);
+  out.used_cpus = node.used_cpus;
   out.used_memory_mib = node.used_memory_mib;
   if (node.used_gres != nullptr) out.used_gres = *node.used_gres;
   out.running_jobs = node.running_jobs;

@@ -544,30 +544,5 @@ TEST(Pass, OfAnArrayTheReasonIsThatBeforeThePass) {
   EXPECT_EQ(second.soft->waited_for(id, true), JobReason::kJobArrayTaskLimit);
 }
 
-// The bug: with CR_CPU the other thread of a core that a job has was shown as idle, and no job got
-// it.
-TEST(Pass, AWholeCoreIsShownAsTaken) {
-  World w(1, 4);
-  w.config.select_type_parameters = {"CR_CPU"};
-  w.config.def_mem_per_cpu_mib = 0;
-  w.config.nodes[0].cores_per_socket = w.config.nodes[0].threads_per_core = 2;
-  w.up();
-  const auto shown = [&] {
-    const Node& node = w.state.nodes.at(0);
-    const NodeBaseState base = state::shown_base(node);
-    return std::pair(state::taken_cpus(node), base == NodeBaseState::kAllocated);
-  };
-  EXPECT_EQ(shown(), std::pair(0U, false));
-  w.submit(World::spec(1));
-  EXPECT_EQ(w.pass(), "1:n1");
-  EXPECT_EQ(w.job(1).allocation->cpus, 1U);
-  EXPECT_EQ(shown(), std::pair(2U, false));
-  w.submit(World::spec(1));
-  EXPECT_EQ(w.pass(), "2:n1");
-  EXPECT_EQ(shown(), std::pair(4U, true));
-  w.submit(World::spec(1));
-  EXPECT_EQ(w.pass(), "");
-}
-
 }  // namespace
 }  // namespace sluice::sched

@@ -159,18 +159,14 @@ bool is_eligible(const Job& job, Time now) {
          job.spec->begin <= now && (job.eligible == kNoTime || job.eligible <= now);
 }
 
-uint32_t taken_cpus(const Node& node) {
-  const auto cores = static_cast<uint32_t>(node.used_cores.count());
-  return std::max(node.used_cpus, cores * cpus_of_core(*node.config));
-}
-
 NodeBaseState shown_base(const Node& node) {
   if (node.base != NodeBaseState::kIdle) return node.base;
   // a node whose jobs are all completing is idle, with the COMPLETING flag
   if (node.running_jobs <= node.completing_jobs) return NodeBaseState::kIdle;
-  const uint32_t taken = taken_cpus(node);
-  if (node.exclusive || taken >= effective_cpus(*node.config)) return NodeBaseState::kAllocated;
-  return taken == 0 ? NodeBaseState::kIdle : NodeBaseState::kMixed;
+  if (node.exclusive || node.used_cpus >= effective_cpus(*node.config)) {
+    return NodeBaseState::kAllocated;
+  }
+  return node.used_cpus == 0 ? NodeBaseState::kIdle : NodeBaseState::kMixed;
 }
 
 NodeFlags shown_flags(const Node& node) {

@@ -194,8 +194,6 @@ void for_components(const ClusterState& state, const HetInfo& het, Visit&& visit
 
 // --- nodes as they are shown and used ------------------------------------------------------------
 
-// CPUs that jobs have, with those of their cores that are left and that no other job gets (CR_CPU).
-[[nodiscard]] uint32_t taken_cpus(const Node& node);
 // IDLE, MIXED or ALLOCATED for a node that is up, else its own base state.
 [[nodiscard]] NodeBaseState shown_base(const Node& node);
 // With the derived COMPLETING flag.
