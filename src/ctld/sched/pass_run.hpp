@@ -252,7 +252,6 @@ class PassRun {
   // Why it has to wait, once it is found out.
   void explain(const Job& job, Demand& demand, const state::Partition& partition);
   void tell_why(const Blocked& blocked, bool found);
-  void tell(const Candidate& c, const Request& request, const Waiting& waiting);
   [[nodiscard]] bool may_plan(const Candidate& c) const;
   // Not more jobs of its user and partition than BackfillBounds has were looked at.
   [[nodiscard]] bool may_backfill(const Candidate& c);
@@ -293,7 +292,6 @@ class PassRun {
   std::vector<Blocked> waiting_here_;                       // candidates of the present group
   std::vector<SharedText> names_;                           // of partitions
   std::vector<uint32_t> blocked_;  // by partition: jobs of higher priority that wait for nodes
-  WaitingLine line_;
   // by partition: a job completes on nodes of it, and has for less than CompleteWait
   std::vector<bool> settles_;
   bool in_strict_order_ = false;  // sched/builtin

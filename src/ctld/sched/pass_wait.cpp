@@ -211,12 +211,9 @@ void PassRun::tell_why(const Blocked& blocked, bool found) {
   const bool plain = found && state_.reservations->empty();
   if (!demand->waiting && plain) demand->waiting = Waiting{};
   explain(job, *demand, (*state_.partitions)[c.partition]);
-  tell(c, *demand->request, *demand->waiting);
-}
-
-void PassRun::tell(const Candidate& c, const Request& request, const Waiting& waiting) {
-  const auto told = line_.next(request, waiting);
-  if (told) wait(c, told->reason, told->detail);
+  const Waiting& waiting = *demand->waiting;
+  if (waiting.for_nodes && blocked_[c.partition] > 0) return wait(c, JobReason::kPriority);
+  wait(c, waiting.reason, waiting.detail);
 }
 
 void PassRun::plan_later(const std::vector<Blocked>& blocked) {
@@ -289,7 +286,7 @@ bool PassRun::keep_start(const Candidate& c) {
   if (kept == nullptr || !may_be_kept(job, *demand.request)) return false;
   ++failed_tests_;
   const Waiting& waiting = kept->stays->waiting;
-  tell(c, *demand.request, waiting);
+  if (!waiting.for_nodes || blocked_[c.partition] == 0) wait(c, waiting.reason, waiting.detail);
   if (waiting.for_nodes) ++blocked_[c.partition];
   const SharedText& node_list = kept->stays->node_list;
   if (node_list.empty()) set_forecast(c, kept->start, *kept->nodes);

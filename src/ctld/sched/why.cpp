@@ -6,7 +6,6 @@
 #include "ctld/state/rules/access.hpp"
 #include "ctld/state/rules/fits.hpp"
 #include "ctld/state/rules/reservations.hpp"
-#include "ctld/state/rules/room.hpp"
 
 namespace sluice::sched {
 
@@ -35,23 +34,17 @@ std::optional<JobReason> why_partition_refuses(const state::ClusterState& state,
   if (p.state == PartitionState::kInactive) return JobReason::kPartitionInactive;
   if (p.state == PartitionState::kDown) return JobReason::kPartitionDown;
   if (const auto refused = state::why_not_admitted(state, partition, *job.spec)) return refused;
-  // as in Slurm, nodes are asked about before time
-  const QosFlags flags = state::qos_flags(state, *job.spec);
-  if (!state::allows_node_count(p, *job.spec, flags) ||
-      job.spec->min_nodes > partition.nodes.count())
-    return JobReason::kPartitionNodeLimit;
   const Minutes least = job.spec->time_min != 0 ? job.spec->time_min : limit_of(job, partition);
+  const QosFlags flags = state::qos_flags(state, *job.spec);
   const bool any_time = p.max_time == kInfiniteMinutes || (flags & kQosPartitionTimeLimit) != 0;
   if (!any_time && least > p.max_time) return JobReason::kPartitionTimeLimit;
+  if (!state::allows_node_count(p, *job.spec, flags)) return JobReason::kPartitionNodeLimit;
   if (fit::exceeds_memory_limit(*job.spec, p, *state.config, partition.max_node_memory_mib))
     return JobReason::kMaxMemPerLimit;
   return std::nullopt;
 }
 
 namespace {
-
-const std::string kNodesOfOthers =
-    "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
 
 // What Slurm says of a job whose nodes others have reserved.
 std::string reserved_text(const Resources& resources, const Request& request, Minutes limit) {
@@ -79,7 +72,8 @@ Waiting why_not_placed(const Resources& resources, const Request& request, Minut
             request.required.none()};
   }
   if (!place_idle(resources, request, true)) {
-    const bool too_large = request.needs.min_cpus > state::most_cpus(*request.partition);
+    const bool too_large = request.needs.min_nodes > request.partition->nodes.count() ||
+                           request.needs.min_cpus > request.partition->total_cpus;
     return {too_large ? JobReason::kPartitionConfig : JobReason::kBadConstraints, {}, false};
   }
   Bitmap unavailable;
@@ -90,24 +84,10 @@ Waiting why_not_placed(const Resources& resources, const Request& request, Minut
     return {JobReason::kReqNodeNotAvail,
             "ReqNodeNotAvail, UnavailableNodes:" + state::node_list(state, unavailable), false};
   }
-  return {JobReason::kResources, kNodesOfOthers, false};
-}
-
-std::optional<Waiting> WaitingLine::next(const Request& request, Waiting waiting) {
-  if (!waiting.for_nodes) return waiting;
-  if (led_.contains(request.partition)) return std::nullopt;
-  const Bitmap& nodes = request.partition->nodes;
-  const size_t left = nodes.count() - nodes.count_common(taken_);
-  const bool too_few = request.required.any() ? request.required.intersects(taken_)
-                                              : left < std::max(request.needs.min_nodes, 1U);
-  if (waiting.reason == JobReason::kResources && too_few) waiting.detail = kNodesOfOthers;
-  if (request.required.any()) {
-    taken_ |= request.required;
-  } else {
-    taken_ |= nodes;
-    led_.insert(request.partition);
-  }
-  return waiting;
+  return {
+      JobReason::kResources,
+      "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+      false};
 }
 
 }  // namespace sluice::sched

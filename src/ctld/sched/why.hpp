@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <unordered_set>
 
 #include "common/model/job.hpp"
 #include "ctld/sched/resources.hpp"
@@ -31,19 +30,5 @@ struct Waiting {
 // nowhere, or just kResources.
 [[nodiscard]] Waiting why_not_placed(const Resources& resources, const Request& request,
                                      Minutes limit);
-
-// What jobs that wait for nodes say beside one another, told in the order of the queue, as in
-// Slurm: the first of a partition says Resources and takes all nodes of it out of the others'
-// sight, or those that it names and no more. What comes behind it in the partition says Priority;
-// who has too few nodes left in another one says so.
-class WaitingLine {
- public:
-  // nullopt: Priority. `waiting`: what holds without the others.
-  [[nodiscard]] std::optional<Waiting> next(const Request& request, Waiting waiting);
-
- private:
-  Bitmap taken_;                                     // NodeIds
-  std::unordered_set<const state::Partition*> led_;  // a job waits before all others of it
-};
 
 }  // namespace sluice::sched

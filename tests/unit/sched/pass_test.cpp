@@ -145,7 +145,7 @@ TEST(Pass, ReasonsOfThePartition) {
   EXPECT_EQ(reason_in("least", wide), "PartitionNodeLimit") << "-N2 asks for no more";
   wide.min_nodes = 9;
   wide.max_nodes = 0;
-  EXPECT_EQ(reason_in("debug", wide), "PartitionNodeLimit") << "larger than the partition";
+  EXPECT_EQ(reason_in("debug", wide), "PartitionConfig") << "larger than the partition";
   EXPECT_EQ(reason_in("debug", World::spec(1000)), "PartitionConfig");
   auto changed = std::make_shared<PartitionConfig>(w.config.partitions[0]);
   changed->state = PartitionState::kInactive;

@@ -145,10 +145,11 @@ bool explain_partition(const ClusterState& state, const Job& job, const state::P
       lines.push_back(fmt::format("Partition {} does not let the job's user in.", p.name));
       break;
     default:
-      lines.push_back(fmt::format("Partition {} takes jobs of {} to {} nodes; the job asks for {}.",
-                                  p.name, std::max(1U, p.min_nodes),
-                                  std::min<size_t>(p.max_nodes, partition.nodes.count()),
-                                  std::max({1U, job.spec->min_nodes, job.spec->max_nodes})));
+      lines.push_back(
+          fmt::format("Partition {} takes jobs of {} to {} nodes; the job asks for {}.", p.name,
+                      std::max(1U, p.min_nodes),
+                      p.max_nodes == kUnlimited ? "any number of" : std::to_string(p.max_nodes),
+                      std::max({1U, job.spec->min_nodes, job.spec->max_nodes})));
   }
   return false;
 }

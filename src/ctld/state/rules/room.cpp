@@ -45,11 +45,6 @@ bool bounds_cpus(const PartitionConfig& partition) {
   return partition.max_cpus_per_node != kUnlimited || partition.max_cpus_per_socket != kUnlimited;
 }
 
-uint64_t most_cpus(const Partition& partition) {
-  const uint64_t total = partition.total_cpus, each = partition.config->max_cpus_per_node;
-  return each == kUnlimited ? total : std::min(total, each * partition.nodes.count());
-}
-
 fit::PartitionUse use_of(const ClusterState& state, const Partition& partition, const Node& node) {
   fit::PartitionUse use;
   for (const JobId id : node.jobs) {
@@ -87,7 +82,7 @@ Status could_serve(const ClusterState& state, const Partition& partition, const 
                                 partition.max_node_memory_mib))
     return {};
   if (!needs) return tl::unexpected(std::move(needs.error()));
-  if (needs->min_nodes > partition.nodes.count() || needs->min_cpus > most_cpus(partition))
+  if (needs->min_nodes > partition.nodes.count() || needs->min_cpus > partition.total_cpus)
     return {};
   Bitmap required, excluded;
   for (auto [text, nodes] :

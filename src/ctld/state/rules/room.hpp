@@ -11,8 +11,6 @@ namespace sluice::state {
 
 // Whether the partition's jobs are bounded on a node (MaxCPUsPerNode, MaxCPUsPerSocket).
 [[nodiscard]] bool bounds_cpus(const PartitionConfig& partition);
-// The CPUs that a job of the partition can have at most.
-[[nodiscard]] uint64_t most_cpus(const Partition& partition);
 // What its jobs hold of the node.
 [[nodiscard]] fit::PartitionUse use_of(const ClusterState& state, const Partition& partition,
                                        const Node& node);
