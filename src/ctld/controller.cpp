@@ -230,7 +230,7 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id,
             recovered.replayed_events, recovered.state.jobs.size(), info.epoch);
   if (recovered.last == 0)
-    log::warning(
+    log::info(
         "there was no state in StateSaveLocation={}: a new cluster begins there, with an id of its own, "
         "which nodes of another refuse. If there was one before, stop slurmctld and see that the "
         "folder is the right one, and mounted",

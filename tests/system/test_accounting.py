@@ -378,7 +378,8 @@ class Daemon(AccountedCase):
                            (others + f"ArchiveDir={file}\n", f'other.conf:%d: ArchiveDir="{file}": Not a directory'),
                            (others + "StorageLoc=/nosuch/dir/x.db\n", "cannot make /nosuch/dir/x.db: there is no folder /nosuch/dir"),
                            (others + "StorageLoc=/\n", "/ is no file"),
-                           (others, self.dbd_port())):
+                           (others, "is in use by process"),
+                           (others + f"StorageLoc={self.cluster.dir}/second.db\n", self.dbd_port())):
             told = self.start(text)
             with open(os.path.join(self.cluster.dir, "other.conf"), encoding="utf-8") as f:
                 last = len(f.readlines())

@@ -144,7 +144,7 @@ class Backup(ClusterCase):
         with self.assertRaises(Exception):
             self.cluster.start_controller()
         self.assertIn("put a backup back", self.cluster.log())
-        self.assertTrue(os.path.exists(os.path.join(state, "journal", "journal.db")))
+        self.assertFalse(os.path.exists(os.path.join(state, "journal", "journal.db")), "nothing was made")
         self.assertIn(f"next job id {held + 1}", self.out("sluice", "restore", copy))
         self.cluster.start_controller()
         self.assertEqual(self.state(held), "PENDING")

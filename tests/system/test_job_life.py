@@ -135,7 +135,7 @@ class Life(ClusterCase):
         self.wait_state(dead, "DEADLINE")  # the controller has looked
         self.assertEqual(self.row(dead, "%t %r"), "DL DeadLine")
         self.assertEqual([self.row(job, "%t %r") for job in (held, alive)], ["PD JobHeldUser", "PD BeginTime"])
-        self.run_cmd("scontrol", "update", f"JobId={alive}", "Deadline=now+1")
+        self.run_cmd("scontrol", "update", f"JobId={alive}", "Deadline=now+2")
         self.wait_state(alive, "DEADLINE")
         self.run_cmd("scontrol", "release", held)
         self.wait_state(held, "DEADLINE")

@@ -109,7 +109,7 @@ class Users(ClusterCase):
         job = self.submit("-t", "10", "-o", "/dev/null", "--wrap", "sleep 1000", user=ALICE)
         self.wait_state(job, "RUNNING")
         self.refused(job, denied, "TimeLimit=11", "TimeLimit=UNLIMITED", "TimeLimit=+1", "TimeLimit+=1",
-                     "EndTime=now+1hour", "Nice=-1", "Priority=100000", "AdminComment=x")
+                     "EndTime=now+1hour", "Nice=-1", "Priority=4294967290", "AdminComment=x")
         self.assertEqual(self.show(job)["TimeLimit"], "00:10:00")
         self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit-=1", user=ALICE)
         self.run_cmd("scontrol", "update", f"JobId={job}", "Nice=5", user=ALICE)
@@ -126,7 +126,7 @@ class Users(ClusterCase):
         self.addCleanup(self.run_cmd, "scontrol", "delete", "PartitionName=hour")
         job = self.submit("-H", "-t", "10", "-p", "hour", "-o", "/dev/null", "--wrap", "true", user=ALICE)
         self.refused(job, denied, "TimeLimit=61", "TimeLimit=UNLIMITED", "Nice=-1", "Deadline=now+1hour", "SiteFactor=1")
-        self.refused(job, "Job is in held state, pending scheduler release", "Priority=100000")
+        self.refused(job, "Job is in held state, pending scheduler release", "Priority=4294967290")
         self.run_cmd("scontrol", "update", f"JobId={job}", "TimeLimit=60", user=ALICE)
         self.run_cmd("scancel", job)
 
