@@ -121,19 +121,12 @@ class Agents(NodeCase):
 
     def test_a_step_daemon_that_is_killed(self):
         """The log said that the node had failed."""
-        job = self.submit("-w", "n2", "--no-requeue", "-o", "/dev/null", "--wrap", "sleep 100")
-        self.wait_state(job, "RUNNING")
-        daemon = wait_for(lambda: next(iter(self.daemons(job)), None), "its daemon runs")
-        os.kill(daemon, signal.SIGKILL)
+        job = self.submit("-w", "n2", "--no-requeue", "-o", "killed.out", "--wrap", "echo on; sleep 100")
+        wait_for(lambda: self.file("killed.out") == "on\n", "its script runs")
+        os.kill(self.cluster.step_daemon_pid(f"{job}.batch"), signal.SIGKILL)
         self.assertEqual(self.wait_ended(job), "NODE_FAIL")
         wait_for(lambda: f"error: Killing JobId={job} on node n2: its step daemon died (status 0x9)" in self.cluster.log(), "the log names the cause")
         self.assertNotIn("on failed node", self.cluster.log())
-
-    def daemons(self, job):
-        try:
-            return [self.cluster.step_daemon_pid(f"{job}.batch")]
-        except StopIteration:
-            return []
 
 
 class Backups(ClusterCase):
