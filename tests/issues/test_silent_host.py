@@ -17,16 +17,17 @@ class SilentHost(ClusterCase):
 
     def test_srun_gives_it_up(self):
         step = "echo on; while [ ! -e end ]; do sleep 0.1; done"
+        said = open(os.path.join(self.cluster.work, "silent.err"), "w", encoding="utf-8")
+        self.addCleanup(said.close)
         salloc = self.cluster.start("salloc", "-Q", "-N2", "--no-kill", "srun", "-l", "--no-kill", "-o", "silent.out", "sh", "-c", step,
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                    stdout=subprocess.DEVNULL, stderr=said)
         wait_for(lambda: sorted(self.file("silent.out").splitlines()) == ["0: on", "1: on"], "the step runs on both hosts")
         host = self.cluster.host("h2")
         self.addCleanup(host.mend)
         host.cut()
+        wait_for(lambda: "srun: error: Node failure on h2\n" in self.file("silent.err"), "srun gives it up")
         open(os.path.join(self.cluster.work, "end"), "w", encoding="utf-8").close()
-        errors = salloc.communicate(timeout=120)[1]
-        self.assertIn("srun: error: Node failure on h2\n", errors)
-        self.assertNotEqual(salloc.returncode, 0)
+        self.assertNotEqual(salloc.wait(timeout=60), 0)
 
 
 if __name__ == "__main__":

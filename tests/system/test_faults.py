@@ -170,7 +170,7 @@ class KilledDaemons(FaultCase):
                 os.kill(pid, signal.SIGKILL)
         self.wait_ended(job)
         self.assertRegex(self.file("early.out"), r"srun (137|1)\n")
-        self.assertEqual(sleeping(9105) + sleeping(9106), [])
+        wait_for(lambda: not sleeping(9105) + sleeping(9106), "nothing is left of it")
         self.usable()
 
 
