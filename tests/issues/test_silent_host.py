@@ -23,6 +23,11 @@ class SilentHost(ClusterCase):
                                     stdout=subprocess.DEVNULL, stderr=said)
         wait_for(lambda: sorted(self.file("silent.out").splitlines()) == ["0: on", "1: on"], "the step runs on both hosts")
         host = self.cluster.host("h2")
+
+        def under_way():  # what is not acknowledged is sent again for a quarter of an hour
+            lines = subprocess.run(["ss", "-tnH", "dst", host.address], check=True, capture_output=True, text=True).stdout.splitlines()
+            return [line for line in lines if line.split()[2] != "0"]
+        wait_for(lambda: not under_way(), "all that was sent is taken")
         self.addCleanup(host.mend)
         host.cut()
         wait_for(lambda: "srun: error: Node failure on h2\n" in self.file("silent.err"), "srun gives it up")
