@@ -12,12 +12,11 @@
 #include "common/log/log.hpp"
 #include "common/os/clock.hpp"
 #include "common/net/method_name.hpp"
-#include "common/net/tls_config.hpp"
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/accounting_admin.hpp"
 #include "common/rpc/refusal_log.hpp"
-#include "common/rpc/tls_identity.hpp"
 #include "common/rpc/token_server.hpp"
+#include "dbd/identity.hpp"
 #include "dbd/rpc/admin_methods.hpp"
 #include "dbd/rpc/entity_clock.hpp"
 #include "dbd/rpc/followers.hpp"
@@ -88,19 +87,11 @@ struct Daemon::Graph {
 
 Status Daemon::Graph::open_identity() {
   const LiveConfig::Pointer conf = config.get();
-  net::AuthOptions options = auth_options(*conf);
-  options.token_socket.clear();  // it verifies tokens, and has to have the key itself
-  auto provider = net::make_auth(options);
+  auto provider = open_auth(*conf);
   if (!provider) return tl::unexpected(provider.error());
-  auth = std::move(*provider);
-  if (const net::JwtSettings jwt = jwt_settings(*conf); !jwt.key_file.empty()) {
-    if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
-    auth = net::accept_jwt(std::move(auth), [jwt] { return jwt; });
-  }
-  if (!net::is_tls(conf->tls_type)) return {};
-  auto identity = net::TlsIdentity::open(
-      net::accounting_tls_files(conf->path, conf->tls_parameters), conf->slurm_user_id);
+  auto identity = open_tls(*conf);
   if (!identity) return tl::unexpected(identity.error());
+  auth = std::move(*provider);
   tls = std::move(*identity);
   return {};
 }
