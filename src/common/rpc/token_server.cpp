@@ -77,6 +77,43 @@ class NextInLine {
   bool held_ = false;
 };
 
+// A connection to what serves there, and whose it is; -1: nobody does.
+int connect_to_server(const std::string& path, ucred& server) {
+  const auto address = local_address(path);
+  const int fd = address ? ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+  if (fd < 0) return -1;
+  socklen_t length = sizeof server;
+  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
+  if (::connect(fd, generic, sizeof *address) == 0 &&
+      ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &server, &length) == 0)
+    return fd;
+  ::close(fd);
+  return -1;
+}
+
+// An agent serves it, with a lock of the user that it expects: it has the key, too.
+bool is_served_by_root(const std::string& path) {
+  ucred server{};
+  const int fd = connect_to_server(path, server);
+  if (fd < 0) return false;
+  ::close(fd);
+  return server.uid == 0;
+}
+
+tl::unexpected<Error> is_served(const std::string& path) {
+  return failure(ErrorCode::kDuplicateName,
+                 fmt::format("token socket {}: another process serves it", path));
+}
+
+// Why the user cannot lock it; empty: the lock file is his, or there is none.
+std::string foreign_lock(const std::string& path, uint32_t user) {
+  const std::string lock = path + ".lock";
+  struct stat file {};
+  if (user == 0 || ::lstat(lock.c_str(), &file) != 0 || file.st_uid == user) return {};
+  return fmt::format("{} belongs to uid {}, and uid {} cannot lock it: remove that file", lock,
+                     file.st_uid, user);
+}
+
 }  // namespace
 
 class TokenServer::Impl {
@@ -174,38 +211,8 @@ TokenServer::~TokenServer() = default;
 
 bool TokenServer::is_in_place() const { return impl_->is_in_place(); }
 
-namespace {
-
-// An agent serves it, with a lock of the user that it expects: it has the key, too.
-bool is_served_by_root(const std::string& path) {
-  const auto address = local_address(path);
-  const int fd = address ? ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
-  if (fd < 0) return false;
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
-  const bool by_root = ::connect(fd, generic, sizeof *address) == 0 &&
-                       ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-                       peer.uid == 0;
-  ::close(fd);
-  return by_root;
-}
-
-tl::unexpected<Error> is_served(const std::string& path) {
-  return failure(ErrorCode::kDuplicateName,
-                 fmt::format("token socket {}: another process serves it", path));
-}
-
-}  // namespace
-
 std::string foreign_token_lock(const std::string& path, uint32_t user) {
-  const std::string lock = path + ".lock";
-  struct stat file {};
-  if (user == 0 || ::lstat(lock.c_str(), &file) != 0 || file.st_uid == user ||
-      is_served_by_root(path))
-    return {};
-  return fmt::format("{} belongs to uid {}, and uid {} cannot lock it: remove that file", lock,
-                     file.st_uid, user);
+  return is_served_by_root(path) ? std::string() : foreign_lock(path, user);
 }
 
 Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
@@ -217,7 +224,7 @@ Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
   if (lock < 0) {
     const int why = errno;
     if (is_served_by_root(path)) return is_served(path);
-    if (std::string foreign = foreign_token_lock(path, ::geteuid()); !foreign.empty())
+    if (std::string foreign = foreign_lock(path, ::geteuid()); !foreign.empty())
       return failure(ErrorCode::kPathMissing, fmt::format("token socket {}: {}", path, foreign));
     errno = why;
     return cannot(path, "lock");
@@ -258,23 +265,17 @@ Result<std::unique_ptr<TokenServer>> TokenServer::listen(const std::string& path
 pid_t silent_server(const std::string& path, std::chrono::milliseconds limit,
                     const std::stop_token& stop) {
   constexpr std::chrono::milliseconds kSlice{100};
-  const auto address = local_address(path);
-  const int fd = address ? ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+  ucred server{};
+  const int fd = connect_to_server(path, server);
   if (fd < 0) return 0;
-  ucred peer{};
-  socklen_t length = sizeof peer;
   const std::string question = wire::encode(TokenRequest{std::string(kDigestSize, '\0')});
-  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
-  const bool asked = ::connect(fd, generic, sizeof *address) == 0 &&
-                     ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-                     ::send(fd, question.data(), question.size(), MSG_NOSIGNAL) > 0;
-  bool silent = asked;
+  bool silent = ::send(fd, question.data(), question.size(), MSG_NOSIGNAL) > 0;
   for (auto waited = kSlice; silent && waited <= limit; waited += kSlice) {
     pollfd answer{fd, POLLIN, 0};
     silent = !stop.stop_requested() && ::poll(&answer, 1, static_cast<int>(kSlice.count())) <= 0;
   }
   ::close(fd);
-  return silent ? peer.pid : 0;
+  return silent ? server.pid : 0;
 }
 
 TokenService::TokenService(AuthOptions options, std::shared_ptr<const TokenMaker> maker,
