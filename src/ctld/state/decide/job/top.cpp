@@ -70,7 +70,7 @@ class Ranks {
 };
 
 // As Slurm deals them. The k-th of the chosen gets the k-th highest priority of all that compete,
-// and less than the one before it; the others, in the order of their numbers, lose equal shares of
+// and less than the one before it; the others, in their order, lose equal shares of
 // what that gives away, and whoever would not come behind the chosen loses more.
 void deal_priorities(std::vector<JobRank>& chosen, std::vector<JobRank>& others) {
   std::vector<int64_t> priorities;
@@ -85,7 +85,6 @@ void deal_priorities(std::vector<JobRank>& chosen, std::vector<JobRank>& others)
     chosen[at].priority = wanted;
   }
   const int64_t most = std::max<int64_t>(int64_t{chosen.back().priority} - 1, 1);
-  std::ranges::sort(others, {}, &JobRank::job);
   auto left = static_cast<int64_t>(others.size());
   for (JobRank& rank : others) {
     const int64_t before = rank.priority;
@@ -116,14 +115,16 @@ void reorder(Draft& draft, const std::vector<JobId>& chosen, const TopJob& comma
     if (const auto at = groups.find(rivalry_of(*other)); at != groups.end())
       at->second.others.push_back(rank);
   }
+  const auto give = [&](const std::vector<JobRank>& had, const std::vector<JobRank>& wanted) {
+    for (size_t at = 0; at < had.size(); ++at)
+      give_priority(draft, had[at], wanted[at].priority, now);
+  };
   for (auto& [key, group] : groups) {
+    std::ranges::sort(group.others, {}, &JobRank::job);
     const Competition had = group;
     deal_priorities(group.chosen, group.others);
-    for (size_t at = 0; at < had.chosen.size(); ++at)
-      give_priority(draft, had.chosen[at], group.chosen[at].priority, now);
-    std::unordered_map<JobId, uint32_t> wanted;
-    for (const JobRank& rank : group.others) wanted.emplace(rank.job, rank.priority);
-    for (const JobRank& rank : had.others) give_priority(draft, rank, wanted.at(rank.job), now);
+    give(had.chosen, group.chosen);
+    give(had.others, group.others);
   }
 }
 
