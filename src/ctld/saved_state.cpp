@@ -24,6 +24,19 @@ bool may_look(const ClusterConfig& config) {
   return ::geteuid() == 0 || ::geteuid() == config.slurm_user_id;
 }
 
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+fs::path key_of(const ClusterConfig& config) {
+  return fs::path(config.state_save_location) / kSigningKeyFile;
+}
+
+fs::path journal_of(const ClusterConfig& config) {
+  return fs::path(config.state_save_location) / journal::kJournalFolder;
+}
+
 }  // namespace
 
 Status check_cluster_name(const journal::Recovered& recovered, const ClusterConfig& config) {
@@ -60,28 +73,22 @@ tl::unexpected<Error> missing_journal(const std::string& folder) {
 }
 
 Status check_journal_file(const ClusterConfig& config) {
-  const fs::path folder = config.state_save_location;
-  std::error_code ignored;
-  const bool lost = fs::exists(folder / kSigningKeyFile, ignored) &&
-                    !fs::exists(journal::database_file(folder / journal::kJournalFolder), ignored);
-  return lost ? Status(missing_journal(folder.string())) : Status();
+  const bool lost =
+      is_there(key_of(config)) && !is_there(journal::database_file(journal_of(config)));
+  return lost ? Status(missing_journal(config.state_save_location)) : Status();
 }
 
 Status check_journal_is_own(const ClusterConfig& config, const journal::Recovered& recovered,
                             const journal::StoreInfo& info) {
   if (recovered.last > 0) return {};
-  const std::string key = config.state_save_location + "/" + kSigningKeyFile;
   struct stat file {};
-  if (::stat(key.c_str(), &file) != 0 || modified(file) >= info.created) return {};
+  if (::stat(key_of(config).c_str(), &file) != 0 || modified(file) >= info.created) return {};
   return missing_journal(config.state_save_location);
 }
 
 bool holds_no_state(const ClusterConfig& config) {
-  const fs::path folder = config.state_save_location;
-  if (folder.empty() || !may_look(config)) return false;
-  std::error_code ignored;
-  return !fs::exists(folder / kSigningKeyFile, ignored) &&
-         !fs::exists(journal::database_file(folder / journal::kJournalFolder), ignored);
+  if (config.state_save_location.empty() || !may_look(config)) return false;
+  return !is_there(key_of(config)) && !is_there(journal::database_file(journal_of(config)));
 }
 
 Status check_state_place(const ClusterConfig& config) {
@@ -98,17 +105,15 @@ Status check_state_place(const ClusterConfig& config) {
 }
 
 Status check_saved_state(const ClusterConfig& config) {
-  const fs::path folder = config.state_save_location;
-  if (folder.empty() || !may_look(config)) return {};
-  std::error_code ignored;
-  const fs::path journal = folder / journal::kJournalFolder;
-  const std::string key = (folder / kSigningKeyFile).string();
-  if (!fs::exists(journal::database_file(journal), ignored)) return check_journal_file(config);
+  if (config.state_save_location.empty() || !may_look(config)) return {};
+  const fs::path journal = journal_of(config);
+  if (!is_there(journal::database_file(journal))) return check_journal_file(config);
   auto reader = journal::SqliteReader::open(journal);
   if (!reader) return tl::unexpected(reader.error());
   journal::Recovered recovered;
   if (Status ok = journal::recover_into(recovered, **reader); !ok) return ok;
-  if (knew_a_key(recovered) && !fs::exists(key, ignored)) return missing_key(key);
+  if (knew_a_key(recovered) && !is_there(key_of(config)))
+    return missing_key(key_of(config).string());
   if (Status own = check_journal_is_own(config, recovered, (*reader)->info()); !own) return own;
   return recovered.last > 0 ? check_cluster_name(recovered, config) : Status();
 }
