@@ -20,7 +20,10 @@ namespace {
 
 constexpr size_t kMostFileBytes = size_t{64} << 20;
 
-bool is_pipe(mode_t mode) { return S_ISFIFO(mode) || S_ISSOCK(mode); }
+bool is_pipe(int fd) {
+  struct stat file {};
+  return ::fstat(fd, &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode));
+}
 
 }  // namespace
 
@@ -31,13 +34,11 @@ Result<tables::ConfSource> read_source(const std::string& path) {
   // a pipe without a writer would be waited for
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return refuse(errno_text(errno));
-  struct stat file {};
-  const bool seen = ::fstat(fd, &file) == 0;
-  std::optional<std::string> read;
-  if (seen && !is_pipe(file.st_mode)) read = read_descriptor(fd, kMostFileBytes + 1);
+  const bool pipe = is_pipe(fd);
+  std::optional<std::string> read = pipe ? std::nullopt : read_descriptor(fd, kMostFileBytes + 1);
   const int why = errno;
   ::close(fd);
-  if (seen && is_pipe(file.st_mode)) return refuse("it is a pipe or a socket, not a file");
+  if (pipe) return refuse("it is a pipe or a socket, not a file");
   if (!read) return refuse(errno_text(why));
   std::string text = std::move(*read);
   if (text.size() > kMostFileBytes)
