@@ -13,14 +13,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSlack = 60;
-#elif defined(__OPTIMIZE__) && defined(NDEBUG)
-constexpr int kSlack = 3;
-#else
-constexpr int kSlack = 8;
-#endif
-
 class HostileCommandsTest : public CoreTest {
  protected:
   static constexpr int kNodes = 5000;

@@ -17,14 +17,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSlack = 60;
-#elif defined(__OPTIMIZE__) && defined(NDEBUG)
-constexpr int kSlack = 3;
-#else
-constexpr int kSlack = 8;
-#endif
-
 // As much of it as a request of a user may have.
 std::string many(std::string_view piece, size_t bytes = size_t{256} << 10) {
   std::string text;
