@@ -7,9 +7,22 @@
 namespace sluice::stepd {
 namespace {
 
-constexpr char kEndOfTransmission = '\x04';
+// Of a block and of its place in one queue, about.
+constexpr size_t kBlockBytes = 128;
+constexpr size_t kPlaceBytes = sizeof(InputBlock);
 
 }  // namespace
+
+InputBlock InputStore::keep(std::string_view bytes, size_t readers) const {
+  const size_t cost = bytes.size() + kBlockBytes + readers * kPlaceBytes;
+  const auto release = [held = held_, cost](const std::string* block) {
+    *held -= cost;
+    delete block;
+  };
+  InputBlock block(new std::string(bytes), release);
+  *held_ += cost;
+  return block;
+}
 
 InputStream::InputStream(boost::asio::io_context& io, int fd, std::function<void()> on_room)
     : descriptor_(io, fd), on_room_(std::move(on_room)) {
@@ -17,41 +30,49 @@ InputStream::InputStream(boost::asio::io_context& io, int fd, std::function<void
   descriptor_.non_blocking(true, ignored);
 }
 
-void InputStream::write(std::string_view bytes) {
-  if (!open_ || finishing_) return;
-  queue_.append(bytes);
+void InputStream::write(InputBlock block) {
+  if (!takes_more() || block->empty()) return;
+  queue_.push_back(std::move(block));
   flush();
 }
 
 void InputStream::finish(bool as_terminal) {
-  if (as_terminal) return write(std::string_view(&kEndOfTransmission, 1));
+  static const auto kEndOfTransmission = std::make_shared<const std::string>("\x04");
+  if (as_terminal) return write(kEndOfTransmission);
   finishing_ = true;
-  if (!writing_ && queued_bytes() == 0) close();
+  if (queue_.empty()) close();
 }
 
 void InputStream::close() {
   open_ = false;
-  queue_.drop();
   boost::system::error_code ignored;
-  descriptor_.close(ignored);
+  descriptor_.close(ignored);  // nothing is written from here on
+  queue_.clear();
   on_room_ = {};
 }
 
 void InputStream::flush() {
-  if (!open_ || writing_ || queued_bytes() == 0) return;
+  if (!open_ || writing_ || queue_.empty()) return;
   writing_ = true;
   descriptor_.async_write_some(
-      boost::asio::buffer(queue_.next()),
+      boost::asio::buffer(std::string_view(*queue_.front()).substr(taken_)),
       [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
         self->writing_ = false;
-        if (!self->open_) return;
-        self->queue_.taken(bytes);
-        const auto on_room = self->on_room_;
-        if (error) self->close();  // the task closed its end or is gone
-        if (self->queued_bytes() > 0) return self->flush();
-        if (self->finishing_) self->close();
-        if (on_room) on_room();
+        if (self->open_) self->written(error, bytes);
       });
+}
+
+void InputStream::written(const boost::system::error_code& error, size_t bytes) {
+  taken_ += bytes;
+  if (taken_ == queue_.front()->size()) {
+    queue_.pop_front();
+    taken_ = 0;
+  }
+  const auto on_room = on_room_;
+  if (error) close();  // the task closed its end or is gone
+  if (!queue_.empty()) return flush();
+  if (finishing_ && open_) close();
+  if (on_room) on_room();
 }
 
 }  // namespace sluice::stepd

@@ -9,7 +9,7 @@
 namespace sluice::stepd {
 namespace {
 
-constexpr size_t kMaxQueuedInput = 8U << 20;
+constexpr size_t kMostInputBytes = 8U << 20;  // that wait for a step's tasks on this node
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void TaskStreams::adopt(const TaskPlan& plan, bool whole_lines) {
     task.err = make_stream(plan.rank, plan.read_err, plan.err_file, lines, FrameType::kStderr);
   const int input = plan.pty ? ::fcntl(plan.read_out, F_DUPFD_CLOEXEC, 3) : plan.write_in;
   if (input < 0) return;
-  task.in = std::make_shared<InputStream>(io_, input, [this] { audience_.resume_input(); });
+  task.in = std::make_shared<InputStream>(io_, input, [this] { resume_input(); });
   if (facts_.launch.step->io.port == 0 && !plan.pty) task.in->finish(false);
 }
 
@@ -93,24 +93,33 @@ void TaskStreams::pause_output_to(int file) {
 }
 
 void TaskStreams::give_input(const Frame& frame) {
-  bool full = false;
+  const auto reads = [&frame](const Streams& task) {
+    return task.in && task.in->takes_more() && (frame.task == kNoTask || frame.task == task.rank);
+  };
+  const auto readers = static_cast<size_t>(std::ranges::count_if(streams_, reads));
+  if (readers == 0) return;
+  const InputBlock block = input_.keep(frame.body, readers);
   for (Streams& task : streams_) {
-    if (!task.in || (frame.task != kNoTask && frame.task != task.rank)) continue;
-    if (frame.body.empty()) {
+    if (!reads(task)) continue;
+    if (block->empty()) {
       task.in->finish(task.pty);
     } else {
-      task.in->write(frame.body);
+      task.in->write(block);
     }
-    full = full || task.in->queued_bytes() > kMaxQueuedInput;
   }
-  if (full) audience_.pause_input();
+  if (input_.held_bytes() > kMostInputBytes) audience_.pause_input();
+}
+
+// One task that does not read has all of them wait.
+void TaskStreams::resume_input() {
+  if (input_.held_bytes() <= kMostInputBytes) audience_.resume_input();
 }
 
 void TaskStreams::close_input(uint32_t rank) {
   const auto task = std::ranges::find(streams_, rank, &Streams::rank);
   if (task == streams_.end() || !task->in) return;
   task->in->close();
-  audience_.resume_input();  // it may have been what had no room
+  resume_input();  // it may have been what had no room
 }
 
 void TaskStreams::close_all_input() {

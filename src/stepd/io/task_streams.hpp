@@ -68,6 +68,7 @@ class TaskStreams {
   [[nodiscard]] std::shared_ptr<OutputStream> make_stream(uint32_t rank, int fd, int file,
                                                           bool lines, protocol::FrameType type);
   void on_output(uint32_t rank, int file, protocol::FrameType type, std::string_view bytes);
+  void resume_input();
   void pause_all();
   void pause_output_to(int file);
 
@@ -76,6 +77,7 @@ class TaskStreams {
   Audience& audience_;
   Handlers handlers_;
   OutputSinks sinks_;  // for labelled output
+  InputStore input_;
   std::vector<Streams> streams_;
   bool flows_ = false;
 };

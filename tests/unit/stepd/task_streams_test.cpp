@@ -145,6 +145,51 @@ TEST_F(TaskStreamsTest, InputThatNobodyTakesIsHeldUpUntilTheTaskEnds) {
   EXPECT_EQ(audience.resumes, 1);
 }
 
+TEST_F(TaskStreamsTest, InputOfManyTasksIsHeldOnce) {
+  std::vector<std::unique_ptr<Pipe>> pipes;
+  for (uint32_t rank = 0; rank < 16; ++rank) {
+    TaskPlan plan;
+    plan.rank = rank;
+    plan.write_in = pipes.emplace_back(std::make_unique<Pipe>())->give(1);
+    streams->adopt(plan, false);
+  }
+  streams->give_input({FrameType::kStdin, kNoTask, std::string(6U << 20, 'x')});
+  settle();
+  EXPECT_EQ(audience.pauses, 0);
+  streams->give_input({FrameType::kStdin, 3, std::string(3U << 20, 'x')});
+  settle();
+  EXPECT_EQ(audience.pauses, 1) << "together they are too much, though no task waits for 8 MiB";
+}
+
+TEST_F(TaskStreamsTest, ATaskThatReadsDoesNotFillTheQueueOfOneThatDoesNot) {
+  Pipe reads, sleeps;
+  TaskPlan plan;
+  plan.write_in = reads.give(1);
+  streams->adopt(plan, false);
+  plan.rank = 1;
+  plan.write_in = sleeps.give(1);
+  streams->adopt(plan, false);
+  streams->give_input({FrameType::kStdin, 1, std::string(9U << 20, 'x')});
+  EXPECT_EQ(audience.pauses, 1);
+  streams->give_input({FrameType::kStdin, 0, "all of it is taken"});
+  settle();
+  EXPECT_EQ(reads.hear(), "all of it is taken");
+  EXPECT_EQ(audience.resumes, 0);
+  sleeps.close();  // its reader is gone
+  settle();
+  EXPECT_EQ(audience.resumes, 1);
+}
+
+TEST_F(TaskStreamsTest, ManySmallPiecesCostWhatHoldsThem) {
+  Pipe in;
+  TaskPlan plan;
+  plan.write_in = in.give(1);
+  streams->adopt(plan, false);
+  for (int piece = 0; piece < 100'000; ++piece)
+    streams->give_input({FrameType::kStdin, kNoTask, "x"});
+  EXPECT_GT(audience.pauses, 0);
+}
+
 TEST_F(TaskStreamsTest, WithoutListenersInputIsOver) {
   step = test::step_facts();
   streams =
