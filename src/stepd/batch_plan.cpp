@@ -106,8 +106,8 @@ Result<StepPlan> plan_batch(const PlanInput& input, OutputFiles& files) {
   set_batch_variables(input.launch, {input.start.node_name, 0, input.start.config_path}, setup.env);
   set_gpu_variables(input, 0, setup);
   setup.program = *script;
-  setup.arguments.push_back(*script);
-  for (const SharedText& argument : spec.arguments) setup.arguments.push_back(argument.str());
+  setup.arguments = spec.arguments;
+  setup.arguments.insert(setup.arguments.begin(), *script);
   setup.std_in = *in;
   setup.std_out = *out;
   setup.std_err = *err;

@@ -91,13 +91,13 @@ void MultiProg::give(const std::shared_ptr<const std::string>& command, uint32_t
   left_.erase(taken, to);
 }
 
-Result<std::vector<std::string>> MultiProg::of_task(uint32_t task,
-                                                    const std::vector<std::string>& extra) const {
-  std::vector<std::string> words;
+Result<std::vector<SharedText>> MultiProg::of_task(uint32_t task,
+                                                   const std::vector<SharedText>& extra) const {
+  std::vector<SharedText> words;
   if (const auto place = places_.find(task); place != places_.end()) {
     std::string_view rest = *place->second.command;
     while (auto word = take_word(rest))
-      words.push_back(replaced(*word, task, place->second.offset));
+      words.emplace_back(replaced(*word, task, place->second.offset));
   }
   if (words.empty()) return failure("No executable program specified for this task");
   words.insert(words.end(), extra.begin(), extra.end());

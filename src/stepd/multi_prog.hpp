@@ -10,6 +10,7 @@
 
 #include "common/base/index_set.hpp"
 #include "common/base/result.hpp"
+#include "common/base/shared_text.hpp"
 
 namespace sluice::stepd {
 
@@ -21,8 +22,8 @@ class MultiProg {
   // Reads the text once, for these tasks.
   MultiProg(std::string_view text, std::vector<uint32_t> tasks);
   // Program and arguments of one of them; `extra` arguments follow.
-  [[nodiscard]] Result<std::vector<std::string>> of_task(
-      uint32_t task, const std::vector<std::string>& extra) const;
+  [[nodiscard]] Result<std::vector<SharedText>> of_task(uint32_t task,
+                                                        const std::vector<SharedText>& extra) const;
 
  private:
   struct Place {

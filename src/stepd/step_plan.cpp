@@ -22,6 +22,10 @@
 namespace sluice::stepd {
 namespace {
 
+// Tasks share the texts of their variables and arguments; each has its own list of them, which is
+// not charged to the job before the tasks begin.
+constexpr size_t kMostTaskTexts = size_t{4} << 20;
+
 // How one of a task's three streams is connected.
 enum class Route { kStream, kNull, kFile };
 
@@ -70,7 +74,7 @@ class StepPlanner {
         if (given.has(name)) common_.set(name, given.get(name));
       }
     }
-    if (Status ok = check_lists(); !ok) return tl::unexpected<Error>(ok.error());
+    if (Status ok = check_sizes(here); !ok) return tl::unexpected<Error>(ok.error());
     auto binding = binding_of(input_);
     if (!binding) return tl::unexpected<Error>(binding.error());
     binding_ = std::move(*binding);
@@ -91,7 +95,13 @@ class StepPlanner {
 
  private:
   // The daemon has one thread, and the job's limit of memory.
-  [[nodiscard]] Status check_lists() const {
+  [[nodiscard]] Status check_sizes(const StepNode& here) const {
+    const size_t texts = common_.size() + step_.arguments.size();
+    if (texts * here.tasks.size() > kMostTaskTexts)
+      return failure(
+          fmt::format("{} variables and arguments are too many for {} tasks of a node (at most {} "
+                      "together)",
+                      texts, here.tasks.size(), kMostTaskTexts));
     const std::pair<std::string_view, size_t> lists[] = {
         {"--cpu-bind", step_.cpu_bind.view().size()},
         {"--mem-bind", step_.mem_bind.view().size()},
@@ -139,7 +149,7 @@ class StepPlanner {
     setup.mount_namespace = input_.start.mount_namespace;
     setup.site_prolog = input_.start.task_prolog;
     setup.user_prolog = step_.task_prolog.str();
-    for (const SharedText& argument : step_.arguments) setup.arguments.push_back(argument.str());
+    setup.arguments = step_.arguments;
     if (programs_) {
       auto program = programs_->of_task(task.rank, setup.arguments);
       if (!program) return tl::unexpected<Error>(program.error());

@@ -26,6 +26,9 @@ class Environment {
   [[nodiscard]] std::string_view get(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const;
 
+  // How many are set.
+  [[nodiscard]] size_t size() const { return by_name_.size(); }
+
   // KEY=VALUE texts, for execve().
   [[nodiscard]] std::vector<std::string> entries() const;
   // The same as it asks for them, a null at the end; good until a variable is changed.

@@ -246,7 +246,7 @@ int status_of_epilog(const std::string& epilog, const Environment& env) {
 }
 
 [[noreturn]] void run_program(TaskSetup& setup) {
-  const std::string program = setup.program.empty() ? setup.arguments[0] : setup.program;
+  const std::string program = setup.program.empty() ? setup.arguments[0].str() : setup.program;
   const auto argv = exec_pointers(setup.arguments);
   const auto envp = setup.env.exec_pointers();
   if (setup.stops_in_program && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) {

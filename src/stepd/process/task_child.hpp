@@ -8,6 +8,7 @@
 
 #include <sched.h>
 
+#include "common/base/shared_text.hpp"
 #include "common/environment/environment.hpp"
 #include "stepd/process/user_identity.hpp"
 
@@ -26,7 +27,7 @@ struct TaskSetup {
   std::optional<int> nice;  // nothing: as it is
   Environment env;          // all but SLURM_TASK_PID
   std::string program;      // empty: arguments[0], looked for in PATH
-  std::vector<std::string> arguments;
+  std::vector<SharedText> arguments;
   int std_in = -1;  // become 0, 1, 2
   int std_out = -1;
   int std_err = -1;

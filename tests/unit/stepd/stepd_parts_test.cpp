@@ -33,8 +33,8 @@ TEST(Labels, ArePaddedToTheWidestRank) {
   EXPECT_EQ(labelled("", 0, 1), "");
 }
 
-Result<std::vector<std::string>> program_of_task(std::string_view text, uint32_t task,
-                                                 const std::vector<std::string>& extra) {
+Result<std::vector<SharedText>> program_of_task(std::string_view text, uint32_t task,
+                                                const std::vector<SharedText>& extra) {
   return MultiProg(text, {1, task, 100}).of_task(task, extra);
 }
 
@@ -55,19 +55,19 @@ TEST(MultiProg, ALongTextIsReadOnce) {
 TEST(MultiProg, FindsTheProgramOfEachTask) {
   const std::string text =
       "# first\n4-6 hostname\n1,7 echo task:%t\n0,2-3 echo 'off set':%o \\\n  more\n";
-  EXPECT_EQ(program_of_task(text, 5, {}), (std::vector<std::string>{"hostname"}));
-  EXPECT_EQ(program_of_task(text, 7, {"x"}), (std::vector<std::string>{"echo", "task:7", "x"}));
-  EXPECT_EQ(program_of_task(text, 2, {}), (std::vector<std::string>{"echo", "off set:1", "more"}));
+  EXPECT_EQ(program_of_task(text, 5, {}), (std::vector<SharedText>{"hostname"}));
+  EXPECT_EQ(program_of_task(text, 7, {"x"}), (std::vector<SharedText>{"echo", "task:7", "x"}));
+  EXPECT_EQ(program_of_task(text, 2, {}), (std::vector<SharedText>{"echo", "off set:1", "more"}));
   EXPECT_FALSE(program_of_task(text, 8, {}));
-  EXPECT_EQ(program_of_task("0 a\n* b %o", 9, {}), (std::vector<std::string>{"b", "9"}));
+  EXPECT_EQ(program_of_task("0 a\n* b %o", 9, {}), (std::vector<SharedText>{"b", "9"}));
   EXPECT_EQ(program_of_task("* b 5%%t 100%", 9, {}),
-            (std::vector<std::string>{"b", "5%t", "100%"}));
+            (std::vector<SharedText>{"b", "5%t", "100%"}));
 }
 
 // The bug: the number of the task came in between quotes too, where Slurm leaves the text as it is.
 TEST(MultiProg, QuotedTextStays) {
   EXPECT_EQ(program_of_task("* sh -c 'echo %t %% %o' a\\%t b%t'%t'", 9, {}),
-            (std::vector<std::string>{"sh", "-c", "echo %t %% %o", "a%t", "b9%t"}));
+            (std::vector<SharedText>{"sh", "-c", "echo %t %% %o", "a%t", "b9%t"}));
 }
 
 TEST(TaskProlog, ExportUnsetPrint) {
