@@ -120,6 +120,9 @@ class Import(ClusterCase):
         for change, error in (
                 ("ALTER TABLE ref_job_table ADD COLUMN segment_size int", "table ref_job_table has the column segment_size, which Slurm 22.05 does not know"),
                 ("ALTER TABLE qos_table DROP COLUMN grace_time", "table qos_table has no column grace_time: it is not of Slurm 22.05"),
+                ("INSERT INTO cluster_table SELECT creation_time, mod_time, deleted, 'a:b', control_host, control_port, last_port, rpc_version, "
+                 "classification, dimensions, plugin_id_select, flags, federation, features, fed_id, fed_state FROM cluster_table LIMIT 1",
+                 'cluster_table: "a:b" is no name of a cluster'),
                 ("DROP TABLE ref_event_table", "there is no table ref_event_table: this is no database of slurmdbd")):
             before = self.tables()
             self.server.empty()

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "dbd/entities/change.hpp"
 #include "dbd/import/entities.hpp"
 #include "dbd/import/history.hpp"
 #include "dbd/import/source.hpp"
@@ -20,6 +21,10 @@ Status import_all(Session& source, Database& target, const SiteRules& rules, Tim
   std::vector<std::string> clusters;
   each_row(source, "cluster_table", "", "WHERE deleted = 0 ORDER BY name",
            [&](const SourceRow& row) { clusters.push_back(row.text("name")); });
+  for (const std::string& cluster : clusters) {  // they are parts of the names of its tables
+    if (!is_name(cluster))
+      return failure(fmt::format("cluster_table: \"{}\" is no name of a cluster", cluster));
+  }
   if (auto ok = check_schema(source, clusters); !ok) return ok;
   EntityStore entities(target, rules);
   if (auto ok = entities.open(); !ok) return ok;
