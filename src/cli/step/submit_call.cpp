@@ -137,7 +137,9 @@ std::optional<int> complete_with_config(Submission& submission, const ClusterCon
     if (!accept_cluster(std::string(command).c_str(), clusters, config)) return 1;
     submission.job.clusters = config.cluster_name;
   }
-  return std::nullopt;
+  const Status known = check_gres(submission.job, config.gres_types);
+  if (known || known.error().code != ErrorCode::kInvalidGres) return std::nullopt;
+  return report_problem(command, {{std::string(error_sentence(known.error().code))}, 1, {}});
 }
 
 }  // namespace sluice::cli

@@ -183,8 +183,8 @@ uint32_t num_cpus(const JobView& view) {
   const JobSpec& spec = view.spec();
   // NumCPUs= of an update, though the tasks may want more
   if (spec.min_cpus != 0) return spec.min_cpus;
-  const uint32_t by_tasks = num_tasks(view) * std::max(spec.cpus_per_task, 1U);
-  return std::max(by_tasks, num_nodes(view) * spec.min_cpus_per_node);
+  if (spec.overcommit) return num_nodes(view);
+  return std::max(num_tasks(view) * std::max(spec.cpus_per_task, 1U), num_nodes(view));
 }
 
 Duration switch_wait(const JobSpec& spec) {
@@ -196,7 +196,8 @@ Duration switch_wait(const JobSpec& spec) {
 
 uint32_t min_cpus_per_node(const JobView& view) {
   const JobSpec& spec = view.spec();
-  const uint32_t by_tasks = std::max(spec.cpus_per_task, 1U) * std::max(spec.ntasks_per_node, 1U);
+  const uint32_t tasks = spec.overcommit ? 1 : std::max(spec.ntasks_per_node, 1U);
+  const uint32_t by_tasks = std::max(spec.cpus_per_task, 1U) * tasks;
   return std::max(spec.min_cpus_per_node, by_tasks);
 }
 

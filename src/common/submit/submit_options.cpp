@@ -444,6 +444,10 @@ OptionResult settle_cpu_frequency(Submission& s, const std::vector<std::string>&
 }
 
 Status check_gres(const JobSpec& job, const std::vector<std::string>& types) {
+  const auto is_known = [&types](std::string_view name) {
+    return std::ranges::find(types, name) != types.end();
+  };
+  if (!job.cpus_per_gpu.empty() && !is_known("gpu")) return failure(ErrorCode::kInvalidGres);
   for (const SharedText* text :
        {&job.gres, &job.tres_per_job, &job.tres_per_socket, &job.tres_per_task}) {
     for (std::string wanted : split_list(text->view())) {
@@ -452,7 +456,7 @@ Status check_gres(const JobSpec& job, const std::vector<std::string>& types) {
       if (name.empty()) return failure(ErrorCode::kInvalidTres);
       if (wanted.ends_with(":0") || wanted.ends_with("=0")) continue;  // none of it
       if (name == "cpu" || name == "none" || name == "mem" || name.starts_with("license")) continue;
-      if (std::ranges::find(types, name) == types.end()) return failure(ErrorCode::kInvalidGres);
+      if (!is_known(name)) return failure(ErrorCode::kInvalidGres);
     }
   }
   return {};

@@ -240,7 +240,9 @@ Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
     needs.max_cpus_per_socket = partition.max_cpus_per_socket;
   }
   limit_tasks(spec, needs);
-  needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, needs.cpus_per_task,
+  // with --overcommit a node's CPUs are enough for one task
+  needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, spec.cpus_per_task,
+                                      needs.cpus_per_task,
                                       bounded_product(needs.tasks_per_node, needs.cpus_per_task),
                                       cpus_for_memory(spec, partition, config)});
   needs.min_cpus =
