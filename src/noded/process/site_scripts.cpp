@@ -1,5 +1,6 @@
 #include "noded/process/site_scripts.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr int kNotFoundStatus = 127 << 8;  // as a shell says it
 constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr std::chrono::minutes kSlow(1);
 
 std::optional<Duration> real_limit(std::optional<Duration> limit) {
   return limit && *limit < kNoLimit ? limit : std::nullopt;
@@ -51,7 +53,7 @@ struct SiteScripts::Row {
   std::vector<std::string> paths;
   size_t at = 0;
   std::vector<std::string> environment;
-  std::unique_ptr<boost::asio::steady_timer> timer, bounding;
+  std::unique_ptr<boost::asio::steady_timer> timer, bounding, telling;
   std::unique_ptr<ProgramOutput> output;  // of the program that runs; null: none does
 };
 
@@ -72,6 +74,7 @@ void SiteScripts::run(ScriptRow asked) {
   row->asked = std::move(asked);
   row->timer = std::make_unique<boost::asio::steady_timer>(io_);
   row->bounding = std::make_unique<boost::asio::steady_timer>(io_);
+  row->telling = std::make_unique<boost::asio::steady_timer>(io_);
   next(row);
 }
 
@@ -168,6 +171,7 @@ Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::str
 
 void SiteScripts::ended(Row& row, const std::string& path, int status) {
   row.bounding->cancel();
+  row.telling->cancel();
   if (status != 0) log::error("{}{} {}", row.asked.of, path, ending_text(status));
   daemon::log_what_it_said(*row.output, row.asked.of + path, status);
   row.output.reset();
@@ -183,6 +187,17 @@ void SiteScripts::bound_output(const std::shared_ptr<Row>& row) {
   });
 }
 
+void SiteScripts::tell_how_long(const std::shared_ptr<Row>& row, const std::string& path,
+                                std::chrono::minutes told) {
+  const auto elapsed = told + std::max(told, kSlow);
+  row->telling->expires_after(elapsed - told);
+  row->telling->async_wait([this, row, path, elapsed](const boost::system::error_code& error) {
+    if (error || row->output == nullptr) return;
+    log::warning("{}{} has run for {} min and is waited for", row->asked.of, path, elapsed.count());
+    tell_how_long(row, path, elapsed);
+  });
+}
+
 void SiteScripts::next(const std::shared_ptr<Row>& row) {
   if (row->at == row->paths.size()) return row->asked.done(0);
   const std::string& path = row->paths[row->at++];
@@ -193,6 +208,7 @@ void SiteScripts::next(const std::shared_ptr<Row>& row) {
   }
   log::flag(log::DebugFlag::kScript, "{}process {} runs {}", row->asked.of, *pid, path);
   bound_output(row);
+  tell_how_long(row, path, std::chrono::minutes(0));
   if (!row->asked.limit) return;
   row->timer->expires_after(*row->asked.limit);
   row->timer->async_wait(

@@ -61,6 +61,9 @@ class SiteScripts {
   // What a program that failed said is logged.
   static void ended(Row& row, const std::string& path, int status);
   void bound_output(const std::shared_ptr<Row>& row);
+  // In the log, while the program runs: after a minute, then after twice as long each time.
+  void tell_how_long(const std::shared_ptr<Row>& row, const std::string& path,
+                     std::chrono::minutes told);
   void look(const std::shared_ptr<Left>& left);
   void in_turn(std::function<void(const Over&)> begin);
   void next_turn();
