@@ -32,7 +32,7 @@
 #include "ctld/agents/group_checks.hpp"
 #include "ctld/agents/health_checks.hpp"
 #include "ctld/agents/liveness.hpp"
-#include "ctld/agents/program_checks.hpp"
+#include "ctld/agents/config_problems.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/checkpointer.hpp"
 #include "ctld/logs/debug_log.hpp"

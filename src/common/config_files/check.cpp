@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "common/base/hostlist.hpp"
-#include "common/os/matching_paths.hpp"
 #include "common/base/text.hpp"
 #include "common/config_files/load.hpp"
 #include "common/config_files/name_lookups.hpp"
+#include "common/config_files/programs.hpp"
 #include "common/config/conf_syntax.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/syntax/mpi_types.hpp"
@@ -42,14 +42,6 @@ bool group_is_unknown(const std::string& name) {
   return failed == 0 && found == nullptr;
 }
 
-// It is there, and the user for whom it is looked at may not see more of it: daemons of nodes,
-// which run it, are root's.
-bool is_roots_own(const std::string& path) {
-  struct stat file {};
-  return ::geteuid() != 0 && ::stat(path.c_str(), &file) == 0 && file.st_uid == 0 &&
-         (file.st_mode & S_IXUSR) != 0;
-}
-
 class Checker {
  public:
   Checker(const ClusterConfig& config, std::vector<std::string>& warnings)
@@ -58,6 +50,8 @@ class Checker {
   void all() {
     addresses();
     of_this_host();
+    for (const UnusableProgram& program : unusable_programs(config_))
+      warnings_.push_back(sentence_of(program));
     for (std::string& warning : unknown_groups(config_)) warnings_.push_back(std::move(warning));
   }
 
@@ -68,7 +62,7 @@ class Checker {
     switches();
     keys();
     folders();
-    programs();
+    power_saving();
     weights();
   }
 
@@ -210,6 +204,14 @@ class Checker {
       warn("JobCompLoc={}: the folder is not there", config_.job_comp_loc);
   }
 
+  void power_saving() {
+    const bool suspends = !config_.suspend_program.empty();
+    if (suspends == !config_.resume_program.empty()) return;
+    warn("{} is set and {} is not: nodes that are powered {} by Slurm stay so",
+         suspends ? "SuspendProgram" : "ResumeProgram",
+         suspends ? "ResumeProgram" : "SuspendProgram", suspends ? "down" : "up");
+  }
+
   void key_file(std::string_view what, const std::string& path) {
     struct stat file {};
     if (::stat(path.c_str(), &file) != 0) {
@@ -230,45 +232,6 @@ class Checker {
     const auto named = option_value(split_list(config_.auth_alt_parameters), "jwt_key");
     key_file("AuthAltTypes=auth/jwt",
              named ? *named : config_.state_save_location + "/jwt_hs256.key");
-  }
-
-  // The program of a key whose value is a command line, or a pattern of paths.
-  void program(std::string_view key, const std::string& value) {
-    const std::vector<std::string> words = split_list(value, ' ');
-    if (words.empty()) return;
-    if (!words[0].starts_with('/')) return warn("{}={} is no absolute path", key, words[0]);
-    if (::access(words[0].c_str(), F_OK) != 0 && errno == EACCES) return;  // not for us to see
-    std::vector<std::string> found = matching_paths(words[0]);
-    std::erase_if(found, [](const std::string& one) { return ::access(one.c_str(), F_OK) != 0; });
-    if (found.empty()) return warn("{}={} is not there", key, words[0]);
-    for (const std::string& one : found) {
-      if (::access(one.c_str(), X_OK) != 0 && !is_roots_own(one))
-        warn("{}={} cannot be run", key, one);
-    }
-  }
-  void programs() {
-    const ClusterConfig& c = config_;
-    const auto each = [this](std::string_view key, const std::vector<std::string>& values) {
-      for (const std::string& value : values) program(key, value);
-    };
-    each("Prolog", c.prolog);
-    each("Epilog", c.epilog);
-    each("PrologSlurmctld", c.prolog_slurmctld);
-    each("EpilogSlurmctld", c.epilog_slurmctld);
-    const std::pair<std::string_view, const std::string*> single[] = {
-        {"TaskProlog", &c.task_prolog},
-        {"TaskEpilog", &c.task_epilog},
-        {"SrunProlog", &c.srun_prolog},
-        {"SrunEpilog", &c.srun_epilog},
-        {"RebootProgram", &c.reboot_program},
-        {"ResumeProgram", &c.resume_program},
-        {"SuspendProgram", &c.suspend_program},
-        {"ResumeFailProgram", &c.resume_fail_program},
-        {"HealthCheckProgram", &c.health_check_program},
-        {"UnkillableStepProgram", &c.unkillable_step_program},
-    };
-    for (const auto& [key, value] : single) program(key, *value);
-    if (c.values.contains("MailProg")) program("MailProg", c.mail_prog);
   }
 
   // Weights of what jobs never have count for nothing.

@@ -22,8 +22,8 @@ struct ConfigCheck {
 // The lines to print: "error: …", "warning: …", and in the end "PATH: 2 errors, 1 warning".
 [[nodiscard]] std::string check_text(const ConfigCheck& check);
 
-// Those of the warnings for which no name service is asked: the log says them, too, when the
-// controller starts and when it reads its configuration again.
+// Those of the warnings for which no name service is asked, without unusable programs: the log says
+// them, too, when the controller starts and when it reads its configuration again.
 [[nodiscard]] std::vector<std::string> host_warnings(const ClusterConfig& config);
 // Of AllowGroups that are no groups of this host, for which name services are asked. Any thread.
 [[nodiscard]] std::vector<std::string> unknown_groups(const ClusterConfig& config);

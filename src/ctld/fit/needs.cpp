@@ -241,10 +241,10 @@ Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
   }
   limit_tasks(spec, needs);
   // with --overcommit a node's CPUs are enough for one task
-  needs.min_cpus_per_node = std::max({1U, spec.min_cpus_per_node, spec.cpus_per_task,
-                                      needs.cpus_per_task,
-                                      bounded_product(needs.tasks_per_node, needs.cpus_per_task),
-                                      cpus_for_memory(spec, partition, config)});
+  needs.min_cpus_per_node =
+      std::max({1U, spec.min_cpus_per_node, spec.cpus_per_task, needs.cpus_per_task,
+                bounded_product(needs.tasks_per_node, needs.cpus_per_task),
+                cpus_for_memory(spec, partition, config)});
   needs.min_cpus =
       std::max({spec.min_cpus, bounded_product(needs.tasks, needs.cpus_per_task), needs.min_nodes});
   needs.sockets = spec.sockets_per_node;

@@ -60,8 +60,7 @@ TEST(MultiProg, FindsTheProgramOfEachTask) {
   EXPECT_EQ(program_of_task(text, 2, {}), (std::vector<SharedText>{"echo", "off set:1", "more"}));
   EXPECT_FALSE(program_of_task(text, 8, {}));
   EXPECT_EQ(program_of_task("0 a\n* b %o", 9, {}), (std::vector<SharedText>{"b", "9"}));
-  EXPECT_EQ(program_of_task("* b 5%%t 100%", 9, {}),
-            (std::vector<SharedText>{"b", "5%t", "100%"}));
+  EXPECT_EQ(program_of_task("* b 5%%t 100%", 9, {}), (std::vector<SharedText>{"b", "5%t", "100%"}));
 }
 
 // The bug: the number of the task came in between quotes too, where Slurm leaves the text as it is.
