@@ -73,6 +73,22 @@ class Options(ClusterCase):
             self.assertRegex(done.stderr, rf"^srun: error: Failed to validate job spec{why}\n"
                              r"srun: error: Invalid generic resource \(gres\) specification\n$")
 
+    def test_devices_that_the_cluster_lacks(self):
+        """sbatch and salloc said it in other words than Slurm; CPUs of GPUs were taken where there are none."""
+        for command in (("sbatch", "--wrap", "true"), ("salloc", "true"), ("srun", "true")):
+            for option in ("--gres=nothing:1", "--cpus-per-gpu=2") if "gpu" not in self.CONF else ("--gres=nothing:1",):
+                self.fails(1, f"{command[0]}: error: Invalid generic resource (gres) specification\n", command[0], option, *command[1:])
+
+    def test_overcommit_has_the_cpus_of_one_task(self):
+        told = self.out("srun", "-n2", "-O", "-c2", "sh", "-c", "echo $SLURM_CPUS_ON_NODE $SLURM_JOB_CPUS_PER_NODE")
+        self.assertEqual(told, "2 2\n" * 2)
+        job = self.submit("-H", "-n6", "-O", "-c2", "--wrap", "true")
+        self.assertEqual(self.show(job)["NumCPUs"], "1")
+        self.fails(1, "srun: error: CPU count per node can not be satisfied\n"
+                      "srun: error: Unable to allocate resources: Requested node configuration is not available\n",
+                   "srun", "-n2", "-O", "-c99", "true")
+        self.run_cmd("scancel", job)
+
     def test_the_wish_to_kill_the_step_reaches_the_steps(self):
         """--oom-kill-step of sbatch and salloc was overwritten in the environment that their steps get it from."""
         tell = "echo $SLURM_OOM_KILL_STEP; srun sh -c 'echo $SLURM_OOM_KILL_STEP'"

@@ -186,6 +186,14 @@ class Steps(ClusterCase):
         told = self.out("srun", "-n2", "-l", "sh", "-c", script, stdin=text)
         self.assertEqual(told, f"1: {len(text) - 1}\n")
 
+    def test_too_many_variables_for_many_tasks(self):
+        """Each task's list of them was made before the step daemon was charged to its job."""
+        many = dict(self.env, **{f"V{number}": "" for number in range(9000)})
+        done = self.run_cmd("srun", "-O", "-n512", "true", env=many, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"9\d{3} variables and arguments are too many for 512 tasks of a node \(at most 4194304 together\)")
+        self.run_cmd("srun", "-n1", "true", env=many)
+
     def test_programs_in_this_folder(self):
         """A program was looked for on the path alone, and a script that was named from here found no whole path in $0."""
         folder = os.path.join(self.cluster.work, "programs")

@@ -371,6 +371,11 @@ TEST(Place, Cores) {
   spec = ask(40);
   spec.overcommit = true;
   EXPECT_EQ(c.place_text(spec), "n1:2");
+  // The bug: it had the CPUs of a task of one CPU.
+  spec.cpus_per_task = 3;
+  EXPECT_EQ(c.place_text(spec), "n1:4");
+  spec.cpus_per_task = 99;
+  EXPECT_EQ(c.place_text(spec), "");
 }
 
 TEST(Place, OneTaskPerCoreUnlessMoreAreAskedFor) {
