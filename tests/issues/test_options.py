@@ -76,7 +76,7 @@ class Options(ClusterCase):
     def test_devices_that_the_cluster_lacks(self):
         """sbatch and salloc said it in other words than Slurm; CPUs of GPUs were taken where there are none."""
         for command in (("sbatch", "--wrap", "true"), ("salloc", "true"), ("srun", "true")):
-            for option in ("--gres=nothing:1", "--cpus-per-gpu=2") if "gpu" not in self.CONF else ("--gres=nothing:1",):
+            for option in ("--gres=nothing:1", "--cpus-per-gpu=2"):
                 self.fails(1, f"{command[0]}: error: Invalid generic resource (gres) specification\n", command[0], option, *command[1:])
 
     def test_overcommit_has_the_cpus_of_one_task(self):
