@@ -106,16 +106,18 @@ TEST_F(Check, WarnsOfWhatThisHostLacks) {
         std::string("SlurmctldPort=6817 is also the port of node n3"),
         std::string("NodeName=n4: the address cannot be resolved here"),
         std::string("MpiDefault=foo is no kind of MPI"),
+        std::string("ResumeProgram is set and SuspendProgram is not"),
         std::string("PriorityWeightTRES: there is no TRES \"foo\""),
         std::string("AllowGroups names \"no-such-group\"")}) {
     EXPECT_TRUE(any_has(found.warnings, warning)) << warning << "\n" << check_text(found);
   }
-  EXPECT_EQ(found.warnings.size(), 10U) << check_text(found);
+  EXPECT_EQ(found.warnings.size(), 11U) << check_text(found);
   const std::vector<std::string> logged = host_warnings(found.config);
-  EXPECT_TRUE(any_has(logged, "Prolog=/no/such/prolog is not there"));
+  EXPECT_TRUE(any_has(logged, "MpiDefault=foo is no kind of MPI"));
+  EXPECT_FALSE(any_has(logged, "Prolog=")) << "the controller logs programs by themselves";
   EXPECT_FALSE(any_has(logged, "cannot be resolved")) << "name services may be slow";
   EXPECT_FALSE(any_has(logged, "AllowGroups"));
-  EXPECT_EQ(logged.size(), 7U);
+  EXPECT_EQ(logged.size(), 5U);
 }
 
 TEST_F(Check, AnEmptyFileIsNamed) {

@@ -1,6 +1,8 @@
 // Input and output of tasks, over pipes that nobody but the test holds.
 #include "stepd/io/task_streams.hpp"
 
+#include <csignal>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -41,6 +43,7 @@ class TaskStreamsTest : public ::testing::Test {
     int own = -1;
   };
   TaskStreamsTest() {
+    ::signal(SIGPIPE, SIG_IGN);  // as the daemon does
     step = test::step_facts([](StepSpec& spec) { spec.io.port = 5; });
     streams = std::make_unique<TaskStreams>(
         io, *step, audience,
