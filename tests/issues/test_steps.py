@@ -188,7 +188,7 @@ class Steps(ClusterCase):
 
     def test_too_many_variables_for_many_tasks(self):
         """Each task's list of them was made before the step daemon was charged to its job."""
-        many = dict(self.env, **{f"V{number}": "" for number in range(9000)})
+        many = dict(os.environ, **self.cluster.env, **{f"V{number}": "" for number in range(9000)})
         done = self.run_cmd("srun", "-O", "-n512", "true", env=many, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(done.stderr, r"9\d{3} variables and arguments are too many for 512 tasks of a node \(at most 4194304 together\)")

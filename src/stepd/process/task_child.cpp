@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -54,6 +55,20 @@ void clean_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// This process ends when its parent does, whatever it executes. Before it is a program of the step's
+// nothing tells it from the daemon: whoever ends what a dead daemon left would not find it.
+void end_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::raise(SIGKILL);
+}
+
+pid_t fork_child() {
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) end_with(parent);
+  return pid;
+}
+
 // A fork whose child hears of no signal until clean_signals(). Until then it has the daemon's
 // handlers, and what they write into the daemon's own pipe would tell the daemon of a signal that
 // was meant for the task.
@@ -62,7 +77,7 @@ pid_t fork_with_signals_blocked() {
   sigset_t before;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::fork();
+  const pid_t pid = fork_child();
   if (pid != 0) ::sigprocmask(SIG_SETMASK, &before, nullptr);
   return pid;
 }
@@ -122,7 +137,7 @@ bool capture(std::vector<std::string> arguments, const Environment& env, int sec
              std::string& output, int& status) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-  const pid_t pid = ::fork();
+  const pid_t pid = fork_child();
   if (pid == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
     const auto argv = exec_pointers(arguments);
@@ -229,7 +244,7 @@ int status_of_epilog(const std::string& epilog, const Environment& env) {
     complain(fmt::format("Could not run user task_epilog [{}]: access denied", epilog));
     return -1;
   }
-  const pid_t pid = ::fork();
+  const pid_t pid = fork_child();
   if (pid == 0) {
     ::setpgid(0, 0);
     std::vector<std::string> arguments = {epilog};
@@ -324,6 +339,7 @@ void bind_memory(const TaskSetup& setup) {
 
 // Makes this process the user's: session, streams, signals, limits, CPUs, rights and folder.
 void settle(const TaskSetup& setup) {
+  const pid_t parent = ::getppid();
   ::setsid();
   if (setup.controlling_tty) ::ioctl(setup.std_in, TIOCSCTTY, 0);
   if (::dup2(setup.std_in, 0) < 0 || ::dup2(setup.std_out, 1) < 0 || ::dup2(setup.std_err, 2) < 0) {
@@ -351,6 +367,7 @@ void settle(const TaskSetup& setup) {
     complain(fmt::format("cannot become user {}: {}", setup.user.uid, errno_text(error)));
     ::_exit(error);
   }
+  end_with(parent);  // the kernel forgets it of a process that becomes another user's
   ::umask(setup.umask);
   if (::chdir(setup.work_dir.c_str()) != 0) {
     complain(fmt::format("couldn't chdir to `{}': {}: going to /tmp instead", setup.work_dir,
