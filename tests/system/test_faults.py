@@ -164,7 +164,8 @@ class KilledDaemons(FaultCase):
     def test_before_the_launch_is_over(self):  # while its tasks wait for the user's prolog
         job = self.submit("-w", "n1", "-o", "early.out", "--wrap",
                           f"srun --task-prolog={self.cluster.dir}/wait sleep 9105; echo srun $?")
-        pids = wait_for(lambda: self.step_daemons(f"[{job}.0]", "n1"), "the daemon of the step")
+        wait_for(lambda: sleeping(9106), "the prolog runs")  # a daemon that dies before it has begun drains its node
+        pids = self.step_daemons(f"[{job}.0]", "n1")
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):  # a child between its fork and its end
                 os.kill(pid, signal.SIGKILL)
