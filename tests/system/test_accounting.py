@@ -137,9 +137,10 @@ class History(AccountedCase):
     def test_reasons_are_what_jobs_waited_for(self):
         """Reason was None of nearly every job."""
         array = self.submit("-a", "1-3%1", "-o", "/dev/null", "--wrap", "true")
-        later = self.submit("--begin=now+2", "-o", "/dev/null", "--wrap", "true")
+        later = self.submit("--begin=now+5", "-o", "/dev/null", "--wrap", "true")
         never = self.submit("--begin=now+1hour", "-o", "/dev/null", "--wrap", "true")
-        wait_for(lambda: self.out("squeue", "-h", "-j", str(never), "-o", "%r") == "BeginTime\n", "the scheduler has looked at it")
+        for job in (later, never):
+            wait_for(lambda job=job: self.out("squeue", "-h", "-j", str(job), "-o", "%r") == "BeginTime\n", "the scheduler has looked at it")
         self.run_cmd("scancel", str(never))
         def reasons(job):
             rows = self.sacct("-j", str(job), "-X", "-o", "jobid,state,reason", "-S", "now-1hour")
