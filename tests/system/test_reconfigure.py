@@ -124,15 +124,15 @@ class Reconfigure(ClusterCase):
 
     def test_down_nodes(self):
         job = self.submit("-w", "n1", "-o", "/dev/null", "--wrap", "echo $$ > first; exec sleep 1000")
-        wait_for(lambda: self.file("first").endswith("\n"), "the job runs")
+        first = wait_for(lambda: self.file("first").endswith("\n") and self.file("first").strip(), "the job runs")
         is_drained = lambda: self.out("sinfo", "-h", "-n", "n2", "-o", "%T %E").strip() == "drained fan"
         before = self.cluster.change_conf(lambda text: text + "DownNodes=n2 State=DRAIN Reason=fan\n"
                                           "DownNodes=n1 State=DOWN Reason=disk\n")
         try:
             self.tell("scontrol")
             wait_for(is_drained, "n2 is drained")
-            self.wait_state(job, "PENDING")
-            wait_for(lambda: not os.path.exists(f"/proc/{self.file('first').strip()}"), "what ran on n1 is ended")
+            wait_for(lambda: self.show(job)["Restarts"] == "1", "the job is queued again")
+            wait_for(lambda: not os.path.exists(f"/proc/{first}"), "what ran on n1 is ended")
             self.run_cmd("scancel", job)
             self.run_cmd("scontrol", "update", "NodeName=n2", "State=RESUME")
             self.assertFalse(is_drained())
