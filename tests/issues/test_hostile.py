@@ -272,12 +272,12 @@ class Crowded(ClusterCase):
 class RateLimit(ClusterCase):
     """rl_enable was accepted and did nothing."""
     NODES, CPUS = 1, 2
-    CONF = "SlurmctldParameters=rl_enable,rl_bucket_size=4,rl_refill_rate=4\n"
+    CONF = "SlurmctldParameters=rl_enable,rl_bucket_size=2,rl_refill_rate=1\n"
 
     def test_a_user_is_told_to_back_off(self):
         need_root()
         add_users(self, ALICE)
-        for _ in range(12):
+        for _ in range(8):
             self.assertEqual(self.out("squeue", "-h", user=ALICE), "")  # later, but well
         wait_for(lambda: "RPC rate limit exceeded by uid 61571 with QueryJobs, telling to back off" in self.cluster.log(), "it is logged")
         for _ in range(12):
