@@ -12,10 +12,10 @@ Result<std::shared_ptr<net::AuthProvider>> open_auth(const DbdConfig& config) {
   net::AuthOptions options = auth_options(config);
   options.token_socket.clear();  // it verifies tokens, and has to have the key itself
   auto provider = net::make_auth(options);
-  const net::JwtSettings jwt = jwt_settings(config);
+  net::JwtSettings jwt = jwt_settings(config);
   if (!provider || jwt.key_file.empty()) return provider;
   if (auto usable = net::load_jwt_key(jwt); !usable) return tl::unexpected(usable.error());
-  return net::accept_jwt(std::move(*provider), [jwt] { return jwt; });
+  return net::accept_jwt(std::move(*provider), [jwt = std::move(jwt)] { return jwt; });
 }
 
 Result<std::shared_ptr<net::TlsIdentity>> open_tls(const DbdConfig& config) {

@@ -10,6 +10,7 @@ namespace {
 // Of a block and of its place in one queue, about.
 constexpr size_t kBlockBytes = 128;
 constexpr size_t kPlaceBytes = sizeof(InputBlock);
+constexpr char kEndOfTransmission = '\x04';
 
 }  // namespace
 
@@ -37,8 +38,7 @@ void InputStream::write(InputBlock block) {
 }
 
 void InputStream::finish(bool as_terminal) {
-  static const auto kEndOfTransmission = std::make_shared<const std::string>("\x04");
-  if (as_terminal) return write(kEndOfTransmission);
+  if (as_terminal) return write(std::make_shared<const std::string>(1, kEndOfTransmission));
   finishing_ = true;
   if (queue_.empty()) close();
 }

@@ -55,8 +55,8 @@ void clean_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// This process ends when its parent does, whatever it executes. Before it is a program of the step's
-// nothing tells it from the daemon: whoever ends what a dead daemon left would not find it.
+// This process ends when its parent does, whatever it executes. Before it is a program of the
+// step's nothing tells it from the daemon: whoever ends what a dead daemon left would not find it.
 void end_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::raise(SIGKILL);
