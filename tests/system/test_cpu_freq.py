@@ -175,7 +175,9 @@ class Steps(Frequencies):
     def test_killed_step_daemons(self):
         """Its agent gives the values back, be it there or started later."""
         for agent_too in (False, True):
-            job = self.submit("-n1", "-o", "/dev/null", "--wrap", "srun --cpu-freq=ondemand sleep 1000")
+            began = os.path.join(self.cluster.work, f"began-{agent_too}")
+            job = self.submit("-n1", "-o", "/dev/null", "--wrap", f"srun --cpu-freq=ondemand sh -c 'echo > {began}; exec sleep 1000'")
+            wait_for(lambda path=began: os.path.exists(path), "the step runs")  # a daemon that dies before it has begun drains its node
             self.runs_by("ondemand")
             daemon = self.cluster.step_daemon_pid(f"{job}.0")
             if agent_too:
