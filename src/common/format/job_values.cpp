@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "common/base/bounded.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
 #include "common/model/job_age.hpp"
@@ -194,11 +195,9 @@ Duration switch_wait(const JobSpec& spec) {
   return parse_span(text.substr(at + 1), std::chrono::minutes(1)).value_or(Duration(0));
 }
 
-uint32_t min_cpus_per_node(const JobView& view) {
-  const JobSpec& spec = view.spec();
+uint32_t min_cpus_per_node(const JobSpec& spec) {
   const uint32_t tasks = spec.overcommit ? 1 : std::max(spec.ntasks_per_node, 1U);
-  const uint32_t by_tasks = std::max(spec.cpus_per_task, 1U) * tasks;
-  return std::max(spec.min_cpus_per_node, by_tasks);
+  return std::max(spec.min_cpus_per_node, bounded_product(std::max(spec.cpus_per_task, 1U), tasks));
 }
 
 JobMemory job_memory(const JobView& view) {

@@ -56,7 +56,11 @@ void append_reason_or_nodes(const JobView& view, std::string& out);
 [[nodiscard]] bool has_task_count(const JobView& view);
 // How long few switches are waited for, as --switches said it; zero where it gave no time.
 [[nodiscard]] Duration switch_wait(const JobSpec& spec);
-[[nodiscard]] uint32_t min_cpus_per_node(const JobView& view);
+// Those of --mincpus and of the tasks of a node; with --overcommit these share the CPUs of one.
+[[nodiscard]] uint32_t min_cpus_per_node(const JobSpec& spec);
+[[nodiscard]] inline uint32_t min_cpus_per_node(const JobView& view) {
+  return min_cpus_per_node(view.spec());
+}
 // What each task of a job or step has: CPUs, where --cpus-per-task says it, and generic resources
 // ("cpu=2,gres/gpu:1").
 template <class Spec>

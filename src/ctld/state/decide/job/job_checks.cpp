@@ -207,10 +207,7 @@ void bound_switch_wait(const ClusterConfig& config, JobSpec& spec) {
 
 uint32_t least_cpus_per_node(const JobSpec& spec, const PartitionConfig& partition,
                              const ClusterConfig& config) {
-  const uint32_t per_task = std::max(1U, spec.cpus_per_task);
-  uint32_t cpus = std::max(per_task, spec.min_cpus_per_node);
-  if (!spec.overcommit) cpus = std::max(cpus, bounded_product(spec.ntasks_per_node, per_task));
-  return std::max(cpus, fit::cpus_for_memory(spec, partition, config));
+  return std::max(min_cpus_per_node(spec), fit::cpus_for_memory(spec, partition, config));
 }
 
 Minutes time_limit_in(const JobSpec& spec, const PartitionConfig& partition) {
