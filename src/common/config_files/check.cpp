@@ -21,6 +21,7 @@
 #include "common/config_files/name_lookups.hpp"
 #include "common/config_files/programs.hpp"
 #include "common/config/conf_syntax.hpp"
+#include "common/model/config_value.hpp"
 #include "common/config/keys/conf_ignored.hpp"
 #include "common/syntax/mpi_types.hpp"
 #include "common/syntax/tres_weights.hpp"
@@ -156,15 +157,12 @@ class Checker {
       }
       if (!strange.empty()) warn("{} names {}, which is not configured", key, fold_hosts(strange));
     };
-    const auto value = [this](const char* key) {
-      const auto found = config_.values.find(key);
-      return found == config_.values.end() ? std::string() : found->second;
-    };
-    for (const std::string& set : split_hosts(value("SuspendExcNodes"))) {  // "n[1-9]:2"
+    for (const std::string& set :
+         split_hosts(config_value(config_, "SuspendExcNodes"))) {  // "n[1-9]:2"
       if (const auto expanded = expand_hosts(set.substr(0, set.find(':'))))
         check("SuspendExcNodes", *expanded, nodes);
     }
-    check("SuspendExcParts", split_list(value("SuspendExcParts")), partitions);
+    check("SuspendExcParts", split_list(config_value(config_, "SuspendExcParts")), partitions);
     if (!mpi_kind(config_.mpi_default))
       warn("MpiDefault={} is no kind of MPI that srun knows (srun --mpi=list)",
            config_.mpi_default);

@@ -1,7 +1,6 @@
 #include "common/config_files/programs.hpp"
 
 #include <cerrno>
-#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/text.hpp"
+#include "common/model/config_value.hpp"
 #include "common/os/matching_paths.hpp"
 
 namespace sluice {
@@ -24,68 +24,65 @@ bool is_roots_own(const std::string& path) {
          (file.st_mode & S_IXUSR) != 0;
 }
 
-class Programs {
- public:
-  explicit Programs(std::vector<UnusableProgram>& out) : out_(out) {}
-  // Of a command line, or a pattern of paths; the first word is the program.
-  void add(std::string_view key, const std::string& value, bool of_controller = false) {
-    const std::vector<std::string> words = split_list(value, ' ');
-    if (words.empty()) return;
-    const auto say = [&](const std::string& path, Why why) {
-      out_.push_back({std::string(key), path, why, of_controller});
-    };
-    const std::string& path = words.front();
-    if (!path.starts_with('/')) return say(path, Why::kNotAbsolute);
-    if (::access(path.c_str(), F_OK) != 0 && errno == EACCES) return;  // not for us to see
-    bool any = false;
-    for (const std::string& one : matching_paths(path)) {
-      if (::access(one.c_str(), F_OK) != 0) continue;
-      any = true;
-      if (::access(one.c_str(), X_OK) != 0 && !is_roots_own(one)) say(one, Why::kNotExecutable);
-    }
-    if (!any) say(path, Why::kNotThere);
-  }
-  void add_each(std::string_view key, const std::vector<std::string>& values,
-                bool of_controller = false) {
-    for (const std::string& value : values) add(key, value, of_controller);
-  }
-
- private:
-  std::vector<UnusableProgram>& out_;
+// Of a key whose value is a command line, or a pattern of paths: the first word is the program.
+struct Key {
+  std::string name;
+  std::vector<std::string> values;
+  bool of_controller = false;
 };
+
+void look_at(const Key& key, const std::string& value, std::vector<UnusableProgram>& out) {
+  const std::vector<std::string> words = split_list(value, ' ');
+  if (words.empty()) return;
+  const auto say = [&](const std::string& path, Why why) {
+    out.push_back({key.name, path, why, key.of_controller});
+  };
+  const std::string& path = words.front();
+  if (!path.starts_with('/')) return say(path, Why::kNotAbsolute);
+  if (::access(path.c_str(), F_OK) != 0 && errno == EACCES) return;  // not for us to see
+  bool any = false;
+  for (const std::string& one : matching_paths(path)) {
+    if (::access(one.c_str(), F_OK) != 0) continue;
+    any = true;
+    if (::access(one.c_str(), X_OK) != 0 && !is_roots_own(one)) say(one, Why::kNotExecutable);
+  }
+  if (!any) say(path, Why::kNotThere);
+}
 
 }  // namespace
 
 std::vector<UnusableProgram> unusable_programs(const ClusterConfig& config) {
+  const bool reboots = has_option(config.slurmctld_parameters, "reboot_from_controller");
+  const Key keys[] = {
+      {"SuspendProgram", {config.suspend_program}, true},
+      {"ResumeProgram", {config.resume_program}, true},
+      {"ResumeFailProgram", {config.resume_fail_program}, true},
+      {"RebootProgram", {config.reboot_program}, reboots},
+      {"PrologSlurmctld", config.prolog_slurmctld, true},
+      {"EpilogSlurmctld", config.epilog_slurmctld, true},
+      {"ResvProlog", {config_value(config, "ResvProlog")}, true},
+      {"ResvEpilog", {config_value(config, "ResvEpilog")}, true},
+      {"MailProg", {config_value(config, "MailProg")}},  // the usual one need not be there
+      {"Prolog", config.prolog},
+      {"Epilog", config.epilog},
+      {"TaskProlog", {config.task_prolog}},
+      {"TaskEpilog", {config.task_epilog}},
+      {"SrunProlog", {config.srun_prolog}},
+      {"SrunEpilog", {config.srun_epilog}},
+      {"HealthCheckProgram", {config.health_check_program}},
+      {"UnkillableStepProgram", {config.unkillable_step_program}},
+  };
   std::vector<UnusableProgram> out;
-  Programs programs(out);
-  programs.add("SuspendProgram", config.suspend_program, true);
-  programs.add("ResumeProgram", config.resume_program, true);
-  programs.add("ResumeFailProgram", config.resume_fail_program, true);
-  programs.add("RebootProgram", config.reboot_program,
-               has_option(config.slurmctld_parameters, "reboot_from_controller"));
-  programs.add_each("PrologSlurmctld", config.prolog_slurmctld, true);
-  programs.add_each("EpilogSlurmctld", config.epilog_slurmctld, true);
-  for (const char* key : {"ResvProlog", "ResvEpilog", "MailProg"}) {
-    if (const auto set = config.values.find(key); set != config.values.end())
-      programs.add(key, set->second, *key == 'R');
+  for (const Key& key : keys) {
+    for (const std::string& value : key.values) look_at(key, value, out);
   }
-  programs.add_each("Prolog", config.prolog);
-  programs.add_each("Epilog", config.epilog);
-  programs.add("TaskProlog", config.task_prolog);
-  programs.add("TaskEpilog", config.task_epilog);
-  programs.add("SrunProlog", config.srun_prolog);
-  programs.add("SrunEpilog", config.srun_epilog);
-  programs.add("HealthCheckProgram", config.health_check_program);
-  programs.add("UnkillableStepProgram", config.unkillable_step_program);
   return out;
 }
 
 std::string sentence_of(const UnusableProgram& program) {
-  const std::map<Why, std::string_view> whys = {{Why::kNotAbsolute, "is no absolute path"},
-                                                {Why::kNotThere, "is not there"},
-                                                {Why::kNotExecutable, "cannot be run"}};
-  return fmt::format("{}={} {}", program.key, program.path, whys.at(program.why));
+  constexpr std::string_view kWhys[] = {"is no absolute path", "is not there", "cannot be run"};
+  return fmt::format("{}={} {}", program.key, program.path,
+                     kWhys[static_cast<size_t>(program.why)]);
 }
 
 }  // namespace sluice

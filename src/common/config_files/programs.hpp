@@ -14,7 +14,7 @@ struct UnusableProgram {
   enum class Why : uint8_t { kNotAbsolute, kNotThere, kNotExecutable };
   std::string key, path;
   Why why = Why::kNotThere;
-  bool of_controller = false;  // it runs them itself
+  bool of_controller = false;  // which is to tell of it in Slurm's words
 };
 // Of a pattern (/etc/slurm/prolog.d/*) each file. What this process may not see is taken for good.
 [[nodiscard]] std::vector<UnusableProgram> unusable_programs(const ClusterConfig& config);

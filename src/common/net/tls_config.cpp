@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/text.hpp"
+#include "common/model/config_value.hpp"
 
 namespace sluice::net {
 namespace {
@@ -14,14 +15,8 @@ std::string beside(const std::string& config_path, const std::string& name) {
   return (slash == std::string::npos ? "." : config_path.substr(0, slash)) + "/" + name;
 }
 
-// As it was set: who makes connections needs it, and nobody else.
-std::string value_of(const ClusterConfig& config, const char* key) {
-  const auto found = config.values.find(key);
-  return found == config.values.end() ? "" : found->second;
-}
-
 std::vector<std::string> parameters_of(const ClusterConfig& config) {
-  return split_list(value_of(config, "TLSParameters"));
+  return split_list(config_value(config, "TLSParameters"));
 }
 
 std::string ca_file(const std::string& config_path, const std::vector<std::string>& parameters) {
@@ -35,7 +30,7 @@ std::string ca_file(const ClusterConfig& config) {
 
 }  // namespace
 
-bool uses_tls(const ClusterConfig& config) { return is_tls(value_of(config, "TLSType")); }
+bool uses_tls(const ClusterConfig& config) { return is_tls(config_value(config, "TLSType")); }
 
 bool is_tls(std::string_view tls_type) {
   return !tls_type.empty() && !iequals(tls_type, "tls/none");

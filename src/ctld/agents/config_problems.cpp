@@ -1,6 +1,6 @@
 #include "ctld/agents/config_problems.hpp"
 
-#include <map>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -14,13 +14,10 @@ namespace {
 
 // What Slurm says of one that the controller is to run.
 std::string slurms_words(const UnusableProgram& program) {
-  using Why = UnusableProgram::Why;
-  const std::map<Why, std::string_view> whys = {{Why::kNotAbsolute, "not absolute pathname"},
-                                                {Why::kNotThere, "not found"},
-                                                {Why::kNotExecutable, "not executable"}};
+  constexpr std::string_view kWhys[] = {"not absolute pathname", "not found", "not executable"};
   const bool powers = program.key.starts_with("Suspend") || program.key.starts_with("Resume");
   return fmt::format("{}: {}program {} {}", program.key, powers ? "power_save " : "", program.path,
-                     whys.at(program.why));
+                     kWhys[static_cast<size_t>(program.why)]);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "common/base/contains.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/model/config_value.hpp"
 #include "ctld/state/decide/ending.hpp"
 #include "ctld/state/decide/node/reboot.hpp"
 #include "ctld/state/core/power_saving.hpp"
@@ -17,12 +18,6 @@ namespace {
 constexpr Duration kRatePeriod = std::chrono::minutes(1);
 constexpr NodeFlags kPower =
     kNodePowerDown | kNodePoweringDown | kNodePoweredDown | kNodePowerUp | kNodePoweringUp;
-
-// A key of slurm.conf as it was set.
-std::string value_of(const ClusterConfig& config, const char* key) {
-  const auto found = config.values.find(key);
-  return found == config.values.end() ? std::string() : found->second;
-}
 
 // The longest time that a partition of the node's gives; `general` where none gives one.
 Duration time_of(const ClusterState& state, const Node& node,
@@ -59,7 +54,7 @@ bool is_idle_and_awake(const Node& node) { return is_schedulable(node) && node.j
 // since do not count.
 size_t left_of_rate(const ClusterState& state, const char* key, uint32_t usual, NodeFlags changed,
                     Time now) {
-  const uint32_t rate = to_number<uint32_t>(value_of(*state.config, key)).value_or(usual);
+  const uint32_t rate = to_number<uint32_t>(config_value(*state.config, key)).value_or(usual);
   if (rate == 0) return SIZE_MAX;
   size_t recent = 0;
   state.nodes.for_each([&](const Node& node) {
@@ -73,7 +68,7 @@ size_t left_of_rate(const ClusterState& state, const char* key, uint32_t usual, 
 // SuspendExcNodes: "n[1-2],n[10-20]:4", all of the first and four idle ones of the second.
 Bitmap excepted_nodes(const ClusterState& state) {
   Bitmap excepted;
-  for (const std::string& set : split_hosts(value_of(*state.config, "SuspendExcNodes"))) {
+  for (const std::string& set : split_hosts(config_value(*state.config, "SuspendExcNodes"))) {
     const size_t colon = set.find(':');
     const auto nodes = resolve_nodes(state, set.substr(0, colon));
     if (!nodes) continue;
@@ -89,7 +84,7 @@ Bitmap excepted_nodes(const ClusterState& state) {
     });
   }
   const std::vector<std::string> partitions =
-      split_list(value_of(*state.config, "SuspendExcParts"));
+      split_list(config_value(*state.config, "SuspendExcParts"));
   for (const Partition& partition : *state.partitions) {
     if (contains(partitions, partition.config->name)) excepted |= partition.nodes;
   }
@@ -117,7 +112,8 @@ std::vector<NodeId> unused_nodes(const ClusterState& state, Time now) {
   });
   if (unused.empty()) return unused;
   const Bitmap excepted = excepted_nodes(state);
-  const std::vector<std::string> states = split_list(value_of(*state.config, "SuspendExcStates"));
+  const std::vector<std::string> states =
+      split_list(config_value(*state.config, "SuspendExcStates"));
   std::erase_if(unused, [&](NodeId id) {
     return excepted.test(id) || is_in_excepted_state(state.nodes.at(id), states);
   });
@@ -298,7 +294,8 @@ void put_down_left_idle(Draft& draft, const Job& job, const Bitmap& positions, T
   const Partition* partition = find_partition(state, job.partition.view());
   if (partition == nullptr || !partition->config->power_down_on_idle) return;
   const Bitmap excepted = excepted_nodes(state);
-  const std::vector<std::string> states = split_list(value_of(*state.config, "SuspendExcStates"));
+  const std::vector<std::string> states =
+      split_list(config_value(*state.config, "SuspendExcStates"));
   const std::shared_ptr<const Allocation> allocation = job.allocation;
   positions.for_each([&](size_t at) {
     const Node& node = draft.node(allocation->nodes[at].node);
