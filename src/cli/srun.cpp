@@ -171,16 +171,13 @@ class Srun {
   std::optional<int> prepare(Part& part) {
     StepSpec& step = part.submission.step;
     JobSpec& job = part.submission.job;
-    if (const Status known = check_gres(job, client_.config().gres_types); !known) {
-      std::string why(error_sentence(known.error().code));
-      if (known.error().code == ErrorCode::kInvalidTres) {
-        // of the job's or step's own, says Slurm
-        const JobId id = part.submission.settings.job_id;
-        why = (own_ ? "Unable to allocate resources: "
-                    : fmt::format("Unable to create step for job {}: ", id)) +
-              why;
-      }
-      return fail_with({std::move(why)});
+    // complete_with_config() has refused other types than the cluster's
+    if (!check_gres(job, client_.config().gres_types)) {
+      // of the job's or step's own, says Slurm
+      const JobId id = part.submission.settings.job_id;
+      const std::string what = own_ ? "Unable to allocate resources"
+                                    : fmt::format("Unable to create step for job {}", id);
+      return fail_with({fmt::format("{}: {}", what, error_sentence(ErrorCode::kInvalidTres))});
     }
     if (step.pty) {
       if (const auto size = terminal_size()) {
