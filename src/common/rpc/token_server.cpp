@@ -212,7 +212,8 @@ TokenServer::~TokenServer() = default;
 bool TokenServer::is_in_place() const { return impl_->is_in_place(); }
 
 std::string foreign_token_lock(const std::string& path, uint32_t user) {
-  return is_served_by_root(path) ? std::string() : foreign_lock(path, user);
+  std::string foreign = foreign_lock(path, user);
+  return foreign.empty() || is_served_by_root(path) ? std::string() : foreign;
 }
 
 Result<std::unique_ptr<TokenServer>> TokenServer::start(const std::string& path,
