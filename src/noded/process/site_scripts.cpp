@@ -49,11 +49,12 @@ SpawnRequest request_of(const std::vector<std::string>& words,
 }  // namespace
 
 struct SiteScripts::Row {
+  explicit Row(boost::asio::io_context& io) : timer(io), bounding(io), telling(io) {}
   ScriptRow asked;
   std::vector<std::string> paths;
   size_t at = 0;
   std::vector<std::string> environment;
-  std::unique_ptr<boost::asio::steady_timer> timer, bounding, telling;
+  boost::asio::steady_timer timer, bounding, telling;
   std::unique_ptr<ProgramOutput> output;  // of the program that runs; null: none does
 };
 
@@ -67,14 +68,11 @@ struct SiteScripts::Left {
 
 void SiteScripts::run(ScriptRow asked) {
   if (asked.patterns.empty()) return asked.done(0);
-  auto row = std::make_shared<Row>();
+  auto row = std::make_shared<Row>(io_);
   row->paths = matching(asked.patterns);
   row->environment = asked.environment.entries();
   asked.limit = real_limit(asked.limit);
   row->asked = std::move(asked);
-  row->timer = std::make_unique<boost::asio::steady_timer>(io_);
-  row->bounding = std::make_unique<boost::asio::steady_timer>(io_);
-  row->telling = std::make_unique<boost::asio::steady_timer>(io_);
   next(row);
 }
 
@@ -140,7 +138,7 @@ void SiteScripts::next_turn() {
 
 Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::string& path) {
   const auto on_exit = [this, row, path](int status) {
-    row->timer->cancel();
+    row->timer.cancel();
     ended(*row, path, status);
     if (status == 0) return next(row);
     row->asked.done(status);
@@ -170,16 +168,16 @@ Result<pid_t> SiteScripts::start(const std::shared_ptr<Row>& row, const std::str
 }
 
 void SiteScripts::ended(Row& row, const std::string& path, int status) {
-  row.bounding->cancel();
-  row.telling->cancel();
+  row.bounding.cancel();
+  row.telling.cancel();
   if (status != 0) log::error("{}{} {}", row.asked.of, path, ending_text(status));
   daemon::log_what_it_said(*row.output, row.asked.of + path, status);
   row.output.reset();
 }
 
 void SiteScripts::bound_output(const std::shared_ptr<Row>& row) {
-  row->bounding->expires_after(kLook);
-  row->bounding->async_wait([this, row](const boost::system::error_code& error) {
+  row->bounding.expires_after(kLook);
+  row->bounding.async_wait([this, row](const boost::system::error_code& error) {
     // it may have been on its way when the program ended
     if (error || row->output == nullptr) return;
     row->output->bound(daemon::kMostProgramOutput);
@@ -189,9 +187,10 @@ void SiteScripts::bound_output(const std::shared_ptr<Row>& row) {
 
 void SiteScripts::tell_how_long(const std::shared_ptr<Row>& row, const std::string& path,
                                 std::chrono::minutes told) {
-  const auto elapsed = told + std::max(told, kSlow);
-  row->telling->expires_after(elapsed - told);
-  row->telling->async_wait([this, row, path, elapsed](const boost::system::error_code& error) {
+  const auto wait = std::max(told, kSlow);
+  row->telling.expires_after(wait);
+  row->telling.async_wait([this, row, path,
+                           elapsed = told + wait](const boost::system::error_code& error) {
     if (error || row->output == nullptr) return;
     log::warning("{}{} has run for {} min and is waited for", row->asked.of, path, elapsed.count());
     tell_how_long(row, path, elapsed);
@@ -210,8 +209,8 @@ void SiteScripts::next(const std::shared_ptr<Row>& row) {
   bound_output(row);
   tell_how_long(row, path, std::chrono::minutes(0));
   if (!row->asked.limit) return;
-  row->timer->expires_after(*row->asked.limit);
-  row->timer->async_wait(
+  row->timer.expires_after(*row->asked.limit);
+  row->timer.async_wait(
       [pid = *pid, of = row->asked.of, path](const boost::system::error_code& error) {
         if (error) return;
         log::error("{}{} takes too long and is killed", of, path);
