@@ -32,7 +32,7 @@ InputStream::InputStream(boost::asio::io_context& io, int fd, std::function<void
 }
 
 void InputStream::write(InputBlock block) {
-  if (!takes_more() || block->empty()) return;
+  if (!takes_more()) return;
   queue_.push_back(std::move(block));
   flush();
 }

@@ -30,7 +30,7 @@ class InputStream : public std::enable_shared_from_this<InputStream> {
  public:
   // Owns `fd`. `on_room` is called each time everything was taken.
   InputStream(boost::asio::io_context& io, int fd, std::function<void()> on_room);
-  // No-op when the task does not read any more, and for no bytes.
+  // Some bytes. No-op when the task does not read any more.
   void write(InputBlock block);
   // The end of the input; with `as_terminal` a Ctrl-D instead of a closed pipe.
   void finish(bool as_terminal);

@@ -1,6 +1,7 @@
 // Input and output of tasks, over pipes that nobody but the test holds.
 #include "stepd/io/task_streams.hpp"
 
+#include <array>
 #include <csignal>
 
 #include <fcntl.h>
@@ -48,6 +49,13 @@ class TaskStreamsTest : public ::testing::Test {
     streams = std::make_unique<TaskStreams>(
         io, *step, audience,
         TaskStreams::Handlers{[this] { ++ends; }, [this](int error) { lost = error; }});
+  }
+  // A task whose input is the pipe; the test reads it, or does not.
+  void add_reader(uint32_t rank, Pipe& in) {
+    TaskPlan plan;
+    plan.rank = rank;
+    plan.write_in = in.give(1);
+    streams->adopt(plan, false);
   }
   // Whatever can be done without anybody's help.
   void settle() {
@@ -115,12 +123,8 @@ TEST_F(TaskStreamsTest, OutputWaitsWhileListenersAreSlow) {
 
 TEST_F(TaskStreamsTest, InputGoesToOneTaskOrAll) {
   Pipe first, second;
-  TaskPlan plan;
-  plan.write_in = first.give(1);
-  streams->adopt(plan, false);
-  plan.rank = 1;
-  plan.write_in = second.give(1);
-  streams->adopt(plan, false);
+  add_reader(0, first);
+  add_reader(1, second);
   streams->give_input({FrameType::kStdin, kNoTask, "all"});
   streams->give_input({FrameType::kStdin, 1, "one"});
   settle();
@@ -137,9 +141,7 @@ TEST_F(TaskStreamsTest, InputGoesToOneTaskOrAll) {
 
 TEST_F(TaskStreamsTest, InputThatNobodyTakesIsHeldUpUntilTheTaskEnds) {
   Pipe in;
-  TaskPlan plan;
-  plan.write_in = in.give(1);
-  streams->adopt(plan, false);
+  add_reader(0, in);
   streams->give_input({FrameType::kStdin, kNoTask, std::string(9U << 20, 'x')});
   EXPECT_EQ(audience.pauses, 1);
   streams->close_input(7);
@@ -149,13 +151,8 @@ TEST_F(TaskStreamsTest, InputThatNobodyTakesIsHeldUpUntilTheTaskEnds) {
 }
 
 TEST_F(TaskStreamsTest, InputOfManyTasksIsHeldOnce) {
-  std::vector<std::unique_ptr<Pipe>> pipes;
-  for (uint32_t rank = 0; rank < 16; ++rank) {
-    TaskPlan plan;
-    plan.rank = rank;
-    plan.write_in = pipes.emplace_back(std::make_unique<Pipe>())->give(1);
-    streams->adopt(plan, false);
-  }
+  std::array<Pipe, 16> pipes;
+  for (uint32_t rank = 0; rank < pipes.size(); ++rank) add_reader(rank, pipes[rank]);
   streams->give_input({FrameType::kStdin, kNoTask, std::string(6U << 20, 'x')});
   settle();
   EXPECT_EQ(audience.pauses, 0);
@@ -166,12 +163,8 @@ TEST_F(TaskStreamsTest, InputOfManyTasksIsHeldOnce) {
 
 TEST_F(TaskStreamsTest, ATaskThatReadsDoesNotFillTheQueueOfOneThatDoesNot) {
   Pipe reads, sleeps;
-  TaskPlan plan;
-  plan.write_in = reads.give(1);
-  streams->adopt(plan, false);
-  plan.rank = 1;
-  plan.write_in = sleeps.give(1);
-  streams->adopt(plan, false);
+  add_reader(0, reads);
+  add_reader(1, sleeps);
   streams->give_input({FrameType::kStdin, 1, std::string(9U << 20, 'x')});
   EXPECT_EQ(audience.pauses, 1);
   streams->give_input({FrameType::kStdin, 0, "all of it is taken"});
@@ -185,9 +178,7 @@ TEST_F(TaskStreamsTest, ATaskThatReadsDoesNotFillTheQueueOfOneThatDoesNot) {
 
 TEST_F(TaskStreamsTest, ManySmallPiecesCostWhatHoldsThem) {
   Pipe in;
-  TaskPlan plan;
-  plan.write_in = in.give(1);
-  streams->adopt(plan, false);
+  add_reader(0, in);
   for (int piece = 0; piece < 100'000; ++piece)
     streams->give_input({FrameType::kStdin, kNoTask, "x"});
   EXPECT_GT(audience.pauses, 0);
@@ -198,9 +189,7 @@ TEST_F(TaskStreamsTest, WithoutListenersInputIsOver) {
   streams =
       std::make_unique<TaskStreams>(io, *step, audience, TaskStreams::Handlers{[] {}, [](int) {}});
   Pipe in;
-  TaskPlan plan;
-  plan.write_in = in.give(1);
-  streams->adopt(plan, false);
+  add_reader(0, in);
   settle();
   EXPECT_EQ(in.hear(), "(end)");
 }
