@@ -1,8 +1,7 @@
 """Bugs of the scheduler, and of what lets jobs start."""
-import os
 import unittest
 
-from harness import ClusterCase, need_root, wait_for
+from harness import UNDER_ASAN, ClusterCase, need_root, wait_for
 
 NOBODY = 65534
 QUIET = ("-o", "/dev/null")
@@ -134,7 +133,7 @@ class Coalesced(Case):
         before = passes()
         jobs = [self.submit(*QUIET, "--wrap", "true") for _ in range(40)]
         wait_for(lambda: self.said("squeue", "-h", "-t", "PD", "-o", "%r").split().count("None") == 0, "all have been looked at")
-        most = len(jobs) / 2 if "ASAN_OPTIONS" not in os.environ else len(jobs)  # they come slowly then
+        most = len(jobs) / 2 if not UNDER_ASAN else len(jobs)  # they come slowly then
         self.assertLess(passes() - before, most)
         self.run_cmd("scancel", "-u", "root")
 

@@ -26,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.abspath(os.environ.get("SLUICE_BUILD", os.path.join(ROOT, "build/dev")))
 BIN, SBIN = os.path.join(BUILD, "bin"), os.path.join(BUILD, "sbin")
 faulthandler.dump_traceback_later(540, exit=True)  # before ctest gives up: tells where it hangs
+UNDER_ASAN = "ASAN_OPTIONS" in os.environ  # of tools/test --sanitize: all is slower, and what was freed is kept
 LIMIT_S = 60  # of any condition; far more than any should need
 SPARE = b"slurmstepd: [spare]"  # a daemon that waits for a step
 

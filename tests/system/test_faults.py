@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import ClusterCase, need_root, pids_with, wait_for
+from harness import UNDER_ASAN, ClusterCase, need_root, pids_with, wait_for
 
 # lines as fast as they are taken: far more than 10,000 a second
 WRITER = r"""
@@ -73,7 +73,7 @@ class StoppedSrun(FaultCase):
         wait_for(lambda: all(self.blocked(writers) for _ in range(500)), "the tasks are blocked")
         daemons = self.step_daemons(".0]")
         self.assertEqual(len(daemons), 2)
-        for daemon in daemons if "ASAN_OPTIONS" not in os.environ else []:  # which keeps what was freed
+        for daemon in daemons if not UNDER_ASAN else []:
             self.assertLess(resident_kib(daemon), self.MOST_KIB)
         self.assertLess(os.path.getsize(f"{self.cluster.work}/stopped.out"), 2 * 100 * self.LINES)
         # the node goes on beside it

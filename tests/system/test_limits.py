@@ -5,7 +5,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import ClusterCase, add_users, jobs_of, need_root, wait_for
+from harness import UNDER_ASAN, ClusterCase, add_users, jobs_of, need_root, wait_for
 
 ALICE, BOB = 12011, 12012
 
@@ -183,7 +183,7 @@ class LockedMemory(ClusterCase):
     def test_the_step_daemon(self):
         if not int(self.status("self", "CapEff"), 16) & self.MAY_LOCK:
             self.skipTest("memory may not be locked here")
-        if "ASAN_OPTIONS" in os.environ:
+        if UNDER_ASAN:
             self.skipTest("AddressSanitizer has mlockall do nothing")
         self.assertEqual(self.locked(), [0, 0])
         before = self.cluster.change_conf(lambda text: text.replace("LaunchParameters=", "LaunchParameters=slurmstepd_memlock_all,"))
