@@ -85,7 +85,8 @@ class Peer:
 
 
 class Ours:
-    """Sluice as `sluice up` starts it, without accounting."""
+    """Sluice as `sluice up` starts it."""
+    ACCOUNTING = False
     build = os.path.join(ROOT, "build/release")
     SCHEDULERS = ("sched", "sched_whole")
 
@@ -103,7 +104,7 @@ class Ours:
                 f.write("AuthType=auth/munge\nAuthInfo=socket=/run/munge/munge.socket.2\n")
         up = [f"{self.bin}/sluice", "up"]
         options = subprocess.run([*up, "--help"], check=True, capture_output=True, text=True).stdout
-        without = ["--no-accounting"] if "--no-accounting" in options else []  # builds before November 2026 have none
+        without = [] if self.ACCOUNTING or "--no-accounting" not in options else ["--no-accounting"]  # builds before November 2026 have none
         subprocess.run([*up, "--nodes", str(self.nodes), "--cpus", str(self.cpus), "--memory", "1000000", *without,
                         "--dir", self.dir, "--conf", extra], check=True, stdout=subprocess.DEVNULL)
 
