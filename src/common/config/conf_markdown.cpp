@@ -72,7 +72,7 @@ void add_section(std::string& out, std::string_view title, std::string_view sect
                  const Keys& keys) {
   out += fmt::format(
       "\n## {}\n\n| key | value | default | effect | change |\n|---|---|---|---|---|\n", title);
-  std::vector<const std::decay_t<decltype(*keys.data())>*> rows;
+  std::vector<const std::decay_t<decltype(*keys.begin())>*> rows;
   for (const auto& row : keys) {
     if (row.kind != ConfKind::kRuntime) rows.push_back(&row);
   }

@@ -28,17 +28,6 @@ size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-const std::vector<GlobalKey>& global_keys() {
-  static const std::vector<GlobalKey> all = [] {
-    const auto first = global_keys_a_to_o();
-    const auto second = global_keys_p_to_z();
-    std::vector<GlobalKey> rows(first.begin(), first.end());
-    rows.insert(rows.end(), second.begin(), second.end());
-    return rows;
-  }();
-  return all;
-}
-
 std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& known) {
   constexpr size_t kLongestCompared = 64;
   if (name.size() > kLongestCompared) return {};

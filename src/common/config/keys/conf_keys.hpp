@@ -1,6 +1,7 @@
 // Every key of slurm.conf, cgroup.conf and gres.conf, as tables of rows (conf_key.hpp).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,8 +57,36 @@ struct IgnoredLine {};
 // The rows of slurm.conf's global keys, in the order of `scontrol show config`, in two parts.
 [[nodiscard]] std::span<const GlobalKey> global_keys_a_to_o();
 [[nodiscard]] std::span<const GlobalKey> global_keys_p_to_z();
-// Both, in order.
-[[nodiscard]] const std::vector<GlobalKey>& global_keys();
+
+// Both, in order. They are not copied into one: every command that starts reads them.
+class GlobalKeys {
+ public:
+  class Iterator {
+   public:
+    using value_type = GlobalKey;
+    using difference_type = std::ptrdiff_t;
+    Iterator(const GlobalKey* at, const GlobalKey* end_of_first, const GlobalKey* second)
+        : at_(at), end_of_first_(end_of_first), second_(second) {}
+    const GlobalKey& operator*() const { return *at_; }
+    Iterator& operator++() {
+      if (++at_ == end_of_first_) at_ = second_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const GlobalKey *at_, *end_of_first_, *second_;
+  };
+  [[nodiscard]] Iterator begin() const { return at(first_.data()); }
+  [[nodiscard]] Iterator end() const { return at(second_.data() + second_.size()); }
+
+ private:
+  [[nodiscard]] Iterator at(const GlobalKey* row) const {
+    return {row, first_.data() + first_.size(), second_.data()};
+  }
+  std::span<const GlobalKey> first_ = global_keys_a_to_o(), second_ = global_keys_p_to_z();
+};
+[[nodiscard]] inline GlobalKeys global_keys() { return {}; }
 
 // The keys of one line kind; the first row is the one that opens the line.
 [[nodiscard]] std::span<const ConfKey<NodeLine>> node_keys();
@@ -74,7 +103,7 @@ struct IgnoredLine {};
 [[nodiscard]] std::span<const ConfKey<HelperLine>> helper_line_keys();
 
 template <class Keys>
-[[nodiscard]] auto find_key(const Keys& keys, std::string_view name) -> decltype(keys.data()) {
+[[nodiscard]] auto find_key(const Keys& keys, std::string_view name) -> decltype(&*keys.begin()) {
   for (const auto& row : keys) {
     if (row.kind != ConfKind::kRuntime && iequals(row.name, name)) return &row;
   }
