@@ -77,6 +77,13 @@ def pids_with(text, name=None):
             if pid != os.getpid() and not words[0].startswith(SPARE) and any(text.encode() in w for w in words[1:]) and name in (None, exe)]
 
 
+def step_daemon(folder, step):
+    """The daemon of a step ("5.batch") of the cluster in this folder."""
+    (pid,) = [pid for pid, _, words in processes("cmdline")
+              if words[0] == f"slurmstepd: [{step}]".encode() and words[1].startswith(folder.encode() + b"/")]
+    return pid
+
+
 def with_preload(env, library):
     """The environment with a library before the program's own; a sanitizer's run time need not be the first then."""
     options = os.environ.get("ASAN_OPTIONS", "")

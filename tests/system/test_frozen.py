@@ -5,7 +5,7 @@ import signal
 import time
 import unittest
 
-from harness import need_root, pids_with, wait_for
+from harness import need_root, pids_with, step_daemon, wait_for
 from test_cgroup import GroupCase, MOUNT, groups_of, need_groups, read, root_of
 from test_suspend import COUNT
 
@@ -81,6 +81,24 @@ class Frozen(FrozenCase):
             os.kill(stepd, signal.SIGKILL)
         self.wait_gone(pid)
         self.run_cmd("scancel", job, check=False)
+        self.wait_ended(job)
+        self.wait_no_groups()
+
+    def test_its_step_daemon_does_not_come_to_it(self):
+        """Then its agent does it; what the daemon does later leaves it as it was told last."""
+        job, name, pid = self.counting_job()
+        stepd = step_daemon(self.cluster.dir, f"{job}.batch")
+        os.kill(stepd, signal.SIGSTOP)
+        try:
+            self.run_cmd("scontrol", "suspend", job)
+            wait_for(lambda: self.is_frozen(job), "it is frozen all the same")
+            before = self.file(name)
+            self.run_cmd("scontrol", "resume", job)
+            wait_for(lambda: self.file(name) not in ("", before), "it goes on")
+        finally:
+            os.kill(stepd, signal.SIGCONT)
+        self.run_cmd("scancel", job)
+        self.wait_gone(pid)
         self.wait_ended(job)
         self.wait_no_groups()
 

@@ -52,6 +52,17 @@ class SpareDaemon(ClusterCase):
             os.kill(agent, signal.SIGCONT)
         self.assertEqual(srun.communicate(timeout=60)[0], "ran\n")
 
+    def test_a_node_is_not_blamed_for_a_daemon_that_its_agent_ended(self):
+        """One that hung before it had begun was ended with its job, and the agent took its own kill for the node's fault: it was drained."""
+        spare = self.spare()
+        os.kill(spare, signal.SIGSTOP)
+        job = self.submit("-o", "/dev/null", "--wrap", "true")
+        self.wait_state(job, "RUNNING")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)  # after the half minute that a daemon has
+        self.assertFalse(os.path.exists(f"/proc/{spare}"), "it was ended")
+        self.assertEqual(self.out("sinfo", "-h", "-o", "%T").strip(), "idle")
+
     def test_it_ends_with_its_agent(self):
         spare = self.spare()
         self.cluster.kill_node("n1")

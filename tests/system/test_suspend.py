@@ -1,9 +1,10 @@
 """scontrol suspend and resume: real processes stop and go on; CPUs are free meanwhile."""
 import os
+import signal
 import subprocess
 import unittest
 
-from harness import ClusterCase, wait_for
+from harness import ClusterCase, step_daemon, wait_for
 
 
 def states(pids):
@@ -97,6 +98,28 @@ class Suspend(ClusterCase):
         self.run_cmd("scancel", "-s", "STOP", job)
         self.run_cmd("scancel", job)
         self.assertEqual(self.wait_ended(job), "CANCELLED")
+
+    def test_a_busy_step_daemon_does_not_keep_it_running(self):
+        """Its user can keep the daemon busy: then the agent stops what runs below it."""
+        job, pids = self.counting_job()
+        stepd = step_daemon(self.cluster.dir, f"{job}.batch")
+        os.kill(stepd, signal.SIGSTOP)
+        try:
+            self.run_cmd("scontrol", "suspend", job)
+            self.wait_stopped(pids)
+            self.run_cmd("scontrol", "resume", job)
+            wait_for(lambda: "T" not in states(pids), "they go on")
+            self.cluster.kill_node("n1")  # the next agent has heard nothing of it yet
+            self.cluster.start_node("n1")
+            wait_for(lambda: self.out("sinfo", "-h", "-n", "n1", "-o", "%T").strip() == "allocated", "the node is known again")
+            self.run_cmd("scontrol", "suspend", job)
+            self.wait_stopped(pids)
+        finally:
+            os.kill(stepd, signal.SIGCONT)
+        self.run_cmd("scontrol", "resume", job)
+        wait_for(lambda: "T" not in states(pids), "its daemon has them go on, too")
+        self.run_cmd("scancel", job)
+        self.wait_ended(job)
 
     def test_a_suspended_job_can_be_cancelled(self):
         job, pids = self.counting_job()

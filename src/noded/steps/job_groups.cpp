@@ -106,14 +106,24 @@ void JobGroups::remove_job(JobId job) {
               std::chrono::steady_clock::now() + node_.config->unkillable_step_timeout);
 }
 
-void JobGroups::remove_step(const StepId& id) {
+// Empty: there is none.
+std::string JobGroups::step_group(const StepId& id) {
   refresh();
   const std::string user = user_group(id.job);
-  if (user.empty()) return;
-  const std::string group =
-      fmt::format("{}/job_{}/step_{}", user, id.job, step_number_text(id.step));
+  if (user.empty()) return {};
+  return fmt::format("{}/job_{}/step_{}", user, id.job, step_number_text(id.step));
+}
+
+void JobGroups::remove_step(const StepId& id) {
+  const std::string group = step_group(id);
+  if (group.empty()) return;
   tree_->kill(group);
   (void)tree_->remove(group);  // what has not ended yet goes with the job
+}
+
+void JobGroups::freeze_step(const StepId& id, bool frozen) {
+  const std::string group = step_group(id);
+  if (!group.empty()) tree_->freeze(group, frozen);
 }
 
 bool JobGroups::starved_daemon(JobId job) {

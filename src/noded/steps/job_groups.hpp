@@ -30,13 +30,15 @@ class JobGroups {
   // Kills what is in the group of a job without running steps and scripts, and removes it; goes on
   // until it is gone. No-op if there is none.
   void remove_job(JobId job);
-  // The same for a step whose daemon died.
   // Whether processes of steps are in control groups.
   [[nodiscard]] bool are_used() {
     refresh();
     return tree_ != nullptr;
   }
+  // As remove_job(), of a step whose daemon died.
   void remove_step(const StepId& id);
+  // Of a step whose daemon does not do it; as cgroup::Tree has it. No-op if there is no group.
+  void freeze_step(const StepId& id, bool frozen);
   // Whether the kernel killed a step daemon of the job for want of memory: it alone held all that
   // the job may.
   [[nodiscard]] bool starved_daemon(JobId job);
@@ -49,6 +51,7 @@ class JobGroups {
  private:
   void refresh();
   [[nodiscard]] std::string user_group(JobId job) const;
+  [[nodiscard]] std::string step_group(const StepId& id);
   [[nodiscard]] bool remove_now(const std::string& group);
   void remove_soon(JobId job, const std::string& group,
                    std::chrono::steady_clock::time_point give_up);

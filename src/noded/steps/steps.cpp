@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "common/base/text.hpp"
@@ -34,7 +35,8 @@ struct Steps::Step {
   bool ready = false;                     // takes orders
   bool began = false;                     // was ready once
   bool over = false;                      // reported
-  uint32_t looks = 0;                     // at a key file that says nothing yet
+  bool put_down = false;  // its daemon was ended here: nothing is wrong with the node
+  uint32_t looks = 0;     // at a key file that says nothing yet
   // SignalStepRequest::issued of the last such order
   Time stopped_or_gone = kNoTime;
   // by this connection or what waits: politely, at once
@@ -44,28 +46,11 @@ struct Steps::Step {
   uint32_t under_way = 0;  // signals and orders to end that its daemon has not carried out
   // until then, once it was told to end
   std::unique_ptr<boost::asio::steady_timer> silence;
+  // until then it is to be suspended, or resumed
+  std::unique_ptr<boost::asio::steady_timer> suspension;
   // of a batch script: how long others wait for it
   std::unique_ptr<boost::asio::steady_timer> turn;
   [[nodiscard]] bool takes_orders() const { return ready && link && !after_script; }
-};
-
-struct Steps::PidQuery {
-  explicit PidQuery(boost::asio::io_context& io) : timer(io) {}
-  std::set<protocol::StepKey> waiting;
-  protocol::ListPidsReply reply;
-  std::function<void(protocol::ListPidsReply)> done;
-  boost::asio::steady_timer timer;
-  void finish() {
-    timer.cancel();
-    if (done) std::exchange(done, nullptr)(std::move(reply));
-  }
-};
-
-struct Steps::StatQuery {
-  explicit StatQuery(boost::asio::io_context& io) : timer(io) {}
-  protocol::StepKey key;
-  std::function<void(Result<protocol::StatStepReply>)> done;
-  boost::asio::steady_timer timer;
 };
 
 namespace {
@@ -77,10 +62,11 @@ constexpr auto kLookAgain = std::chrono::milliseconds(50);
 // 5 s: a daemon makes its key file and writes into it at once, or died between
 constexpr uint32_t kMostLooks = 100;
 
-constexpr auto kQueryTime = std::chrono::seconds(1);
 constexpr auto kTurnOfScript = std::chrono::milliseconds(500);
 // What a daemon takes that was told to end, be the node as busy as may be.
 constexpr auto kLongestSilence = std::chrono::seconds(30);
+// What a daemon takes that was told to suspend its step, or to resume it.
+constexpr auto kLongestSuspension = std::chrono::seconds(3);
 
 protocol::StepEnded failed_report(const NodeState& node, const protocol::StepKey& key,
                                   const std::string& why, bool ran) {
@@ -103,7 +89,8 @@ Steps::Steps(NodeState& node, ChildProcesses& children, JobGroups& groups,
       spool_(node.spool_dir),
       on_ended_(std::move(on_ended)),
       early_(kMostEarly),
-      forgotten_(kMostForgotten) {}
+      forgotten_(kMostForgotten),
+      queries_(node.io) {}
 
 bool Steps::is_live(const Step& step) const { return !step.over; }
 
@@ -275,26 +262,20 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
       return;
     case FrameType::kAgentTold:
       if (step->under_way == 0 || --step->under_way > 0) return;
+      if (!step->waiting.contains(FrameType::kAgentSignal)) step->suspension.reset();
       if (!step->waiting.contains(FrameType::kAgentTerminate)) step->silence.reset();
       return script_was_told(step);
     case FrameType::kAgentLog:
       log::error("{}: {}", step_log_name(step->key.id), frame.body);
       return;
-    case FrameType::kAgentPids: {
-      const auto pids = wire::decode<protocol::ListPidsReply>(frame.body);
-      for (const auto& query : std::exchange(pid_queries_, {})) {
-        if (pids && query->waiting.erase(step->key) > 0) {
-          query->reply.pids.insert(query->reply.pids.end(), pids->pids.begin(), pids->pids.end());
-        }
-        if (query->waiting.empty()) query->finish();
-        else pid_queries_.push_back(query);
-      }
-      return;
-    }
+    case FrameType::kAgentPids:
+      // one that cannot be read is an answer, too
+      return queries_.came(
+          step->key,
+          wire::decode<protocol::ListPidsReply>(frame.body).value_or(protocol::ListPidsReply{}));
     case FrameType::kAgentStats:
-      if (const auto stats = wire::decode<protocol::StatStepReply>(frame.body)) {
-        answer_stat(step->key, *stats);
-      }
+      if (const auto stats = wire::decode<protocol::StatStepReply>(frame.body))
+        queries_.came(step->key, *stats);
       return;
     default: return;
   }
@@ -317,7 +298,8 @@ void Steps::on_daemon_exit(const StepPtr& step, int status) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == protocol::kStepdFullSpool)
     return lost(step, protocol::kSpoolIsFull, true);
-  if (step->began) return lost(step, fmt::format("its step daemon died (status {:#x})", status));
+  if (step->began || step->put_down)
+    return lost(step, fmt::format("its step daemon died (status {:#x})", status));
   // of the next step's the same is to be feared, unless it was this job's memory that it lacked
   lost(step, fmt::format("its step daemon died before it began (status {:#x})", status),
        !groups_.starved_daemon(step->key.id.job));
@@ -424,12 +406,35 @@ void Steps::watch_silence(const StepPtr& step) {
   });
 }
 
+// Likewise: jobs that take their turns, or go before it, have its CPUs. Also of a daemon that takes
+// no orders yet: some of its tasks may have begun, and after a restart of the agent it may be as
+// deaf as before.
+void Steps::watch_suspension(const StepPtr& step, int signal) {
+  step->suspension = std::make_unique<boost::asio::steady_timer>(node_.io, kLongestSuspension);
+  step->suspension->async_wait([this, step, signal](const boost::system::error_code& error) {
+    const pid_t daemon = error || step->over ? 0 : daemon_of(*step);
+    if (daemon == 0) return;
+    if (signal == SIGCONT) groups_.freeze_step(step->key.id, false);
+    signal_below(daemon, step->key.id, signal);
+    if (signal == SIGSTOP) groups_.freeze_step(step->key.id, true);
+  });
+}
+
+// 0: there is none.
+pid_t Steps::daemon_of(const Step& step) const {
+  if (step.pid > 0) return step.pid;
+  const auto daemon = static_cast<pid_t>(spool_.record_of(step.key).daemon_pid);
+  return is_step_daemon(daemon, step.key.id, node_.spool_dir) ? daemon : 0;
+}
+
 void Steps::end_daemon(const protocol::StepKey& key) {
   const auto place = steps_.find(key);
   if (place == steps_.end() || place->second->over) return;
-  const pid_t child = place->second->pid;
-  const auto daemon = child > 0 ? child : static_cast<pid_t>(spool_.record_of(key).daemon_pid);
-  if (child > 0 || is_step_daemon(daemon, key.id, node_.spool_dir)) end_deaf(daemon, key.id);
+  const pid_t daemon = daemon_of(*place->second);
+  if (daemon == 0) return;
+  place->second->put_down = true;
+  groups_.freeze_step(key.id, false);  // what is frozen does not end
+  end_deaf(daemon, key.id);
 }
 
 // What its job's other steps are told waits until its daemon has done as it was told: on a busy
@@ -463,6 +468,7 @@ Status Steps::signal(const protocol::SignalStepRequest& request) {
       if (request.issued < step->stopped_or_gone) continue;
       step->stopped_or_gone = request.issued;
       order(step, FrameType::kAgentSignal, body);
+      watch_suspension(step, static_cast<int>(request.signal));
     } else if (!try_order(step, FrameType::kAgentSignal, body)) {
       refused = true;
       continue;
@@ -531,53 +537,25 @@ std::vector<protocol::StepKey> Steps::unacknowledged() const {
 }
 
 void Steps::list_pids(const protocol::ListPidsRequest& request, std::optional<uint32_t> only_of,
-                      std::function<void(protocol::ListPidsReply)> done) {
-  auto query = std::make_shared<PidQuery>(node_.io);
-  query->done = std::move(done);
+                      StepQueries::OnPids done) {
+  std::set<protocol::StepKey> asked;
   for (const auto& [key, step] : steps_) {
     const bool meant = (request.job == kNoJob || key.id.job == request.job) &&
                        (request.step == UINT32_MAX || key.id.step == request.step);
     if (!meant || !is_live(*step) || (only_of && step->uid != *only_of)) continue;
-    query->waiting.insert(key);
+    asked.insert(key);
     ask(step, FrameType::kAgentListPids);
   }
-  if (query->waiting.empty()) return query->finish();
-  pid_queries_.push_back(query);
-  query->timer.expires_after(kQueryTime);
-  query->timer.async_wait([this, query](const boost::system::error_code& error) {
-    if (error) return;
-    std::erase(pid_queries_, query);
-    query->finish();
-  });
+  queries_.wait_for_pids(std::move(asked), std::move(done));
 }
 
-void Steps::stat(const StepId& id, std::function<void(Result<protocol::StatStepReply>)> done) {
+void Steps::stat(const StepId& id, StepQueries::OnStats done) {
   const auto place = std::find_if(steps_.begin(), steps_.end(), [&](const auto& entry) {
     return entry.first.id == id && is_live(*entry.second);
   });
   if (place == steps_.end()) return done(failure(ErrorCode::kInvalidStepId));
-  auto query = std::make_shared<StatQuery>(node_.io);
-  query->key = place->first;
-  query->done = std::move(done);
-  stat_queries_.push_back(query);
-  query->timer.expires_after(kQueryTime);
-  query->timer.async_wait([this, query](const boost::system::error_code& error) {
-    if (error) return;
-    std::erase(stat_queries_, query);
-    query->done(failure(ErrorCode::kTimedOut));
-  });
+  queries_.wait_for_stats(place->first, std::move(done));
   ask(place->second, FrameType::kAgentStat);
-}
-
-void Steps::answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats) {
-  for (const auto& query : std::exchange(stat_queries_, {})) {
-    if (query->key != key) {
-      stat_queries_.push_back(query);
-      continue;
-    }
-    query->timer.cancel();
-    query->done(stats);
-  }
 }
 
 void Steps::make_reports_safe() {

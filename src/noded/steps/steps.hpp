@@ -6,12 +6,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
-
-#include <boost/asio/steady_timer.hpp>
 
 #include "common/protocol/stepd_start.hpp"
 #include "common/step/frame_connection.hpp"
@@ -21,6 +18,7 @@
 #include "noded/steps/job_groups.hpp"
 #include "noded/node/node_state.hpp"
 #include "noded/steps/spare_daemon.hpp"
+#include "noded/steps/step_queries.hpp"
 #include "noded/node/recent_map.hpp"
 
 namespace sluice::noded {
@@ -67,7 +65,8 @@ class Steps {
     return forgotten_.contains(key);
   }
 
-  // Orders. kInvalidStepId: no such step runs here; kRetry: too many wait for its daemon.
+  // Orders. A daemon that does not come to suspend or resume its step has it done for it after some
+  // seconds. kInvalidStepId: no such step runs here; kRetry: too many wait for its daemon.
   [[nodiscard]] Status signal(const protocol::SignalStepRequest& request);
   // False when no such step runs here. One that is launched after the order to end it ends at once.
   bool terminate(const protocol::TerminateStepRequest& request);
@@ -87,11 +86,11 @@ class Steps {
 
   // Asks the daemons; `done` comes within a second. `only_of`: of this user's steps only.
   void list_pids(const protocol::ListPidsRequest& request, std::optional<uint32_t> only_of,
-                 std::function<void(protocol::ListPidsReply)> done);
+                 StepQueries::OnPids done);
 
   // Asks the step's daemon what its tasks use; `done` comes within a second. kInvalidStepId when no
   // such step runs here, kTimedOut when its daemon does not answer.
-  void stat(const StepId& id, std::function<void(Result<protocol::StatStepReply>)> done);
+  void stat(const StepId& id, StepQueries::OnStats done);
 
   // The controller does not take reports for now: what was written of them shall outlive the host.
   void make_reports_safe();
@@ -101,8 +100,6 @@ class Steps {
  private:
   struct Step;
   using StepPtr = std::shared_ptr<Step>;
-  struct PidQuery;
-  struct StatQuery;
   void adopt(const std::vector<protocol::StepKey>& keys);
   // that of a step that was begun
   [[nodiscard]] StepPtr enter(const protocol::StepKey& key, pid_t& daemon);
@@ -116,11 +113,12 @@ class Steps {
   void on_disconnect(const StepPtr& step);
   void unconnected(const StepPtr& step);
   void watch_silence(const StepPtr& step);
+  void watch_suspension(const StepPtr& step, int signal);
+  [[nodiscard]] pid_t daemon_of(const Step& step) const;
   void let_script_go_first(const StepPtr& script);
   void script_was_told(const StepPtr& script);
   void lost(const StepPtr& step, const std::string& why, bool node_to_blame = false);
   void ended(const StepPtr& step, protocol::StepEnded report);
-  void answer_stat(const protocol::StepKey& key, const protocol::StatStepReply& stats);
   void ask(const StepPtr& step, protocol::FrameType type);  // a question without words
   // False: the daemon takes nothing, and no more is kept for it.
   [[nodiscard]] bool try_order(const StepPtr& step, protocol::FrameType type,
@@ -141,8 +139,7 @@ class Steps {
   // for steps that have not come yet
   RecentMap<protocol::StepKey, protocol::TerminateStepRequest> early_;
   RecentMap<protocol::StepKey, std::monostate> forgotten_;
-  std::vector<std::shared_ptr<PidQuery>> pid_queries_;
-  std::vector<std::shared_ptr<StatQuery>> stat_queries_;
+  StepQueries queries_;
 };
 
 }  // namespace sluice::noded

@@ -189,6 +189,21 @@ size_t end_with_tasks(const ProcessMark& daemon) {
   return ended;
 }
 
+void signal_below(pid_t daemon, const StepId& step, int signal) {
+  constexpr int kRounds = 20;  // one that forks faster than it is stopped goes on
+  const ProcessMark process = mark_of(daemon);
+  std::set<uint32_t> told;
+  for (int round = 0; round < kRounds; ++round) {
+    const size_t before = told.size();
+    for (const ProcessMark& one : running_below(process.pid)) {
+      if (!told.contains(one.pid) && send(one, signal)) told.insert(one.pid);
+    }
+    if (told.size() == before) break;
+  }
+  log::error("{}: its step daemon (process {}) was told to {} it, and does not: {} processes were",
+             step_log_name(step), daemon, signal == SIGSTOP ? "suspend" : "resume", told.size());
+}
+
 void end_deaf(pid_t daemon, const StepId& step) {
   const ProcessMark process = mark_of(daemon);
   if (!send(process, SIGSTOP)) return;

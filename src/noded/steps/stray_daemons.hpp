@@ -59,5 +59,8 @@ size_t end_with_tasks(const ProcessMark& daemon);
 // The same for a daemon that does not do as it was told, and a line in the log, where all below it
 // can be killed. Else it goes on: it knows what is left.
 void end_deaf(pid_t daemon, const StepId& step);
+// Sends SIGSTOP or SIGCONT to all that runs below a daemon that does not do so, and says it in the
+// log. Who is born meanwhile is stopped, too.
+void signal_below(pid_t daemon, const StepId& step, int signal);
 
 }  // namespace sluice::noded
