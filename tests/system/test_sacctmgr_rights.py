@@ -113,6 +113,9 @@ class Rights(Administered):
         self.mgr("add", "user", "newbie", "account=below", user=user)
         self.mgr("add", "account", "deeper", "parent=below", user=user)
         self.mgr("modify", "user", "newbie", "set", "maxjobs=2", user=user)
+        self.mgr("add", "user", "passing", "account=below", user=user)
+        self.assertIn(" Deleting users (No Associations)...\n  passing\n", self.mgr("delete", "user", "passing", "account=below", user=user).stdout)
+        self.assertEqual(self.rows("list", "user", "passing", "format=user"), [])
         for words in (["add", "user", "newbie", "account=theirs"], ["add", "account", "hack"], ["add", "qos", "x"],
                       ["modify", "user", "newbie", "set", "adminlevel=operator"],
                       ["modify", "account", "theirs", "set", "grpjobs=1"]):

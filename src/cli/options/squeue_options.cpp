@@ -247,7 +247,8 @@ std::optional<int> from_environment(SqueueOptions& o) {
 using O = SqueueOptions;
 using V = const char*;
 constexpr OptionRow<O> kOwnRows[] = {
-    {"", 'U', Takes::kValue, [](O& o, V v) { return take_users(v, o), kGoOn; }},
+    {"", 'U', Takes::kValue,
+     [](O& o, V v) { return o.request.accounts = listed('A', to_lower(v), o), kGoOn; }},
     {"account", 'A', Takes::kValue,
      [](O& o, V v) { return o.request.accounts = listed('A', to_lower(v), o), kGoOn; }},
     {"accounts", 'A', Takes::kValue, nullptr},

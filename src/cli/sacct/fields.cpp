@@ -449,12 +449,22 @@ constexpr SacctField kFields[] = {
     {"WorkDir", 20, kMark, job_text<&J::work_dir>},
 };
 
+// Names of Slurm 22.05, which its successors no longer list.
+constexpr SacctField kOldFields[] = {
+    {"Reserved", 10, kMark, show_planned},
+    {"ResvCPU", 10, kMark, show_planned_cpu},
+    {"ResvCPURAW", 10, kNone, show_raw_planned_cpu},
+};
+
 }  // namespace
 
 std::span<const SacctField> sacct_fields() { return kFields; }
 
 const SacctField* find_sacct_field(std::string_view name) {
   if (name.empty()) return nullptr;
+  for (const SacctField& field : kOldFields) {
+    if (iequals(field.name, name)) return &field;
+  }
   for (const SacctField& field : kFields) {
     if (iequals(field.name, name)) return &field;
   }

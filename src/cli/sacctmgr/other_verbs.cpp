@@ -288,7 +288,8 @@ bool list_other(Session& session, const Words& words) {
     return true;
   }
   if (word.is("Events", 1)) return list_events(session, words), true;
-  if (word.is("Reservations", 4)) return list_reservations(session, words), true;
+  if (word.is("Reservations", 4) || word.is("Resv", 4))
+    return list_reservations(session, words), true;
   if (word.is("RunawayJobs", 2)) return list_runaway_jobs(session, words), true;
   for (const char* name : {"Federations", "Instances", "Jobs", "Resources"}) {
     if (!word.is(name, 1)) continue;

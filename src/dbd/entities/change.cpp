@@ -292,7 +292,8 @@ bool register_cluster(Entities& entities, const protocol::ClusterRecord& cluster
       if (const Stored<QosRecord>* qos = find_qos(entities, to_lower(qos_name)))
         root.qos.push_back(qos->record.id);
     std::sort(root.qos.begin(), root.qos.end());
-    if (root.qos.empty()) root.qos = {1};
+    // that which a new database has, unless it was deleted
+    if (root.qos.empty() && find_qos(entities, "normal") != nullptr) root.qos = {1};
     const AssociationId parent = root.id;
     draft.log("Add Clusters", cluster.name, association_info(draft.now, root, now), &root);
     AssociationRecord& user = draft.add_association(cluster.name, "root", "root", "", parent);

@@ -434,8 +434,6 @@ bool delete_user_associations(Draft& draft) {
     draft.log("Remove Associations", fmt::format("id_assoc={}", id), "", &stored.record);
     without.insert(stored.record.user);
   }
-  // whom a coordinator takes out of his accounts stays a user
-  if (!draft.is_operator()) return true;
   std::erase_if(without, [&](const std::string& name) {
     const UserRecord* user = find_user(draft.now, name);
     bool anywhere = false;

@@ -201,6 +201,8 @@ TEST_F(CancelTest, EveryFilterLeavesWhatDoesNotPassIt) {
       {"qos", [](JobSpec& s) { s.qos = "high"; }, [](QueryJobsRequest& r) { r.qos = {"high"}; }},
       {"wckey", [](JobSpec& s) { s.wckey = "key"; },
        [](QueryJobsRequest& r) { r.wckeys = {"key"}; }},
+      {"default wckey", [](JobSpec& s) { s.wckey = "*own"; },
+       [](QueryJobsRequest& r) { r.wckeys = {"own"}; }},
       {"partition", [](JobSpec& s) { s.partitions = "other"; },
        [](QueryJobsRequest& r) { r.partitions = {"other"}; }},
       {"user", [](JobSpec&) {}, [](QueryJobsRequest& r) { r.uids = {kAnn.uid}; }}};

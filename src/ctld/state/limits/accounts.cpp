@@ -54,6 +54,8 @@ Status resolve_qos(const ClusterState& state, const AssociationRecord* associati
 
 // A user's default wckey is shown with a `*`.
 Status resolve_wckey(const ClusterState& state, JobSpec& spec) {
+  if (const std::string lower = to_lower(spec.wckey.view()); lower != spec.wckey.view())
+    spec.wckey = lower;
   if (!state.config->track_wckey) return {};
   const Accounting& accounting = state.accounting;
   std::string_view name = spec.wckey.view();

@@ -67,6 +67,11 @@ bool any_in_list(const std::vector<std::string>& list, std::string_view comma_li
          any_name(comma_list, [&](std::string_view name) { return in_list(list, name); });
 }
 
+// That of a user's default wckey is shown with a `*` before it.
+std::string_view wckey_name(std::string_view shown) {
+  return shown.substr(shown.starts_with('*') ? 1 : 0);
+}
+
 // By name: --licenses=matlab finds a job that has "solver,matlab:2", --licenses=matlab:2 none.
 bool any_license_in_list(const std::vector<std::string>& list, std::string_view licenses) {
   if (list.empty()) return true;
@@ -169,7 +174,7 @@ bool JobFilter::passes(const Job& job) const {
   const bool texts = in_list(r.accounts, spec.account) && in_list(r.qos, spec.qos) &&
                      in_list(r.names, spec.name) && in_list(r.reservations, reservation_of(job)) &&
                      any_license_in_list(r.licenses, spec.licenses) &&
-                     in_list(r.wckeys, spec.wckey);
+                     in_list(r.wckeys, wckey_name(spec.wckey.view()));
   if (!texts || !any_in_list(r.partitions, filtered_partitions(job))) return false;
   if (!nodes_) return true;
   if (!job.allocation || is_finished(job)) return false;

@@ -41,6 +41,12 @@ Result<std::shared_ptr<const JobAccount>> changed_account(const ClusterState& st
   const bool moves = update.reservation && job.state == JobState::kPending;
   if (!update.account && !update.qos && !update.wckey && !update.partitions && !moves)
     return nullptr;
+  // none is no name for the default one: a script's variable may not have been set
+  const Enforced rules = enforced(*state.config);
+  if (update.account && update.account->empty() && rules.associations)
+    return failure(ErrorCode::kInvalidAccount);
+  if (update.wckey && update.wckey->empty() && rules.wckeys)
+    return failure(ErrorCode::kError, "Invalid wckey specification");
   const auto partitions = find_partitions(state, spec);
   if (!partitions) return failure(partitions.error().code);
   // it need not be let into the QOS of soft_limit_qos, in which it may run
