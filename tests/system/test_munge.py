@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
+from accounting import AccountedCluster
 from harness import ROOT, NodeCase, need_root, processes, wait_for, with_preload
 
 OTHER_KEY = "auth/munge: the credential is invalid: it was forged, or made with another key"
@@ -55,6 +56,12 @@ class Munge(NodeCase):
         cls.addClassCleanup(cls.munged.stop)
         cls.CONF = f"AuthType=auth/munge\nAuthInfo=socket={cls.munged.socket}\nSlurmdTimeout=10\n"
         super().setUpClass()
+
+    def test_accounting_takes_its_credentials_too(self):
+        """The accounting daemon of `sluice up` asked for tokens of auth/slurm, whatever further lines said."""
+        cluster = AccountedCluster(1, 2, conf=self.CONF)
+        self.addCleanup(cluster.down)
+        self.assertEqual(cluster.run("sacctmgr", "-nP", "list", "cluster", "format=cluster").stdout, "trial\n")
 
     def other_host(self, name, key=b"a", skew=0):
         """The slurm.conf of a host whose munged is another one."""

@@ -78,21 +78,25 @@ bool is_conf_of_trial(const std::string& text, const TrialFolder& folder) {
 }
 
 std::string trial_dbd_conf(const TrialOptions& o, const TrialPlace& place) {
-  std::string shared;  // what both files are to say alike
-  for (const std::string& line : split(o.extra_conf, '\n'))
-    if (key_of(line) == "trackwckey" || key_of(line).starts_with("tls"))
+  // what both files are to say alike
+  std::string auth = "AuthType=auth/slurm\n", shared;
+  for (const std::string& line : split(o.extra_conf, '\n')) {
+    const std::string key = key_of(line);
+    if (key == "authtype") auth = line + "\n";
+    else if (key == "authinfo" || key == "trackwckey" || key.starts_with("tls"))
       shared.append(line).append("\n");
+  }
   return shared.insert(0, fmt::format("{}; the folder is the cluster's alone.\n"
                                       "DbdHost={}\n"
                                       "DbdAddr=127.0.0.1\n"
                                       "DbdPort={}\n"
                                       "SlurmUser={}\n"
-                                      "AuthType=auth/slurm\n"
+                                      "{auth}"
                                       "PidFile={dir}/run/sluicedbd.pid\n"
                                       "LogFile={dir}/log/sluicedbd.log\n"
                                       "StorageLoc={dir}/state/accounting.db\n",
                                       kFirstLine, place.host, dbd_port(o, place), place.user,
-                                      fmt::arg("dir", o.dir)));
+                                      fmt::arg("auth", auth), fmt::arg("dir", o.dir)));
 }
 
 std::string trial_conf(const TrialOptions& o, const TrialPlace& place) {
