@@ -13,7 +13,7 @@ from systems import Ours, Peer  # noqa: E402
 ENFORCE = "AccountingStorageEnforce=associations,limits,qos\n"
 # what every job is held against; none of it holds a job of the load back
 SET_UP = (("add", "account", "site", "GrpTRES=cpu=1000000", "GrpSubmitJobs=5000000"),
-          ("add", "account", "bench", "parent=site", "GrpTRES=cpu=1000000,mem=1000000000", "GrpJobs=1000000", "GrpTRESRunMins=cpu=4000000000"),
+          ("add", "account", "bench", "parent=site", "GrpTRES=cpu=1000000,mem=1000000000", "GrpJobs=1000000"),
           ("add", "user", "root", "account=bench", "MaxJobs=900000", "MaxSubmitJobs=4000000", "MaxTRESPerJob=cpu=100000"),
           ("modify", "user", "root", "set", "DefaultAccount=bench"),
           ("modify", "qos", "normal", "set", "MaxTRESPerUser=cpu=900000", "MaxJobsPerUser=900000", "MaxSubmitJobsPerUser=4000000"))

@@ -26,7 +26,6 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 DefMemPerCPU=100
 SchedulerType=sched/backfill
-AccountingStorageType=accounting_storage/none
 MaxJobCount=600000
 MaxArraySize=100001
 MailProg=/bin/true
@@ -55,7 +54,8 @@ class Peer:
 
     def __init__(self, folder, nodes, cpus, auth="munge", extra=""):
         del auth  # it has no other
-        self.dir, self.nodes, self.cpus, self.extra = folder, nodes, cpus, extra
+        self.dir, self.nodes, self.cpus = folder, nodes, cpus
+        self.extra = extra if "AccountingStorageType=" in extra else extra + "AccountingStorageType=accounting_storage/none\n"
         self.conf = os.path.join(folder, "slurm.conf")
 
     def start(self):
