@@ -56,7 +56,7 @@ class Query(ClusterCase):
         self.assertEqual(ids("-t", "pending"), [str(self.held), str(self.array)])
         self.assertEqual(ids("-n", "held,runs"), [str(self.running), str(self.held)])
         self.assertEqual(len(ids("-u", str(os.geteuid()))), 3)
-        self.assertEqual(len(ids("-U", str(os.geteuid()))), 3)
+        self.assertEqual(len(ids("-U", "nobodys")), 0)  # accounts, as with -A
         self.assertEqual(ids("-U", "12005"), [])
         self.assertEqual(len(ids("--me")), 3)
         self.assertEqual(ids("--notme"), [])

@@ -119,14 +119,6 @@ class Reports(ClusterCase):
         hour = (f"start={self.at(11, 10):%Y-%m-%dT%H:%M}", f"end={self.at(12, 20):%Y-%m-%dT%H:%M}")
         self.assertEqual(self.report("cluster", "Utilization", *hour), [f"{self.name}|360|0|0|600|0|960"])
 
-    def test_what_was_reported_is_a_part_of_all_that_there_could_be(self):
-        days = 100  # of which the cluster was there for 40
-        span = (f"start={self.at(0, days=1 - days):%Y-%m-%d}", f"end={self.at(0, days=1):%Y-%m-%d}")
-        (reported,) = self.report("cluster", "utilization", *span, "format=reported")
-        percent = 100 * int(reported) / (CPUS * days * 24 * 60)
-        self.assertLess(percent, 50)
-        self.assertEqual(self.report("-t", "percent", "cluster", "utilization", *span, "format=reported"), [f"{percent:.2f}%"])
-
     def test_days_and_months_are_sums_of_hours(self):
         for days in (-35, -34, -20, -3):
             self.put_job("carol", "physics", 1, self.at(23, 30, days), self.at(24, 30, days))

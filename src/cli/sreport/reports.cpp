@@ -126,8 +126,6 @@ void utilization(Session& session, Asked& asked) {
                                    {"Reported", "Reported", width},
                                    {"TresName", "TRES Name", 14},
                                    {"TresCount", "TRES Count", 10}};
-  const auto seconds =
-      static_cast<uint64_t>((asked.request.until - asked.request.from) / std::chrono::seconds(1));
   std::vector<Line> lines;
   for (const protocol::ClusterUsageRow& row : reply->cluster) {
     const uint64_t whole = row.allocated + row.down + row.planned_down + row.idle + row.planned;
@@ -144,7 +142,7 @@ void utilization(Session& session, Asked& asked) {
                      {"Overcommitted", text(row.over)},
                      {"Planned", text(row.planned)},
                      {"Reserved", text(row.planned)},
-                     {"Reported", amount_text(session.form, whole, row.count * seconds)}});
+                     {"Reported", text(whole)}});
   }
   std::vector<std::string> usual = {"Cluster", "Allocated", "Down",    "PlannedDown",
                                     "Idle",    "Planned",   "Reported"};
