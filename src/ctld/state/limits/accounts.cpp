@@ -160,8 +160,9 @@ TresAmounts on_each_node(TresAmounts asked) {
 }
 
 Status check_submit_limits_in(const ClusterState& state, RelativeNumbers& numbers,
-                              const PartitionConfig& config, const JobAccount* account,
-                              const Submission& submission, JobSpec& spec, Time now) {
+                              const PartitionConfig& config, const Submission& submission,
+                              JobSpec& spec, Time now) {
+  const JobAccount* account = submission.account;
   const auto wall = longest_wall(state.accounting, *account);
   Minutes limit =
       spec.time_limit != 0 ? spec.time_limit : config.default_time.value_or(config.max_time);
@@ -197,16 +198,17 @@ Status check_submit_limits(const ClusterState& state, const Submission& submissi
   if (submission.account == nullptr || !enforced(*state.config).limits) return {};
   RelativeNumbers numbers(state);
   const PartitionConfig& first = *submission.partitions.front()->config;
-  Status ok =
-      check_submit_limits_in(state, numbers, first, submission.account, submission, spec, now);
+  Status ok = check_submit_limits_in(state, numbers, first, submission, spec, now);
   for (const Partition* partition : submission.partitions.subspan(1)) {
     if (!ok) break;
     JobAccount there = *submission.account;
     there.partition_qos = find_qos_id(state.accounting, partition->config->qos);
     if (there == *submission.account) continue;
+    Submission submission_there = submission;
+    submission_there.account = &there;
     JobSpec of_there = spec;  // its time limit is that of the first partition
-    ok = check_submit_limits_in(state, numbers, *partition->config, &there, submission, of_there,
-                                now);
+    ok =
+        check_submit_limits_in(state, numbers, *partition->config, submission_there, of_there, now);
   }
   return ok;
 }
