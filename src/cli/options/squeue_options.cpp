@@ -110,6 +110,10 @@ std::optional<int> take_states(const std::string& list, SqueueOptions& o) {
   return std::nullopt;
 }
 
+void take_accounts(const std::string& list, SqueueOptions& o) {
+  o.request.accounts = listed('A', to_lower(list), o);
+}
+
 void take_users(const std::string& list, SqueueOptions& o) {
   o.users_given = list;
   o.request.uids.clear();
@@ -232,8 +236,7 @@ std::optional<int> from_environment(SqueueOptions& o) {
   if (environment("SQUEUE_ALL")) o.request.hidden_partitions = true;
   if (environment("SQUEUE_ARRAY")) o.one_row_a_task = true;
   if (environment("SQUEUE_PRIORITY")) o.one_row_a_partition = true;
-  if (const auto v = environment("SQUEUE_ACCOUNT"))
-    o.request.accounts = listed('A', to_lower(*v), o);
+  if (const auto v = environment("SQUEUE_ACCOUNT")) take_accounts(*v, o);
   if (const auto v = environment("SQUEUE_PARTITION")) take_partitions(*v, o);
   if (const auto v = environment("SQUEUE_QOS")) o.request.qos = listed('q', *v, o);
   if (const auto v = environment("SQUEUE_NAMES")) o.request.names = listed('n', *v, o);
@@ -247,10 +250,8 @@ std::optional<int> from_environment(SqueueOptions& o) {
 using O = SqueueOptions;
 using V = const char*;
 constexpr OptionRow<O> kOwnRows[] = {
-    {"", 'U', Takes::kValue,
-     [](O& o, V v) { return o.request.accounts = listed('A', to_lower(v), o), kGoOn; }},
-    {"account", 'A', Takes::kValue,
-     [](O& o, V v) { return o.request.accounts = listed('A', to_lower(v), o), kGoOn; }},
+    {"", 'U', Takes::kValue, [](O& o, V v) { return take_accounts(v, o), kGoOn; }},
+    {"account", 'A', Takes::kValue, [](O& o, V v) { return take_accounts(v, o), kGoOn; }},
     {"accounts", 'A', Takes::kValue, nullptr},
     {"all", 'a', Takes::kNothing,
      [](O& o, V) { return o.request.hidden_partitions = true, kGoOn; }},

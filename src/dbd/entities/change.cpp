@@ -293,7 +293,8 @@ bool register_cluster(Entities& entities, const protocol::ClusterRecord& cluster
         root.qos.push_back(qos->record.id);
     std::sort(root.qos.begin(), root.qos.end());
     // that which a new database has, unless it was deleted
-    if (root.qos.empty() && find_qos(entities, "normal") != nullptr) root.qos = {1};
+    const Stored<QosRecord>* normal = find_qos(entities, "normal");
+    if (root.qos.empty() && normal != nullptr) root.qos = {normal->record.id};
     const AssociationId parent = root.id;
     draft.log("Add Clusters", cluster.name, association_info(draft.now, root, now), &root);
     AssociationRecord& user = draft.add_association(cluster.name, "root", "root", "", parent);

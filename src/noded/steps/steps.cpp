@@ -269,10 +269,9 @@ void Steps::on_frame(const StepPtr& step, const Frame& frame) {
       log::error("{}: {}", step_log_name(step->key.id), frame.body);
       return;
     case FrameType::kAgentPids:
-      // one that cannot be read is an answer, too
-      return queries_.came(
-          step->key,
-          wire::decode<protocol::ListPidsReply>(frame.body).value_or(protocol::ListPidsReply{}));
+      if (const auto pids = wire::decode<protocol::ListPidsReply>(frame.body))
+        queries_.came(step->key, *pids);
+      return;
     case FrameType::kAgentStats:
       if (const auto stats = wire::decode<protocol::StatStepReply>(frame.body))
         queries_.came(step->key, *stats);

@@ -113,6 +113,10 @@ struct AboveGone {
 [[nodiscard]] const QosRecord* find_qos(const Accounting& accounting, std::string_view name);
 // 0: there is none of the name.
 [[nodiscard]] QosId find_qos_id(const Accounting& accounting, std::string_view name);
+// Of a job's wckey; a user's default one is shown with a `*` before it.
+[[nodiscard]] inline std::string_view wckey_name(std::string_view shown) {
+  return shown.substr(shown.starts_with('*') ? 1 : 0);
+}
 [[nodiscard]] const WckeyRecord* find_wckey(const Accounting& accounting, std::string_view user,
                                             std::string_view name);
 [[nodiscard]] const AccountingUser* find_user(const Accounting& accounting, uint32_t uid);

@@ -58,15 +58,13 @@ Status resolve_wckey(const ClusterState& state, JobSpec& spec) {
     spec.wckey = lower;
   if (!state.config->track_wckey) return {};
   const Accounting& accounting = state.accounting;
-  std::string_view name = spec.wckey.view();
-  if (name.empty()) {
+  if (spec.wckey.empty()) {
     const auto user = accounting.users->find(spec.user_name.view());
     if (user != accounting.users->end() && !user->second.record.default_wckey.empty())
       spec.wckey = "*" + user->second.record.default_wckey;
-    name = spec.wckey.view();
   }
   if (!enforced(*state.config).wckeys) return {};
-  if (name.starts_with('*')) name.remove_prefix(1);
+  const std::string_view name = wckey_name(spec.wckey.view());
   const bool known =
       !name.empty() && find_wckey(accounting, spec.user_name.view(), name) != nullptr;
   return known ? Status{} : failure(ErrorCode::kError, "Invalid wckey specification");

@@ -6,6 +6,7 @@
 
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "ctld/state/core/accounting.hpp"
 
 namespace sluice::state {
 namespace {
@@ -65,11 +66,6 @@ bool any_name(std::string_view comma_list, const Matches& matches) {
 bool any_in_list(const std::vector<std::string>& list, std::string_view comma_list) {
   return list.empty() ||
          any_name(comma_list, [&](std::string_view name) { return in_list(list, name); });
-}
-
-// That of a user's default wckey is shown with a `*` before it.
-std::string_view wckey_name(std::string_view shown) {
-  return shown.substr(shown.starts_with('*') ? 1 : 0);
 }
 
 // By name: --licenses=matlab finds a job that has "solver,matlab:2", --licenses=matlab:2 none.
