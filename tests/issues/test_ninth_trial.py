@@ -2,26 +2,22 @@
 import os
 import unittest
 
-from accounting import AccountedCluster
-from harness import ClusterCase, wait_for
+from accounting import AccountedCase
+from harness import wait_for
 
 USER = "root" if os.getuid() == 0 else os.environ.get("USER", "")
 
 
-class Wckeys(ClusterCase):
+class Wckeys(AccountedCase):
     CONF = "AccountingStorageEnforce=associations,wckeys\nTrackWCKey=yes\n"
+    SET_UP = (["add", "account", "physics,chem"], ["add", "user", USER, "account=physics,chem", "defaultaccount=physics", "wckeys=key1,key2"],
+              ["modify", "user", USER, "set", "defaultwckey=key1"])
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = AccountedCluster(1, 4, 4000, conf=cls.CONF)
-        cls.addClassCleanup(cls.cluster.down)
-        run = cls.cluster.run
-        wait_for(lambda: run("sacctmgr", "-nP", "list", "cluster").stdout, "the daemon knows the cluster")
-        for words in (["add", "account", "physics,chem"], ["add", "user", USER, "account=physics,chem", "defaultaccount=physics", "wckeys=key1,key2"],
-                      ["modify", "user", USER, "set", "defaultwckey=key1"]):
-            run("sacctmgr", "-i", *words)
-        wait_for(lambda: f"UserName={USER}(" in run("scontrol", "show", "assoc_mgr", "flags=users").stdout and
-                 "DefWckey=key1" in run("scontrol", "show", "assoc_mgr", "flags=users").stdout, "the controller knows them")
+        super().setUpClass()
+        wait_for(lambda: f"UserName={USER}({os.getuid()}) DefAccount=physics DefWckey=key1 " in
+                 cls.cluster.run("scontrol", "show", "assoc_mgr", "flags=users").stdout, "the controller knows them")
 
     def held(self, *options):
         return self.submit("-H", "-o", "/dev/null", *options, "--wrap", "true")
@@ -56,21 +52,17 @@ class Wckeys(ClusterCase):
         self.run_cmd("scancel", job)
 
 
-class Names(unittest.TestCase):
+class Names(AccountedCase):
+    CPUS = 2
+
     def test_names_of_earlier_versions(self):
-        cluster = AccountedCluster(1, 2)
-        self.addCleanup(cluster.down)
-        wait_for(lambda: cluster.run("sacctmgr", "-nP", "list", "cluster").stdout, "the daemon knows the cluster")
-        self.assertEqual(cluster.run("sacct", "-P", "-o", "reserved,resvcpu,resvcpuraw").stdout.splitlines()[0], "Reserved|ResvCPU|ResvCPURAW")
-        self.assertEqual(cluster.run("sacctmgr", "-nP", "show", "resv").stdout, "")
+        self.assertEqual(self.out("sacct", "-P", "-o", "reserved,resvcpu,resvcpuraw").splitlines()[0], "Reserved|ResvCPU|ResvCPURAW")
+        self.assertEqual(self.out("sacctmgr", "-nP", "show", "resv"), "")
 
     def test_a_new_cluster_has_no_qos_that_was_deleted(self):
-        cluster = AccountedCluster(1, 2)
-        self.addCleanup(cluster.down)
-        wait_for(lambda: cluster.run("sacctmgr", "-nP", "list", "cluster").stdout, "the daemon knows the cluster")
         for words in (["modify", "cluster", "set", "qos="], ["delete", "qos", "normal"], ["add", "cluster", "extra"]):
-            cluster.run("sacctmgr", "-i", *words)
-        self.assertEqual(cluster.run("sacctmgr", "-nP", "list", "cluster", "extra", "format=cluster,qos").stdout, "extra|\n")
+            self.run_cmd("sacctmgr", "-i", *words)
+        self.assertEqual(self.out("sacctmgr", "-nP", "list", "cluster", "extra", "format=cluster,qos"), "extra|\n")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import subprocess
 
-from harness import Cluster, is_over, pids_with, wait_for
+from harness import Cluster, ClusterCase, is_over, pids_with, wait_for
 
 CONF = "AccountingStoreFlags=job_comment,job_script,job_env,job_extra\n"
 
@@ -66,3 +66,19 @@ class AccountedCluster(Cluster):
 
     def sql_bytes(self, value):
         return f"'\\x{value.hex()}'" if self.server and self.server.kind == "postgresql" else f"x'{value.hex()}'"
+
+
+class AccountedCase(ClusterCase):
+    """As ClusterCase, with such a cluster. SET_UP: what sacctmgr is told first."""
+    NODES, SET_UP = 1, ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = AccountedCluster(cls.NODES, cls.CPUS, cls.MEMORY, conf=cls.CONF)
+        cls.addClassCleanup(cls.cluster.down)
+        for words in cls.SET_UP:
+            cls.cluster.run("sacctmgr", "-i", *words)
+
+    @classmethod
+    def tearDownClass(cls):
+        """The cleanup of the class does it, after a set-up that failed, too."""

@@ -5,14 +5,14 @@ import re
 import signal
 import unittest
 
-from accounting import AccountedCluster
-from harness import ClusterCase, add_users, need_root, wait_for
+from accounting import AccountedCase
+from harness import add_users, need_root, wait_for
 
 USER = "root" if os.getuid() == 0 else os.environ.get("USER", "")
 POLICY = "Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 
 
-class Limited(ClusterCase):
+class Limited(AccountedCase):
     CONF = """
 AccountingStorageEnforce=associations,limits,qos
 PriorityType=priority/multifactor
@@ -21,25 +21,18 @@ PriorityWeightQOS=500
 PriorityDecayHalfLife=0
 """
 
+    SET_UP = (["add", "account", "physics"], ["add", "account", "chem"],
+              ["add", "user", USER, "account=physics,chem", "defaultaccount=physics"],
+              ["add", "qos", "high", "priority=100"])
+
     @classmethod
     def setUpClass(cls):
-        cls.cluster = AccountedCluster(1, 4, 4000, conf=cls.CONF)
-        cls.addClassCleanup(cls.cluster.down)
-        run = cls.cluster.run
-        wait_for(lambda: run("sacctmgr", "-nP", "list", "cluster").stdout, "the daemon knows the cluster")
-        for words in (["add", "account", "physics"], ["add", "account", "chem"],
-                      ["add", "user", USER, "account=physics,chem", "defaultaccount=physics"],
-                      ["add", "qos", "high", "priority=100"]):
-            run("sacctmgr", "-i", *words)
+        super().setUpClass()
 
         def is_known():
-            shown = run("scontrol", "show", "assoc_mgr").stdout
+            shown = cls.cluster.run("scontrol", "show", "assoc_mgr").stdout
             return f"Account=chem UserName={USER}" in shown and "QOS=high" in shown
         wait_for(is_known, "the controller knows the accounts")
-
-    @classmethod
-    def tearDownClass(cls):
-        """The cleanup of the class does it, after a set-up that failed, too."""
 
     def tearDown(self):
         self.run_cmd("scancel", "-u", USER)

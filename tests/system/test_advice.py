@@ -8,28 +8,22 @@ import subprocess
 import time
 import unittest
 
-from accounting import AccountedCluster
-from harness import ClusterCase, wait_for
+from accounting import AccountedCase
+from harness import wait_for
 
 USER = "root" if os.getuid() == 0 else os.environ.get("USER", "")
 
 
-class Advice(ClusterCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.cluster = AccountedCluster(1, 4, 4000, conf="AccountingStorageEnforce=associations,limits,qos\n")
-        cls.addClassCleanup(cls.cluster.down)
-        run = cls.cluster.run
-        with open(cls.cluster.conf, encoding="utf-8") as f:
-            cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
-        wait_for(lambda: run("sacctmgr", "-nP", "list", "cluster").stdout, "the daemon knows the cluster")
-        for words in (["add", "account", "physics"], ["add", "user", USER, "account=physics", "defaultaccount=physics"]):
-            run("sacctmgr", "-i", *words)
-        wait_for(lambda: f"Account=physics UserName={USER}" in run("scontrol", "show", "assoc_mgr").stdout, "the controller knows the account")
+class Advice(AccountedCase):
+    CONF = "AccountingStorageEnforce=associations,limits,qos\n"
+    SET_UP = (["add", "account", "physics"], ["add", "user", USER, "account=physics", "defaultaccount=physics"])
 
     @classmethod
-    def tearDownClass(cls):
-        """The cleanup of the class does it, after a set-up that failed, too."""
+    def setUpClass(cls):
+        super().setUpClass()
+        with open(cls.cluster.conf, encoding="utf-8") as f:
+            cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
+        wait_for(lambda: f"Account=physics UserName={USER}" in cls.cluster.run("scontrol", "show", "assoc_mgr").stdout, "the controller knows the account")
 
     def tearDown(self):
         self.run_cmd("scancel", "-u", USER)

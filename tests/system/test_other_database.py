@@ -5,27 +5,18 @@ import re
 import shutil
 import unittest
 
-from accounting import AccountedCluster
-from harness import ClusterCase, wait_for
+from accounting import AccountedCase
+from harness import wait_for
 
 USER = "root" if os.getuid() == 0 else os.environ.get("USER", "")
 
 
-class Administered(ClusterCase):
-    """A cluster whose controller knows the accounting daemon."""
-    CONF = ""
-
+class Administered(AccountedCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = AccountedCluster(1, 4, 4000, conf=cls.CONF)
-        cls.addClassCleanup(cls.cluster.down)
+        super().setUpClass()
         with open(cls.cluster.conf, encoding="utf-8") as f:
             cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
-        wait_for(lambda: cls.cluster.run("sacctmgr", "-nP", "list", "cluster").stdout, "the daemon knows the cluster")
-
-    @classmethod
-    def tearDownClass(cls):
-        """The cleanup of the class does it, after a set-up that failed, too."""
 
     def mgr(self, *words):
         return self.out("sacctmgr", "-i", *words)

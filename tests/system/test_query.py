@@ -69,7 +69,7 @@ class Query(ClusterCase):
         self.fails(1, "squeue: error: Invalid node name nope\n", "squeue", "-w", "nope")
         other = str(self.submit("-H", "-A", "money", "-q", "express", "-L", "drill:1", "-o", "/dev/null", "--wrap", "true"))
         try:
-            for options in (["-A", "nobody,money"], ["--accounts=money"], ["--account=money"], ["-q", "express"], ["--qos=express"],
+            for options in (["-A", "nobody,money"], ["-U", "money"], ["--accounts=money"], ["--account=money"], ["-q", "express"], ["--qos=express"],
                             ["-L", "drill"], ["--licenses=other,drill"]):
                 self.assertEqual(ids(*options), [other], options)
             self.assertEqual(ids("-L", "drill:1"), [])  # it is a name that is asked for

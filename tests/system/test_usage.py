@@ -3,34 +3,27 @@ import json
 import os
 import unittest
 
-from accounting import AccountedCluster
-from harness import Cluster, ClusterCase, wait_for
+from accounting import AccountedCase
+from harness import Cluster, wait_for
 
 USER = "root" if os.getuid() == 0 else os.environ.get("USER", "")
 
 
-class Usage(ClusterCase):
+class Usage(AccountedCase):
     CONF = """
 AccountingStorageEnforce=associations,limits,qos
 PriorityType=priority/multifactor
 PriorityWeightFairshare=1000
 """
 
-    @classmethod
-    def setUpClass(cls):
-        cls.cluster = AccountedCluster(1, 4, 4000, conf=cls.CONF)
-        cls.addClassCleanup(cls.cluster.down)
-        run = cls.cluster.run
-        wait_for(lambda: run("sacctmgr", "-nP", "list", "cluster").stdout, "the daemon knows the cluster")
-        for words in (["add", "account", "physics", "grptres=cpu=3"],
-                      ["add", "user", USER, "account=physics", "defaultaccount=physics", "maxjobs=4"]):
-            run("sacctmgr", "-i", *words)
-        run("sacctmgr", "-i", "modify", "user", USER, "where", "account=physics", "set", "maxjobs=4")
-        wait_for(lambda: "MaxJobs=4" in run("scontrol", "show", "assoc_mgr").stdout, "the controller knows the limits")
+    SET_UP = (["add", "account", "physics", "grptres=cpu=3"],
+              ["add", "user", USER, "account=physics", "defaultaccount=physics", "maxjobs=4"],
+              ["modify", "user", USER, "where", "account=physics", "set", "maxjobs=4"])
 
     @classmethod
-    def tearDownClass(cls):
-        """The cleanup of the class does it, after a set-up that failed, too."""
+    def setUpClass(cls):
+        super().setUpClass()
+        wait_for(lambda: "MaxJobs=4" in cls.cluster.run("scontrol", "show", "assoc_mgr").stdout, "the controller knows the limits")
 
     def tearDown(self):
         self.run_cmd("scancel", "-u", USER)
