@@ -179,8 +179,11 @@ class Clocks(Gpus):
     def test_killed_step_daemons(self):
         """Its agent resets the clocks, be it there or started later."""
         for agent_too in (False, True):
-            job = self.submit("-n1", "--gres=gpu:1", "-o", "/dev/null", "--wrap", "srun --gpu-freq=low sleep 1000")
-            wait_for(lambda: clocks() == ["1215 210"], "the GPU is slow")
+            begun = os.path.join(self.cluster.work, f"begun.{agent_too}")  # a daemon that dies before its task runs drains the node
+            job = self.submit("-n1", "--gres=gpu:1", "-o", "/dev/null", "--wrap",
+                              f"srun --gpu-freq=low sh -c 'mkdir {begun}; exec sleep 1000'")
+            wait_for(lambda: os.path.exists(begun), "the task runs")
+            self.assertEqual(clocks(), ["1215 210"])
             daemon = self.cluster.step_daemon_pid(f"{job}.0")
             if agent_too:
                 self.cluster.kill_node("n1")
