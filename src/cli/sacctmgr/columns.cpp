@@ -38,16 +38,19 @@ std::string limit(const Row& row, const Names& names) {
 }
 
 // One TRES of a limit, as columns of earlier versions show it: MaxNodes, GrpCPUs.
-template <LimitField field, TresId id>
-std::string one_tres(const Row& row, const Names&) {
-  if (row.association == nullptr) return {};
-  AssociationRecord copy = *row.association;
+template <LimitField field, TresId id, typename Record>
+std::string one_tres_of(Record copy) {
   const auto ref = accounting::limit_of(copy, field);
   const auto* amounts = std::get_if<TresAmounts*>(&ref);
   if (amounts == nullptr) return {};
   for (const TresAmount& amount : **amounts)
     if (amount.id == id) return std::to_string(amount.count);
   return {};
+}
+template <LimitField field, TresId id>
+std::string one_tres(const Row& row, const Names&) {
+  if (row.qos != nullptr) return one_tres_of<field, id>(*row.qos);
+  return row.association == nullptr ? std::string() : one_tres_of<field, id>(*row.association);
 }
 
 std::string grace_time(const Row& row, const Names&) {
@@ -160,7 +163,7 @@ constexpr Field kFields[] = {
     {"GraceTime", 3, "GraceTime", 10, grace_time},
     {"GrpCPUMins", 8, "GrpCPUMins", 11, one_tres<LimitField::kGrpTresMins, kTresCpu>},
     {"GrpCPURunMins", 8, "GrpCPURunMins", 13, one_tres<LimitField::kGrpTresRunMins, kTresCpu>},
-    {"GrpCPUs", 7, "GrpCPUs", 8, one_tres<LimitField::kGrpTres, kTresCpu>},
+    {"GrpCPUs", 6, "GrpCPUs", 8, one_tres<LimitField::kGrpTres, kTresCpu>},
     {"GrpJobsAccrue", 8, "GrpJobsAccrue", 13, limit<LimitField::kGrpJobsAccrue>},
     {"GrpJobs", 4, "GrpJobs", 7, limit<LimitField::kGrpJobs>},
     {"GrpMemory", 4, "GrpMem", 7, one_tres<LimitField::kGrpTres, kTresMem>},
@@ -177,6 +180,12 @@ constexpr Field kFields[] = {
     {"Lineage", 3, "Lineage", 40,
      [](const Row& r, const Names&) { return r.association ? r.association->lineage : ""; }},
     {"MaxCPUMinsPerJob", 8, "MaxCPUMins", 11, one_tres<LimitField::kMaxTresMinsPerJob, kTresCpu>},
+    {"MaxCPURunMinsPerUser", 7, "MaxCPURunMinsPU", 15,
+     one_tres<LimitField::kMaxTresRunMins, kTresCpu>},
+    {"MaxCPURunMinsPU", 15, "MaxCPURunMinsPU", 15,
+     one_tres<LimitField::kMaxTresRunMins, kTresCpu>},
+    {"MaxCPUsPerUser", 11, "MaxCPUsPU", 9, one_tres<LimitField::kMaxTresPerUser, kTresCpu>},
+    {"MaxCPUsPU", 9, "MaxCPUsPU", 9, one_tres<LimitField::kMaxTresPerUser, kTresCpu>},
     {"MaxCPUsPerJob", 7, "MaxCPUs", 8, one_tres<LimitField::kMaxTresPerJob, kTresCpu>},
     {"MaxJobsAccruePerAccount", 16, "MaxJobsAccruePA", 15,
      limit<LimitField::kMaxJobsAccruePerAccount>},
@@ -189,6 +198,8 @@ constexpr Field kFields[] = {
     {"MaxJobsPerUser", 11, "MaxJobsPU", 9, limit<LimitField::kMaxJobs>},
     {"MaxJobsPU", 9, "MaxJobsPU", 9, limit<LimitField::kMaxJobs>},
     {"MaxJobs", 4, "MaxJobs", 7, limit<LimitField::kMaxJobs>},
+    {"MaxNodesPerUser", 12, "MaxNodesPU", 10, one_tres<LimitField::kMaxTresPerUser, kTresNode>},
+    {"MaxNodesPU", 10, "MaxNodesPU", 10, one_tres<LimitField::kMaxTresPerUser, kTresNode>},
     {"MaxNodesPerJob", 4, "MaxNodes", 8, one_tres<LimitField::kMaxTresPerJob, kTresNode>},
     {"MaxSubmitJobsPerAccount", 17, "MaxSubmitPA", 11, limit<LimitField::kMaxSubmitJobsPerAccount>},
     {"MaxSubmitJobsPA", 15, "MaxSubmitPA", 11, limit<LimitField::kMaxSubmitJobsPerAccount>},
@@ -213,6 +224,7 @@ constexpr Field kFields[] = {
     {"MaxTRESPerJob", 7, "MaxTRES", 13, limit<LimitField::kMaxTresPerJob>},
     {"MaxTRESPJ", 9, "MaxTRES", 13, limit<LimitField::kMaxTresPerJob>},
     {"MaxWallDurationPerJob", 4, "MaxWall", 11, limit<LimitField::kMaxWall>},
+    {"MinCPUsPerJob", 7, "MinCPUs", 8, one_tres<LimitField::kMinTresPerJob, kTresCpu>},
     {"MinPrioThreshold", 4, "MinPrioThres", 12, limit<LimitField::kMinPrioThreshold>},
     {"MinTRESPerJob", 7, "MinTRES", 13, limit<LimitField::kMinTresPerJob>},
     {"Name", 2, "Name", 10, own_name},

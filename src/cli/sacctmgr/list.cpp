@@ -86,11 +86,9 @@ bool read_words(Session& session, AccountingEntity entity, const Words& words, A
       asked.request.with_associations = true;
       continue;
     }
-    if (!option.has_value && option.is("WOLimits", 3)) asked.limits = false;
-    if (!option.has_value && option.is("WOPInfo", 4)) {
-      asked.parents = false;
-      continue;
-    }
+    if (!option.has_value && (option.is("WOLimits", 3) || option.is("WOPLimits", 4)))
+      asked.limits = false;
+    if (!option.has_value && option.is("WOPInfo", 4)) asked.parents = false;
     if (take_condition(entity, option, asked.request.where, bad_value)) continue;
     return tell_unknown(session, entity, word, bad_value);
   }

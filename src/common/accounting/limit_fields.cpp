@@ -95,11 +95,12 @@ struct IsSet {
   }
 };
 
-// 10240 MB is 10G, 15680 MB stays: nothing is lost.
+// 10240 MB is 10G, 15680 MB stays: nothing is lost. None has no unit.
 std::string exact_memory(uint64_t mebibytes) {
+  if (mebibytes == 0) return "0";
   static constexpr std::string_view kUnits = "MGTPE";
   size_t unit = 0;
-  while (mebibytes != 0 && mebibytes % 1024 == 0 && unit + 1 < kUnits.size()) {
+  while (mebibytes % 1024 == 0 && unit + 1 < kUnits.size()) {
     mebibytes /= 1024;
     ++unit;
   }
@@ -263,18 +264,22 @@ std::string tres_name(const TresRecord& record) {
 }
 
 std::string tres_text(const TresAmounts& amounts, std::span<const TresRecord> tres, bool raw) {
-  std::string out;
+  std::vector<std::pair<std::string, std::string>> parts;  // name and number
   for (const TresAmount& amount : amounts) {
-    if (!out.empty()) out += ',';
     const auto record = std::find_if(tres.begin(), tres.end(),
                                      [&](const TresRecord& r) { return r.id == amount.id; });
     const bool named = !raw && record != tres.end();
-    out += named ? tres_name(*record) : std::to_string(amount.id);
-    out += '=';
     const bool memory = amount.id == kTresMem || amount.id == kTresVmem;
-    out += amount.count == protocol::kClearTres ? "-1"
-           : memory && !raw                     ? exact_memory(amount.count)
-                                                : std::to_string(amount.count);
+    parts.emplace_back(named ? tres_name(*record) : std::to_string(amount.id),
+                       amount.count == protocol::kClearTres ? "-1"
+                       : memory && !raw                     ? exact_memory(amount.count)
+                                                            : std::to_string(amount.count));
+  }
+  if (!raw) std::sort(parts.begin(), parts.end());
+  std::string out;
+  for (const auto& [name, count] : parts) {
+    if (!out.empty()) out += ',';
+    out += name + '=' + count;
   }
   return out;
 }

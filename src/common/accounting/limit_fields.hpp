@@ -46,7 +46,7 @@ void set_limit(const LimitRef& ref, const protocol::LimitSetting& setting);
 
 // "cpu", "gres/gpu:a100"
 [[nodiscard]] std::string tres_name(const TresRecord& record);
-// "cpu=100,mem=10G"; `raw`: "1=100,2=10240"
+// "cpu=100,mem=10G", in the order of the names; `raw`: "1=100,2=10240", as they are given
 [[nodiscard]] std::string tres_text(const TresAmounts& amounts, std::span<const TresRecord> tres,
                                     bool raw = false);
 // "cpu=4,mem=10g,gres/gpu=-1". -1 gives kClearTres. Memory is in MB without a suffix. Errors:

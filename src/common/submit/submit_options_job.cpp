@@ -108,6 +108,11 @@ OptionResult set_account(Submission& s, const Input& in) {
   return {};
 }
 
+OptionResult set_qos(Submission& s, const Input& in) {
+  s.job.qos = in.value.empty() ? std::string(kNoQos) : std::string(in.value);
+  return {};
+}
+
 // sbatch: no file at all is /dev/null. srun has a "none" of its own.
 template <SharedText JobSpec::*member>
 OptionResult set_stream(Submission& s, const Input& in) {
@@ -328,7 +333,7 @@ constexpr SubmitOption kRows[] = {
      .argument = OptionArgument::kRequired,
      .environment = "*_QOS",
      .tier = 1,
-     .set = set_text<&JobSpec::qos>,
+     .set = set_qos,
      .section = OptionSection::kRun,
      .value_name = "qos",
      .help = "quality of service"},

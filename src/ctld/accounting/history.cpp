@@ -280,7 +280,7 @@ ClusterHistory cluster_history(const state::ClusterState& state) {
   // those that are to be counted are known, and can be limited, before a node has any
   for (const std::string& name : state.config->accounting_storage_tres) {
     const bool there = std::ranges::find(out.tres, name, &NamedTres::name) != out.tres.end();
-    if (name.find('/') != std::string::npos && !there) out.tres.push_back({name, 0});
+    if (!there) out.tres.push_back({name, 0});
   }
   by_name(out.tres);
   return out;

@@ -156,6 +156,8 @@ void add_user_wckeys(Draft& draft, const std::string& user,
     }
   }
   if (by_default) make_default_wckey(draft, user, *by_default);
+  else if (draft.now.users[user].record.default_wckey.empty() && !names.empty())
+    make_default_wckey(draft, user, names.front());
 }
 
 }  // namespace
@@ -228,7 +230,8 @@ bool add_users(Draft& draft) {
   }
   if (!added.associations.empty()) shown += " Associations =\n" + added.associations;
   if (!added.wckeys.empty()) shown += " WCKeys =\n" + added.wckeys;
-  shown += " Non Default Settings\n" + association_settings(draft.now, settings);
+  if (!added.associations.empty())
+    shown += " Non Default Settings\n" + association_settings(draft.now, settings);
   return true;
 }
 
@@ -290,6 +293,28 @@ bool change_default_account(Draft& draft, const std::string& user, std::string& 
   return true;
 }
 
+// The user may choose among his own wckeys.
+bool change_default_wckey(Draft& draft, const std::string& user, std::string& missing) {
+  if (!draft.is_operator() && draft.actor() != user) return draft.deny();
+  const std::string& wckey = *draft.settings().default_wckey;
+  const auto has_it = [&](const auto& entry) {
+    const Stored<WckeyRecord>& stored = entry.second;
+    return !stored.deleted && stored.record.user == user && stored.record.name == wckey;
+  };
+  if (!wckey.empty() && std::none_of(draft.now.wckeys.begin(), draft.now.wckeys.end(), has_it)) {
+    std::set<std::string> clusters;
+    each_of_user(draft.now, user, [&](AssociationId, const StoredAssociation& stored) {
+      if (listed(draft.where().clusters, stored.record.cluster))
+        clusters.insert(stored.record.cluster);
+    });
+    for (const std::string& cluster : clusters)
+      missing += fmt::format("\n  U = {} C = {}", user, cluster);
+    return true;
+  }
+  make_default_wckey(draft, user, wckey);
+  return true;
+}
+
 bool modify_user_records(Draft& draft, std::string& users) {
   const AccountingSettings& settings = draft.settings();
   std::vector<std::string> names;
@@ -297,26 +322,12 @@ bool modify_user_records(Draft& draft, std::string& users) {
     if (!stored.deleted && matches(draft.now, stored.record, draft.where())) names.push_back(name);
   if (settings.new_name && names.size() > 1)
     return draft.refuse(" You can't give several users one new name.");
-  std::string missing;
+  std::string no_account, no_wckey;
   for (const std::string& name : names) {
     if (!may_give_level(draft, name)) return deny_change(draft, name);
     if (settings.admin_level) draft.now.users[name].record.admin_level = *settings.admin_level;
-    if (settings.default_account && !change_default_account(draft, name, missing)) return false;
-    if (settings.default_wckey) {
-      if (!draft.is_operator() && draft.actor() != name) return draft.deny();
-      const auto has_key = [&](const auto& entry) {
-        const Stored<WckeyRecord>& stored = entry.second;
-        return !stored.deleted && stored.record.user == name &&
-               stored.record.name == *settings.default_wckey;
-      };
-      if (!settings.default_wckey->empty() &&
-          std::none_of(draft.now.wckeys.begin(), draft.now.wckeys.end(), has_key))
-        return draft.refuse(fmt::format(
-            " Can't modify because these users aren't associated with new default wckey '{}'...\n"
-            "  U = {}",
-            *settings.default_wckey, name));
-      make_default_wckey(draft, name, *settings.default_wckey);
-    }
+    if (settings.default_account && !change_default_account(draft, name, no_account)) return false;
+    if (settings.default_wckey && !change_default_wckey(draft, name, no_wckey)) return false;
     AccountingSettings own;
     own.admin_level = settings.admin_level;
     own.default_account = settings.default_account;
@@ -328,10 +339,13 @@ bool modify_user_records(Draft& draft, std::string& users) {
     draft.reply.changed.push_back(name);
     if (settings.new_name && !rename_user(draft, name, *settings.new_name)) return false;
   }
-  if (missing.empty()) return true;
-  return draft.nothing(fmt::format(
-      " Can't modify because these users aren't associated with new default account '{}'...{}",
-      *settings.default_account, missing));
+  static constexpr const char* kMissing =
+      " Can't modify because these users aren't associated with new default {} '{}'...{}";
+  if (!no_account.empty())
+    return draft.nothing(fmt::format(kMissing, "account", *settings.default_account, no_account));
+  if (!no_wckey.empty())
+    return draft.nothing(fmt::format(kMissing, "wckey", *settings.default_wckey, no_wckey));
+  return true;
 }
 
 }  // namespace

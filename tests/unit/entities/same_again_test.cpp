@@ -23,7 +23,7 @@ class SameAgain : public ::testing::Test {
     run(request(AccountingVerb::kAdd, AccountingEntity::kQos, "low"));
     auto user = request(AccountingVerb::kAdd, AccountingEntity::kUser, "alice");
     user.where.accounts = {"physics", "chem"};
-    user.where.wckeys = {"key"};
+    user.where.wckeys = {"first", "key"};
     run(user);
   }
   static ChangeAccountingRequest request(AccountingVerb verb, AccountingEntity entity,

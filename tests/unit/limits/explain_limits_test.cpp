@@ -93,7 +93,7 @@ TEST_F(ExplainLimits, OfAQosForItsUserOrAccount) {
   large.min_nodes = large.max_nodes = large.num_tasks = 3;
   EXPECT_EQ(explained(submit(large)),
             (Lines{says("MaxTRESPerAccount=mem=2G of QOS high"),
-                   "  Jobs of account physics in the QOS use mem=0M now, and this job asks for "
+                   "  Jobs of account physics in the QOS use mem=0 now, and this job asks for "
                    "mem=2700M.",
                    "  That does not pass: alone it is above the limit."}));
 }

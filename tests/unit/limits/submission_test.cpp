@@ -59,14 +59,16 @@ TEST_F(AccountingTest, AnAssociationOfOnePartition) {
 TEST_F(AccountingTest, Wckeys) {
   enforce({"associations", "wckeys"});
   configure([](ClusterConfig& config) { config.track_wckey = true; });
-  EXPECT_EQ(refusal(batch_spec()).text, "Invalid wckey specification");
+  EXPECT_TRUE(job(submit(batch_spec())).spec->wckey.empty()) << "she has none";
   site_.wckeys = {{1, "test", "ann", "paper", true}};
   site_.users[0].default_wckey = "paper";
   follow();
   EXPECT_EQ(job(submit(batch_spec())).spec->wckey.view(), "*paper");
   JobSpec spec = batch_spec();
-  spec.wckey = "thesis";
-  EXPECT_EQ(refusal(spec).text, "Invalid wckey specification");
+  for (const char* other : {"thesis", "*"}) {
+    spec.wckey = other;
+    EXPECT_EQ(refusal(spec).text, "Invalid wckey specification") << other;
+  }
 }
 
 // sbatch -A "$UNSET": it was charged to the default account.
@@ -74,6 +76,12 @@ TEST_F(AccountingTest, AnEmptyAccountIsNone) {
   JobSpec spec = batch_spec();
   spec.account = kNoAccount;
   EXPECT_EQ(refusal(spec).code, ErrorCode::kInvalidAccount);
+}
+
+TEST_F(AccountingTest, AnEmptyQosIsNone) {
+  JobSpec spec = batch_spec();
+  spec.qos = kNoQos;
+  EXPECT_EQ(refusal(spec).code, ErrorCode::kInvalidQos);
 }
 
 // The bug: they were refused without EnforcePartLimits, too.

@@ -63,10 +63,10 @@ Status resolve_wckey(const ClusterState& state, JobSpec& spec) {
     if (user != accounting.users->end() && !user->second.record.default_wckey.empty())
       spec.wckey = "*" + user->second.record.default_wckey;
   }
-  if (!enforced(*state.config).wckeys) return {};
-  const std::string_view name = wckey_name(spec.wckey.view());
+  // who has no default key may run jobs without one, as in Slurm
+  if (!enforced(*state.config).wckeys || spec.wckey.empty()) return {};
   const bool known =
-      !name.empty() && find_wckey(accounting, spec.user_name.view(), name) != nullptr;
+      find_wckey(accounting, spec.user_name.view(), wckey_name(spec.wckey.view())) != nullptr;
   return known ? Status{} : failure(ErrorCode::kError, "Invalid wckey specification");
 }
 
@@ -93,6 +93,10 @@ Result<std::shared_ptr<const JobAccount>> resolve_account(
   if (spec.account == kNoAccount) {
     if (rules.associations) return failure(ErrorCode::kInvalidAccount);
     spec.account = {};
+  }
+  if (spec.qos == kNoQos) {
+    if (accounting.version != 0 || rules.associations) return failure(ErrorCode::kInvalidQos);
+    spec.qos = {};
   }
   if (accounting.version == 0 && !rules.associations) return nullptr;
   const std::string_view user = spec.user_name.view();
