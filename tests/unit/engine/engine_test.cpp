@@ -273,13 +273,14 @@ TEST(Scheduler, StopsWhileItsStartsWaitForTheJournal) {
   Engine engine({.clock = now, .tick = std::chrono::hours(1)}, std::move(state), 0, commit,
                 publisher);
   size_t told = 0;
-  SchedulerLoop scheduler(engine, publisher, now, [&](const PassReport&) { ++told; });
+  SchedulerLoop scheduler(engine, publisher, now,
+                          [&](const PassReport& pass) { told += pass.plan.starts.size(); });
   store.wait_for_append();
   auto stopped = std::async(std::launch::async, [&] { scheduler.stop(); });
   EXPECT_EQ(stopped.wait_for(std::chrono::seconds(30)), std::future_status::ready);
   store.release();
   stopped.get();
-  EXPECT_EQ(told, 0U) << "a pass is told of when its starts are durable";
+  EXPECT_EQ(told, 0U) << "passes are told of when their starts are durable";
   engine.stop();
   commit.stop();
   publisher.stop();
