@@ -214,8 +214,9 @@ class Srun {
     if (spawned_) part.environment.set(kMpiSpawnedVariable, spawned_->text);
     if (own_ && parts_.size() > 1)
       part.environment.set("SLURM_HET_SIZE", std::to_string(parts_.size()));
-    if (!part.submission.settings.name_given) job.name = srun::base_name(part.program[0]);
-    else part.environment.set("SLURM_JOB_NAME", job.name.view());
+    // within a job SLURM_JOB_NAME is that job's
+    if (settings.name_given) part.environment.set("SLURM_JOB_NAME", job.name.view());
+    else if (!own_ || job.name.empty()) job.name = srun::base_name(part.program[0]);
     return std::nullopt;
   }
 

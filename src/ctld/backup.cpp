@@ -123,13 +123,21 @@ Status copy_journal(const fs::path& from, const fs::path& to) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return cannot_now("make", file);
   ::close(fd);
-  // one transaction that only reads: writers go on meanwhile
-  if (Status done = source->run("VACUUM INTO ?", std::string_view(file.native())); !done)
-    return done;
+  if (Status done = source->copy_to(file); !done) return done;
   auto copy = journal::Database::open(file, journal::Database::Mode::kReadWrite);
   if (!copy) return tl::unexpected(copy.error());
   if (Status done = journal::forget_outbox_stream(*copy); !done) return done;
   return flush(file);
+}
+
+// What to do about the controller's own journal is no help with a copy of it.
+Error error_of_copy(Error error, const fs::path& copy) {
+  if (error.code != ErrorCode::kDamaged) return error;
+  if (const size_t at = error.text.find(journal::kDamageAdvice); at != std::string::npos)
+    error.text.erase(at, journal::kDamageAdvice.size());
+  error.text = fmt::format("the copy in {} is damaged and cannot be put back: {}", copy.string(),
+                           error.text);
+  return error;
 }
 
 // A folder with nothing in it but what a copy that was broken off may have left there.
@@ -376,9 +384,9 @@ Result<Restored> restore(const fs::path& backup, const fs::path& folder, uint32_
   std::optional<Result<journal::FolderLock>> lock(journal::FolderLock::take(journal));
   if (!*lock) return tl::unexpected((*lock).error());
   const auto state = read_journal(backup / kJournalFolder);
-  if (!state) return tl::unexpected(state.error());
+  if (!state) return tl::unexpected(error_of_copy(state.error(), backup));
   const auto content = check_copy(backup);
-  if (!content) return tl::unexpected(content.error());
+  if (!content) return tl::unexpected(error_of_copy(content.error(), backup));
   const auto present = present_state(journal, *content);
   if (!present) return tl::unexpected(present.error());
   if (*present && may && !may(lost_jobs(state->recovered.state, **present)))

@@ -18,6 +18,7 @@
 #include "common/daemon/log_setup.hpp"
 #include "common/log/log.hpp"
 #include "common/auth/auth_config.hpp"
+#include "common/net/address.hpp"
 #include "common/net/listen_address.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/token_server.hpp"
@@ -95,6 +96,13 @@ Status check_jwt_key(const ClusterConfig& config) {
   if (!accepts_jwt(config)) return {};
   const auto usable = net::load_jwt_key(net::jwt_settings(config));
   return usable ? Status() : tl::unexpected(usable.error());
+}
+
+// As the server would say it, which starts last.
+Status check_own_port(const ClusterConfig& config) {
+  const Status free = net::can_listen(net::controller_listen_address(config, short_host_name()));
+  if (free) return {};
+  return failure(ErrorCode::kError, "cannot listen on " + free.error().text);
 }
 
 void warn_of_open_tokens(const ClusterConfig& config) {
@@ -507,6 +515,8 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   if (!graph->options.clean) {
     if (auto ok = check_journal_file(*graph->config); !ok) return tl::unexpected(ok.error());
   }
+  // a start that fails for it would have begun a cluster, and told the accounting daemon of it
+  if (auto ok = check_own_port(*graph->config); !ok) return tl::unexpected(ok.error());
   auto files = SentFiles::read(*graph->config);
   if (!files) return tl::unexpected(files.error());
   graph->sent_files.replace(std::move(*files));

@@ -1,14 +1,17 @@
 #include "ctld/saved_state.hpp"
 
+#include <cerrno>
 #include <filesystem>
-#include <system_error>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/model/accounting_daemon.hpp"
+#include "common/os/file_rights.hpp"
 #include "common/os/file_time.hpp"
 #include "ctld/journal/sqlite_reader.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
@@ -24,9 +27,34 @@ bool may_look(const ClusterConfig& config) {
   return ::geteuid() == 0 || ::geteuid() == config.slurm_user_id;
 }
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
+// The first folder on the way to `path` that this process may not enter; empty: it may enter all.
+fs::path closed_folder(const fs::path& path) {
+  fs::path so_far;
+  for (const fs::path& part : path.parent_path()) {
+    so_far /= part;
+    if (::faccessat(AT_FDCWD, so_far.c_str(), X_OK, AT_EACCESS) != 0) return so_far;
+  }
+  return {};
+}
+
+// "/srv/state/journal: Permission denied: it is root's with mode 0700, and slurmctld runs as slurm"
+Error cannot_look(const fs::path& path, int error) {
+  const fs::path closed = error == EACCES ? closed_folder(path) : fs::path();
+  struct stat folder {};
+  if (closed.empty() || ::stat(closed.c_str(), &folder) != 0)
+    return {ErrorCode::kPathMissing, fmt::format("{}: {}", path.string(), errno_text(error))};
+  return {ErrorCode::kAccessDenied,
+          fmt::format("{}: {}: it is {}'s with mode {:04o}, and slurmctld runs as {}",
+                      closed.string(), errno_text(error), user_label(folder.st_uid),
+                      folder.st_mode & 07777, user_label(::geteuid()))};
+}
+
+// Errors: it may be there. Who took that for lost would throw the state away.
+Result<bool> is_there(const fs::path& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return tl::unexpected<Error>(cannot_look(path, errno));
 }
 
 fs::path key_of(const ClusterConfig& config) {
@@ -73,9 +101,11 @@ tl::unexpected<Error> missing_journal(const std::string& folder) {
 }
 
 Status check_journal_file(const ClusterConfig& config) {
-  const bool lost =
-      is_there(key_of(config)) && !is_there(journal::database_file(journal_of(config)));
-  return lost ? Status(missing_journal(config.state_save_location)) : Status();
+  const auto key = is_there(key_of(config));
+  if (!key) return tl::unexpected(key.error());
+  const auto journal = is_there(journal::database_file(journal_of(config)));
+  if (!journal) return tl::unexpected(journal.error());
+  return *key && !*journal ? Status(missing_journal(config.state_save_location)) : Status();
 }
 
 Status check_journal_is_own(const ClusterConfig& config, const journal::Recovered& recovered,
@@ -88,7 +118,9 @@ Status check_journal_is_own(const ClusterConfig& config, const journal::Recovere
 
 bool holds_no_state(const ClusterConfig& config) {
   if (config.state_save_location.empty() || !may_look(config)) return false;
-  return !is_there(key_of(config)) && !is_there(journal::database_file(journal_of(config)));
+  const auto key = is_there(key_of(config));
+  const auto journal = is_there(journal::database_file(journal_of(config)));
+  return key && !*key && journal && !*journal;
 }
 
 Status check_state_place(const ClusterConfig& config) {
@@ -107,13 +139,16 @@ Status check_state_place(const ClusterConfig& config) {
 Status check_saved_state(const ClusterConfig& config) {
   if (config.state_save_location.empty() || !may_look(config)) return {};
   const fs::path journal = journal_of(config);
-  if (!is_there(journal::database_file(journal))) return check_journal_file(config);
+  const auto there = is_there(journal::database_file(journal));
+  if (!there) return tl::unexpected(there.error());
+  if (!*there) return check_journal_file(config);
   auto reader = journal::SqliteReader::open(journal);
   if (!reader) return tl::unexpected(reader.error());
   journal::Recovered recovered;
   if (Status ok = journal::recover_into(recovered, **reader); !ok) return ok;
-  if (knew_a_key(recovered) && !is_there(key_of(config)))
-    return missing_key(key_of(config).string());
+  const auto key = is_there(key_of(config));
+  if (!key) return tl::unexpected(key.error());
+  if (knew_a_key(recovered) && !*key) return missing_key(key_of(config).string());
   if (Status own = check_journal_is_own(config, recovered, (*reader)->info()); !own) return own;
   return recovered.last > 0 ? check_cluster_name(recovered, config) : Status();
 }

@@ -22,7 +22,8 @@ inline constexpr const char* kSigningKeyFile = "credential.key";
 // There is a key of before, and no journal.
 [[nodiscard]] tl::unexpected<Error> missing_journal(const std::string& folder);
 
-// There is a credential.key, and no journal at all: nothing is to be begun there.
+// There is a credential.key, and no journal at all: nothing is to be begun there. kAccessDenied:
+// this process may not look, and the error says whose folder keeps it from that.
 [[nodiscard]] Status check_journal_file(const ClusterConfig& config);
 // The same of a journal that was begun after the key, and that nothing was written to.
 [[nodiscard]] Status check_journal_is_own(const ClusterConfig& config,

@@ -6,23 +6,24 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/errno_text.hpp"
-#include "common/os/group_list.hpp"
+#include "common/os/file_rights.hpp"
 #include "common/os/host_name.hpp"
 #include "common/os/read_file.hpp"
 #include "common/base/text.hpp"
 #include "common/auth/auth_config.hpp"
 #include "common/auth/auth_munge.hpp"
+#include "common/auth/signer.hpp"
 #include "common/config_files/load.hpp"
 #include "common/net/address.hpp"
 #include "common/net/listen_address.hpp"
 #include "common/net/tls_config.hpp"
 #include "common/rpc/tls_identity.hpp"
 #include "common/rpc/token_server.hpp"
+#include "ctld/journal/sqlite_schema.hpp"
+#include "ctld/journal/state_folder.hpp"
 #include "ctld/own_host.hpp"
 #include "ctld/saved_state.hpp"
 
@@ -30,48 +31,6 @@ namespace sluice::ctld {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr mode_t kRead = 4, kWrite = 2, kEnter = 1;
-
-struct Person {
-  std::string name;
-  uid_t uid = 0;
-  std::vector<gid_t> groups;
-};
-
-// Nothing: there is no such user.
-std::optional<Person> person(uid_t uid) {
-  const passwd* entry = ::getpwuid(uid);  // NOLINT(concurrency-mt-unsafe): one thread
-  if (entry == nullptr) return std::nullopt;
-  Person out{entry->pw_name, uid, {}};
-  out.groups = groups_of_user(out.name, entry->pw_gid, entry->pw_gid);
-  return out;
-}
-
-bool may(const Person& who, const struct stat& file, mode_t what) {
-  if (who.uid == 0) return true;
-  if (file.st_uid == who.uid) return (file.st_mode >> 6 & what) == what;
-  if (std::ranges::find(who.groups, file.st_gid) != who.groups.end())
-    return (file.st_mode >> 3 & what) == what;
-  return (file.st_mode & what) == what;
-}
-
-// What keeps him from it: a folder on the way, or the file itself. Empty: nothing, or it cannot be
-// seen from here.
-std::string obstacle(const Person& who, const fs::path& path, mode_t what) {
-  fs::path so_far;
-  struct stat file {};
-  for (const fs::path& part : path) {
-    if (!so_far.empty() && !may(who, file, kEnter))
-      return fmt::format("user {} may not enter {}", who.name, so_far.string());
-    so_far /= part;
-    if (::stat(so_far.c_str(), &file) != 0)
-      return errno == EACCES ? "" : fmt::format("{}: {}", so_far.string(), errno_text(errno));
-  }
-  if (may(who, file, what)) return {};
-  const char* const word = what == kRead ? "read" : what == kWrite ? "write in" : "enter";
-  return fmt::format("user {} may not {} {}", who.name, word, path.string());
-}
 
 std::vector<std::string> in_order(std::vector<std::string> lines) {
   std::sort(lines.begin(), lines.end());
@@ -82,7 +41,7 @@ std::vector<std::string> in_order(std::vector<std::string> lines) {
 class StartChecks {
  public:
   explicit StartChecks(const ClusterConfig& config)
-      : config_(config), who_(person(config.slurm_user_id)) {}
+      : config_(config), who_(host_user(config.slurm_user_id)) {}
   StartFindings all() {
     files();
     keys();
@@ -95,7 +54,7 @@ class StartChecks {
  private:
   void readable(std::string_view key, const std::string& path) {
     if (!who_) return;
-    if (const std::string why = obstacle(*who_, path, kRead); !why.empty())
+    if (const std::string why = obstacle(*who_, path, kMayRead); !why.empty())
       out_.push_back(fmt::format("{}: {}", key, why));
   }
 
@@ -144,7 +103,7 @@ class StartChecks {
         out_.push_back(fmt::format("{}: the folder is not there", key));
       return;
     }
-    if (const std::string why = obstacle(*who_, folder, kWrite); !why.empty())
+    if (const std::string why = obstacle(*who_, folder, kMayWrite); !why.empty())
       out_.push_back(fmt::format("{}: {}", key, why));
     if (const std::string why = net::foreign_token_lock(path, who_->uid); !why.empty())
       out_.push_back(fmt::format("{}: {}", key, why));
@@ -171,7 +130,7 @@ class StartChecks {
   void made_at_start(const fs::path& authority) {
     if (!who_) return;
     const fs::path folder = fs::absolute(authority, ignored_).parent_path();
-    const std::string why = ::geteuid() == 0 ? "" : obstacle(*who_, folder, kWrite);
+    const std::string why = ::geteuid() == 0 ? "" : obstacle(*who_, folder, kMayWrite);
     if (why.empty()) {
       warnings_.push_back(fmt::format(
           "TLSType=tls/s2n: there are no certificates: the start makes them in {}, with a CA of this cluster's own",
@@ -199,24 +158,59 @@ class StartChecks {
     const bool by_root = ::geteuid() == 0;
     if (!who_ || (by_root && opened == Opened::kOnce)) return;
     const bool there = fs::exists(file, ignored_);
-    const std::string why = by_root ? obstacle(*who_, folder, kEnter)
-                                    : obstacle(*who_, there ? fs::path(file) : folder, kWrite);
+    const std::string why = by_root ? obstacle(*who_, folder, kMayEnter)
+                                    : obstacle(*who_, there ? fs::path(file) : folder, kMayWrite);
     if (!why.empty()) out_.push_back(fmt::format("{}={}: {}", key, file, why));
   }
-  void state() {
+  // False: SlurmUser cannot make what he needs there, and of what lies in it nothing more is said.
+  [[nodiscard]] bool state_folder() {
     const std::string& folder = config_.state_save_location;
     if (Status ok = check_state_place(config_); !ok) out_.push_back(ok.error().text);
-    if (!who_ || folder.empty()) return;
+    if (!who_ || folder.empty()) return true;
     fs::path there = fs::absolute(folder, ignored_);
     while (!fs::exists(there, ignored_) && !ignored_ && there.has_relative_path())
       there = there.parent_path();
-    if (const std::string why = obstacle(*who_, there, kWrite); !why.empty())
-      out_.push_back(fmt::format("StateSaveLocation={}: {}", folder, why));
+    const std::string why = obstacle(*who_, there, kMayWrite);
+    if (!why.empty()) out_.push_back(fmt::format("StateSaveLocation={}: {}", folder, why));
+    return why.empty();
+  }
+
+  // False: there is something that SlurmUser cannot use.
+  bool state_file(const fs::path& path, mode_t what) {
+    if (!fs::exists(path, ignored_)) return true;
+    const std::string why = obstacle(*who_, path, what);
+    if (!why.empty()) out_.push_back(fmt::format("StateSaveLocation: {}", why));
+    return why.empty();
+  }
+  // What a start opens there as SlurmUser; root, who looks, may open all of it.
+  [[nodiscard]] bool state_files() {
+    if (!who_ || config_.state_save_location.empty()) return true;
+    const fs::path folder = fs::absolute(config_.state_save_location, ignored_);
+    const fs::path journal = folder / journal::kJournalFolder;
+    const std::string database = journal::database_file(journal).string();
+    bool good = state_file(journal, kMayWrite | kMayEnter);
+    for (const std::string& file :
+         {(journal / "lock").string(), database, database + "-wal", database + "-shm"})
+      good = state_file(file, kMayRead | kMayWrite) && good;
+    return signing_key(folder / kSigningKeyFile) && good;
+  }
+  [[nodiscard]] bool signing_key(const fs::path& path) {
+    if (!fs::exists(path, ignored_)) return true;
+    if (!state_file(path, kMayRead)) return false;
+    const auto key = net::CredentialSigner::load(path.string(), config_.slurm_user_id);
+    if (key || key.error().code != ErrorCode::kInvalidConfig) return true;
+    out_.push_back(fmt::format("StateSaveLocation: {}", key.error().text));
+    return false;
+  }
+  void state() {
+    const bool usable = state_folder() && state_files();
+    // who may not open it would say the same once more
+    if (!usable && ::geteuid() != 0) return;
+    if (Status ok = check_saved_state(config_); !ok)
+      out_.push_back(fmt::format("StateSaveLocation: {}", ok.error().text));
   }
   void folders() {
     state();
-    if (Status ok = check_saved_state(config_); !ok)
-      out_.push_back(fmt::format("StateSaveLocation: {}", ok.error().text));
     if (holds_no_state(config_))
       warnings_.push_back(fmt::format(
           "StateSaveLocation={} holds no state: the first start begins a new cluster there. If there was "
@@ -250,7 +244,7 @@ class StartChecks {
   }
 
   const ClusterConfig& config_;
-  const std::optional<Person> who_;
+  const std::optional<HostUser> who_;
   std::vector<std::string> out_, warnings_;
   std::error_code ignored_;
 };

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "common/os/file_rights.hpp"
 #include "dbd/archive/purge_rules.hpp"
 #include "dbd/identity.hpp"
 #include "dbd/store/file_access.hpp"
@@ -20,7 +21,12 @@ std::vector<Error> start_errors(const DbdConfig& config) {
   add(open_tls(config));
   const bool has_file =
       config.storage.engine == Engine::kSqlite && ::access(config.storage.name.c_str(), F_OK) == 0;
-  if (has_file) add(may_use_file(config.storage.name));
+  if (!has_file) return out;
+  const auto who = host_user(config.slurm_user_id);
+  const Status usable =
+      who ? may_use_file(config.storage.name, *who) : may_use_file(config.storage.name);
+  add(usable);
+  if (usable || ::geteuid() == 0) add(check_header(config.storage.name));
   return out;
 }
 

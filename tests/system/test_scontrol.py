@@ -238,7 +238,7 @@ class Scontrol(ClusterCase):
 
     def test_debug_flags_act(self):
         flags = {"Backfill": r"\d+ jobs waited", "Priority": r"JobId=\d+ has priority", "SelectType": r"JobId=\d+ gets cores",
-                 "Steps": r"StepCreated StepId=\d+\.0 Tasks=1 NodeList=n\d", "TraceJobs": r"JobCompleting JobId=\d+ State=",
+                 "Steps": r"StepCreated JobId=\d+ StepId=\d+\.0 Tasks=1 NodeList=n\d", "TraceJobs": r"JobCompleting JobId=\d+ State=",
                  "Agent": r"LaunchStep goes to 1 nodes"}
         self.run_cmd("scontrol", "setdebug", "verbose")  # what such lines need
         try:

@@ -256,7 +256,7 @@ constexpr JobField kFields[] = {
              out += format_span_short(std::chrono::seconds(v.spec().delay_boot_seconds)); }},
     {"DerivedEC", '\0', "DERIVED_EC",
      FIELD { UNUSED; put(out, exit_code_text(v.job().derived_exit_status)); }},
-    {"EligibleTime", '\0', "ELIGIBLE_TIME", FIELD { put_time(out, v.job().eligible, c, "N/A"); }},
+    {"EligibleTime", '\0', "ELIGIBLE_TIME", FIELD { put_time(out, job_eligible(v), c, "N/A"); }},
     {"Exclusive", '\0', "EXCLUSIVE", FIELD { UNUSED; put(out, exclusive_text(v.spec().sharing)); }},
     {"exit_code", '\0', "EXIT_CODE",
      FIELD { UNUSED; put(out, exit_code_text(v.job().exit_status)); }},

@@ -191,7 +191,7 @@ void put_request(const JobView& view, const NodeShapes& shapes, JsonFields& out)
   out["delay_boot"] = json_number(spec.delay_boot_seconds);
   out["dependency"] = view.record->dependency;
   out["derived_exit_code"] = exit_code_to_json(job.derived_exit_status);
-  out["eligible_time"] = json_time(job.eligible);
+  out["eligible_time"] = json_time(job_eligible(view));
   out["end_time"] = json_time(job_end(view));
   out["excluded_nodes"] = json_text(spec.excluded_nodes);
   out["exit_code"] = exit_code_to_json(job.exit_status);

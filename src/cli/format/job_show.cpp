@@ -68,7 +68,7 @@ void put_times(const JobView& v, const Context& c, ShowLines& out) {
   out.word("TimeLimit", limit == 0 ? "Partition_Limit" : format_minutes(limit));
   out.word("TimeMin", spec.time_min == 0 ? "N/A" : format_minutes(spec.time_min));
   out.line().word("SubmitTime", time_text(job.submit, c));
-  out.word("EligibleTime", time_text(job.eligible, c));
+  out.word("EligibleTime", time_text(job_eligible(v), c));
   out.line().word("AccrueTime", time_text(job_accrue(v), c));
   out.line().word("StartTime", time_text(job_start(v), c));
   out.word("EndTime", time_text(job_end(v), c));

@@ -266,7 +266,7 @@ const SinfoField kFields[] = {
     {"Threads", 'Z', "THREADS", FIELD { UNUSED; put_least(v, out, threads); },
      KEY { UNUSED; return least(v, threads); }, kExact},
     {"AllocMem", '\0', "ALLOCMEM",
-     FIELD { UNUSED; put_least(v, out, NODE { return n.used_memory_mib; }); }, nullptr, kExact},
+     FIELD { UNUSED; put_least(v, out, NODE { return n.used_memory_mib; }); }, nullptr, kNode},
     {"Comment", '\0', "COMMENT",
      FIELD { UNUSED; out += or_else(of_first(v, "", NODE { return n.node.comment.view(); }),
                                     "(null)"); },

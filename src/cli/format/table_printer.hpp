@@ -34,7 +34,7 @@ class Table {
       if (field == nullptr) {
         const std::string shown = by_letter ? std::string(1, column.letter) : column.name;
         complain(command, kind, shown, by_letter);
-        if (by_letter) literal().append(column.text).append(column.suffix);
+        literal().append(column.text).append(column.suffix);
         continue;
       }
       column.cut = field->cut;

@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
+#include "cli/format/environment.hpp"
 #include "cli/options/option_parser.hpp"
 #include "cli/options/option_rows.hpp"
 #include "cli/shared/version.hpp"
@@ -80,16 +80,18 @@ std::optional<int> set_signal(CancelRequest& out, const char* text) {
   return kGoOn;
 }
 
+// A number that no user of this host has is refused as an unknown name is.
 std::optional<int> set_user(CancelRequest& out, const std::string& name) {
   out.user = name;
-  if (const auto number = to_number<uint32_t>(name)) {
-    out.uid = *number;
-  } else if (const passwd* user = getpwnam(name.c_str())) {
-    out.uid = user->pw_uid;
-  } else {
-    print_error("scancel", "Invalid user name: " + name);
-    return 1;
-  }
+  out.uid = user_id(name);
+  if (out.uid) return kGoOn;
+  print_error("scancel", "Invalid user name: " + name);
+  return 1;
+}
+
+std::optional<int> set_own_user(CancelRequest& out) {
+  out.uid = getuid();
+  out.user = std::to_string(getuid());
   return kGoOn;
 }
 
@@ -114,7 +116,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"hurry", 'H', Takes::kNothing, [](O& o, V) { return o.hurry = true, kGoOn; }},
     {"interactive", 'i', Takes::kNothing, [](O& o, V) { return o.interactive = true, kGoOn; }},
     {"jobname", 'n', Takes::kValue, [](O& o, V v) { return o.name = v, kGoOn; }},
-    {"me", 0, Takes::kNothing, [](O& o, V) { return set_user(o, std::to_string(getuid())); }},
+    {"me", 0, Takes::kNothing, [](O& o, V) { return set_own_user(o); }},
     {"name", 'n', Takes::kValue, nullptr},
     {"nodelist", 'w', Takes::kValue, [](O& o, V v) { return o.nodes = v, kGoOn; }},
     {"partition", 'p', Takes::kValue, [](O& o, V v) { return o.partition = v, kGoOn; }},

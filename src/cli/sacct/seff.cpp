@@ -1,5 +1,6 @@
 // seff: how much of what it was given a job used, as the script of this name among Slurm's
 // contributions says it.
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -43,7 +44,7 @@ std::optional<protocol::HistoryJobName> parse_job(std::string_view text) {
 
 std::string memory_text(double kibibytes) {
   constexpr const char* kUnits[] = {"KB", "MB", "GB", "TB", "PB", "EB"};
-  size_t unit = 0;
+  size_t unit = kibibytes > 0 ? 0 : 1;  // nothing is "0.00 MB"
   for (; kibibytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) kibibytes /= 1024;
   return fmt::format("{:.2f} {}", kibibytes, kUnits[unit]);
 }
@@ -73,8 +74,9 @@ void print_job(const protocol::HistoryJob& record, const SacctContext& context) 
     return;
   }
   std::printf("State: %s (exit code %d)\n", state.c_str(), (job.exit_status >> 8) & 0xff);
-  if (job.node_count > 1)
-    std::printf("Nodes: %u\nCores per node: %u\n", job.node_count, job.cpus / job.node_count);
+  if (job.cpus > 1)
+    std::printf("Nodes: %u\nCores per node: %u\n", job.node_count,
+                job.cpus / std::max(job.node_count, 1U));
   else std::printf("Cores: %u\n", job.cpus);
   print_efficiency(record, context);
   if (job.end == kNoTime)

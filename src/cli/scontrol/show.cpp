@@ -258,10 +258,7 @@ void show_aliases(Session& session, const std::string& given) {
   std::puts(out.c_str());
 }
 
-void show_host_names(Session&, const std::string& given) {
-  std::string list = given;
-  if (list.empty()) list = environment("SLURM_JOB_NODELIST").value_or("");
-  if (list.empty()) list = environment("SLURM_NODELIST").value_or("");
+void show_host_names(Session&, const std::string& list) {
   if (list.empty()) {
     std::fprintf(stderr, "scontrol: error: host list is empty\n");
     return;
@@ -276,14 +273,21 @@ void show_host_names(Session&, const std::string& given) {
   print_text(out);
 }
 
-// The names of a list, or of a file that is given by its absolute path.
+void show_host_names_of_job(Session& session) {
+  std::string list = environment("SLURM_JOB_NODELIST").value_or("");
+  if (list.empty()) list = environment("SLURM_NODELIST").value_or("");
+  show_host_names(session, list);
+}
+
+void refuse_no_names(Session& session) {
+  session.fail("invalid encode argument");
+  print_help();
+}
+
+// The names of a list, or of a file that is given by its absolute path. An empty list has none.
 void fold_names(Session& session, const std::string& given, bool sorted) {
-  if (given.empty()) {
-    session.fail("invalid encode argument");
-    return print_help();
-  }
   std::string list = given;
-  if (given[0] == '/') {
+  if (given.starts_with('/')) {
     std::ifstream file(given);
     std::ostringstream text;
     text << file.rdbuf();
@@ -385,6 +389,7 @@ struct Entity {
   void (*show)(Session&, const std::string&);
   std::string_view records{};  // by this key in JSON and YAML; none: it gives text only
   bool needs_cluster = true;
+  void (*show_unnamed)(Session&) = nullptr;  // in its place when nothing is named, not even ""
 };
 // Where two begin alike, the first one is meant by a beginning that both share only if it is one
 // letter that Slurm takes that way ("d" for daemons).
@@ -397,12 +402,17 @@ constexpr Entity kEntities[] = {
     {"daemons", show_daemons},
     {"dwstat", [](Session&, const std::string&) {}},
     {"federation", [](Session&, const std::string&) {}},
-    {"hostlist", [](Session& s, const std::string& id) { fold_names(s, id, false); }, {}, false},
+    {"hostlist",
+     [](Session& s, const std::string& id) { fold_names(s, id, false); },
+     {},
+     false,
+     refuse_no_names},
     {"hostlistsorted",
      [](Session& s, const std::string& id) { fold_names(s, id, true); },
      {},
-     false},
-    {"hostnames", show_host_names, {}, false},
+     false,
+     refuse_no_names},
+    {"hostnames", show_host_names, {}, false, show_host_names_of_job},
     {"jobs", show_jobs, "jobs"},
     {"jobid", show_jobs, "jobs"},
     {"licenses", show_licenses, "licenses"},
@@ -432,7 +442,9 @@ const Entity* find_entity(std::string_view given) {
 void show(Session& session, const Words& words) {
   std::string name = words[1];
   std::string id = words.size() > 2 ? words[2] : "";
-  if (const size_t equals = name.find('='); equals != std::string::npos) {
+  const size_t equals = name.find('=');
+  const bool unnamed = words.size() < 3 && equals == std::string::npos;
+  if (equals != std::string::npos) {
     id = name.substr(equals + 1);
     name.resize(equals);
   }
@@ -449,7 +461,8 @@ void show(Session& session, const Words& words) {
   }
   if (entity->needs_cluster && session.client() == nullptr) return;
   session.in_document = session.form && !entity->records.empty();
-  entity->show(session, id);
+  if (unnamed && entity->show_unnamed != nullptr) entity->show_unnamed(session);
+  else entity->show(session, id);
   if (session.in_document)
     print_json(session, std::string(entity->records), Json::array(), current_time());
 }

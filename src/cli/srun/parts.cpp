@@ -73,11 +73,13 @@ std::optional<int> test_program(Part& part) {
   return error_exit();
 }
 
-// Beside others in one job: that the job has so many nodes is no wish to have them all.
+// Beside others in one job: that the job has so many nodes is no wish to have them all, and of a
+// range the least is enough.
 void be_a_part(Submission& submission) {
   if (submission.settings.job_id == 0) return;
   JobSpec& job = submission.job;
-  if (submission.settings.nodes_inherited) job.min_nodes = job.max_nodes = 0;
+  if (submission.settings.nodes_inherited) job.min_nodes = 0;
+  job.max_nodes = job.min_nodes;
   if (job.num_tasks == 0)
     job.num_tasks = std::max(1U, job.min_nodes) * std::max(1U, job.ntasks_per_node);
 }
@@ -154,7 +156,7 @@ std::optional<int> read_parts(int argc, char** argv, std::vector<Part>& parts) {
 StepSpec step_spec(const Part& part, bool own) {
   const Submission& given = part.submission;
   StepSpec step = make_step(given);
-  step.name = given.settings.name_given || own ? given.job.name.str() : base_name(part.program[0]);
+  step.name = given.settings.name_given ? given.job.name.str() : base_name(part.program[0]);
   step.uid = given.job.uid;
   step.gid = given.job.gid;
   step.request_id = new_request_id();

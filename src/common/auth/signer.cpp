@@ -83,8 +83,8 @@ Result<CredentialSigner> CredentialSigner::create(const std::string& path) {
   return made;
 }
 
-Result<CredentialSigner> CredentialSigner::load(const std::string& path) {
-  Result<std::string> bytes = read_secret(path, kKeySize, kKeySize);
+Result<CredentialSigner> CredentialSigner::load(const std::string& path, uint32_t owner) {
+  Result<std::string> bytes = read_secret(path, kKeySize, kKeySize, owner);
   if (!bytes) return tl::unexpected<Error>(std::move(bytes.error()));
   return CredentialSigner(std::make_shared<const Key>(Key{KeyPtr(
       EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(*bytes), bytes->size()))}));

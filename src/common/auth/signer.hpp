@@ -2,6 +2,7 @@
 // the private key; nodes get the public one when they register, over an authenticated connection.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,8 +13,9 @@ namespace sluice::net {
 
 class CredentialSigner {
  public:
-  // Reads the private key from `path` (mode 0600). Errors: kInvalidConfig, kPathMissing.
-  [[nodiscard]] static Result<CredentialSigner> load(const std::string& path);
+  // Reads the private key from `path` (mode 0600), a file of this process's user, root or `owner`.
+  // Errors: kInvalidConfig, kPathMissing, kAccessDenied.
+  [[nodiscard]] static Result<CredentialSigner> load(const std::string& path, uint32_t owner = 0);
   // Makes one and stores it at `path`, durably. Error: kPathMissing.
   [[nodiscard]] static Result<CredentialSigner> create(const std::string& path);
   [[nodiscard]] static CredentialSigner generate();

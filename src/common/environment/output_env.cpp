@@ -107,6 +107,7 @@ void set_option_variables(const JobSpec& spec, Environment& out) {
   set_if(out, "SLURM_CPUS_PER_GPU", spec.cpus_per_gpu);
   set_if(out, "SLURM_GPUS", gpu_request(spec.tres_per_job));
   set_if(out, "SLURM_GPUS_PER_SOCKET", gpu_request(spec.tres_per_socket));
+  set_if(out, "SLURM_GPUS_PER_TASK", gpu_request(spec.tres_per_task));
   if (!spec.distribution.empty()) set_distribution(spec.distribution.view(), out);
   set_if(out, "SLURM_HINT", spec.hint);
   set_if(out, "SLURM_PROFILE", spec.profile);

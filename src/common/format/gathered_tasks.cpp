@@ -25,7 +25,7 @@ std::deque<GatheredTasks> gather_waiting_tasks(std::vector<JobView>& rows) {
   std::deque<GatheredTasks> out;  // its elements stay where they are
   std::map<Key, GatheredTasks*> arrays;
   for (JobView& row : rows) {
-    if (!is_pending_array(row)) continue;
+    if (!is_pending_array(row) || is_last_task(row)) continue;
     out.push_back({row.job().array->pending, {}});
     row.gathered = arrays[key_of(row)] = &out.back();
   }

@@ -16,7 +16,7 @@ struct GatheredTasks {
 
 // Takes rows of single waiting tasks out, and points the row of their array at what was taken:
 // those of the same array, name and partition. An array of which no record stands for several tasks
-// is left alone. What is given must outlive the rows.
+// is left alone, as in Slurm. What is given must outlive the rows.
 [[nodiscard]] std::deque<GatheredTasks> gather_waiting_tasks(std::vector<JobView>& rows);
 
 }  // namespace sluice

@@ -42,6 +42,12 @@ bool is_pending_array(const JobView& view) {
   return array != nullptr && array->task == kNoTask && view.task == kNoTask;
 }
 
+bool is_last_task(const JobView& view) {
+  const auto& array = view.job().array;
+  return is_pending_array(view) && array->pending.size() == 1 &&
+         array->task_count > 1 + array->cancelled.size();
+}
+
 void append_task_id(const JobView& view, const RenderContext& context, std::string& out) {
   const auto& array = view.job().array;
   if (view.task != kNoTask) out += std::to_string(view.task);
@@ -49,6 +55,8 @@ void append_task_id(const JobView& view, const RenderContext& context, std::stri
   else if (array->task != kNoTask) out += std::to_string(array->task);
   else if (view.gathered != nullptr && !view.gathered->records.empty()) {
     out += array_task_text(view.gathered->tasks, 0, context.bitstr_len);
+  } else if (is_last_task(view)) {
+    out += std::to_string(array->pending.front());
   } else out += array_task_text(array->pending, array->max_running, context.bitstr_len);
 }
 
@@ -63,7 +71,7 @@ void append_job_id(const JobView& view, const RenderContext& context, std::strin
     return;
   }
   out += std::to_string(array->array_job);
-  const bool folded = is_pending_array(view);
+  const bool folded = is_pending_array(view) && !is_last_task(view);
   out += folded ? "_[" : "_";
   append_task_id(view, context, out);
   if (folded) out += ']';
@@ -208,6 +216,12 @@ JobMemory job_memory(const JobView& view) {
     default: break;
   }
   return {view.record->default_memory_mib, view.record->default_memory_kind == MemoryKind::kPerCpu};
+}
+
+Time job_eligible(const JobView& view) {
+  const Job& job = view.job();
+  const bool waits = job.state == JobState::kPending && job.eligible == kNoTime;
+  return waits && view.spec().begin > job.submit ? view.spec().begin : job.eligible;
 }
 
 Time job_accrue(const JobView& view) {

@@ -29,6 +29,8 @@ struct JobView {
 };
 
 [[nodiscard]] bool is_pending_array(const JobView& view);  // stands for several waiting tasks
+// The record of an array that stands for one task, since the others have records of their own.
+[[nodiscard]] bool is_last_task(const JobView& view);
 void append_job_id(const JobView& view, const RenderContext& context, std::string& out);
 void append_task_id(const JobView& view, const RenderContext& context, std::string& out);
 // "12-14": the ids of all components.
@@ -77,6 +79,8 @@ struct JobMemory {
 };
 [[nodiscard]] JobMemory job_memory(const JobView& view);
 
+// Where other things are waited for, too: the begin that was asked for.
+[[nodiscard]] Time job_eligible(const JobView& view);
 // Since when its priority grows with its age; of a job that is queued again, when it may begin.
 [[nodiscard]] Time job_accrue(const JobView& view);
 [[nodiscard]] Time job_start(const JobView& view);  // a forecast while it waits; kNoTime: unknown

@@ -75,16 +75,22 @@ ReservationFlags flag_named(std::string_view name) {
 
 Status refuse(std::string text) { return failure(ErrorCode::kBadRequest, std::move(text)); }
 
+// A sign before a name says for that flag what += and -= say for all.
 Status set_flags(std::string_view text, ListChange change, ReservationValues& values) {
   const auto bad = [&] { return refuse("Error parsing flags " + std::string(text) + "."); };
-  for (const std::string& word : split_list(text)) {
+  for (std::string word : split_list(text)) {
+    bool removes = change == ListChange::kRemove;
+    if (word.starts_with('+') || word.starts_with('-')) {
+      removes = word.front() == '-';
+      word.erase(0, 1);
+    }
     const size_t equals = word.find('=');
     const std::string_view name = std::string_view(word).substr(0, equals);
     ReservationFlags flag = flag_named(name);
     const bool negated = flag == 0 && starts_with_i(name, "NO_");
     if (negated) flag = flag_named(name.substr(3));
     if (flag == 0 || (equals != std::string::npos && flag != kReservationPurge)) return bad();
-    if (negated || change == ListChange::kRemove) {
+    if (negated || removes) {
       values.remove_flags |= flag;
       continue;
     }
@@ -95,8 +101,6 @@ Status set_flags(std::string_view text, ListChange change, ReservationValues& va
     if (!span) return bad();
     values.purge_after = *span;
   }
-  const ReservationFlags recurs = values.add_flags & kReservationRecurs;
-  if ((recurs & (recurs - 1)) != 0) return bad();
   return {};
 }
 
@@ -282,6 +286,7 @@ constexpr Key kKeys[] = {
 };
 
 bool is_among(int weekday, ReservationFlags flags) {
+  if ((flags & kReservationDaily) != 0) return true;
   const bool weekend = weekday == 0 || weekday == 6;
   if ((flags & kReservationWeekday) != 0) return !weekend;
   if ((flags & kReservationWeekend) != 0) return weekend;
@@ -391,8 +396,10 @@ Time next_occurrence(Time start, ReservationFlags flags) {
   const std::time_t from = to_seconds(start);
   std::tm local{};
   localtime_r(&from, &local);
+  constexpr ReservationFlags kDays = kReservationDaily | kReservationWeekday | kReservationWeekend;
+  const bool weekly = (flags & kReservationWeekly) != 0 && (flags & kDays) == 0;
   do {
-    local.tm_mday += (flags & kReservationWeekly) != 0 ? 7 : 1;
+    local.tm_mday += weekly ? 7 : 1;
     local.tm_isdst = -1;
     const std::time_t next = std::mktime(&local);  // puts the day of the week right, too
     if (next == -1) return start + std::chrono::hours(24);

@@ -22,8 +22,8 @@ enum class Sharing : uint8_t {
   kTopo = 5
 };
 enum class OpenMode : uint8_t { kDefault = 0, kAppend = 1, kTruncate = 2 };
-// What --nodes=0, --partition=, --account= and --qos= leave in a spec, to be refused by the controller:
-// they are no absent wishes.
+// What --nodes=0, --partition=, --account= and --qos= leave in a spec, to be refused by the
+// controller: they are no absent wishes.
 inline constexpr std::string_view kNoNodes = "0";
 inline constexpr std::string_view kNoPartition = ",";
 inline constexpr std::string_view kNoAccount = ",";

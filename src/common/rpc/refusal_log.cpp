@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,8 +17,11 @@ namespace sluice::net {
 namespace {
 
 constexpr size_t kMostSubject = 80, kMostReason = 200;  // bytes
-constexpr Duration kAgain = std::chrono::hours(1);
-constexpr Duration kOver = std::chrono::minutes(1);  // unseen for so long, it lasts no longer
+// from one line to the next of what lasts
+constexpr Duration kPauses[] = {std::chrono::minutes(1), std::chrono::minutes(10),
+                                std::chrono::hours(1)};
+// Unseen for so long, it lasts no longer: what a daemon repeats, and what others ask.
+constexpr Duration kOver = std::chrono::minutes(1), kOverOfOthers = std::chrono::minutes(15);
 constexpr size_t kMostLasting = 1000;
 
 SteadyTime steady_now() {
@@ -29,6 +33,10 @@ SteadyTime steady_now() {
 bool is_mistyped(const Refusal& refusal) {
   return refusal.by_admin && (refusal.why.code == ErrorCode::kInvalidUser ||
                               refusal.why.code == ErrorCode::kAccessDenied);
+}
+
+bool holds(const std::vector<std::string>& methods, std::string_view method) {
+  return std::ranges::find(methods, method) != methods.end();
 }
 
 // Nothing is wrong with the request: it is asked again, or there is nothing left to do.
@@ -73,22 +81,46 @@ bool is_denial(ErrorCode code) {
          code == ErrorCode::kWrongCluster;
 }
 
+std::string cause_key(const Error& why) {
+  std::string key = fmt::format("{} ", static_cast<uint32_t>(why.code));
+  bool in_number = false;
+  for (const char c : why.text) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit) key += c;
+    else if (!in_number) key += '#';
+    in_number = is_digit;
+  }
+  return key;
+}
+
+RefusalLog::Lasting& RefusalLog::lasting(const std::string& key) {
+  if (lasting_.size() >= kMostLasting && !lasting_.contains(key)) {
+    lasting_.erase(
+        std::ranges::min_element(lasting_, {}, [](const auto& one) { return one.second.seen; }));
+  }
+  return lasting_[key];
+}
+
 bool RefusalLog::is_told(const Refusal& refusal, SteadyTime now, uint64_t& left_out) {
-  if (std::ranges::find(repeated_, refusal.method) == repeated_.end()) return false;
-  std::erase_if(lasting_, [&](const auto& one) { return now - one.second.seen > kOver; });
-  if (lasting_.size() >= kMostLasting) lasting_.clear();
-  // the port is another one with each connection
+  const bool repeated = holds(repeated_, refusal.method);
+  if (!repeated && refusal.uid) return false;
+  std::erase_if(lasting_, [&](const auto& one) {
+    return now - one.second.seen > (one.second.repeated ? kOver : kOverOfOthers);
+  });
+  // the port is another one with each connection; whatever a daemon asks, it is the same cause
   const std::string_view host = refusal.peer.substr(0, refusal.peer.rfind(':'));
-  Lasting& lasting = lasting_[fmt::format("{} {} {} {}", host, refusal.uid.value_or(UINT32_MAX),
-                                          static_cast<int>(refusal.why.code), refusal.why.text)];
-  const bool is_new = lasting.seen == SteadyTime{};
-  lasting.seen = now;
-  if (!is_new && now - lasting.logged < kAgain) {
-    ++lasting.left_out;
+  Lasting& one = lasting(fmt::format("{} {} {} {} {}", host, refusal.uid.value_or(UINT32_MAX),
+                                     repeated ? std::string_view() : refusal.method,
+                                     refusal.subject, cause_key(refusal.why)));
+  one.seen = now;
+  one.repeated = repeated;
+  if (one.lines > 0 && now - one.logged < kPauses[std::min(one.lines, std::size(kPauses)) - 1]) {
+    ++one.left_out;
     return true;
   }
-  lasting.logged = now;
-  left_out += std::exchange(lasting.left_out, 0);
+  ++one.lines;
+  one.logged = now;
+  left_out += std::exchange(one.left_out, 0);
   return false;
 }
 
@@ -107,21 +139,24 @@ std::optional<std::string> RefusalLog::line(const Refusal& refusal, SteadyTime n
 }
 
 std::optional<std::string> RefusalLog::line_of_change(const Refusal& refusal, SteadyTime now) {
-  const bool changes = std::ranges::find(changes_, refusal.method) != changes_.end();
-  if (!changes || !refusal.uid || is_passing(refusal.why.code)) return std::nullopt;
+  const ErrorCode code = refusal.why.code;
+  if (!refusal.uid || !holds(changes_, refusal.method) || is_away(code)) return std::nullopt;
+  if (is_passing(code) && !holds(by_admins_, refusal.method)) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  if (!mistakes_.take(now)) return std::nullopt;
+  uint64_t left_out = 0;
+  if (is_told(refusal, now, left_out) || !mistakes_.take(now)) return std::nullopt;
   return fmt::format("{} RPC from uid={} at {} was refused{}: {}{}", refusal.method, *refusal.uid,
                      refusal.peer, subject_text(refusal),
                      escape_controls(error_text(refusal.why).substr(0, kMostReason)),
-                     left_out_text(std::exchange(mistakes_.left_out, 0)));
+                     left_out_text(left_out + std::exchange(mistakes_.left_out, 0)));
 }
 
 void RefusalLog::note(const Refusal& refusal) {
   if (is_denial(refusal.why.code) && !is_mistyped(refusal)) {
     if (const auto text = line(refusal, steady_now())) log::error("{}", *text);
   } else if (const auto text = line_of_change(refusal, steady_now())) {
-    log::info("{}", *text);
+    if (holds(repeated_, refusal.method)) log::error("{}", *text);
+    else log::info("{}", *text);
   }
 }
 

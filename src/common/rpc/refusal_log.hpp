@@ -30,13 +30,21 @@ struct Refusal {
 // Whether an error of this kind is one an administrator wants to know of.
 [[nodiscard]] bool is_denial(ErrorCode code);
 
+// The same for errors that say the same but for numbers in it ("it was issued 35 s ago").
+[[nodiscard]] std::string cause_key(const Error& why);
+
 class RefusalLog {
  public:
   // `repeated`: methods that daemons ask again every few seconds as long as they are refused. A
-  // daemon and a cause get a line when they are new, and each hour that they last. `changes`: those
-  // by which users and administrators change something.
-  explicit RefusalLog(std::vector<std::string> repeated = {}, std::vector<std::string> changes = {})
-      : repeated_(std::move(repeated)), changes_(std::move(changes)) {}
+  // daemon and a cause get a line when they are new, then again after a minute, ten minutes, and
+  // each hour that they last; and so does a host whose requests nobody's identity is proved of.
+  // `changes`: methods by which users and administrators change something. `by_admins`: of these
+  // the ones whose refusals are all told, also that nodes are busy.
+  explicit RefusalLog(std::vector<std::string> repeated = {}, std::vector<std::string> changes = {},
+                      std::vector<std::string> by_admins = {})
+      : repeated_(std::move(repeated)),
+        changes_(std::move(changes)),
+        by_admins_(std::move(by_admins)) {}
 
   // The line to write of a denial, or nothing: when there have been too many, or an administrator
   // made a mistake.
@@ -50,7 +58,9 @@ class RefusalLog {
  private:
   struct Lasting {
     SteadyTime logged{}, seen{};
+    size_t lines = 0;
     uint64_t left_out = 0;
+    bool repeated = false;  // a daemon's, that asks every few seconds
   };
   static constexpr double kMost = 20;  // lines at once, and so many more each second
   struct Room {
@@ -62,7 +72,9 @@ class RefusalLog {
   // The refusal has a line that still stands; `left_out`: how many had none since the last line.
   bool is_told(const Refusal& refusal, SteadyTime now, uint64_t& left_out);
 
-  std::vector<std::string> repeated_, changes_;
+  Lasting& lasting(const std::string& key);  // the one not seen for longest goes for it
+
+  std::vector<std::string> repeated_, changes_, by_admins_;
   std::mutex mutex_;
   std::map<std::string, Lasting> lasting_;  // by host, user and cause; guarded by mutex_
   // each has lines of its own, so that many mistakes hide no denial; guarded by mutex_

@@ -110,6 +110,8 @@ class StreamSink {
   virtual WriteState write(std::string chunk) = 0;
   virtual void finish(Status status) = 0;
   virtual void note_subject(const std::string& /*subject*/) {}  // as ReplySink's
+  virtual void note_work_done() {
+  }  // what follows waits for the cluster: no part of the call's time
   virtual void on_cancel(std::function<void()> callback) = 0;
   virtual void on_ready(std::function<void()> callback) = 0;
 };

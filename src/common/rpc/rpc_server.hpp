@@ -80,7 +80,7 @@ inline constexpr MethodRules kLong{.most_bytes = kLongRequestBytes};
 inline constexpr MethodRules kSlow{.slow = true};
 inline constexpr MethodRules kLongAndSlow{.most_bytes = kLongRequestBytes, .slow = true};
 
-// "JobId=17" where the request says which job it is about.
+// "JobId=17" where the request says which job it is about, "node n1" of a node that registers.
 template <class Request>
 [[nodiscard]] std::string subject_of(const Request& request) {
   if constexpr (requires { std::string_view(request.target); })
@@ -92,6 +92,11 @@ template <class Request>
     return "JobId=" + std::to_string(request.job);
   else if constexpr (requires { std::to_string(request.id.job); })
     return "JobId=" + std::to_string(request.id.job);
+  else if constexpr (requires {
+                       request.hardware;
+                       std::string_view(request.name);
+                     })
+    return "node " + request.name;
   else return {};
 }
 

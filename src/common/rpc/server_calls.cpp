@@ -319,7 +319,10 @@ void StreamCall::finish(Status status) {
     end_locked(std::move(status), next);
     advance_locked(next);
   }
-  answered();
+  const auto done = work_done_.load();
+  const bool waits = done != std::chrono::steady_clock::time_point();
+  answered(waits ? std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - done)
+                 : Duration(0));
   act(std::move(next));
 }
 

@@ -130,6 +130,7 @@ class StreamCall final : public ServerCall,
   WriteState write(std::string chunk) override;
   void finish(Status status) override;
   void note_subject(const std::string& subject) override { subject_ = subject; }
+  void note_work_done() override { work_done_ = std::chrono::steady_clock::now(); }
   void on_cancel(std::function<void()> callback) override;
   void on_ready(std::function<void()> callback) override;
   void OnWriteDone(bool ok) override;
@@ -149,6 +150,8 @@ class StreamCall final : public ServerCall,
   void advance_locked(Next& next);
   void act(Next next);
 
+  // the epoch: it was not said
+  std::atomic<std::chrono::steady_clock::time_point> work_done_{};
   std::mutex mutex_;
   std::deque<std::string> queue_;
   size_t queued_bytes_ = 0;

@@ -47,7 +47,7 @@ OptionResult set_priority(Submission& s, const Input& in) {
   if (!number) return bad_specification(in);
   if (*number < 0) return refuse("Priority must be >= 0");
   if (*number >= 4294967294) return refuse("Priority must be < 4294967294");
-  s.job.priority = static_cast<uint32_t>(*number);
+  if (*number != 0) s.job.priority = static_cast<uint32_t>(*number);  // 0: as if not given
   return {};
 }
 
@@ -67,7 +67,7 @@ OptionResult set_profile(Submission& s, const Input& in) {
 }
 
 OptionResult set_propagate(Submission& s, const Input& in) {
-  const std::string names = in.has_value ? in.value : "ALL";
+  const std::string names = in.value.empty() ? "ALL" : in.value;
   if (const Status known = check_propagate(names); !known) {
     return tl::unexpected<OptionProblem>(OptionProblem{
         {known.error().text, fmt::format("--propagate={} is not valid.", names)}, 1, {}});

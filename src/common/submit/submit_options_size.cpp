@@ -26,6 +26,8 @@ OptionResult set_node_list(Submission& s, const Input& in) {
   s.settings.node_file = path ? in.value : "";
   s.settings.node_file_option = false;
   s.job.required_nodes = path ? "" : in.value;
+  // as many nodes as it names, unless --nodes, which is read later, says how many
+  if (in.value.empty()) s.job.node_counts = kNoNodes;
   return {};
 }
 OptionResult set_excluded(Submission& s, const Input& in) {

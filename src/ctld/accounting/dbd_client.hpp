@@ -2,10 +2,16 @@
 // …Port). Calls come back by callback on gRPC's threads.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "common/base/ids.hpp"
 #include "common/model/accounting_daemon.hpp"
@@ -32,18 +38,44 @@ class DbdClient {
   void call(const Request& request, Duration timeout, std::function<void(Result<Reply>)> done) {
     client_.call<Reply>(request, timeout, std::move(done));
   }
-  // The same, and waits for the answer.
+  // The same, and waits for the answer, or until give_up().
   template <class Reply, class Request>
   [[nodiscard]] Result<Reply> ask(const Request& request, Duration timeout) {
-    auto done = std::make_shared<std::promise<Result<Reply>>>();
-    std::future<Result<Reply>> reply = done->get_future();
+    const auto answer = std::make_shared<Answer<Reply>>();
+    std::future<Result<Reply>> future = answer->promise.get_future();
+    const auto wait = begin_wait([answer] { answer->give(tl::unexpected<Error>(given_up())); });
+    if (!wait) return tl::unexpected<Error>(given_up());
     call<Reply>(request, timeout,
-                [done](Result<Reply> result) { done->set_value(std::move(result)); });
-    return reply.get();
+                [answer](Result<Reply> result) { answer->give(std::move(result)); });
+    Result<Reply> reply = future.get();
+    end_wait(*wait);
+    return reply;
   }
+  // Every ask() that waits, or comes later, ends at once: kTimedOut. What was sent may have been
+  // received.
+  void give_up();
 
  private:
+  // The first that is given counts: an answer may come after nobody waits for it any more.
+  template <class Reply>
+  struct Answer {
+    void give(Result<Reply> reply) {
+      if (!given.exchange(true)) promise.set_value(std::move(reply));
+    }
+    std::atomic<bool> given = false;
+    std::promise<Result<Reply>> promise;
+  };
+
+  [[nodiscard]] static Error given_up();
+  // Nothing: give_up() was called. `end` is called by it, on its thread.
+  [[nodiscard]] std::optional<uint64_t> begin_wait(std::function<void()> end);
+  void end_wait(uint64_t wait);
+
   net::AsyncClient client_;
+  std::mutex mutex_;
+  bool gave_up_ = false;                             // guarded by mutex_, as the next two
+  uint64_t last_wait_ = 0;                           // the number of the newest
+  std::map<uint64_t, std::function<void()>> waits_;  // what ends each
 };
 
 // The highest job id that the accounting daemon knows of the cluster; kNoJob: none. Waits for the

@@ -18,13 +18,21 @@ constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr Duration kSendTimeout = std::chrono::seconds(60);
 constexpr Duration kFirstPause = std::chrono::milliseconds(250);
 constexpr Duration kLongestPause = std::chrono::seconds(5);
+constexpr Duration kEndPatience = std::chrono::seconds(2);
 constexpr uint64_t kFirstWarning = 16;  // part of what may wait
 constexpr uint64_t kLeastMessages = 10'000;
 
 }  // namespace
 
 HistorySender::HistorySender(journal::JournalStore& store, DbdClient& client, Options options)
-    : store_(store), client_(client), options_(std::move(options)), thread_([this] { run(); }) {}
+    : store_(store), client_(client), options_(std::move(options)), thread_([this] {
+        run();
+        {
+          const std::lock_guard lock(mutex_);
+          ended_ = true;
+        }
+        changed_.notify_all();
+      }) {}
 
 HistorySender::~HistorySender() { stop(); }
 
@@ -33,16 +41,21 @@ void HistorySender::wake() {
     const std::lock_guard lock(mutex_);
     woken_ = true;
   }
-  changed_.notify_one();
+  changed_.notify_all();
 }
 
 void HistorySender::stop() {
+  if (!thread_.joinable()) return;
+  bool in_time = false;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
+    changed_.notify_all();
+    in_time = changed_.wait_for(lock, kEndPatience, [&] { return ended_; });
   }
-  changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  // a daemon that hangs would hold the controller's end up
+  if (!in_time) client_.give_up();
+  thread_.join();
 }
 
 void HistorySender::rest(Duration pause) {

@@ -37,7 +37,8 @@ class HistorySender {
   [[nodiscard]] Time refused_since() const { return refused_since_; }
   // How many records the daemon has received from this one. Any thread.
   [[nodiscard]] uint64_t sent() const { return sent_; }
-  // Sends what is there once more, unless the daemon is away; ends the thread. Idempotent.
+  // Sends what is there once more, unless the daemon is away; ends the thread. What takes longer
+  // than 2 s stays in the outbox, and the client is used no more. Idempotent.
   void stop();
 
  private:
@@ -60,6 +61,7 @@ class HistorySender {
   std::condition_variable changed_;
   bool woken_ = true;      // guarded by mutex_
   bool stopping_ = false;  // guarded by mutex_
+  bool ended_ = false;     // guarded by mutex_: the thread is done
   std::thread thread_;     // last: starts when all else is there
 };
 

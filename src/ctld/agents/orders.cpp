@@ -92,6 +92,34 @@ bool tells_srun(const state::ClusterState& state, const state::NodeOrder& order)
   return step != nullptr && step->id.step <= kMaxNormalStep && step->start > state.epoch_start;
 }
 
+// A batch script or step that this controller knows as begun: whether the node has it is what is
+// asked.
+bool began_before(const state::ClusterState& state, const state::NodeOrder& order) {
+  const auto* launch = std::get_if<state::LaunchStep>(&order);
+  const Job* job = launch == nullptr ? nullptr : state.jobs.find(launch->key.id.job);
+  const Step* step = job == nullptr ? nullptr : state::find_step(*job, launch->key.id.step);
+  return step != nullptr && step->start <= state.epoch_start;
+}
+
+// Why nodes that were reached do not take an order yet.
+struct NotYet {
+  std::string why;       // empty: they were not reached
+  bool strange = false;  // they do not believe that this is their controller
+};
+
+std::string repeat_text(const state::ClusterState& state, const state::NodeOrder& order,
+                        const std::string& nodes, const NotYet& how) {
+  if (how.why.empty())
+    return fmt::format("{} did not reach {}: it is repeated", text_of(order), nodes);
+  const auto* launch = std::get_if<state::LaunchStep>(&order);
+  if (launch != nullptr && !how.strange && began_before(state, order)) {
+    return fmt::format("{}: whether its launch has reached {} is asked again ({})",
+                       step_log_name(launch->key.id), nodes, how.why);
+  }
+  return fmt::format("{} is not taken by {} yet ({}): it is repeated", text_of(order), nodes,
+                     how.why);
+}
+
 }  // namespace
 
 Duration repeat_pause(const state::NodeOrder& order, uint32_t failed) {
@@ -264,7 +292,7 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
   const Snapshot newest = publisher_->newest()->state;
   std::vector<net::FanoutResult> refusals;
   std::vector<std::string> unreached;
-  std::string why;                  // of a node that was reached, and does not take it yet
+  NotYet not_yet;
   state::NodesNotResponding quiet;  // they take nothing more of this controller's
   Round again = round;
   again.nodes.clear();
@@ -279,16 +307,15 @@ void Orders::answered(const Round& round, const Outcome& outcome) {
       continue;
     }
     unreached.push_back(result.node);
-    if (strange || result.code == ErrorCode::kRetry) why = error_text({result.code, result.text});
+    if (strange || result.code == ErrorCode::kRetry)
+      not_yet = {error_text({result.code, result.text}), not_yet.strange || strange};
     again.nodes.set(*node);
   }
   if (!refusals.empty()) refused(round, refusals);
   if (!quiet.nodes.empty()) engine_->post({std::move(quiet), {}, {}});
   if (!unreached.empty()) {
-    const std::string nodes = fold_hosts_sorted(unreached);
-    const std::string what =
-        why.empty() ? "did not reach " + nodes : "is not taken by " + nodes + " yet (" + why + ")";
-    if (round.failed == 0) log::info("{} {}: it is repeated", text_of(round.order), what);
+    if (round.failed == 0)
+      log::info("{}", repeat_text(*newest, round.order, fold_hosts_sorted(unreached), not_yet));
     repeat_later(std::move(again));
   }
   const auto* launch = std::get_if<state::LaunchStep>(&round.order);

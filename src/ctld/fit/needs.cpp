@@ -96,6 +96,8 @@ Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterCo
   switch (spec.memory_kind) {
     case MemoryKind::kPerNode:
       needs.all_memory = spec.memory_mib == 0;
+      if (needs.all_memory) needs.most_memory_per_cpu_mib = most_memory_per_cpu(p, c);
+      if (needs.most_memory_per_cpu_mib > 0) needs.whole_nodes = true;  // with the CPUs for it
       needs.memory_per_node_mib = spec.memory_mib;
       break;
     case MemoryKind::kPerCpu:
@@ -235,10 +237,8 @@ Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
                       rules.unit == Unit::kNode;
   if (needs.whole_nodes) needs.system = system_share(spec, config);
   needs.contiguous = spec.contiguous;
-  if (!needs.whole_nodes) {
-    needs.max_cpus_per_node = partition.max_cpus_per_node;
-    needs.max_cpus_per_socket = partition.max_cpus_per_socket;
-  }
+  if (rules.unit != Unit::kNode) needs.max_cpus_per_node = partition.max_cpus_per_node;
+  if (!needs.whole_nodes) needs.max_cpus_per_socket = partition.max_cpus_per_socket;
   limit_tasks(spec, needs);
   // with --overcommit a node's CPUs are enough for one task
   needs.min_cpus_per_node =

@@ -48,7 +48,7 @@ struct Needs {
   uint32_t tasks_per_node = 0;               // each node has what so many tasks take; 0: free
   uint32_t max_tasks_per_node = UINT32_MAX;  // --ntasks-per-node beside --ntasks
   uint32_t min_cpus_per_node = 1;
-  // the partition's, for all of its jobs on a node together; not of whole nodes
+  // the partition's, for all of its jobs on a node together; --exclusive goes on no node of more
   uint32_t max_cpus_per_node = UINT32_MAX;
   uint32_t max_cpus_per_socket = UINT32_MAX;   // the same of each socket
   uint32_t min_cpus = 1;                       // least CPUs in all
@@ -61,7 +61,8 @@ struct Needs {
   bool uses_memory = false;  // whether memory is a consumable resource
   uint64_t memory_per_node_mib = 0;
   uint64_t memory_per_cpu_mib = 0;
-  bool all_memory = false;  // --mem=0
+  bool all_memory = false;               // --mem=0
+  uint64_t most_memory_per_cpu_mib = 0;  // MaxMemPerCPU, where it bounds --mem=0; 0: it does not
   uint64_t tmp_disk_mib = 0;
   FeatureExpression features;
   // idle nodes may be given features that they do not have now (helpers.conf)

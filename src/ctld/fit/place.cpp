@@ -477,6 +477,13 @@ class Placer {
   bool dealt_ = false;  // nodes were chosen, and the job did not fit them
 };
 
+// All of the node, where the partition bounds the CPUs of its jobs, or the memory of a CPU.
+bool is_more_than_allowed(const Needs& needs, const NodeConfig& node) {
+  if (needs.whole_nodes && needs.max_cpus_per_node < node.cpus) return true;
+  const uint64_t most = needs.most_memory_per_cpu_mib;
+  return needs.uses_memory && most > 0 && node.real_memory_mib > most * node.cpus;
+}
+
 Capacity capacity_of(const Needs& needs, const Room& room) {
   const NodeConfig& c = *room.config;
   if (room.free_cpus == 0) return {};
@@ -487,6 +494,7 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
   if (!needs.features.any_of.empty() && !has_features(needs, room)) return {};
   const bool alone = needs.whole_nodes || (needs.uses_memory && needs.all_memory);
   if ((alone && room.jobs > 0) || room.is_others(needs)) return {};
+  if (is_more_than_allowed(needs, c)) return {};
   const uint32_t threads = used_threads(needs, c);
   const uint32_t each = cpus_of_core(c);
   const uint32_t held = room.held == nullptr ? 0 : room.held->cpus;

@@ -4,14 +4,44 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
 #include "common/base/check.hpp"
 
 namespace sluice::journal {
 
 namespace {
+
 constexpr int kBusyTimeoutMs = 10'000;
+constexpr uint64_t kLeastRoom = uint64_t{1} << 20;
+
+// Where SQLite cannot extend the file that it maps (-shm) it tells of a device that fails.
+bool is_disk_full(const std::filesystem::path& file) {
+  std::filesystem::path folder = file.parent_path();
+  if (folder.empty()) folder = ".";
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return false;
+  return uint64_t{disk.f_bavail} * uint64_t{disk.f_frsize} < kLeastRoom;
 }
+
+// For SQLite's `code` about `file`, of which it says `told`.
+std::string disk_trouble(const std::filesystem::path& file, int code, std::string told) {
+  if ((code & 0xff) == SQLITE_IOERR && is_disk_full(file)) return sqlite3_errstr(SQLITE_FULL);
+  return told;
+}
+
+// What a copy's target has, not what is copied, which is read alone.
+bool is_of_writing(int code) {
+  switch (code) {
+    case SQLITE_IOERR_WRITE:
+    case SQLITE_IOERR_FSYNC:
+    case SQLITE_IOERR_DIR_FSYNC:
+    case SQLITE_IOERR_TRUNCATE: return true;
+    default: return (code & 0xff) == SQLITE_FULL;
+  }
+}
+
+}  // namespace
 
 std::string_view Row::bytes(int column) const {
   const void* data = sqlite3_column_blob(statement_, column);
@@ -47,7 +77,8 @@ Error Database::error(int code) const {
       if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_CORRUPTFS) break;
       return {ErrorCode::kStorageFull,
               fmt::format("the journal {} cannot be {}: {}", file_.string(),
-                          (code & 0xff) == SQLITE_CANTOPEN ? "opened" : "written", detail)};
+                          (code & 0xff) == SQLITE_CANTOPEN ? "opened" : "written",
+                          disk_trouble(file_, code, detail))};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorCode::kRetry,
@@ -56,13 +87,18 @@ Error Database::error(int code) const {
     case SQLITE_NOTADB: break;
     default: return {ErrorCode::kError, fmt::format("the journal {}: {}", file_.string(), detail)};
   }
-  return {
-      ErrorCode::kDamaged,
-      fmt::format(
-          "the journal {0} is damaged ({1}). Keep a copy of its folder; then put a backup back (sluice restore "
-          "FOLDER), or start once with slurmctld -c, which forgets all jobs, sets the file aside and goes on "
-          "with the job ids that follow",
-          file_.string(), detail)};
+  return {ErrorCode::kDamaged,
+          fmt::format("the journal {} is damaged ({}){}", file_.string(), detail, kDamageAdvice)};
+}
+
+Status Database::copy_to(const std::filesystem::path& target) {
+  Status done = run("VACUUM INTO ?", std::string_view(target.native()));
+  if (done) return done;
+  const int code = sqlite3_extended_errcode(handle_.get());
+  if (!is_of_writing(code)) return done;
+  return failure(ErrorCode::kStorageFull,
+                 fmt::format("{} cannot be written: {}", target.string(),
+                             disk_trouble(target, code, sqlite3_errmsg(handle_.get()))));
 }
 
 void Database::bind(sqlite3_stmt* statement, int index, std::string_view text) {

@@ -17,6 +17,12 @@
 
 namespace sluice::journal {
 
+// What ends the text of a damaged journal: what to do about the controller's own.
+inline constexpr std::string_view kDamageAdvice =
+    ". Keep a copy of its folder; then put a backup back (sluice restore FOLDER), or start once with "
+    "slurmctld -c, which forgets all jobs, sets the file aside and goes on with the job ids that "
+    "follow";
+
 // An argument stored as BLOB; a plain string_view is stored as TEXT.
 struct Bytes {
   std::string_view value;
@@ -63,6 +69,10 @@ class Database {
 
   // Runs statements built at run time or several in one text; not cached.
   Status script(const std::string& sql);
+
+  // A copy as it is now, in the empty file `target`; writers go on meanwhile. The error names the
+  // file of the two that it is about.
+  Status copy_to(const std::filesystem::path& target);
 
   // The first column of the first row; `otherwise` when there is no row or it is NULL.
   template <class... Args>

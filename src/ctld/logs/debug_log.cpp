@@ -86,14 +86,15 @@ class EventLines {
   void operator()(const state::StepCreated& event) {
     const Step& step = *event.step;
     add(DebugFlag::kSteps,
-        fmt::format("{} StepId={} Tasks={} NodeList={}", state::StepCreated::kName,
-                    step_id_text(step.id), step.layout ? step.layout->num_tasks : 0,
+        fmt::format("{} JobId={} StepId={} Tasks={} NodeList={}", state::StepCreated::kName,
+                    step.id.job, step_id_text(step.id), step.layout ? step.layout->num_tasks : 0,
                     step.layout ? step.layout->node_list : "(null)"));
   }
   void operator()(const state::StepEnded& event) {
     add(DebugFlag::kSteps,
-        fmt::format("{} StepId={} State={} Status={:#x}", state::StepEnded::kName,
-                    step_id_text(event.id), step_state_text(event.state), event.exit_status));
+        fmt::format("{} JobId={} StepId={} State={} Status={:#x}", state::StepEnded::kName,
+                    event.id.job, step_id_text(event.id), step_state_text(event.state),
+                    event.exit_status));
   }
   void operator()(const state::ReservationChanged& event) {
     const Reservation& it = event.reservation;
@@ -114,7 +115,7 @@ class EventLines {
  private:
   void add(DebugFlag flag, std::string text) { out_.push_back({flag, std::move(text)}); }
   void add_step(const char* what, const StepId& id) {
-    add(DebugFlag::kSteps, fmt::format("{} StepId={}", what, step_id_text(id)));
+    add(DebugFlag::kSteps, fmt::format("{} JobId={} StepId={}", what, id.job, step_id_text(id)));
   }
   void add_job(const char* what, JobId id, const Allocation* allocation = nullptr) {
     std::string text = fmt::format("{} JobId={}", what, id);

@@ -370,6 +370,16 @@ class EventLines {
   std::vector<log::Line>& out_;
 };
 
+// DOWN now, and not because it reboots; or for a reboot it did not come back from.
+bool is_lost(const Node* before, const NodeStateChanged& e) {
+  if (e.base != NodeBaseState::kDown) return false;
+  const bool reboots = (e.flags & kNodeRebootIssued) != 0;
+  const bool rebooted = before != nullptr && (before->flags & kNodeRebootIssued) != 0;
+  if (rebooted && !reboots) return !e.reason.view().ends_with("reboot complete");
+  const bool was_up = before == nullptr || before->base != e.base;
+  return was_up && !reboots;
+}
+
 // What an administrator looks for: that a node stopped or began to answer, and what its state
 // became, why and by whom.
 void EventLines::operator()(const NodeStateChanged& e) {
@@ -389,11 +399,10 @@ void EventLines::operator()(const NodeStateChanged& e) {
                 node_state_complete(e.base, e.flags), by_uid(at_.by));
   }
   if (same_base && changed == 0 && !new_reason) return;
-  const bool is_lost = e.base == NodeBaseState::kDown && !same_base;
   const bool is_invalid = (changed & e.flags & kNodeInvalidReg) != 0;
   const std::string reason = e.reason.empty() ? "" : fmt::format(" Reason={}", e.reason.view());
-  line(is_lost || is_invalid ? Level::kError : Level::kInfo, "node {} state set to {}{}", name,
-       node_state_complete(e.base, e.flags), reason);
+  line(is_lost(before, e) || is_invalid ? Level::kError : Level::kInfo, "node {} state set to {}{}",
+       name, node_state_complete(e.base, e.flags), reason);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // controller itself.
 #include <array>
 #include <cerrno>
+#include <initializer_list>
 #include <utility>
 
 #include <fmt/format.h>
@@ -208,16 +209,26 @@ void add_control_methods(net::RpcServer& server, ServiceParts& parts) {
 
 std::shared_ptr<net::RefusalLog> make_refusal_log() {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
-  std::vector<std::string> changes;
-  for (const std::string_view method :
-       {SubmitJobRequest::kMethod, UpdateJobRequest::kMethod, UpdateStepRequest::kMethod,
-        UpdateNodeRequest::kMethod, UpdatePartitionRequest::kMethod, SignalRequest::kMethod,
-        JobActionRequest::kMethod, ChangeReservationRequest::kMethod, CreateNodesRequest::kMethod,
-        DeleteNodesRequest::kMethod, RebootNodesRequest::kMethod, ReplaceCrontabRequest::kMethod,
-        SetTriggerRequest::kMethod, ClearTriggersRequest::kMethod, NotifyRequest::kMethod,
-        ReconfigureRequest::kMethod, SetDebugRequest::kMethod, CreateUserTokenRequest::kMethod})
-    changes.emplace_back(net::short_method_name(method));
-  return std::make_shared<net::RefusalLog>(std::vector<std::string>(), std::move(changes));
+  const auto names = [](std::initializer_list<std::string_view> methods) {
+    std::vector<std::string> out;
+    for (const std::string_view method : methods) out.emplace_back(net::short_method_name(method));
+    return out;
+  };
+  std::vector<std::string> of_agents =
+      names({RegisterNodeRequest::kMethod, ReportStepsRequest::kMethod,
+             ReportCleanedRequest::kMethod, ReportPrologsRequest::kMethod});
+  std::vector<std::string> by_admins = names(
+      {UpdateNodeRequest::kMethod, UpdatePartitionRequest::kMethod,
+       ChangeReservationRequest::kMethod, CreateNodesRequest::kMethod, DeleteNodesRequest::kMethod,
+       RebootNodesRequest::kMethod, ReconfigureRequest::kMethod, SetDebugRequest::kMethod});
+  std::vector<std::string> changes =
+      names({SubmitJobRequest::kMethod, UpdateJobRequest::kMethod, UpdateStepRequest::kMethod,
+             SignalRequest::kMethod, JobActionRequest::kMethod, ReplaceCrontabRequest::kMethod,
+             SetTriggerRequest::kMethod, ClearTriggersRequest::kMethod, NotifyRequest::kMethod,
+             CreateUserTokenRequest::kMethod, RegisterNodeRequest::kMethod});
+  changes.insert(changes.end(), by_admins.begin(), by_admins.end());
+  return std::make_shared<net::RefusalLog>(std::move(of_agents), std::move(changes),
+                                           std::move(by_admins));
 }
 
 void add_change_methods(net::RpcServer& server, ServiceParts& parts) {

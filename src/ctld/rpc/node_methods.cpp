@@ -1,5 +1,7 @@
 // What node agents say: registrations, ends of steps and jobs, prologs.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -9,11 +11,10 @@
 #include "common/base/time_text.hpp"
 #include "common/net/address.hpp"
 #include "common/os/clock.hpp"
-#include "common/names/errors.hpp"
+#include "common/model/ping_interval.hpp"
 #include "common/names/job_states.hpp"
 #include "common/names/step_names.hpp"
 #include "common/protocol/protocol_version.hpp"
-#include "common/rpc/refusal_log.hpp"
 #include "ctld/logs/event_log.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -53,11 +54,17 @@ void to_own_clock(std::vector<Report>& reports, Time sent) {
     report.happened = std::min(protocol::by_own_clock(report.happened, sent, now), now);
 }
 
+// "10.0.0.1" of "10.0.0.1:6818", "::1" of "[::1]:6818".
+std::string host_of(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return host.starts_with("::ffff:") ? host.substr(7) : host;
+}
+
 // Where an agent is for the others that does not say it: where it called from, unless that is this
 // host.
 std::string address_of(const CallContext& context, const std::string& host_name, uint32_t port) {
-  std::string host = context.peer.substr(0, context.peer.rfind(':'));
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  std::string host = host_of(context.peer);
   const bool own_host = host.starts_with("127.") || host == "::1";
   return own_host && net::resolve(fmt::format("{}:{}", host_name, port)) ? host_name : host;
 }
@@ -133,19 +140,59 @@ void compare_files(const std::string& own, const ClusterConfig& config,
       request.name, config.config_path);
 }
 
-void register_node(ServiceParts& parts, const CallContext& context,
+// The host that each node's agent registered from last.
+class Callers {
+ public:
+  [[nodiscard]] bool is_new(const std::string& node, const std::string& host) {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(hosts_[node], host) != host;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> hosts_;  // by node
+};
+
+// What the log says once of an agent that is not where slurm.conf has its node, which is usual for
+// a host with several addresses. Empty: nothing.
+std::string other_place(const CallContext& context, const Node& node, Callers& callers) {
+  constexpr NodeFlags kLearnt = kNodeCloud | kNodeDynamicNorm | kNodeDynamicFuture;
+  const std::string host = host_of(context.peer);
+  if ((node.flags & kLearnt) != 0 || !callers.is_new(node.name, host)) return {};
+  const std::string configured = agent_address(node);
+  const auto numeric = net::resolve(configured);
+  if (!numeric || host_of(numeric->text) == host) return {};
+  if (net::is_own_address(host) && net::is_own_address(host_of(numeric->text))) return {};
+  return fmt::format("node {} registers from {}, which is not its address {}", node.name,
+                     context.peer, configured);
+}
+
+// Another boot than the known agent's began before that one answered last, moments ago: that is no
+// reboot. An agent with -b adds to the boot's id.
+void tell_second_agent(ServiceParts& parts, const CallContext& context, const Node& node,
+                       const NodeHardware& there) {
+  if (node.hardware == nullptr || there.boot_time == kNoTime) return;
+  const std::string &known = node.hardware->boot_id, &told = there.boot_id;
+  if (known.starts_with(told) || told.starts_with(known)) return;  // also where one says none
+  const std::vector<NodeSoft> soft = parts.liveness.soft();
+  const Time heard = node.id < soft.size() ? soft[node.id].last_response : kNoTime;
+  const Duration recent =
+      ping_interval(*parts.publisher.newest()->state->config) + std::chrono::seconds(5);
+  if (heard == kNoTime || parts.clock() - heard > recent) return;
+  if (there.boot_time + protocol::kMostClockDifference >= heard) return;
+  log::error(
+      "node {} registers from {}, a host that was up already when the node's agent of another host answered at {}: two "
+      "agents have this name",
+      node.name, context.peer, format_time(heard));
+}
+
+void register_node(ServiceParts& parts, Callers& callers, const CallContext& context,
                    protocol::RegisterNodeRequest request,
                    Responder<protocol::RegisterNodeReply> responder) {
   Status ok = only_agents(parts, context)
                   .and_then([&] { return same_version(request.protocol_version); })
                   .and_then([&] { return same_cluster(parts, request.cluster_id); });
-  if (!ok) {
-    if (!net::is_denial(ok.error().code)) {  // denials have their line already
-      log::error("registration of {} from {} refused: {}", request.name, context.peer,
-                 error_text(ok.error()));
-    }
-    return responder.fail(ok.error());
-  }
+  if (!ok) return responder.fail(ok.error());
   if (request.node_line != nullptr && request.node_line->address.empty()) {
     auto line = std::make_shared<NodeConfig>(*request.node_line);
     line->address = address_of(context, line->hostname, line->port);
@@ -158,7 +205,13 @@ void register_node(ServiceParts& parts, const CallContext& context,
   compare_files(parts.sent_files.get().lines_digest, *parts.publisher.newest()->state->config,
                 request);
   const std::string name = request.name;
-  auto make = [&parts, &sent = parts.config_for_nodes, name](
+  std::string elsewhere;
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  if (const Node* node = state::find_node(*now, name)) {
+    tell_second_agent(parts, context, *node, request.hardware);
+    elsewhere = other_place(context, *node, callers);
+  }
+  auto make = [&parts, &sent = parts.config_for_nodes, name, elsewhere](
                   const state::Reply& reply,
                   const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {
     protocol::RegisterNodeReply out;
@@ -171,6 +224,7 @@ void register_node(ServiceParts& parts, const CallContext& context,
     if (registered.strange_job != kNoJob) log_strange_job(name, registered.strange_job, after);
     log_forgotten(name, out.forget, after);
     if (out.removed) return out;
+    if (!elsewhere.empty()) log::info("{}", elsewhere);
     out.credential_key = parts.signer.public_key();
     out.new_key = after.credential_key_changed;
     out.controller_start = after.epoch_start;
@@ -200,8 +254,9 @@ void tell_failed_prolog(ServiceParts& parts, const protocol::PrologEnded& report
 void add_node_methods(net::RpcServer& server, ServiceParts& parts) {
   using namespace protocol;  // NOLINT(google-build-using-namespace): of this function only
   server.handle<RegisterNodeRequest, RegisterNodeReply>(
-      [&parts](const auto& context, auto request, auto responder) {
-        register_node(parts, context, std::move(request), std::move(responder));
+      [&parts, callers = std::make_shared<Callers>()](const auto& context, auto request,
+                                                      auto responder) {
+        register_node(parts, *callers, context, std::move(request), std::move(responder));
       },
       net::kLongAndSlow);
   server.handle<ReportStepsRequest, Empty>(

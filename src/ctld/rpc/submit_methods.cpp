@@ -219,6 +219,7 @@ void watch(ServiceParts& parts, const CallContext& context, std::string_view byt
   const auto request = context.decode<protocol::WatchJobRequest>(bytes);
   if (!request) return writer.finish(tl::unexpected(request.error()));
   sink->note_subject(net::subject_of(*request));
+  sink->note_work_done();
   const auto newest = [&parts] { return parts.publisher.newest()->state; };
   const uint32_t uid = context.identity.uid;
   if (Status ok = may_see(*newest(), request->job, uid); !ok) return writer.finish(std::move(ok));

@@ -19,8 +19,8 @@ namespace {
 bool needs_exact_units(const fit::Needs& needs, const fit::Rules& rules) {
   return !needs.gres.empty() || needs.tasks_per_core > 0 || needs.tasks_per_socket > 0 ||
          needs.system.given() || needs.max_cpus_per_socket != UINT32_MAX ||
-         needs.max_cpus_per_node != UINT32_MAX || needs.may_change ||
-         rules.unit == fit::Unit::kSocket;
+         needs.max_cpus_per_node != UINT32_MAX || needs.most_memory_per_cpu_mib > 0 ||
+         needs.may_change || rules.unit == fit::Unit::kSocket;
 }
 
 // Whether which nodes serve matters, not only how many and how much they give.

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/errno_text.hpp"
 #include "common/log/log.hpp"
 #include "dbd/store/errors.hpp"
 #include "dbd/store/file_access.hpp"
@@ -77,15 +76,7 @@ Status make_private_file(const std::string& path) {
   }
   if (errno != EEXIST) return tl::unexpected<Error>(cannot_make(path, errno));
   if (Status ok = may_use_file(path); !ok) return ok;
-  struct stat file {};
-  if (::stat(path.c_str(), &file) != 0)
-    return failure(fmt::format("cannot open {}: {}", path, errno_text(errno)));
-  if (S_ISREG(file.st_mode) && file.st_size == 0)
-    return failure(ErrorCode::kDamaged,
-                   fmt::format("{} is empty: the database that was in it is lost. Put a copy back, "
-                               "or remove the file to begin a new one",
-                               path));
-  return {};
+  return check_not_empty(path);
 }
 
 uint64_t inode_of(const std::string& path) {

@@ -7,6 +7,8 @@
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
 
+#include "dbd/store/file_access.hpp"
+
 namespace sluice::dbd {
 namespace {
 
@@ -20,9 +22,7 @@ Error error_of(const std::string& path, const soci::sqlite3_soci_error& thrown) 
     case SQLITE_LOCKED:
       return {ErrorCode::kRetry, fmt::format("{}: another process has it locked", path)};
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return {ErrorCode::kDamaged,
-              fmt::format("{} is damaged, or no database: move it away, or put a copy back", path)};
+    case SQLITE_NOTADB: return {ErrorCode::kDamaged, damaged_text(path)};
     case SQLITE_CANTOPEN: return {ErrorCode::kError, fmt::format("{}: cannot be opened", path)};
     case SQLITE_READONLY:
       return {ErrorCode::kError, fmt::format("{}: cannot be written by this user", path)};

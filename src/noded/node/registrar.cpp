@@ -149,9 +149,7 @@ void Registrar::compare_clocks(std::optional<Duration> told) {
 }
 
 void Registrar::failed(const Error& error) {
-  // once a row of failures is enough in the log, except when it is about more than a silent peer
-  if (retry_.fresh() || error.code == ErrorCode::kWrongCluster ||
-      error.code == ErrorCode::kInvalidCredential) {
+  if (told_.is_due(error, net::steady_now())) {
     log::error(
         "cannot register with the controller: {}{}", error_text(error),
         error.code == ErrorCode::kWrongCluster
@@ -235,6 +233,7 @@ void Registrar::registered(protocol::RegisterNodeReply reply, const Asked& asked
       helpers != node_.config->helpers)
     again_ = true;
   retry_.succeeded();
+  told_.clear();
   log::info("registered as {}", node_.name);
   compare_clocks(asked.told);
   handlers_.on_registered(reply);

@@ -14,6 +14,7 @@
 #include "noded/node/node_features.hpp"
 #include "noded/node/node_state.hpp"
 #include "noded/node/retry.hpp"
+#include "noded/node/told_causes.hpp"
 
 namespace sluice::noded {
 
@@ -53,6 +54,7 @@ class Registrar {
   Handlers handlers_;
   std::vector<std::string> first_addresses_;  // of the controller, as this agent's start had them
   Retry retry_;
+  ToldCauses told_;  // since it registered last
   boost::asio::steady_timer silence_;
   boost::asio::steady_timer clock_;  // while this host's is too wrong
   std::string last_difference_;      // that was noted

@@ -197,13 +197,15 @@ void Gatherer<Report>::sent(const net::FanoutTarget& receiver, const Error& erro
   Way& way = way_to(receiver);
   if (error.code == ErrorCode::kOk) {
     way.retry.succeeded();
+    way.told.clear();
     taken(way);
     send(receiver);
     if (handlers_.on_progress) handlers_.on_progress();
     return;
   }
-  log::error("{} did not take a report: {}",
-             receiver == kToController ? net::kController : receiver.node, error_text(error));
+  if (way.told.is_due(error, net::steady_now()))
+    log::error("{} did not take a report: {}",
+               receiver == kToController ? net::kController : receiver.node, error_text(error));
   way.sending = 0;
   if (receiver != kToController) {
     // round the dead node, straight to the controller

@@ -17,6 +17,7 @@
 #include "noded/node/node_state.hpp"
 #include "noded/node/recent_map.hpp"
 #include "noded/node/retry.hpp"
+#include "noded/node/told_causes.hpp"
 
 namespace sluice::noded {
 
@@ -81,6 +82,7 @@ class Gatherer {
     std::vector<Pending> queue;
     size_t sending = 0;  // of the front
     Retry retry;
+    ToldCauses told;  // since a report was taken
   };
   Way& way_to(const net::FanoutTarget& receiver);
   void add(std::vector<Report> reports, const std::shared_ptr<Gathered>& gathered);

@@ -2,11 +2,13 @@
 // it is made.
 #include "ctld/backup.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +112,42 @@ TEST_F(Backup, AFolderThatIsNotThereIsNamed) {
   const auto done = restore(place_ / "nowhere", state_, ::geteuid());
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().text, (place_ / "nowhere").string() + ": there is no such folder");
+}
+
+// The bug: the running controller's journal was blamed.
+TEST_F(Backup, NamesTheCopyThatCannotBeWritten) {
+  {
+    const auto store = journal::SqliteStore::open(state_ / "journal");
+    ASSERT_TRUE(store) << store.error().text;
+    journal::FrameGroup group;
+    group.frames.push_back({1, 0, {}, std::string(300'000, 'f')});
+    ASSERT_TRUE((*store)->append(group));
+  }
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 100'000;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto done = back_up(state_, place_ / "copy");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  static_cast<void>(std::signal(SIGXFSZ, handler));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kStorageFull);
+  const std::string copy = (place_ / "copy.unfinished/journal/journal.db").string();
+  EXPECT_TRUE(done.error().text.starts_with(copy + " cannot be written: ")) << done.error().text;
+}
+
+// The bug: it told to put a backup back.
+TEST_F(Backup, ADamagedCopyIsNamed) {
+  const fs::path copy = place_ / "copy";
+  ASSERT_TRUE(back_up(state_, copy));
+  std::ofstream(copy / "journal/journal.db") << std::string(8192, 'g');
+  const auto done = restore(copy, state_, ::geteuid());
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().text,
+            "the copy in " + copy.string() + " is damaged and cannot be put back: the journal " +
+                (copy / "journal/journal.db").string() + " is damaged (file is not a database)");
 }
 
 // The bug: what lay at the name of the new journal was written through.

@@ -53,13 +53,13 @@ TEST(DebugLog, EventsOfSteps) {
   step.layout = layout;
   EXPECT_EQ(lines_of_event(state, state::StepCreated{std::make_shared<const Step>(step)}),
             (std::vector<FlagLine>{
-                {DebugFlag::kSteps, "StepCreated StepId=5.0 Tasks=3 NodeList=n[1-2]"}}));
+                {DebugFlag::kSteps, "StepCreated JobId=5 StepId=5.0 Tasks=3 NodeList=n[1-2]"}}));
   const state::StepEnded ended{
       .id = {5, kBatchStep}, .state = StepState::kFailed, .exit_status = 0x100};
   EXPECT_EQ(of(DebugFlag::kSteps, lines_of_event(state, ended)),
-            (Lines{"StepEnded StepId=5.batch State=FAILED Status=0x100"}));
+            (Lines{"StepEnded JobId=5 StepId=5.batch State=FAILED Status=0x100"}));
   EXPECT_EQ(of(DebugFlag::kSteps, lines_of_event(state, state::StepEndOrdered{.id = {5, 1}})),
-            (Lines{"StepEndOrdered StepId=5.1"}));
+            (Lines{"StepEndOrdered JobId=5 StepId=5.1"}));
 }
 
 TEST(DebugLog, EventsOfReservationsAndTriggers) {

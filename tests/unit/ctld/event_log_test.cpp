@@ -221,6 +221,19 @@ TEST_F(EventLogTest, NodesThatAreLostAndComeBack) {
             std::vector{info("Node n1 now responding")});
 }
 
+// The bug: a planned reboot was an error, and one that failed was none.
+TEST_F(EventLogTest, RebootsThatFailAreErrors) {
+  const auto issued =
+      node_state(NodeBaseState::kDown, kNodeDrain | kNodeRebootIssued, "kernel : reboot issued");
+  EXPECT_EQ(lines(issued), std::vector{info("node n1 state set to DOWN+DRAIN+REBOOT_ISSUED "
+                                            "Reason=kernel : reboot issued")});
+  state::apply(world.state, issued);
+  EXPECT_EQ(lines(node_state(NodeBaseState::kDown, kNodeNoRespond, "reboot timed out")),
+            std::vector{error("node n1 state set to DOWN+NOT_RESPONDING Reason=reboot timed out")});
+  EXPECT_EQ(lines(node_state(NodeBaseState::kDown, 0, "kernel : reboot complete")),
+            std::vector{info("node n1 state set to DOWN Reason=kernel : reboot complete")});
+}
+
 TEST_F(EventLogTest, TasksOfArraysHaveBothNames) {
   JobSpec array = sched::World::spec(1, 10);
   array.array = "1-3";

@@ -19,6 +19,7 @@
 #include "common/net/address.hpp"
 #include "common/protocol/query.hpp"
 #include "common/auth/auth_config.hpp"
+#include "common/auth/signer.hpp"
 #include "common/rpc/rpc_server.hpp"
 #include "ctld/journal/sqlite_store.hpp"
 #include "unit/temp_folder.hpp"
@@ -117,7 +118,7 @@ TEST_F(StartChecks, AJournalThatIsLost) {
   const std::string lost = "StateSaveLocation: " + path("state") +
                            " holds the key of a cluster that was here before, and its journal is "
                            "empty or gone: ";
-  (void)put("state/credential.key", fs::perms(0600));
+  ASSERT_TRUE(net::CredentialSigner::create(path("state/credential.key")));
   const auto starts_with_lost = [&] {
     const Texts errors = start_findings(config_).errors;
     return errors.size() == 1 && errors[0].starts_with(lost);

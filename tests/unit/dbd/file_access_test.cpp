@@ -49,6 +49,41 @@ TEST_F(FileAccess, IsOfAnotherUser) {
   EXPECT_NE(of_folder.find("it is root's, mode 0755"), std::string::npos) << of_folder;
 }
 
+// Root, who looks with slurmdbd -t, may do everything.
+TEST_F(FileAccess, IsOfAnotherThanWhoItIsLookedAtFor) {
+  if (::geteuid() != 0) GTEST_SKIP() << "root may use it";
+  const HostUser who{"bob", kOther, {kOther}};
+  fs::permissions(file_, fs::perms(0600));
+  fs::permissions(folder_ / "", fs::perms(0755));
+  EXPECT_EQ(said(may_use_file(file_, who)),
+            file_ +
+                " cannot be opened: Permission denied: it is "
+                "root's, mode 0600, and slurmdbd runs as uid 54321");
+  ASSERT_EQ(::chown(file_.c_str(), kOther, kOther), 0);
+  EXPECT_EQ(said(may_use_file(file_, who)),
+            file_ + " cannot be used: no files can be made beside it in " +
+                fs::path(file_).parent_path().string() +
+                ": Permission denied: it is root's, mode 0755, and slurmdbd runs as uid 54321");
+  ASSERT_EQ(::chown(fs::path(file_).parent_path().c_str(), kOther, kOther), 0);
+  EXPECT_EQ(said(may_use_file(file_, who)), "");
+  ASSERT_EQ(::chown(fs::path(file_).parent_path().c_str(), 0, 0), 0);
+  fs::permissions(fs::path(file_).parent_path(), fs::perms(0700));
+  EXPECT_EQ(said(may_use_file(file_, who)), file_ + " cannot be opened: user bob may not enter " +
+                                                fs::path(file_).parent_path().string());
+}
+
+TEST_F(FileAccess, HoldsNoDatabase) {
+  EXPECT_EQ(said(check_header(file_)),
+            file_ + " is damaged, or no database: move it away, or put a copy back");
+  std::ofstream(file_) << "SQLite format 3" << '\0' << "and so on";
+  EXPECT_EQ(said(check_header(file_)), "");
+  std::ofstream(file_).close();
+  EXPECT_EQ(said(check_header(file_)),
+            file_ +
+                " is empty: the database that was in it is lost. Put a copy back, or remove "
+                "the file to begin a new one");
+}
+
 TEST_F(FileAccess, CannotBeMade) {
   EXPECT_EQ(cannot_make("/nosuch/folder/a.db", ENOENT).text,
             "cannot make /nosuch/folder/a.db: there is no folder /nosuch/folder");

@@ -77,6 +77,16 @@ TEST(OutputEnv, BatchScript) {
   EXPECT_FALSE(env.has("SLURM_ARRAY_JOB_ID"));
 }
 
+TEST(OutputEnv, GpusOfTasks) {
+  JobSpec spec;
+  spec.tres_per_task = "license/foo:1,gres/gpu:a100:2";
+  JobFacts job;
+  job.spec = std::make_shared<const JobSpec>(spec);
+  Environment env;
+  set_allocation_variables(job, env);
+  EXPECT_EQ(env.get("SLURM_GPUS_PER_TASK"), "a100:2");
+}
+
 // --batch puts the script on a node that is not the job's first.
 TEST(OutputEnv, ScriptOnAnotherNodeThanTheFirst) {
   protocol::StepLaunch launch = captured_job();

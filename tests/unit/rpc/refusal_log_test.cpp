@@ -115,24 +115,102 @@ TEST(RefusalLog, WhatADaemonRepeatsIsLoggedOnceUntilItIsAnother) {
   const Refusal one{"StoreHistory", 0, "10.0.0.7:4242", other};
   const Refusal same{"QueryAccountingRecords", 0, "10.0.0.7:4243", other};
   EXPECT_TRUE(log.line(one, kStart));
-  for (int s = 2; s < 3600; s += 2) {
-    EXPECT_FALSE(log.line(one, kStart + seconds(s)));
-    EXPECT_FALSE(log.line(same, kStart + seconds(s)));
+  std::vector<int> told;  // at growing distance
+  std::string last;
+  for (int s = 2; s <= 7860; s += 2) {
+    for (const Refusal& refusal : {one, same}) {
+      const auto line = log.line(refusal, kStart + seconds(s));
+      if (line) told.push_back(s);
+      if (line) last = *line;
+    }
   }
-  const auto hourly = log.line(same, kStart + seconds(3600));
-  ASSERT_TRUE(hourly);
-  EXPECT_TRUE(hourly->ends_with("(3598 more were refused and not logged)")) << *hourly;
-  EXPECT_FALSE(log.line(one, kStart + seconds(3602)));
+  EXPECT_EQ(told, (std::vector{60, 660, 4260, 7860}));
+  EXPECT_TRUE(last.ends_with("(3599 more were refused and not logged)")) << last;
 
   const Error unknown{ErrorCode::kWrongCluster, "this database does not know cluster c"};
-  EXPECT_TRUE(log.line({"StoreHistory", 0, "10.0.0.7:4242", unknown}, kStart + seconds(3602)));
-  EXPECT_TRUE(log.line({"StoreHistory", 0, "10.0.0.8:4242", other}, kStart + seconds(3602)));
-  EXPECT_TRUE(log.line(one, kStart + seconds(3700))) << "it was let in meanwhile";
+  EXPECT_TRUE(log.line({"StoreHistory", 0, "10.0.0.7:4242", unknown}, kStart + seconds(7862)));
+  EXPECT_TRUE(log.line({"StoreHistory", 0, "10.0.0.8:4242", other}, kStart + seconds(7862)));
+  EXPECT_TRUE(log.line(one, kStart + seconds(7960))) << "it was let in meanwhile";
 
   const Error denied{ErrorCode::kAccessDenied, {}};
   for (int i = 0; i < 3; ++i)  // users' requests are each told
     EXPECT_TRUE(
-        log.line({"ChangeAccounting", 1001, "10.0.0.7:4242", denied}, kStart + seconds(3700)));
+        log.line({"ChangeAccounting", 1001, "10.0.0.7:4242", denied}, kStart + seconds(7960)));
+}
+
+// The bug: a node with another slurm.key filled the controller's log, a line every five seconds.
+TEST(RefusalLog, WhoProvesNothingIsLoggedOnceOfEachHost) {
+  using std::chrono::seconds;
+  RefusalLog log({"RegisterNode"});
+  const auto error = [](int age) {
+    return Error{ErrorCode::kAuthentication,
+                 "the token was issued " + std::to_string(age) + " s ago"};
+  };
+  const Error first = error(35), later = error(36), other{ErrorCode::kAuthentication, "forged"};
+  EXPECT_TRUE(log.line({"RegisterNode", std::nullopt, "10.0.0.7:4242", first}, kStart));
+  EXPECT_FALSE(
+      log.line({"RegisterNode", std::nullopt, "10.0.0.7:4243", later}, kStart + seconds(5)));
+  EXPECT_TRUE(log.line({"QueryJobs", std::nullopt, "10.0.0.7:4244", later}, kStart + seconds(5)));
+  EXPECT_FALSE(log.line({"QueryJobs", std::nullopt, "10.0.0.7:4245", later}, kStart + seconds(6)));
+  EXPECT_TRUE(
+      log.line({"RegisterNode", std::nullopt, "10.0.0.7:4246", other}, kStart + seconds(6)));
+  EXPECT_TRUE(
+      log.line({"RegisterNode", std::nullopt, "10.0.0.8:4247", later}, kStart + seconds(6)));
+  const auto again =
+      log.line({"RegisterNode", std::nullopt, "10.0.0.7:4248", later}, kStart + seconds(60));
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->ends_with("(1 more were refused and not logged)")) << *again;
+}
+
+TEST(RefusalLog, NodesOfOneHostAreToldApart) {
+  RefusalLog log({"RegisterNode"}, {"RegisterNode"});
+  const Error strange{ErrorCode::kWrongCluster, "the node belongs to cluster a"};
+  EXPECT_EQ(log.line({"RegisterNode", 0, "10.0.0.7:4242", strange, "node n1", true}, kStart),
+            "Security violation, RegisterNode RPC from uid=0 at 10.0.0.7:4242: node n1: "
+            "the node belongs to cluster a");
+  EXPECT_TRUE(log.line({"RegisterNode", 0, "10.0.0.7:4243", strange, "node n2", true}, kStart));
+  EXPECT_FALSE(log.line({"RegisterNode", 0, "10.0.0.7:4244", strange, "node n1", true}, kStart));
+  const Error port{ErrorCode::kInvalidNodeName, "node n1 is to listen on port 1"};
+  const Refusal wrong{"RegisterNode", 0, "10.0.0.7:4242", port, "node n1", true};
+  EXPECT_TRUE(log.line_of_change(wrong, kStart));
+  EXPECT_FALSE(log.line_of_change(wrong, kStart));
+}
+
+TEST(RefusalLog, WhatLastsIsBounded) {
+  RefusalLog log({"RegisterNode"});
+  const Error forged{ErrorCode::kAuthentication, "forged"};
+  const auto is_told = [&](int host, SteadyTime now) {
+    const std::string peer = "10.0.0." + std::to_string(host) + ":4242";
+    return log.line({"RegisterNode", std::nullopt, peer, forged}, now).has_value();
+  };
+  for (int host = 0; host < 1001; ++host)
+    EXPECT_TRUE(is_told(host, kStart + std::chrono::milliseconds(50) * host)) << host;
+  const SteadyTime then = kStart + std::chrono::seconds(52);
+  EXPECT_FALSE(is_told(1000, then));
+  EXPECT_TRUE(is_told(0, then)) << "the oldest went";
+}
+
+// The bug: a reservation that was refused as a job runs on its nodes left no line.
+TEST(RefusalLog, AdministratorsChangesAreToldThoughNodesAreBusy) {
+  RefusalLog log({}, {"SubmitJob", "ChangeReservation"}, {"ChangeReservation"});
+  const Error busy{ErrorCode::kNodesBusy, {}};
+  EXPECT_EQ(log.line_of_change({"ChangeReservation", 0, "10.0.0.7:4242", busy, {}, true}, kStart),
+            "ChangeReservation RPC from uid=0 at 10.0.0.7:4242 was refused: "
+            "Requested nodes are busy");
+  EXPECT_FALSE(log.line_of_change({"SubmitJob", 0, "10.0.0.7:4242", busy, {}, true}, kStart));
+  const Error away{ErrorCode::kRetry, {}};
+  EXPECT_FALSE(
+      log.line_of_change({"ChangeReservation", 0, "10.0.0.7:4242", away, {}, true}, kStart))
+      << "the command asks again";
+}
+
+TEST(RefusalLog, NumbersMakeNoOtherCause) {
+  EXPECT_EQ(cause_key({ErrorCode::kAuthentication, "35.1 s ago"}),
+            cause_key({ErrorCode::kAuthentication, "8.25 s ago"}));
+  EXPECT_NE(cause_key({ErrorCode::kAuthentication, "a"}),
+            cause_key({ErrorCode::kAuthentication, "b"}));
+  EXPECT_NE(cause_key({ErrorCode::kAuthentication, "a"}),
+            cause_key({ErrorCode::kWrongCluster, "a"}));
 }
 
 }  // namespace

@@ -266,6 +266,9 @@ TEST_F(DynamicNodeTest, AHostBecomesAFutureNode) {
   ASSERT_TRUE(run(late));
   EXPECT_EQ(node().base, NodeBaseState::kIdle);
   EXPECT_EQ(node_address(node()).host, "h2");
+  late.node.hardware.port = 7777;
+  ASSERT_TRUE(run(late)) << "where its agent listens is learnt";
+  EXPECT_EQ(node_address(node()).port, 7777U);
   late.node.name = "n1";
   EXPECT_EQ(error_of(late), ErrorCode::kInvalidState) << "it never was a FUTURE node";
   late.node.name = "f9";

@@ -42,6 +42,32 @@ TEST_F(CoreTest, ASilentNodeFailsItsJobs) {
   EXPECT_TRUE(is_schedulable(state_.nodes.at(0)));
 }
 
+// The bug: an agent with a copy of slurm.conf that had another port took the node and its job over.
+TEST_F(CoreTest, AnAgentOnAnotherPortIsRefused) {
+  const JobId id = submit(batch_spec());
+  ASSERT_TRUE(start_job(id, "n1"));
+  RegisterNode command;
+  command.node.name = "n1";
+  command.node.hardware.boot_id = "boot";
+  command.node.hardware.port = 6819;
+  const auto refused = run(command);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().text.starts_with(
+      "node n1 is to listen on port 6818 (slurm.conf of the controller), and this agent on 6819"))
+      << refused.error().text;
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  command.node.hardware.port = 6818;
+  command.node.running = {{{id, kBatchStep}, 0}};
+  ASSERT_TRUE(run(command));
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  configure([](ClusterConfig& config) { config.nodes.front().port = 7000; });
+  ASSERT_TRUE(run(command)) << "it was there before the line changed";
+  command.node.hardware.port = 7000;
+  ASSERT_TRUE(run(command));
+  command.node.hardware.port = 6818;
+  EXPECT_EQ(error_of(command), ErrorCode::kInvalidNodeName);
+}
+
 TEST_F(CoreTest, JobIdsGoOnBehindThoseThatANodeRemembers) {
   const JobId known = submit(batch_spec());
   RegisterNode command;

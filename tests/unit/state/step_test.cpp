@@ -320,6 +320,32 @@ TEST_F(StepTest, TasksAreSpreadInBlocks) {
   EXPECT_EQ(layout(*step).node_list, "n[1-3]");
 }
 
+// The least of a range was all that it got.
+TEST_F(StepTest, OfARangeItTakesTheMostNodesThatHaveRoom) {
+  const auto counts = [&](uint32_t count, uint32_t least, uint32_t most) {
+    StepSpec spec = tasks(count, least);
+    spec.max_nodes = most;
+    spec.exact = true;
+    std::vector<size_t> out;
+    const auto step = create(spec);
+    EXPECT_TRUE(step);
+    if (!step) return out;
+    for (const StepNode& part : layout(*step).nodes) out.push_back(part.tasks.size());
+    EXPECT_TRUE(run(srun_ended(*step, layout(*step).node_list)));
+    return out;
+  };
+  EXPECT_EQ(counts(2, 1, 2), (std::vector<size_t>{1, 1}));
+  EXPECT_EQ(counts(3, 1, 2), (std::vector<size_t>{2, 1}));
+  EXPECT_EQ(counts(2, 1, 3), (std::vector<size_t>{1, 1})) << "no node without a task";
+  EXPECT_EQ(counts(4, 2, 9), (std::vector<size_t>{2, 1, 1}));
+  EXPECT_EQ(counts(3, 1, 1), (std::vector<size_t>{3}));
+  StepSpec busy = tasks(4, 1);
+  busy.exact = true;
+  busy.node_list = "n2";
+  ASSERT_TRUE(create(busy));
+  EXPECT_EQ(counts(4, 1, 3), (std::vector<size_t>{2, 2})) << "n2 has no room";
+}
+
 // Pack and NoPack, and what the site packs unless it is told not to; of other orders than blocks
 // neither says anything.
 TEST_F(StepTest, BlocksMayFillANodeBeforeTheNext) {

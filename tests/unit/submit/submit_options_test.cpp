@@ -242,6 +242,18 @@ TEST(SubmitOptionsTest, TheLaterOfTwoWaysToSayItCounts) {
   }
 }
 
+TEST(SubmitOptionsTest, ValuesThatSayNothing) {
+  Submission s;
+  EXPECT_TRUE(apply(s, "propagate", "", kSrun));
+  EXPECT_EQ(s.settings.propagate, "ALL");
+  EXPECT_TRUE(apply(s, "priority", "0", kSbatch));
+  EXPECT_EQ(s.job.priority, JobSpec().priority);
+  EXPECT_TRUE(apply(s, "nodelist", "", kSbatch));
+  EXPECT_EQ(s.job.node_counts, kNoNodes);
+  EXPECT_TRUE(apply(s, "nodes", "2", kSbatch));
+  EXPECT_EQ(s.job.node_counts, "");
+}
+
 TEST(SubmitOptionsTest, TheShapeOfNodesCountsTasks) {
   const auto tasks = [](CommandSet command, const char* shape,
                         std::vector<std::pair<const char*, const char*>> others = {}) {

@@ -520,7 +520,8 @@ Status check_reservations(const ClusterState& state, const JobSpec& spec) {
   if (spec.reservation.empty()) return {};
   const std::vector<std::string> names = split_names(spec.reservation.view());
   if (names.empty()) return failure(ErrorCode::kInvalidReservation);
-  size_t large_enough = 0;
+  size_t fitting = 0;
+  bool outside = false;
   for (const std::string& name : names) {
     const Reservation* reservation = find_reservation(state, name);
     if (reservation == nullptr) return failure(ErrorCode::kInvalidReservation);
@@ -533,14 +534,15 @@ Status check_reservations(const ClusterState& state, const JobSpec& spec) {
     bool fits = !confined || confined->nodes().count() >= std::max(1U, spec.min_nodes);
     if (confined && !spec.required_nodes.empty()) {
       const auto required = resolve_nodes(state, spec.required_nodes.view());
-      if (!required || !confined->nodes().contains(*required)) {
-        return failure(ErrorCode::kNodesNotAvailable, "Problem using reservation");
-      }
+      const bool inside = required && confined->nodes().contains(*required);
+      outside |= !inside;
+      fits &= inside;
     }
-    large_enough += fits ? 1 : 0;
+    fitting += fits ? 1 : 0;
   }
-  if (large_enough == 0) return failure(ErrorCode::kNodesNotAvailable);
-  return {};
+  if (fitting > 0) return {};
+  if (outside) return failure(ErrorCode::kNodesNotAvailable, "Problem using reservation");
+  return failure(ErrorCode::kNodesNotAvailable);
 }
 
 bool BeginningJobs::may_begin(const Job& job, std::string_view reservation,

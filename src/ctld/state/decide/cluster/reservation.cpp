@@ -372,11 +372,8 @@ Status check_flags_of_nodes(const ReservationValues& v, bool create, const Reser
 
 // Whether it can come again, or float, as its flags say.
 Status check_recurrence(ReservationFlags before, ReservationFlags after, bool create) {
-  const ReservationFlags recurs = after & kReservationRecurs;
-  // no day may be of both
-  if ((recurs & (recurs - 1)) != 0) return failure(ErrorCode::kInvalidTime);
   const bool floats = (after & kReservationTimeFloat) != 0;
-  if (recurs != 0 && floats) return failure(ErrorCode::kNotSupported);
+  if ((after & kReservationRecurs) != 0 && floats) return failure(ErrorCode::kNotSupported);
   const bool floated = (before & kReservationTimeFloat) != 0;
   return create || floated == floats ? Status() : failure(ErrorCode::kInvalidTime);
 }
@@ -385,6 +382,7 @@ Status check_recurrence(ReservationFlags before, ReservationFlags after, bool cr
 Status apply_values(const ClusterState& state, const ChangeReservation& command, bool create,
                     Time now, Reservation& r) {
   const ReservationValues& v = command.request.values;
+  const Time began = create ? kNoTime : period_of(r, now).start;
   if (v.partition) {
     const bool none = v.partition->empty();
     if (none ? create : find_partition(state, *v.partition) == nullptr)
@@ -411,6 +409,10 @@ Status apply_values(const ClusterState& state, const ChangeReservation& command,
     if (Status ok = set_people(state, command, r); !ok) return ok;
   }
   if (Status ok = set_nodes(state, v, create, now, r); !ok) return ok;
+  // the nodes that it keeps may have jobs at its new start
+  const Time begins = period_of(r, now).start;
+  const bool sooner = !create && begins < began && (r.flags & kReservationIgnoreJobs) == 0;
+  if (sooner && has_jobs(state, nodes_of(state, r), begins)) return failure(ErrorCode::kNodesBusy);
   return set_licenses(state, v, now, r);
 }
 

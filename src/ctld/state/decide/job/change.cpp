@@ -40,7 +40,14 @@ Status release(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   const Job& job = draft.job(id);
   if (is_over(job)) return failure(ErrorCode::kJobFinished);
   const bool to_be_held = is_cleaning(job) && (job.flags & kJobRequeueHold) != 0;
-  if (job.hold == HoldKind::kNone && !to_be_held) return {};
+  if (job.hold == HoldKind::kNone && !to_be_held) {
+    // one that waits gives up a priority that was set, as in Slurm
+    if (job.state != JobState::kPending || job.spec->priority == UINT32_MAX) return {};
+    JobSpec spec = *job.spec;
+    spec.priority = UINT32_MAX;
+    draft.emit(with_spec(job, spec, now));
+    return {};
+  }
   if (job.hold == HoldKind::kAdmin && !is_operator(draft.state(), command.who.uid)) {
     return failure(ErrorCode::kAccessDenied);
   }

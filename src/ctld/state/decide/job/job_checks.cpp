@@ -265,10 +265,9 @@ Status check_room(const ClusterState& state, const JobSpec& spec,
                   size_t* looked_at) {
   // it may get more of a node than others
   const bool own_share = system_share(spec, *state.config).given();
-  bool enough_cpus = false, enough_memory = false, has_required = false;
+  bool enough_cpus = false, enough_memory = false;
+  const auto has_required = [&](const Partition* one) { return one->nodes.contains(required); };
   for (const Partition* partition : partitions) {
-    const bool whole = partition->nodes.contains(required);
-    has_required = has_required || whole;
     // an empty partition may get nodes later: its jobs wait (PartitionConfig)
     const bool empty = partition->nodes.none();
     const uint32_t cpus = least_cpus_per_node(spec, *partition->config, *state.config);
@@ -277,7 +276,10 @@ Status check_room(const ClusterState& state, const JobSpec& spec,
     enough_cpus = true;
     if (empty || memory <= partition->max_node_memory_mib) enough_memory = true;
   }
-  if (!has_required) return failure(ErrorCode::kNodesNotAvailable);
+  if (!std::ranges::any_of(partitions, has_required)) return failure(ErrorCode::kNodesNotAvailable);
+  const bool all = state.config->enforce_part_limits == EnforcePartLimits::kAll;
+  if (all && !std::ranges::all_of(partitions, has_required))
+    return failure(ErrorCode::kNodesNotAvailable, "Requested nodes not in this partition");
   if (!enough_cpus) {
     return failure(ErrorCode::kNodesNotAvailable, "CPU count per node can not be satisfied");
   }

@@ -34,8 +34,10 @@ bool takes_hold(JobSpec& spec) {
 }
 
 // What a job leaves to the system is of nodes that it has whole; where jobs may not say so, it is
-// left out.
-void follow_system_share(const ClusterConfig& config, JobSpec& spec) {
+// left out. JobRequeue of the time of submission counts for as long as the job lives.
+void follow_config(const ClusterConfig& config, JobSpec& spec) {
+  if (spec.requeue == Toggle::kDefault)
+    spec.requeue = config.job_requeue ? Toggle::kYes : Toggle::kNo;
   if (!config.allow_spec_resources_usage) spec.core_spec = spec.thread_spec = UINT32_MAX;
   if (system_share(spec, config).given()) spec.sharing = Sharing::kExclusive;
 }
@@ -158,7 +160,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
     return failure(ErrorCode::kAccessDenied, "rebooting of nodes is only allowed for admins");
   drop_privileged(state, command.who.uid, *spec);
   const bool held = takes_hold(*spec);
-  follow_system_share(*state.config, *spec);
+  follow_config(*state.config, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
   if (spec->nice < 0 && !is_operator(state, command.who.uid))
     return failure(ErrorCode::kInvalidNice);

@@ -86,6 +86,16 @@ std::string wrong_clock(const protocol::RegisterNodeRequest& request) {
   return wrong ? "Clock " + protocol::clock_difference_text(ahead) : std::string();
 }
 
+// All that is wrong with a node.
+std::string wrong_there(const ClusterConfig& config, const NodeConfig& wanted,
+                        const protocol::RegisterNodeRequest& request) {
+  std::string wrong = misfit(config, wanted, request.hardware);
+  for (const std::string& more : {missing_gres(wanted, request.hardware), wrong_clock(request)}) {
+    if (!more.empty()) wrong += (wrong.empty() ? "" : ", ") + more;
+  }
+  return wrong;
+}
+
 bool may_return(const ClusterConfig& config, const Node& node) {
   if (config.return_to_service == 2) return true;
   return config.return_to_service == 1 &&
@@ -280,6 +290,25 @@ Status check_key(const ClusterState& state, const protocol::RegisterNodeRequest&
       "the controller once with --new-credential-key");
 }
 
+// Orders go to the port that an agent names. One that was started with the name of another node, or
+// with a copy of slurm.conf, would get that node's. An agent that was there before the line's Port
+// changed stays.
+Status check_port(const Node& node, const protocol::RegisterNodeRequest& request) {
+  constexpr NodeFlags kLearnt = kNodeCloud | kNodeDynamicNorm | kNodeDynamicFuture;
+  const NodeConfig& line = *node.config;
+  const uint32_t port = request.hardware.port;
+  const bool learnt = (node.flags & kLearnt) != 0 || line.dynamic != DynamicNode::kNo ||
+                      line.state == ConfiguredNodeState::kCloud;
+  const bool known = node.hardware != nullptr && node.hardware->port == port;
+  if (learnt || known || port == 0 || line.port == 0 || port == line.port) return {};
+  return failure(
+      ErrorCode::kInvalidNodeName,
+      fmt::format(
+          "node {} is to listen on port {} (slurm.conf of the controller), and this agent on {}: its slurm.conf is "
+          "another one, or the node has an agent already",
+          node.name, line.port, port));
+}
+
 bool is_rebooted(const Node& node, const protocol::RegisterNodeRequest& request) {
   // that of a boot before is what an agent with -b had hidden
   const bool another_boot = node.hardware != nullptr && !node.hardware->boot_id.empty() &&
@@ -403,6 +432,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
     if (request.only_claims) return draft.take(RegisteredReply{});
   }
   const Node* node = find_node(draft.state(), request.name);
+  if (Status ok = check_port(*node, request); !ok) return tl::unexpected<Error>(ok.error());
   const NodeId id = node->id;
   // one that does not know of its helpers yet registers again when it has read of them in the
   // answer
@@ -430,12 +460,7 @@ Result<Decision> decide_on(const ClusterState& state, const RegisterNode& comman
       note_failed_reboot(draft, id, request, now) ||
       note_return(draft, id, {.rebooted = rebooted, .changed = changed, .ended = request.ended},
                   now);
-  const NodeConfig& configured = *draft.node(id).config;
-  std::string wrong = misfit(*state.config, configured, request.hardware);
-  for (const std::string& more :
-       {missing_gres(configured, request.hardware), wrong_clock(request)}) {
-    if (!more.empty()) wrong += (wrong.empty() ? "" : ", ") + more;
-  }
+  const std::string wrong = wrong_there(*state.config, *draft.node(id).config, request);
   if (!failed) settle_state(draft, id, wrong, rebooted || changed, now);
   const std::vector<JobId> missing = end_missing(state, draft, id, request, now);
   Effects effects;

@@ -43,6 +43,7 @@ struct Demand {
   uint32_t tasks_per_node = 0;
   uint32_t min_nodes = 1;
   uint32_t max_nodes = 0;
+  bool spreads = false;  // of a range of nodes it takes as many as have room
   bool overcommit = false;
   bool rounds_up = false;     // a node's last CPUs are enough for a task, however many it wants
   uint32_t most_on_node = 0;  // tasks: MaxTasksPerNode
@@ -77,6 +78,7 @@ Demand make_demand(const Job& job, const StepSpec& spec, size_t available) {
   if (spec.num_tasks != 0) {  // no node without a task
     demand.min_nodes = std::min(demand.min_nodes, spec.num_tasks);
     demand.max_nodes = std::min(std::max(demand.max_nodes, demand.min_nodes), spec.num_tasks);
+    demand.spreads = spec.min_nodes != 0 && demand.min_nodes < demand.max_nodes;
   }
   if (demand.tasks == 0 && spec.interactive) demand.tasks = 1;
   return demand;
@@ -210,8 +212,8 @@ Result<Usable> usable_positions(const ClusterState& state, const Job& job, const
   return usable;
 }
 
-// Takes nodes until there are enough of them and enough room for the tasks. Required nodes come
-// first in the list and are always taken.
+// Takes nodes until there are enough of them and enough room for the tasks; of a range the most
+// that have room. Required nodes come first in the list and are always taken.
 std::vector<Candidate> choose(const std::vector<Candidate>& candidates, const Demand& demand,
                               size_t required, bool as_if_empty) {
   std::vector<Candidate> chosen;
@@ -220,7 +222,8 @@ std::vector<Candidate> choose(const std::vector<Candidate>& candidates, const De
   for (size_t at = 0; at < candidates.size(); ++at) {
     const Candidate& candidate = candidates[at];
     const uint32_t capacity = as_if_empty ? candidate.full_capacity : candidate.capacity;
-    const bool enough = chosen.size() >= demand.min_nodes && room >= wanted;
+    const uint32_t nodes = demand.spreads ? demand.max_nodes : demand.min_nodes;
+    const bool enough = chosen.size() >= nodes && room >= wanted;
     if (at >= required && (enough || chosen.size() >= demand.max_nodes)) break;
     if (capacity == 0) {
       if (at < required) return {};
@@ -439,6 +442,28 @@ void name_nodes(StepLayout& layout) {
   layout.node_list = fold_hosts(names);
 }
 
+// What the tasks get on the chosen nodes.
+Result<StepLayout> lay_out_on(std::vector<Candidate> chosen, const ClusterState& state,
+                              const Job& job, const StepSpec& spec, const Demand& demand,
+                              const Distribution& distribution) {
+  std::sort(chosen.begin(), chosen.end(),
+            [](const Candidate& a, const Candidate& b) { return a.position < b.position; });
+  const std::vector<uint32_t> counts = count_tasks(chosen, demand, distribution);
+  StepLayout layout;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    layout.nodes.push_back(make_part(state, job, chosen[i], demand, counts[i]));
+  }
+  auto tasks = assign_tasks(counts, distribution);
+  for (size_t i = 0; i < chosen.size(); ++i) layout.nodes[i].tasks = std::move(tasks[i]);
+  if (Status ok = set_step_gres(job, demand, chosen, layout); !ok)
+    return tl::unexpected(ok.error());
+  if (Status ok = set_memory(state, job, spec, demand, chosen, layout); !ok)
+    return tl::unexpected(ok.error());
+  layout.num_tasks = std::accumulate(counts.begin(), counts.end(), 0U);
+  name_nodes(layout);
+  return layout;
+}
+
 }  // namespace
 
 StepNode whole_part(const ClusterState& state, const NodeAllocation& held) {
@@ -538,26 +563,17 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
     demand.tasks = fill;
     demand.min_nodes = std::min(demand.min_nodes, fill);
   }
-  std::vector<Candidate> chosen = choose(candidates, demand, required, false);
-  if (chosen.empty()) chosen = choose_rounding_up(candidates, demand, required);
-  if (chosen.empty()) return tl::unexpected(why_not(candidates, demand, required));
-  std::sort(chosen.begin(), chosen.end(),
-            [](const Candidate& a, const Candidate& b) { return a.position < b.position; });
-
-  const std::vector<uint32_t> counts = count_tasks(chosen, demand, *distribution);
-  StepLayout layout;
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    layout.nodes.push_back(make_part(state, job, chosen[i], demand, counts[i]));
+  // whole planes may leave a node without a task
+  demand.spreads = demand.spreads && distribution->order != TaskOrder::kPlane;
+  while (true) {
+    std::vector<Candidate> chosen = choose(candidates, demand, required, false);
+    if (chosen.empty()) chosen = choose_rounding_up(candidates, demand, required);
+    if (chosen.empty()) return tl::unexpected(why_not(candidates, demand, required));
+    auto layout = lay_out_on(std::move(chosen), state, job, spec, demand, *distribution);
+    // a further node may lack what is no matter of tasks: memory
+    if (layout || !demand.spreads) return layout;
+    demand.spreads = false;
   }
-  auto tasks = assign_tasks(counts, *distribution);
-  for (size_t i = 0; i < chosen.size(); ++i) layout.nodes[i].tasks = std::move(tasks[i]);
-  if (Status ok = set_step_gres(job, demand, chosen, layout); !ok)
-    return tl::unexpected(ok.error());
-  if (Status ok = set_memory(state, job, spec, demand, chosen, layout); !ok)
-    return tl::unexpected(ok.error());
-  layout.num_tasks = std::accumulate(counts.begin(), counts.end(), 0U);
-  name_nodes(layout);
-  return layout;
 }
 
 }  // namespace sluice::state
