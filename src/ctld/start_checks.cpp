@@ -189,9 +189,13 @@ class StartChecks {
     const fs::path journal = folder / journal::kJournalFolder;
     const std::string database = journal::database_file(journal).string();
     bool good = state_file(journal, kMayWrite | kMayEnter);
-    for (const std::string& file :
-         {(journal / "lock").string(), database, database + "-wal", database + "-shm"})
-      good = state_file(file, kMayRead | kMayWrite) && good;
+    good = state_file(journal / "lock", kMayRead | kMayWrite) && good;
+    // those beside the database are its owner's, too
+    for (const char* end : {"", "-wal", "-shm"}) {
+      const bool may = state_file(database + end, kMayRead | kMayWrite);
+      good = good && may;
+      if (!may) break;
+    }
     return signing_key(folder / kSigningKeyFile) && good;
   }
   [[nodiscard]] bool signing_key(const fs::path& path) {

@@ -80,6 +80,7 @@ TEST_F(StateChecks, FilesOfAnotherUser) {
     fs::permissions(path(name), fs::perms(0600));
     EXPECT_EQ(found(), Texts{"StateSaveLocation: user nobody may not read " + path(name)});
     ASSERT_EQ(::chown(path(name).c_str(), nobody->pw_uid, nobody->pw_gid), 0);
+    for (const char* end : {"-wal", "-shm"}) fs::remove(path("state/journal/journal.db") + end);
   }
   ASSERT_EQ(::chown(key_.c_str(), 0, 0), 0);
   EXPECT_EQ(found(), Texts{"StateSaveLocation: user nobody may not read " + key_});
