@@ -160,6 +160,19 @@ void add_user_wckeys(Draft& draft, const std::string& user,
     make_default_wckey(draft, user, names.front());
 }
 
+// "" where none is given
+std::string user_settings(const AccountingSettings& settings) {
+  std::string lines;
+  if (settings.default_account)
+    lines += fmt::format("  {:<16}= {}\n", "Default Account", *settings.default_account);
+  if (settings.default_wckey)
+    lines += fmt::format("  {:<16}= {}\n", "Default WCKey", *settings.default_wckey);
+  if (settings.admin_level)
+    lines += fmt::format("  {:<16}= {}\n", "Admin Level",
+                         accounting::admin_level_text(*settings.admin_level));
+  return lines.empty() ? lines : " Settings =\n" + lines;
+}
+
 }  // namespace
 
 bool add_users(Draft& draft) {
@@ -216,18 +229,7 @@ bool add_users(Draft& draft) {
   }
   if (!draft.default_qos_holds()) return false;
   std::string& shown = draft.reply.shown;
-  if (!added.users.empty()) {
-    shown += " Adding User(s)\n" + added.users;
-    std::string lines;
-    if (settings.default_account)
-      lines += fmt::format("  {:<16}= {}\n", "Default Account", *settings.default_account);
-    if (settings.default_wckey)
-      lines += fmt::format("  {:<16}= {}\n", "Default WCKey", *settings.default_wckey);
-    if (settings.admin_level)
-      lines += fmt::format("  {:<16}= {}\n", "Admin Level",
-                           accounting::admin_level_text(*settings.admin_level));
-    if (!lines.empty()) shown += " Settings =\n" + lines;
-  }
+  if (!added.users.empty()) shown += " Adding User(s)\n" + added.users + user_settings(settings);
   if (!added.associations.empty()) shown += " Associations =\n" + added.associations;
   if (!added.wckeys.empty()) shown += " WCKeys =\n" + added.wckeys;
   if (!added.associations.empty())
