@@ -519,14 +519,17 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   if (!files) return tl::unexpected(files.error());
   graph->sent_files.replace(std::move(*files));
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
-  log_config_problems(*graph->config);
   // a start that fails for it would have begun a cluster, and told the accounting daemon of it
-  if (auto ok = check_own_port(*graph->config); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_own_port(*graph->config); !ok) {
+    log_config_problems(*graph->config);
+    return tl::unexpected(ok.error());
+  }
   const std::filesystem::path folder = graph->config->state_save_location;
   auto opened = journal::open_journal(folder / journal::kJournalFolder, graph->options.clean);
   if (!opened) return tl::unexpected(opened.error());
   if (!opened->set_aside.empty()) log::error("{}", opened->set_aside);
   graph->store = std::move(opened->store);
+  log_config_problems(*graph->config);
   graph->users.use(*graph->config);
   graph->rate_limits.use(*graph->config);
   graph->step_waiters.use(step_retry(*graph->config));

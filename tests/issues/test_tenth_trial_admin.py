@@ -59,6 +59,14 @@ class Accounting(AccountedCase):
             self.assertIn(f"{file} {why}", done.stdout)
 
 
+def binds(listener, port):
+    try:
+        listener.bind(("0.0.0.0", port))
+    except OSError:
+        return False
+    return True
+
+
 class PortInUse(NodeCase):
     NODES, CPUS = 1, 1
 
@@ -74,7 +82,8 @@ class PortInUse(NodeCase):
         try:
             with socket.socket() as other:
                 other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                other.bind(("0.0.0.0", port))
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                wait_for(lambda: binds(other, port), "the killed controller's port is free")
                 other.listen()
                 done = controller(cluster, "-D")
             self.assertEqual(done.returncode, 1)
