@@ -30,26 +30,31 @@ const char* right_word(mode_t right, bool is_folder) {
   return "enter";
 }
 
-}  // namespace
+struct Account {
+  std::string name;
+  gid_t gid = 0;
+};
 
-std::optional<HostUser> host_user(uid_t uid) {
+std::optional<Account> account_of(uid_t uid) {
   std::string room(kEntryBytes, '\0');
   passwd entry{};
   passwd* found = nullptr;
   if (::getpwuid_r(uid, &entry, room.data(), room.size(), &found) != 0 || found == nullptr)
     return std::nullopt;
-  HostUser out{found->pw_name, uid, {}};
-  out.groups = groups_of_user(out.name, found->pw_gid, found->pw_gid);
-  return out;
+  return Account{found->pw_name, found->pw_gid};
+}
+
+}  // namespace
+
+std::optional<HostUser> host_user(uid_t uid) {
+  const auto account = account_of(uid);
+  if (!account) return std::nullopt;
+  return HostUser{account->name, uid, groups_of_user(account->name, account->gid, account->gid)};
 }
 
 std::string user_label(uid_t uid) {
-  std::string room(kEntryBytes, '\0');
-  passwd entry{};
-  passwd* found = nullptr;
-  if (::getpwuid_r(uid, &entry, room.data(), room.size(), &found) != 0 || found == nullptr)
-    return fmt::format("uid {}", uid);
-  return found->pw_name;
+  const auto account = account_of(uid);
+  return account ? account->name : fmt::format("uid {}", uid);
 }
 
 std::string obstacle(const HostUser& who, const std::filesystem::path& path, mode_t what) {

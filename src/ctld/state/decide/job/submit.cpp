@@ -25,8 +25,8 @@ void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
   spec.site_factor = 0;
 }
 
-// --priority=0 holds the job and is no priority: it is computed once the job is released. True: it
-// is held.
+// A priority of 0 holds the job and is none: it is computed once the job is released. Commands take
+// --priority=0 as not given, as Slurm's do. True: it is held.
 bool takes_hold(JobSpec& spec) {
   const bool held = spec.hold || spec.priority == 0;
   if (spec.priority == 0) spec.priority = UINT32_MAX;
