@@ -12,6 +12,7 @@
 #include "cli/shared/terminal.hpp"
 #include "common/format/job_values.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/job_query.hpp"
 #include "common/protocol/query.hpp"
 
 namespace sluice::cli {

@@ -17,7 +17,6 @@
 #include "cli/format/shown_text.hpp"
 #include "common/names/errors.hpp"
 #include "common/protocol/ctld.hpp"
-#include "common/protocol/query.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -20,6 +20,7 @@
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
+#include "common/protocol/node_query.hpp"
 #include "common/protocol/reservation.hpp"
 #include "common/names/errors.hpp"
 #include "common/format/partition_show.hpp"

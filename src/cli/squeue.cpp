@@ -24,6 +24,7 @@
 #include "cli/format/job_json.hpp"
 #include "cli/format/step_fields.hpp"
 #include "common/names/step_names.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -24,7 +24,7 @@
 #include "common/os/clock.hpp"
 #include "common/os/replace_file.hpp"
 #include "common/protocol/accounting.hpp"
-#include "common/protocol/query.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -9,6 +9,7 @@
 #include "common/protocol/ctld.hpp"
 #include "common/format/field_row.hpp"
 #include "common/format/json_parts.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice {
 

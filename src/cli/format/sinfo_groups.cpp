@@ -12,6 +12,7 @@
 #include "common/format/job_values.hpp"
 #include "common/format/node_values.hpp"
 #include "common/format/partition_show.hpp"
+#include "common/protocol/node_query.hpp"
 #include "cli/format/sinfo_fields.hpp"
 
 namespace sluice {

@@ -9,6 +9,7 @@
 #include "common/format/field_row.hpp"
 #include "common/format/job_values.hpp"
 #include "common/format/json_parts.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice {
 

@@ -5,7 +5,7 @@
 
 #include "cli/shared/client.hpp"
 #include "common/protocol/accounting.hpp"
-#include "common/protocol/query.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::cli {
 

@@ -4,7 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "common/model/cluster_config.hpp"
-#include "common/protocol/query.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::cli {
 

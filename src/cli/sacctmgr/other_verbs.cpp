@@ -23,7 +23,6 @@
 #include "common/protocol/accounting.hpp"
 #include "common/protocol/accounting_daemon.hpp"
 #include "common/protocol/accounting_usage.hpp"
-#include "common/protocol/query.hpp"
 
 namespace sluice::cli::sacctmgr {
 

@@ -16,7 +16,7 @@
 #include "common/names/errors.hpp"
 #include "common/names/job_states.hpp"
 #include "common/protocol/admin.hpp"
-#include "common/protocol/query.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::cli::sacctmgr {
 namespace {

@@ -21,9 +21,10 @@
 #include "common/config/conf_write.hpp"
 #include "common/names/errors.hpp"
 #include "common/names/step_names.hpp"
+#include "common/protocol/config_query.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/empty.hpp"
-#include "common/protocol/query.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

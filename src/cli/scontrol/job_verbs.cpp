@@ -23,6 +23,7 @@
 #include "common/base/time_text.hpp"
 #include "common/names/errors.hpp"
 #include "common/format/job_values.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

@@ -13,6 +13,7 @@
 #include "common/os/host_name.hpp"
 #include "common/base/hostlist.hpp"
 #include "common/base/text.hpp"
+#include "common/protocol/job_query.hpp"
 #include "common/protocol/user_token.hpp"
 #include "common/base/time_text.hpp"
 #include "common/protocol/noded.hpp"

@@ -24,6 +24,9 @@
 #include "common/format/reservation_keys.hpp"
 #include "cli/format/step_fields.hpp"
 #include "common/names/step_names.hpp"
+#include "common/protocol/config_query.hpp"
+#include "common/protocol/job_query.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice::cli::scontrol {
 namespace {

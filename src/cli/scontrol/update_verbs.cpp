@@ -17,7 +17,7 @@
 #include "common/names/job_states.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/empty.hpp"
-#include "common/protocol/query.hpp"
+#include "common/protocol/job_query.hpp"
 #include "common/submit/update_keys.hpp"
 
 namespace sluice::cli::scontrol {

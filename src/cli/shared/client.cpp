@@ -27,8 +27,8 @@
 #include "common/net/tls_config.hpp"
 #include "common/names/errors.hpp"
 #include "common/protocol/accounting.hpp"
+#include "common/protocol/config_query.hpp"
 #include "common/protocol/ctld.hpp"
-#include "common/protocol/query.hpp"
 
 namespace sluice::cli {
 namespace {

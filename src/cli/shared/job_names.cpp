@@ -7,7 +7,7 @@
 
 #include "common/base/text.hpp"
 #include "common/names/step_names.hpp"
-#include "common/protocol/query.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::cli {
 

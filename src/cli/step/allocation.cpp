@@ -18,6 +18,7 @@
 #include "common/base/text.hpp"
 #include "common/names/errors.hpp"
 #include "common/format/job_values.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::cli {
 namespace {

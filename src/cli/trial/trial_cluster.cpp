@@ -36,7 +36,7 @@
 #include "common/config_files/load.hpp"
 #include "common/model/job_state.hpp"
 #include "common/net/tls_config.hpp"
-#include "common/protocol/query.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice::cli {
 namespace {

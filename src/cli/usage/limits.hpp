@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/usage/report.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice::cli {
 

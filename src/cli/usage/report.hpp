@@ -9,7 +9,7 @@
 #include "cli/sacct/efficiency.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/protocol/assoc_mgr.hpp"
-#include "common/protocol/query.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice::cli {
 

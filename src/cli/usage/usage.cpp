@@ -16,6 +16,7 @@
 #include "cli/usage/output.hpp"
 #include "common/model/accounting_daemon.hpp"
 #include "common/names/errors.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/format/job_values.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice {
 

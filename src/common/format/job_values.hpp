@@ -10,6 +10,7 @@
 
 #include "common/protocol/ctld.hpp"
 #include "common/format/field_row.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice {
 

@@ -6,6 +6,7 @@
 
 #include "common/protocol/ctld.hpp"
 #include "common/format/field_row.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice {
 

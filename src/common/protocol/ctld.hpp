@@ -8,11 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "common/model/job.hpp"
+#include "common/base/error_code.hpp"
+#include "common/model/allocation.hpp"
+#include "common/model/het_job.hpp"
+#include "common/model/job_spec.hpp"
+#include "common/model/job_state.hpp"
 #include "common/model/job_update.hpp"
+#include "common/model/node.hpp"
 #include "common/model/step.hpp"
 #include "common/protocol/empty.hpp"
 #include "common/protocol/node_address.hpp"
+#include "common/protocol/job_filter.hpp"
 #include "common/protocol/query.hpp"
 #include "common/protocol/signal_flags.hpp"
 

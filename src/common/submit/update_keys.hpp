@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "common/base/result.hpp"
-#include "common/model/job.hpp"
 #include "common/model/job_update.hpp"
 #include "common/model/node.hpp"
 

@@ -7,6 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/format/partition_show.hpp"
 #include "common/format/reservation_keys.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice::ctld {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/job_query.hpp"
 #include "ctld/sched/pass.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/rules/job_filter.hpp"

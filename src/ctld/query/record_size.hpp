@@ -2,7 +2,7 @@
 // chunk of a stream has to fit a message, whatever texts users gave to their jobs.
 #pragma once
 
-#include "common/protocol/query.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::ctld {
 

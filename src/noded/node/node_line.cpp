@@ -13,6 +13,7 @@
 #include "common/auth/auth_config.hpp"
 #include "common/net/rpc_client.hpp"
 #include "common/net/tls_config.hpp"
+#include "common/protocol/config_query.hpp"
 #include "common/protocol/ctld.hpp"
 #include "common/protocol/protocol_version.hpp"
 #include "common/protocol/noded.hpp"

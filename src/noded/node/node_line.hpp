@@ -12,6 +12,7 @@
 #include "common/base/time.hpp"
 #include "common/model/cluster_config.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice::noded {
 

@@ -12,6 +12,7 @@
 #include "common/net/rpc_client.hpp"
 #include "common/auth/token.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::testing {
 

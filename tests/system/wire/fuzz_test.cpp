@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "common/os/clock.hpp"
+#include "common/protocol/config_query.hpp"
 #include "common/protocol/noded.hpp"
 #include "common/protocol/stepd.hpp"
 #include "common/step/frame.hpp"

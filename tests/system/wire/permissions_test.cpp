@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "common/base/text.hpp"
+#include "common/protocol/job_query.hpp"
+#include "common/protocol/node_query.hpp"
 #include "common/protocol/priority.hpp"
 #include "common/protocol/broadcast.hpp"
 #include "common/protocol/noded.hpp"

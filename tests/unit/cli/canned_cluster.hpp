@@ -3,6 +3,8 @@
 
 #include "common/model/reservation.hpp"
 #include "common/protocol/admin.hpp"
+#include "common/protocol/job_query.hpp"
+#include "common/protocol/node_query.hpp"
 #include "common/protocol/reservation.hpp"
 #include "unit/cli/canned_jobs.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "common/base/time_text.hpp"
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice::test {
 

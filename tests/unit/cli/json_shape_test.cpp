@@ -16,6 +16,7 @@
 #include "cli/format/node_show.hpp"
 #include "common/format/partition_show.hpp"
 #include "common/format/reservation_keys.hpp"
+#include "common/protocol/job_query.hpp"
 #include "cli/format/sinfo_fields.hpp"
 #include "cli/format/step_fields.hpp"
 #include "unit/cli/canned_cluster.hpp"

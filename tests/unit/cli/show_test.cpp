@@ -10,6 +10,8 @@
 #include "cli/format/node_show.hpp"
 #include "common/format/partition_show.hpp"
 #include "common/format/reservation_keys.hpp"
+#include "common/protocol/job_query.hpp"
+#include "common/protocol/node_query.hpp"
 #include "cli/format/step_fields.hpp"
 #include "unit/cli/canned_cluster.hpp"
 

@@ -9,6 +9,8 @@
 #include "cli/format/job_fields.hpp"
 #include "cli/format/sinfo_fields.hpp"
 #include "common/model/job_update.hpp"
+#include "common/protocol/job_query.hpp"
+#include "common/protocol/node_query.hpp"
 #include "common/submit/update_keys.hpp"
 #include "unit/cli/canned_jobs.hpp"
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/usage/output.hpp"
+#include "common/protocol/node_query.hpp"
 
 namespace sluice::cli {
 namespace {

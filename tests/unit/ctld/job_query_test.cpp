@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/protocol/job_query.hpp"
 #include "common/wire/codec.hpp"
 #include "support/core_fixture.hpp"
 

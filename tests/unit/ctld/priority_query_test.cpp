@@ -1,4 +1,5 @@
 // sprio's question: which jobs are told of, and that all who show a priority show the same.
+#include "common/protocol/job_query.hpp"
 #include "ctld/query/priority_query.hpp"
 
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/protocol/job_query.hpp"
 #include "common/wire/codec.hpp"
 
 namespace sluice::ctld {

@@ -10,6 +10,7 @@
 #include "common/names/job_states.hpp"
 #include "common/names/node_events.hpp"
 #include "common/format/job_values.hpp"
+#include "common/protocol/job_query.hpp"
 
 namespace sluice {
 namespace {

@@ -1,6 +1,7 @@
 // slurmd -F: which FUTURE nodes a host may become.
 #include <gtest/gtest.h>
 
+#include "common/protocol/node_query.hpp"
 #include "noded/node/node_line.hpp"
 
 namespace sluice::noded {

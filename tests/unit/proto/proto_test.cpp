@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "common/protocol/ctld.hpp"
+#include "common/protocol/job_query.hpp"
+#include "common/protocol/node_query.hpp"
 #include "common/protocol/protocol_version.hpp"
 #include "ctld/journal/event_codec.hpp"
 #include "ctld/state/core/cluster_state.hpp"

@@ -3,6 +3,7 @@
 #include <random>
 #include <set>
 
+#include "common/protocol/job_filter.hpp"
 #include "ctld/state/decide/job/targets.hpp"
 #include "ctld/state/rules/job_filter.hpp"
 #include "support/core_fixture.hpp"

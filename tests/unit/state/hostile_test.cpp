@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "common/protocol/job_filter.hpp"
 #include "common/wire/codec.hpp"
 #include "common/model/job_update.hpp"
 #include "ctld/state/rules/job_filter.hpp"

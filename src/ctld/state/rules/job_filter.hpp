@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/protocol/query.hpp"
+#include "common/protocol/job_filter.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/rules/target.hpp"
 #include "ctld/state/limits/visible_jobs.hpp"
