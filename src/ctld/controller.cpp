@@ -281,7 +281,11 @@ Status Controller::Graph::start_core(journal::Recovered recovered) {
   effects->connect(*engine, *scheduler, *publisher);
   recorder.ask([this](JobId job, bool starts) {
     const auto known = scheduler->soft();
-    return known == nullptr ? JobReason::kNone : known->waited_for(job, starts);
+    HistoryRecorder::Waited waited;
+    if (known == nullptr) return waited;
+    waited.reason = known->waited_for(job, starts);
+    if (const SchedulerHints* soft = known->find(job)) waited.priority = soft->priority;
+    return waited;
   });
   const state::StartEpoch start{
       info.cluster_id, info.epoch, options.clean, first_job_id(), hex_digits(signer->public_key()),

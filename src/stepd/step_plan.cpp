@@ -64,7 +64,7 @@ class StepPlanner {
   Result<StepPlan> make() {
     const StepNode& here = input_.launch.layout.nodes[input_.start.node_index];
     plan_.whole_lines =
-        step_.label || (!step_.unbuffered && whole_layout(input_.launch).num_tasks > 1);
+        !step_.unbuffered && (step_.label || whole_layout(input_.launch).num_tasks > 1);
     common_ = Environment::from_block(input_.launch.environment);
     const Environment given = common_;
     set_step_variables(input_.launch, node_facts(input_), common_);

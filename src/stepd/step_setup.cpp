@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "common/base/bounded.hpp"
 #include "common/base/errno_text.hpp"
+#include "stepd/binding/memory_bounds.hpp"
 #include "stepd/process/deadline.hpp"
 #include "stepd/process/mount_namespace.hpp"
 #include "stepd/process/resource_limits.hpp"
@@ -114,9 +116,14 @@ void StepSetup::charge_to_job(StepPlan& plan) {
 
 // Limits are set before a task becomes its user, and root may raise hard ones: who submits asks for
 // some, no more.
-std::vector<uint64_t> StepSetup::limit_bounds() const {
-  if (pam_) return pam_->limits();
-  return facts_.launch.uid == 0 ? std::vector<uint64_t>() : own_limits();
+std::vector<uint64_t> StepSetup::limits_for(const std::vector<uint64_t>& wanted) const {
+  std::vector<uint64_t> bounds = pam_ ? pam_->limits() : own_limits();
+  if (!pam_) raise_core_limit(bounds);
+  std::vector<uint64_t> limits = limits_within(wanted, bounds);
+  const bool memory_counts = job_memory_mib(facts_.launch, facts_.start.node_name) != 0;
+  if (memory_counts)
+    set_resident_limit(limits, bounded_product(memory_kib(facts_.start, facts_.launch), 1024));
+  return limits;
 }
 
 void StepSetup::leave_groups() {

@@ -49,8 +49,8 @@ class StepSetup {
   void settle(StepPlan& plan);
 
   [[nodiscard]] StepGroup& group() { return group_; }
-  // For limits_within(); empty: there are none.
-  [[nodiscard]] std::vector<uint64_t> limit_bounds() const;
+  // What a task gets that came with `wanted`.
+  [[nodiscard]] std::vector<uint64_t> limits_for(const std::vector<uint64_t>& wanted) const;
   // What the epilogs of all tasks have in common, descriptors but the error's included. Nothing
   // when those cannot be had.
   [[nodiscard]] std::optional<TaskSetup> epilog_setup();

@@ -124,12 +124,12 @@ class Rights(Administered):
     def test_operators_make_no_administrators(self):
         user = self.users["operator"]
         self.mgr("add", "account", "byoperator", user=user)
-        self.mgr("add", "qos", "byoperator", user=user)
+        self.mgr("modify", "cluster", self.name, "set", "grpjobs=1000", user=user)
         for words in (["modify", "user", f"sluicetest{user}", "set", "adminlevel=admin"],
-                      ["modify", "user", "root", "set", "adminlevel=none"], ["add", "cluster", "other"]):
+                      ["modify", "user", "root", "set", "adminlevel=none"], ["add", "cluster", "other"], ["add", "qos", "byoperator"]):
             self.assertIn("Access/permission denied", self.refused(*words, user=user))
         self.assertIn("Access/permission denied", self.refused("modify", "account", "mine", "set", "rawusage=0", user=user))
-        self.assertIn(f"Add QOS|sluicetest{user}|byoperator", self.rows("list", "txn", "format=action,actor,where"))
+        self.assertIn(f"Add Accounts|sluicetest{user}|byoperator", self.rows("list", "txn", "format=action,actor,where"))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class Sbatch(ClusterCase):
         self.assertEqual([found.get(k) for k in ("ONE", "USER", "SLURM_OWN", "SLURM_EXPORT_ENV", "SLURM_GET_USER_ENV")],
                          [None, None, "kept", "NIL", None])
         found = self.environment("--export=ONE,THREE=3,FOUR='a,b'", ONE="1", TWO="2")
-        self.assertEqual([found.get(k) for k in ("ONE", "TWO", "THREE", "FOUR")], ["1", None, "3", "a,b"])
+        self.assertEqual([found.get(k) for k in ("ONE", "TWO", "THREE", "FOUR")], ["1", None, "3", "'a,b'"])
         found = self.environment("--export=ALL,ONE=other", ONE="1", TWO="2")
         self.assertEqual((found.get("ONE"), found.get("TWO")), ("other", "2"))
         with open(os.path.join(self.cluster.work, "variables"), "wb") as f:

@@ -52,7 +52,7 @@ class Reports(ClusterCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = AccountedCluster(1, server=cls.server)
+        cls.cluster = AccountedCluster(1, server=cls.server, dbd="TrackWCKey=yes\n")
         with open(cls.cluster.conf, encoding="utf-8") as f:
             cls.name = re.search(r"^ClusterName=(\S+)", f.read(), re.M)[1]
         cls.day = datetime.datetime.combine(datetime.date.today() - datetime.timedelta(days=1), datetime.time())

@@ -363,6 +363,7 @@ bool OptionParser::is_passed_over(std::string_view option, Source source,
 
 bool OptionParser::is_overridden(std::string_view option, Source source, const Given& given) const {
   if (is_passed_over(option, source, given)) return true;
+  if (source == kEnvironment && option.starts_with("gpus") && wants_no_gres()) return true;
   static constexpr std::pair<std::string_view, std::string_view> kSame[] = {
       {"exclusive", "oversubscribe"}, {"nodelist", "nodefile"}};
   for (const auto& [one, two] : kSame) {
@@ -383,6 +384,25 @@ std::optional<std::string> OptionParser::argument(std::string_view option) const
     }
   }
   return std::nullopt;
+}
+
+// The variables of the job around a step say what that has.
+bool OptionParser::wants_no_gres() const {
+  const auto gres = argument("gres");
+  return gres && iequals(*gres, "none");
+}
+
+std::string OptionParser::value_of(const Row& row, Source source, const Given& given) const {
+  if (row.option->name == "switches")
+    return with_switch_wait(given.value, option_variables(*row.option, command_).front());
+  const bool gpus = argument("gpus-per-task").has_value();
+  if (row.option->name != "tres-per-task" || source != kEnvironment || !(gpus || wants_no_gres()))
+    return given.value;
+  std::vector<std::string> items = split(given.value, ',');
+  std::erase_if(items, [&](const std::string& item) {
+    return item.starts_with(wants_no_gres() ? "gres/" : "gres/gpu");
+  });
+  return join(items, ",");
 }
 
 std::optional<int> OptionParser::apply(Submission& submission) const {
@@ -409,10 +429,8 @@ std::optional<int> OptionParser::apply(Submission& submission) const {
     OptionInput input;
     input.option = row.option;
     input.has_value = given->has_value;
-    input.value = given->value;
-    if (input.option->name == "switches") {
-      input.value = with_switch_wait(given->value, option_variables(*row.option, command_).front());
-    }
+    input.value = value_of(row, source, *given);
+    if (input.value.empty() && !given->value.empty()) continue;  // nothing of it counts
     input.command = command_;
     input.from_environment = source == kEnvironment;
     input.count = given->count;

@@ -84,6 +84,10 @@ class OptionParser {
   // Another way to say the same was given later, or by a stronger source.
   [[nodiscard]] bool is_overridden(std::string_view option, Source source,
                                    const Given& given) const;
+  [[nodiscard]] bool wants_no_gres() const;
+  // What counts of what was given: of --switches with the wait that a variable says; of
+  // SLURM_TRES_PER_TASK without the resources of which the command line says otherwise.
+  [[nodiscard]] std::string value_of(const Row& row, Source source, const Given& given) const;
   [[nodiscard]] std::optional<int> read_foreign(std::string_view line);
 
   CommandSet command_;

@@ -31,20 +31,20 @@ namespace {
 
 constexpr uint32_t kMostRepetitions = 1U << 16;  // of one host in a file
 
-// The items of an --export list: commas inside quotes separate nothing, and the quotes go.
+// The items of an --export list: commas inside quotes separate nothing. Quotes belong to the value,
+// but for those around a whole item.
 std::vector<std::string> export_items(std::string_view list) {
   std::vector<std::string> items(1);
-  char quote = 0;
+  bool in_single = false, in_double = false;  // Slurm looks at each kind by itself
   for (const char c : list) {
-    if (quote != 0 && c == quote) {
-      quote = 0;
-    } else if (quote == 0 && (c == '\'' || c == '"')) {
-      quote = c;
-    } else if (quote == 0 && c == ',') {
-      items.emplace_back();
-    } else {
-      items.back() += c;
-    }
+    in_single = in_single != (c == '\'');
+    in_double = in_double != (c == '"');
+    if (c == ',' && !in_single && !in_double) items.emplace_back();
+    else items.back() += c;
+  }
+  for (std::string& item : items) {
+    const bool quoted = item.size() > 1 && (item.front() == '\'' || item.front() == '"');
+    if (quoted && item.back() == item.front()) item = item.substr(1, item.size() - 2);
   }
   return items;
 }

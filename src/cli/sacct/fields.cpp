@@ -58,6 +58,9 @@ std::string job_record_number(const Row& row, const Context& context) {
   return row.step != nullptr ? "" : record_number<Number>(row, context);
 }
 
+std::string show_wckey_id(const Row& row, const Context&) {
+  return row.step != nullptr ? "" : number(row.record.wckey);
+}
 std::string show_account(const Row& row, const Context&) { return row.record.job.account; }
 std::string show_cluster(const Row& row, const Context&) { return row.record.cluster; }
 std::string show_index(const Row& row, const Context&) { return number(row.record.index); }
@@ -302,10 +305,12 @@ std::string show_energy(const Row& row, const Context&) {
 std::string show_frequency(const Row& row, const Context&) {
   return row.step != nullptr && row.step->usage.tasks > 0 ? "0" : "";
 }
+// Of steps alone: what a batch job asks for is what its steps do.
 template <uint32_t CpuFrequency::*Of>
 std::string show_asked_frequency(const Row& row, const Context&) {
-  if (row.step != nullptr && row.step->id.step > kMaxNormalStep) return "0";
-  const std::string& asked = row.step != nullptr ? row.step->cpu_freq : row.record.job.cpu_freq;
+  if (row.step == nullptr) return "Unknown";
+  if (row.step->id.step > kMaxNormalStep) return "0";
+  const std::string& asked = row.step->cpu_freq;
   const uint32_t value = parse_cpu_frequency(asked).value_or(CpuFrequency{}).*Of;
   const std::string text = short_frequency_name(value);
   return asked.empty() || text == "0" ? "Unknown" : text;
@@ -398,7 +403,7 @@ constexpr SacctField kFields[] = {
     {"QOSRAW", 6, kNone, job_record_number<&protocol::HistoryJob::qos>},
     {"QOSREQ", 10, kMark, job_text<&J::qos_asked>},
     {"Reason", 22, kMark, job_text<&J::reason>},
-    {"ReqCPUFreq", 10, kMark, show_asked_frequency<&CpuFrequency::min>},
+    {"ReqCPUFreq", 10, kMark, show_asked_frequency<&CpuFrequency::max>},
     {"ReqCPUFreqGov", 13, kMark, show_asked_frequency<&CpuFrequency::governor>},
     {"ReqCPUFreqMax", 13, kMark, show_asked_frequency<&CpuFrequency::max>},
     {"ReqCPUFreqMin", 13, kMark, show_asked_frequency<&CpuFrequency::min>},
@@ -445,7 +450,7 @@ constexpr SacctField kFields[] = {
     {"User", 9, kMark, show_user},
     {"UserCPU", 10, kMark, show_cpu<&U::user_cpu>},
     {"WCKey", 10, kMark, job_text<&J::wckey>},
-    {"WCKeyID", 10, kNone, job_record_number<&protocol::HistoryJob::wckey>},
+    {"WCKeyID", 10, kNone, show_wckey_id},
     {"WorkDir", 20, kMark, job_text<&J::work_dir>},
 };
 

@@ -120,6 +120,7 @@ std::optional<int> set_flag(O& o, V) {
 }
 
 std::optional<int> add_users(O& o, V value) {
+  if (*value == '\0') return fail("Invalid user id: ");  // never the jobs of everybody
   for (const std::string& name : split_list(value)) {
     const auto uid = user_id(name);
     if (!uid) return fail(fmt::format("Invalid user id: {}", name));
@@ -132,15 +133,16 @@ std::optional<int> add_groups(O& o, V value) {
   for (const std::string& name : split_list(value)) {
     const auto number = to_number<uint32_t>(name);
     const group* found = getgrnam(name.c_str());
-    if (found == nullptr && !number) return fail(fmt::format("Invalid group id: {}", name));
+    if (found == nullptr && (!number || getgrgid(*number) == nullptr))
+      return fail(fmt::format("Invalid group id: {}", name));
     o.request.gids.push_back(found != nullptr ? found->gr_gid : *number);
   }
   return kGoOn;
 }
 
 std::optional<int> add_states(O& o, V value) {
-  o.states_given = true;
   for (const std::string& name : split_list(value)) {
+    o.states_given = true;
     const auto state = parse_job_state(name);
     if (!state) return fail_hard(fmt::format("unrecognized job state value '{}'", name));
     if (state->state) o.request.states.push_back(*state->state);

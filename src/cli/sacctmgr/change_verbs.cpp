@@ -225,7 +225,8 @@ void modify(Session& session, const Words& words) {
     session.exit_code = 1;
     return;
   }
-  if (*entity != AccountingEntity::kCluster && request.where == protocol::AccountingConditions{}) {
+  if (!session.immediate && *entity != AccountingEntity::kCluster &&
+      request.where == protocol::AccountingConditions{}) {
     std::printf(" You didn't set any conditions with 'WHERE'.\n");
     if (!confirmed(session, "Are you sure you want to continue?", "Aborted")) return;
   }
@@ -245,7 +246,9 @@ void remove(Session& session, const Words& words) {
   };
   if (!walk_words(words, take)) return;
   if (request.where == protocol::AccountingConditions{})
-    return void(session.fail(" No conditions given to remove, not executing."));
+    return void(session.fail(*entity == AccountingEntity::kCoordinator
+                                 ? " You need to specify a user list or account list here."
+                                 : " No conditions given to remove, not executing."));
   change(session, std::move(request));
 }
 

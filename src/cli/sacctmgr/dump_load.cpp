@@ -90,7 +90,7 @@ void dump(Session& session, const Words& words) {
   if (!all) return;
   const std::vector<FlatLine> lines = flat_lines(asked.cluster, *all);
   if (lines.empty())
-    return void(session.fail(fmt::format(" Cluster '{}' is not in the database.", asked.cluster)));
+    return void(session.fail(fmt::format(" Cluster {} doesn't exist.", asked.cluster)));
   if (asked.file.empty()) asked.file = asked.cluster + ".cfg";
   std::string text = kHeader;
   for (const FlatLine& line : lines) text += flat_line_text(line) + "\n";

@@ -116,8 +116,9 @@ bool read_history_words(Session& session, const Words& words, HistoryWords& out)
     const Option option = split_option(words[i]);
     const auto time = [&](Time& into) {
       const auto at = parse_time(option.value, net::now(), TimeBias::kPast);
-      if (at) into = *at;
-      return at.has_value();
+      if (!at) return session.fail(at.error().text);
+      into = *at;
+      return true;
     };
     bool good = true;
     if (iequals(words[i], "where")) continue;
@@ -131,9 +132,12 @@ bool read_history_words(Session& session, const Words& words, HistoryWords& out)
     else if (option.is("Clusters", 1)) out.request.clusters = option.list();
     else if (option.is("Format", 1)) out.fields = split_list(option.value);
     else if (option.is("IDs", 1)) out.ids = option.list();
-    else if (option.is("Start", 2)) good = begins = time(out.request.from);
-    else if (option.is("End", 2)) good = time(out.request.until);
-    else if (option.is("Nodes", 2)) out.nodes = option.list();
+    else if (option.is("Start", 2)) {
+      if (!time(out.request.from)) return false;
+      begins = true;
+    } else if (option.is("End", 2)) {
+      if (!time(out.request.until)) return false;
+    } else if (option.is("Nodes", 2)) out.nodes = option.list();
     else if (option.is("Names", 2)) out.request.names = option.list();
     else if (option.is("States", 2)) out.states = option.list();
     else if (option.is("Reason", 1)) out.reasons = option.list();

@@ -103,7 +103,7 @@ void modify_jobs(Session& session, const Words& words) {
   if (session.readonly) return void(session.fail("Can't run this command in readonly mode."));
   const Client* client = session.open();
   if (client == nullptr) return;
-  if (!any) {
+  if (!any && !session.immediate) {
     std::printf(" You didn't set any conditions with 'WHERE'.\n");
     if (!confirmed(session, "Are you sure you want to continue?", "Aborted")) return;
   }

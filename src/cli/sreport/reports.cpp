@@ -43,12 +43,15 @@ bool cpus_alone(const Session& session, Asked& asked) {
   return false;
 }
 
+uint64_t seconds_of(const Asked& asked) {
+  return static_cast<uint64_t>((asked.request.until - asked.request.from) /
+                               std::chrono::seconds(1));
+}
+
 std::string span(const Asked& asked, bool seconds) {
   const Time last = asked.request.until - std::chrono::seconds(1);
   std::string out = fmt::format("{} - {}", format_time(asked.request.from), format_time(last));
-  if (seconds)
-    out += fmt::format(" ({} secs)",
-                       (asked.request.until - asked.request.from) / std::chrono::seconds(1));
+  if (seconds) out += fmt::format(" ({} secs)", seconds_of(asked));
   return out;
 }
 
@@ -129,6 +132,8 @@ void utilization(Session& session, Asked& asked) {
   std::vector<Line> lines;
   for (const protocol::ClusterUsageRow& row : reply->cluster) {
     const uint64_t whole = row.allocated + row.down + row.planned_down + row.idle + row.planned;
+    // the cluster may not have been known for all of the time
+    const uint64_t asked_for = row.count * seconds_of(asked);
     const auto text = [&](uint64_t amount) { return amount_text(session.form, amount, whole); };
     lines.push_back({{"Cluster", row.cluster},
                      {"TresName", row.tres},
@@ -142,7 +147,7 @@ void utilization(Session& session, Asked& asked) {
                      {"Overcommitted", text(row.over)},
                      {"Planned", text(row.planned)},
                      {"Reserved", text(row.planned)},
-                     {"Reported", text(whole)}});
+                     {"Reported", amount_text(session.form, whole, asked_for)}});
   }
   std::vector<std::string> usual = {"Cluster", "Allocated", "Down",    "PlannedDown",
                                     "Idle",    "Planned",   "Reported"};

@@ -30,6 +30,7 @@ SessionOptions session_options(const StepSpec& spec, const SubmitSettings& setti
   options.pty = spec.pty;
   options.work_dir = spec.work_dir.str();
   options.label = spec.label;
+  options.unbuffered = spec.unbuffered;
   options.lets_begin = spec.waits_for_srun;
   options.for_debugger = settings.debugger_test;
   return options;

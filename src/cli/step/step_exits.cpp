@@ -24,6 +24,9 @@ std::string how_it_ended(int32_t status) {
   return fmt::format("Exited with exit code {}", WEXITSTATUS(status));
 }
 
+// What a task exited with by itself; 0 for one that was killed, for want of memory too.
+int own_code(int32_t status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 0; }
+
 }  // namespace
 
 std::string task_list(const std::vector<uint32_t>& tasks) {
@@ -56,6 +59,7 @@ void StepExits::exited(const std::string& node, uint32_t task, int32_t status) {
   const bool starved = status == protocol::kOutOfMemoryStatus;
   starved_ = starved_ || starved;
   worst_ = worse_of_tasks(worst_, starved ? 1 << 8 : status);
+  highest_code_ = std::max(highest_code_, own_code(status));
 }
 
 int StepExits::exit_code() const { return shell_code(worst_); }
@@ -74,23 +78,18 @@ std::vector<std::string> StepExits::take_lines(bool all) {
 }
 
 std::vector<std::string> StepExits::take_task_lines() {
-  std::map<uint32_t, int32_t> failed;
+  std::map<uint32_t, int> failed;
   for (const auto& [node, by_status] : std::exchange(fresh_, {})) {
     for (const auto& [status, tasks] : by_status) {
+      const int code = own_code(status);
       for (const uint32_t task : tasks) {
-        if (status != 0) failed[task] = status;
+        if (code != 0) failed[task] = code;
       }
     }
   }
   std::vector<std::string> lines;
-  for (const auto& [task, status] : failed) {
-    if (status == protocol::kOutOfMemoryStatus)
-      lines.push_back(fmt::format("task {} ran out of memory", task));
-    else if (WIFSIGNALED(status))
-      lines.push_back(fmt::format("task {} killed by signal {}", task, WTERMSIG(status)));
-    else
-      lines.push_back(fmt::format("task {} exited with exit code {}", task, WEXITSTATUS(status)));
-  }
+  for (const auto& [task, code] : failed)
+    lines.push_back(fmt::format("task {} exited with exit code {}", task, code));
   return lines;
 }
 

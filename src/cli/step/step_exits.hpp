@@ -21,7 +21,7 @@ class StepExits {
   // Lines about tasks that failed since the last call; with `all`, of the others too ("Completed").
   [[nodiscard]] std::vector<std::string> take_lines(bool all);
   // sattach's: those that failed since the last call, each by itself, in their order: `task 3
-  // exited with exit code 1`.
+  // exited with exit code 1`. It tells nothing of those that were killed.
   [[nodiscard]] std::vector<std::string> take_task_lines();
   // `StepId=5.0 tasks 0,2-3: running` …, a line for each phase that has tasks.
   [[nodiscard]] std::vector<std::string> state_lines(const std::string& step) const;
@@ -32,6 +32,8 @@ class StepExits {
   [[nodiscard]] bool any_failed() const { return worst_ != 0; }
   // 128 and the highest signal that ended one; where none did, the highest exit code.
   [[nodiscard]] int exit_code() const;
+  // sattach's: the highest exit code of those that were not killed.
+  [[nodiscard]] int highest_code() const { return highest_code_; }
   // wait(2)'s status of the task that it comes from; the job ends out of memory when a task did,
   // whatever came of the others.
   [[nodiscard]] int32_t wait_status() const;
@@ -41,6 +43,7 @@ class StepExits {
   std::map<std::string, std::map<int32_t, std::vector<uint32_t>>> fresh_;  // node, status, tasks
   uint32_t exited_ = 0;
   int32_t worst_ = 0;  // as wait(2) gives it
+  int highest_code_ = 0;
   bool starved_ = false;
   bool killed_ = false;
 };

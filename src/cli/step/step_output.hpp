@@ -15,7 +15,7 @@ namespace sluice::cli {
 enum class Labels : uint8_t {
   kNone,
   kOfLines,   // bytes are held until their line ends
-  kOfPieces,  // of a terminal: a prompt waits for no end of its line, and is one
+  kOfPieces,  // of a terminal, or with -u: a prompt waits for no end of its line, and is one
 };
 
 // One of the two streams.

@@ -72,9 +72,9 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
   }
   name_ = step_id_text(parts_.front().id);
   exits_ = StepExits(layout_.num_tasks);
-  const Labels labels = !options_.label ? Labels::kNone
-                        : options_.pty  ? Labels::kOfPieces
-                                        : Labels::kOfLines;
+  const Labels labels = !options_.label                       ? Labels::kNone
+                        : options_.pty || options_.unbuffered ? Labels::kOfPieces
+                                                              : Labels::kOfLines;
   out_ = std::make_unique<OutputTarget>(options_.output, labels, layout_.num_tasks);
   err_ = std::make_unique<OutputTarget>(options_.error, labels, layout_.num_tasks);
   if (options_.verbose > 0) {
@@ -127,7 +127,7 @@ int StepSession::run(const std::vector<protocol::CreateStepReply>& parts) {
 
 int StepSession::exit_status() const {
   if (mpi_status_) return *mpi_status_;
-  const int of_tasks = exits_.exit_code();
+  const int of_tasks = options_.attached ? exits_.highest_code() : exits_.exit_code();
   if (failure_) return std::max(*failure_, of_tasks);
   // tasks that trap the signal say themselves what came of them
   return interrupting_ && !exits_.all_exited() ? std::max(128 + SIGINT, of_tasks) : of_tasks;

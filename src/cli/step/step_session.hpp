@@ -39,6 +39,7 @@ struct SessionOptions {
   uint32_t wait_seconds = 0;         // after the first task's end; 0: without end
   bool pty = false;
   bool label = false;
+  bool unbuffered = false;
   bool attached = false;  // sattach: signals and the end are the step's own affair
   std::optional<uint32_t> only_out, only_err, only_in;  // sattach's filters
   int input = 0;                                        // descriptors; -1: none

@@ -315,6 +315,7 @@ std::string_view oversubscribe_text(Sharing sharing) {
 }
 
 std::string_view oversubscribe_text(const JobView& view) {
+  if (view.record->alone_by_force) return "NO";
   return view.record->shares_by_force ? "YES" : oversubscribe_text(view.spec().sharing);
 }
 

@@ -31,12 +31,6 @@ StatusCode status_code(ErrorCode code) {
   }
 }
 
-// gRPC has one code for a call that found no connection and for one whose connection broke; only
-// its text tells them apart. Anything else counts as sent, which is the safe side.
-bool never_sent(const CallStatus& status) {
-  return status.message.starts_with("failed to connect to all addresses");
-}
-
 }  // namespace
 
 std::string method_path(std::string_view method) { return fmt::format("/{}.{}", kPackage, method); }
@@ -47,7 +41,7 @@ CallStatus to_status(const Error& error) {
   return {status_code(error.code), std::move(text), std::move(details)};
 }
 
-Error to_error(const CallStatus& status, bool connected, const std::string& address) {
+Error to_error(const CallStatus& status, bool sent, const std::string& address) {
   if (!status.details.empty()) {
     Result<RemoteError> remote = wire::decode<RemoteError>(status.details);
     if (remote && remote->code != ErrorCode::kOk) return {remote->code, std::move(remote->text)};
@@ -57,9 +51,9 @@ Error to_error(const CallStatus& status, bool connected, const std::string& addr
   };
   switch (status.code) {
     case StatusCode::kUnavailable:
-      return explained(never_sent(status) ? ErrorCode::kUnreachable : ErrorCode::kConnectionLost);
+      return explained(sent ? ErrorCode::kConnectionLost : ErrorCode::kUnreachable);
     case StatusCode::kDeadlineExceeded:
-      return explained(connected ? ErrorCode::kTimedOut : ErrorCode::kUnreachable);
+      return explained(sent ? ErrorCode::kTimedOut : ErrorCode::kUnreachable);
     case StatusCode::kCancelled:
     case StatusCode::kUnknown: return explained(ErrorCode::kConnectionLost);
     case StatusCode::kUnimplemented: return explained(ErrorCode::kNotSupported);

@@ -41,8 +41,8 @@ struct CallStatus {
 };
 
 [[nodiscard]] CallStatus to_status(const Error& error);
-// Of a failed status. `connected`: whether the channel is; a call that timed out without was never
-// sent. `address` is for the text.
-[[nodiscard]] Error to_error(const CallStatus& status, bool connected, const std::string& address);
+// Of a failed status. `sent`: whether the call may have been; kUnreachable says that it was not, so
+// that it may be sent to another daemon. `address` is for the text.
+[[nodiscard]] Error to_error(const CallStatus& status, bool sent, const std::string& address);
 
 }  // namespace sluice::net

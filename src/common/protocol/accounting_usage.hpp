@@ -64,7 +64,7 @@ struct QueryReportRequest {
 // Amounts times seconds, here and below.
 struct ClusterUsageRow {
   std::string cluster, tres;
-  uint64_t count = 0;
+  uint64_t count = 0;  // that the cluster had, on average of the time that is known
   uint64_t allocated = 0, down = 0, planned_down = 0, idle = 0, planned = 0, over = 0;
   template <class V>
   static void describe(V&& field) {

@@ -19,7 +19,10 @@ struct JobRecord {
   // what it gets where it asked for no memory; kDefault: all of a node's
   MemoryKind default_memory_kind = MemoryKind::kDefault;
   uint64_t default_memory_mib = 0;
-  bool shares_by_force = false;  // asked for nothing, in a partition of OverSubscribe=FORCE
+  // In a partition of OverSubscribe=FORCE: it asked for nothing, or was not given what it asked
+  // for.
+  bool shares_by_force = false;
+  bool alone_by_force = false;  // it has its nodes in a partition of OverSubscribe=EXCLUSIVE
   template <class V>
   static void describe(V&& field) {
     field(1, "job", &JobRecord::job);
@@ -31,6 +34,7 @@ struct JobRecord {
     field(7, "default_memory_kind", &JobRecord::default_memory_kind);
     field(8, "default_memory_mib", &JobRecord::default_memory_mib);
     field(9, "shares_by_force", &JobRecord::shares_by_force);
+    field(10, "alone_by_force", &JobRecord::alone_by_force);
   }
 };
 struct JobChunk {  // streamed

@@ -119,7 +119,7 @@ struct AsyncCall : std::enable_shared_from_this<AsyncCall> {
       if (!own) return done(tl::unexpected<Error>(own.error()));
       return done(std::string(reply.view()));
     }
-    error = attempt.connection.explain(status);
+    error = attempt.connection.explain(status, attempt.context);
     if (error.code == ErrorCode::kUnreachable && tried < channels->endpoints().count())
       return start();
     const bool closed = channels->endpoints().options().tls == nullptr &&

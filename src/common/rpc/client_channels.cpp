@@ -20,9 +20,10 @@ int milliseconds(Duration d) {
 
 std::string target_uri(const NumericAddress& address) {
   switch (address.kind) {
-    case NumericAddress::Kind::kUnix: return "unix:" + address.text;
-    case NumericAddress::Kind::kIpv4: return "ipv4:" + address.text;
-    case NumericAddress::Kind::kIpv6: return "ipv6:" + address.text;
+    case NumericAddress::Kind::kUnix:
+      return (address.text.starts_with('/') ? "unix://" : "unix:") + address.text;
+    case NumericAddress::Kind::kIpv4: return "ipv4:///" + address.text;
+    case NumericAddress::Kind::kIpv6: return "ipv6:///" + address.text;
   }
   return {};
 }

@@ -18,11 +18,13 @@ namespace sluice::net {
 
 struct Connection {
   std::string address;  // as configured
-  std::string target;   // "ipv4:10.0.0.1:6817"
+  std::string target;   // "ipv4:///10.0.0.1:6817"
   std::shared_ptr<grpc::Channel> channel;
 
-  [[nodiscard]] Error explain(const grpc::Status& status) const {
-    return to_error(from_grpc(status), channel->GetState(false) == GRPC_CHANNEL_READY, address);
+  // Of a call that failed. Its peer is the channel's target until it has a connection, and then
+  // the address, which is written in another way.
+  [[nodiscard]] Error explain(const grpc::Status& status, const grpc::ClientContext& call) const {
+    return to_error(from_grpc(status), call.peer() != target, address);
   }
 };
 

@@ -70,7 +70,7 @@ class StreamHandle::Call : public std::enable_shared_from_this<StreamHandle::Cal
     if (closed_) return;
     if (attempt.own_error) return end(tl::unexpected<Error>(*attempt.own_error));
     if (status.ok()) return end({});
-    Error error = attempt.connection.explain(status);
+    Error error = attempt.connection.explain(status, attempt.context);
     if (error.code == ErrorCode::kUnreachable) return try_next(std::move(error));
     end(tl::unexpected<Error>(std::move(error)));
   }

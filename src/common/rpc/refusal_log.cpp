@@ -23,6 +23,7 @@ constexpr Duration kPauses[] = {std::chrono::minutes(1), std::chrono::minutes(10
 // Unseen for so long, it lasts no longer: what a daemon repeats, and what others ask.
 constexpr Duration kOver = std::chrono::minutes(1), kOverOfOthers = std::chrono::minutes(15);
 constexpr size_t kMostLasting = 1000;
+constexpr size_t kMostRooms = 1000;  // users
 
 SteadyTime steady_now() {
   return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now());
@@ -61,7 +62,26 @@ std::string left_out_text(uint64_t left_out) {
   return fmt::format(" ({} more were refused and not logged)", left_out);
 }
 
+// What tells one refusal from another, cut so that no caller fills the memory. By what they ask
+// about only daemons are told apart: a user could make up as many nodes and jobs as he likes.
+std::string lasting_key(const Refusal& refusal, bool repeated) {
+  // the port is another one with each connection; whatever a daemon asks, it is the same cause
+  const std::string_view host = refusal.peer.substr(0, refusal.peer.rfind(':'));
+  return fmt::format("{} {} {} {} {}", host, refusal.uid.value_or(UINT32_MAX),
+                     repeated ? std::string_view() : refusal.method,
+                     refusal.by_admin ? refusal.subject.substr(0, kMostSubject) : "",
+                     cause_key({refusal.why.code, refusal.why.text.substr(0, kMostReason)}));
+}
+
 }  // namespace
+
+RefusalLog::Room& RefusalLog::room_of(Rooms& rooms, const Refusal& refusal) {
+  const uint32_t uid = refusal.uid.value_or(kNoUid);
+  if (rooms.size() >= kMostRooms && !rooms.contains(uid))
+    rooms.erase(
+        std::ranges::min_element(rooms, {}, [](const auto& one) { return one.second.filled; }));
+  return rooms[uid];
+}
 
 bool RefusalLog::Room::take(SteadyTime now) {
   const double seconds = std::chrono::duration<double>(now - filled).count();
@@ -107,11 +127,7 @@ bool RefusalLog::is_told(const Refusal& refusal, SteadyTime now, uint64_t& left_
   std::erase_if(lasting_, [&](const auto& one) {
     return now - one.second.seen > (one.second.repeated ? kOver : kOverOfOthers);
   });
-  // the port is another one with each connection; whatever a daemon asks, it is the same cause
-  const std::string_view host = refusal.peer.substr(0, refusal.peer.rfind(':'));
-  Lasting& one = lasting(fmt::format("{} {} {} {} {}", host, refusal.uid.value_or(UINT32_MAX),
-                                     repeated ? std::string_view() : refusal.method,
-                                     refusal.subject, cause_key(refusal.why)));
+  Lasting& one = lasting(lasting_key(refusal, repeated));
   one.seen = now;
   one.repeated = repeated;
   if (one.lines > 0 && now - one.logged < kPauses[std::min(one.lines, std::size(kPauses)) - 1]) {
@@ -128,14 +144,15 @@ std::optional<std::string> RefusalLog::line(const Refusal& refusal, SteadyTime n
   if (is_mistyped(refusal)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   uint64_t left_out = 0;
-  if (is_told(refusal, now, left_out) || !denials_.take(now)) return std::nullopt;
+  Room& room = room_of(denials_, refusal);
+  if (is_told(refusal, now, left_out) || !room.take(now)) return std::nullopt;
   std::string text = refusal.uid ? fmt::format("Security violation, {} RPC from uid={} at {}",
                                                refusal.method, *refusal.uid, refusal.peer)
                                  : fmt::format("authentication of {} RPC from {} failed",
                                                refusal.method, refusal.peer);
   text += subject_text(refusal);
   if (!refusal.why.text.empty()) text += ": " + refusal.why.text;
-  return text + left_out_text(left_out + std::exchange(denials_.left_out, 0));
+  return text + left_out_text(left_out + std::exchange(room.left_out, 0));
 }
 
 std::optional<std::string> RefusalLog::line_of_change(const Refusal& refusal, SteadyTime now) {
@@ -144,11 +161,12 @@ std::optional<std::string> RefusalLog::line_of_change(const Refusal& refusal, St
   if (is_passing(code) && !holds(by_admins_, refusal.method)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   uint64_t left_out = 0;
-  if (is_told(refusal, now, left_out) || !mistakes_.take(now)) return std::nullopt;
+  Room& room = room_of(mistakes_, refusal);
+  if (is_told(refusal, now, left_out) || !room.take(now)) return std::nullopt;
   return fmt::format("{} RPC from uid={} at {} was refused{}: {}{}", refusal.method, *refusal.uid,
                      refusal.peer, subject_text(refusal),
                      escape_controls(error_text(refusal.why).substr(0, kMostReason)),
-                     left_out_text(left_out + std::exchange(mistakes_.left_out, 0)));
+                     left_out_text(left_out + std::exchange(room.left_out, 0)));
 }
 
 void RefusalLog::note(const Refusal& refusal) {

@@ -1,7 +1,7 @@
 // What a daemon's log says of requests that were denied: forged or stale credentials, and what the
 // caller has no right to. Of methods that change something it has what else was refused, too, with
-// what was wrong. Whoever sends many of them fills no disk: after some lines a second they are
-// counted only.
+// what was wrong. Whoever sends many of them fills no disk, and hides no other user's: after some
+// lines of one user a second they are counted only.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,8 @@ class RefusalLog {
   // Of a change that was refused for another reason; nothing: of no change, too many, or it is
   // tried again by itself.
   [[nodiscard]] std::optional<std::string> line_of_change(const Refusal& refusal, SteadyTime now);
-  // Writes what there is to write. Any thread.
+  // Writes what there is to write. Any thread. What is kept of refusals has bounds, whatever texts
+  // callers send.
   void note(const Refusal& refusal);
 
  private:
@@ -73,12 +74,15 @@ class RefusalLog {
   bool is_told(const Refusal& refusal, SteadyTime now, uint64_t& left_out);
 
   Lasting& lasting(const std::string& key);  // the one not seen for longest goes for it
+  using Rooms = std::map<uint32_t, Room>;    // by uid; kNoUid: nobody is proved
+  static constexpr uint32_t kNoUid = UINT32_MAX;
+  [[nodiscard]] static Room& room_of(Rooms& rooms, const Refusal& refusal);
 
   std::vector<std::string> repeated_, changes_, by_admins_;
   std::mutex mutex_;
   std::map<std::string, Lasting> lasting_;  // by host, user and cause; guarded by mutex_
   // each has lines of its own, so that many mistakes hide no denial; guarded by mutex_
-  Room denials_, mistakes_;
+  Rooms denials_, mistakes_;
 };
 
 }  // namespace sluice::net

@@ -128,12 +128,15 @@ std::string frequency_name(uint32_t number) {
 
 std::string short_frequency_name(uint32_t number) {
   if (number >= kFirstWord) return frequency_name(number);
-  double value = number;  // kHz
-  for (const char unit : {'K', 'M'}) {
-    if (value < 1000) return fmt::format("{:.2f}{}", value, unit);
-    value /= 1000;
+  uint32_t of_unit = 1;  // kHz
+  const char* unit = "K";
+  for (const char* larger : {"M", "G"}) {
+    if (number / of_unit < 1000) break;
+    of_unit *= 1000;
+    unit = larger;
   }
-  return fmt::format("{:.2f}G", value);
+  if (number % of_unit == 0) return std::to_string(number / of_unit) + unit;
+  return fmt::format("{:.2f}{}", static_cast<double>(number) / of_unit, unit);
 }
 
 uint32_t choose_frequency(const std::vector<uint32_t>& all, uint32_t wanted) {

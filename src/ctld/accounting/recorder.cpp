@@ -204,7 +204,7 @@ void HistoryRecorder::note_job(const state::ClusterState& state, JobId id) {
   const state::FoundJob job = state::find_job(state, id);
   if (!job) return;
   JobHistory history = job_history(state, *job);
-  if (is_terminal(job->state) && job->allocation == nullptr) add_reason(history, id, false);
+  if (is_terminal(job->state) && job->allocation == nullptr) add_wait(history, *job, id, false);
   note_run(std::move(history));
 }
 
@@ -212,13 +212,17 @@ void HistoryRecorder::note_started(const state::ClusterState& state, JobId id, J
   const state::FoundJob job = state::find_job(state, id);
   if (!job) return;
   JobHistory history = job_history(state, *job);
-  add_reason(history, record, true);
+  add_wait(history, *job, record, true);
   note_run(std::move(history));
 }
 
-void HistoryRecorder::add_reason(JobHistory& history, JobId record, bool starts) const {
-  if (waited_for_ && says_no_reason(history))
-    history.reason = reason_text(waited_for_(record, starts));
+void HistoryRecorder::add_wait(JobHistory& history, const Job& job, JobId record,
+                               bool starts) const {
+  if (!waited_) return;
+  const Waited waited = waited_(record, starts);
+  if (says_no_reason(history)) history.reason = reason_text(waited.reason);
+  const bool is_given = job.spec->priority != UINT32_MAX || job.hold != HoldKind::kNone;
+  if (!starts && !is_given && waited.priority != 0) history.priority = waited.priority;
 }
 
 // Tasks that end without a job id of their own: records of their array's.
@@ -228,7 +232,7 @@ void HistoryRecorder::note_cancelled_tasks(const state::ClusterState& state, con
   history.state = JobState::kCancelled;
   history.ended_by = event.cancelled_by;
   history.end = event.time;
-  add_reason(history, event.array_job, false);
+  add_wait(history, job, event.array_job, false);
   const size_t bytes = event.tasks.size() * wire::encode(history).size();
   if (event.tasks.size() > kMostTasksAlone || bytes > kMostBytesAlone) {
     history.array_tasks = event.tasks.to_text();

@@ -2,6 +2,7 @@
 // changes several times the last record alone is kept.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -17,10 +18,14 @@ namespace sluice::ctld {
 
 class HistoryRecorder final : public engine::EventRecorder {
  public:
-  // `waited_for` says for what a job waited that starts, or ends without that: the scheduler knows.
-  // Called before there are events.
-  using WaitedFor = std::function<JobReason(JobId record, bool starts)>;
-  void ask(WaitedFor waited_for) { waited_for_ = std::move(waited_for); }
+  // What no state says of a job that waited: the scheduler knows.
+  struct Waited {
+    JobReason reason = JobReason::kNone;  // for what
+    uint32_t priority = 0;                // 0: no pass has seen it
+  };
+  // `waited` is asked of a job that starts, or ends without that. Called before there are events.
+  using HowItWaited = std::function<Waited(JobId record, bool starts)>;
+  void ask(HowItWaited waited) { waited_ = std::move(waited); }
   void before(const state::ClusterState& state, const state::Event& event, Time now) override;
   void after(const state::ClusterState& state, const state::Event& event, Time now) override;
   [[nodiscard]] std::vector<std::string> take(const state::ClusterState& state,
@@ -37,7 +42,8 @@ class HistoryRecorder final : public engine::EventRecorder {
   void note_run(JobHistory history);
   // `record`: that which waited; of an array's task that of the array.
   void note_started(const state::ClusterState& state, JobId id, JobId record);
-  void add_reason(JobHistory& history, JobId record, bool starts) const;
+  // Of a job that ends without a start also the priority that it had.
+  void add_wait(JobHistory& history, const Job& job, JobId record, bool starts) const;
   void note_cancelled_tasks(const state::ClusterState& state, const Job& job,
                             const state::ArrayTasksCancelled& event);
   void note_step(StepHistory history);
@@ -49,7 +55,7 @@ class HistoryRecorder final : public engine::EventRecorder {
   void tell_again(const state::ClusterState& state, Time now);
 
   using RunKey = std::tuple<JobId, int64_t, uint32_t, uint32_t>;
-  WaitedFor waited_for_;
+  HowItWaited waited_;
   std::vector<HistoryRecord> records_;
   std::map<RunKey, size_t> runs_;  // positions in records_
   // Whose waiting tasks have changed: a command may change those of one array many times, and to

@@ -51,6 +51,7 @@ struct FeatureExpression {
   bool one_branch_for_all = false;  // [a|b]: every node from the same branch
   std::vector<FeatureCount>
       counts;  // "[rack1*2&(rack2|rack3)*4]": nodes by feature, otherwise unconstrained
+  [[nodiscard]] bool empty() const { return any_of.empty() && counts.empty(); }
 };
 
 // kInvalidFeature when the text is no expression.

@@ -37,7 +37,8 @@ bool asks_for_nodes(const JobSpec& spec) {
 // Beyond the partition's limits the job waits: then its needs are what it asks for.
 void set_counts(const JobSpec& spec, const PartitionConfig& partition, Needs& needs) {
   const bool nodes_given = asks_for_nodes(spec);
-  needs.as_many_nodes = (nodes_given || spec.spread) && !spec.use_min_nodes;
+  const bool spreads = spec.spread && spec.num_tasks > 0;  // else there is one task to spread
+  needs.as_many_nodes = (nodes_given || spreads) && !spec.use_min_nodes;
   needs.min_nodes = std::max(1U, spec.min_nodes);
   if (spec.max_nodes > 0) needs.max_nodes = std::max(spec.max_nodes, needs.min_nodes);
   // MinNodes of the partition holds for few tasks, too
@@ -91,13 +92,25 @@ uint64_t most_memory_per_cpu(const PartitionConfig& partition, const ClusterConf
   return partition.max_mem_per_cpu_mib.value_or(config.max_mem_per_cpu_mib);
 }
 
-Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterConfig& c,
-                  Needs& needs) {
+uint64_t most_memory_per_node(const PartitionConfig& partition, const ClusterConfig& config) {
+  return partition.max_mem_per_node_mib.value_or(config.max_mem_per_node_mib);
+}
+
+// That some node of the job has to give.
+uint64_t least_cpus_of_node(const JobSpec& spec) {
+  const uint64_t of_task = std::max(1U, spec.cpus_per_task);
+  uint64_t tasks = std::max(1U, spec.ntasks_per_node);
+  const uint64_t nodes = asks_for_nodes(spec) ? std::max(spec.min_nodes, spec.max_nodes) : 0;
+  if (nodes > 0 && !spec.overcommit)
+    tasks = std::max(tasks, rounded_up_quotient(uint64_t{spec.num_tasks}, nodes));
+  return tasks * of_task;
+}
+
+void choose_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterConfig& c,
+                   Needs& needs) {
   switch (spec.memory_kind) {
     case MemoryKind::kPerNode:
       needs.all_memory = spec.memory_mib == 0;
-      if (needs.all_memory) needs.most_memory_per_cpu_mib = most_memory_per_cpu(p, c);
-      if (needs.most_memory_per_cpu_mib > 0) needs.whole_nodes = true;  // with the CPUs for it
       needs.memory_per_node_mib = spec.memory_mib;
       break;
     case MemoryKind::kPerCpu:
@@ -115,7 +128,13 @@ Status set_memory(const JobSpec& spec, const PartitionConfig& p, const ClusterCo
       (usual.kind == MemoryKind::kPerCpu ? needs.memory_per_cpu_mib : needs.memory_per_node_mib) =
           usual.mib;
   }
-  const uint64_t most_node = p.max_mem_per_node_mib.value_or(c.max_mem_per_node_mib);
+  const bool by_gpu = needs.memory_per_gpu_mib > 0;
+  if (needs.all_memory || by_gpu) needs.most_memory_per_cpu_mib = most_memory_per_cpu(p, c);
+  if (needs.memory_per_node_mib == 0) needs.most_memory_per_node_mib = most_memory_per_node(p, c);
+}
+
+Status bound_memory(const PartitionConfig& p, const ClusterConfig& c, Needs& needs) {
+  const uint64_t most_node = most_memory_per_node(p, c);
   if (most_node > 0 && needs.memory_per_node_mib > most_node) {
     return failure(ErrorCode::kInvalidMemory, "Memory specification can not be satisfied");
   }
@@ -173,16 +192,18 @@ DefaultMemory default_memory(const PartitionConfig& p, const ClusterConfig& c) {
 
 bool exceeds_memory_limit(const JobSpec& spec, const PartitionConfig& partition,
                           const ClusterConfig& config, uint64_t node_mib) {
-  const uint64_t most = partition.max_mem_per_node_mib.value_or(config.max_mem_per_node_mib);
-  const bool says =
-      spec.memory_kind == MemoryKind::kPerNode || spec.memory_kind == MemoryKind::kPerCpu;
-  uint64_t asked = says ? spec.memory_mib : 0;  // a node gives one CPU at least
-  if (says && spec.memory_mib == 0) asked = node_mib;
-  if (spec.memory_kind == MemoryKind::kDefault) {
+  const uint64_t most = most_memory_per_node(partition, config);
+  MemoryKind kind = spec.memory_kind;
+  uint64_t asked = spec.memory_mib;
+  if (kind == MemoryKind::kDefault) {
     const DefaultMemory usual = default_memory(partition, config);
-    asked = usual.kind == MemoryKind::kPerNode ? usual.mib : 0;
+    kind = usual.kind;
+    asked = usual.mib;
   }
-  return most > 0 && asked > most;
+  if (most == 0 || kind == MemoryKind::kPerGpu) return false;
+  if (asked == 0) return node_mib > most;
+  return (kind == MemoryKind::kPerCpu ? bounded_product(asked, least_cpus_of_node(spec)) : asked) >
+         most;
 }
 
 CpuMemory within_memory_limit(uint64_t per_cpu_mib, const PartitionConfig& partition,
@@ -232,13 +253,18 @@ Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
     return failure(per_node ? ErrorCode::kNodesNotAvailable : ErrorCode::kTooManyNodes);
   }
   const Sharing sharing = sharing_of(spec, partition);
-  needs.whole_nodes = sharing == Sharing::kExclusive || spec.reboot ||
+  choose_memory(spec, partition, config, needs);
+  // all of the memory comes with the CPUs for it
+  const bool with_memory = needs.all_memory && needs.most_memory_per_cpu_mib > 0;
+  needs.whole_nodes = sharing == Sharing::kExclusive || spec.reboot || with_memory ||
                       partition.over_subscribe == OverSubscribe::kExclusive ||
                       rules.unit == Unit::kNode;
+  needs.all_cores = spec.sharing == Sharing::kExclusive && !needs.whole_nodes;
   if (needs.whole_nodes) needs.system = system_share(spec, config);
   needs.contiguous = spec.contiguous;
   if (rules.unit != Unit::kNode) needs.max_cpus_per_node = partition.max_cpus_per_node;
-  if (!needs.whole_nodes) needs.max_cpus_per_socket = partition.max_cpus_per_socket;
+  if (!needs.whole_nodes && !needs.all_cores)
+    needs.max_cpus_per_socket = partition.max_cpus_per_socket;
   limit_tasks(spec, needs);
   // with --overcommit a node's CPUs are enough for one task
   needs.min_cpus_per_node =
@@ -259,7 +285,7 @@ Result<Needs> needs_of(const JobSpec& spec, const PartitionConfig& partition,
   needs.one_user = sharing == Sharing::kUser || partition.exclusive == ExclusiveMode::kUser;
   needs.fill_sockets = rules.fills_sockets(spec.distribution.view());
   needs.uses_memory = rules.uses_memory;
-  if (auto ok = set_memory(spec, partition, config, needs); !ok) return tl::unexpected(ok.error());
+  if (auto ok = bound_memory(partition, config, needs); !ok) return tl::unexpected(ok.error());
   auto features = parse_features(spec.constraint.view());
   if (!features) return tl::unexpected(features.error());
   needs.features = std::move(*features);

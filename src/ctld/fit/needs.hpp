@@ -56,13 +56,16 @@ struct Needs {
   uint32_t threads_per_core = 0;  // the node has as many, and no more of a core are used; 0: any
   uint32_t tasks_per_socket = 0, tasks_per_core = 0;
   bool whole_nodes = false;
+  bool all_cores = false;  // all CPUs of its nodes, on which others may be as well
   SystemShare system;  // what the job leaves of whole nodes, in place of what they keep themselves
   bool contiguous = false;
   bool uses_memory = false;  // whether memory is a consumable resource
   uint64_t memory_per_node_mib = 0;
   uint64_t memory_per_cpu_mib = 0;
-  bool all_memory = false;               // --mem=0
-  uint64_t most_memory_per_cpu_mib = 0;  // MaxMemPerCPU, where it bounds --mem=0; 0: it does not
+  bool all_memory = false;  // --mem=0, or nothing asked for and no default
+  // MaxMemPerCPU and MaxMemPerNode, as far as they are not kept by what is asked for; 0: they are
+  uint64_t most_memory_per_cpu_mib = 0;
+  uint64_t most_memory_per_node_mib = 0;
   uint64_t tmp_disk_mib = 0;
   FeatureExpression features;
   // idle nodes may be given features that they do not have now (helpers.conf)
@@ -90,8 +93,9 @@ struct DefaultMemory {
 // Whether it asks to share its nodes with no job of others (--exclusive, --exclusive=user).
 [[nodiscard]] bool asks_alone(Sharing sharing);
 
-// How the job shares its nodes: as it asks for, but --exclusive has no effect in a partition that
-// has several jobs share each resource (OverSubscribe=FORCE), which users cannot turn off.
+// How the job shares its nodes: as it asks for, but in a partition that has several jobs share each
+// resource (OverSubscribe=FORCE), which users cannot turn off, --exclusive only has it take all
+// CPUs of its nodes.
 [[nodiscard]] Sharing sharing_of(const JobSpec& spec, const PartitionConfig& partition);
 
 // What `--mem-per-cpu` becomes where MaxMemPerCPU bounds the memory of a CPU: as many CPUs in place

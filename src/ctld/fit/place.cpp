@@ -110,6 +110,13 @@ Room own_view(const Needs& needs, const Room& room) {
   return own;
 }
 
+// MaxMemPerNode and MaxMemPerCPU.
+bool has_more_memory_than_allowed(const Needs& needs, uint64_t memory_mib, uint64_t cpus) {
+  const uint64_t of_node = needs.most_memory_per_node_mib, of_cpu = needs.most_memory_per_cpu_mib;
+  return (of_node > 0 && memory_mib > of_node) ||
+         (of_cpu > 0 && memory_mib > bounded_product(of_cpu, cpus));
+}
+
 // Nothing where the units cannot be beside cores as they have to.
 std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room,
                                           const Portion& portion, Unit unit) {
@@ -136,7 +143,7 @@ std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room,
     a.gres = choose_gres(needs, room, portion.gres);
   }
   const uint32_t all_threads = cpus_of_core(*room.config);
-  if (needs.whole_nodes) {
+  if (needs.whole_nodes || needs.all_cores) {
     a.cores = room.free_cores;
   } else {
     a.cores = a.gres.empty() || needs.near_free
@@ -146,10 +153,10 @@ std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room,
   const auto cores = static_cast<uint32_t>(a.cores.count());
   // units were chosen of which some are near to too few cores
   if (needs.near_only && !needs.whole_nodes && cores < wanted) return std::nullopt;
-  a.cpus = unit == Unit::kCpu && !needs.whole_nodes ? std::min(cpus, cores * all_threads)
-                                                    : cores * all_threads;
+  const bool all = needs.whole_nodes || needs.all_cores;
+  a.cpus = unit == Unit::kCpu && !all ? std::min(cpus, cores * all_threads) : cores * all_threads;
   if (!needs.uses_memory) return a;
-  const uint64_t charged = unit == Unit::kCpu && !needs.whole_nodes ? a.cpus : cores * threads;
+  const uint64_t charged = unit == Unit::kCpu && !all ? a.cpus : cores * threads;
   if (needs.all_memory) a.memory_mib = room.free_memory_mib;
   else if (needs.memory_per_gpu_mib > 0)
     a.memory_mib =
@@ -160,12 +167,15 @@ std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room,
   return a;
 }
 
-// Nothing where whole sockets, or cores with few tasks each, come with more memory than is free.
+// Nothing where whole sockets, or cores with few tasks each, come with more memory than is free, or
+// than the partition allows.
 std::optional<NodeAllocation> allocate(const Needs& needs, const Room& room, const Portion& portion,
                                        Unit unit) {
   auto made = has_own_view(needs, room) ? allocate_in(needs, own_view(needs, room), portion, unit)
                                         : allocate_in(needs, room, portion, unit);
-  if (made && made->memory_mib > room.free_memory_mib) return std::nullopt;
+  if (made && (made->memory_mib > room.free_memory_mib ||
+               has_more_memory_than_allowed(needs, made->memory_mib, made->cpus)))
+    return std::nullopt;
   return made;
 }
 
@@ -477,11 +487,11 @@ class Placer {
   bool dealt_ = false;  // nodes were chosen, and the job did not fit them
 };
 
-// All of the node, where the partition bounds the CPUs of its jobs, or the memory of a CPU.
+// All of the node, where the partition bounds the CPUs or the memory of its jobs.
 bool is_more_than_allowed(const Needs& needs, const NodeConfig& node) {
-  if (needs.whole_nodes && needs.max_cpus_per_node < node.cpus) return true;
-  const uint64_t most = needs.most_memory_per_cpu_mib;
-  return needs.uses_memory && most > 0 && node.real_memory_mib > most * node.cpus;
+  if ((needs.whole_nodes || needs.all_cores) && needs.max_cpus_per_node < node.cpus) return true;
+  return needs.uses_memory && needs.all_memory &&
+         has_more_memory_than_allowed(needs, node.real_memory_mib, node.cpus);
 }
 
 Capacity capacity_of(const Needs& needs, const Room& room) {
@@ -494,7 +504,7 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
   if (!needs.features.any_of.empty() && !has_features(needs, room)) return {};
   const bool alone = needs.whole_nodes || (needs.uses_memory && needs.all_memory);
   if ((alone && room.jobs > 0) || room.is_others(needs)) return {};
-  if (is_more_than_allowed(needs, c)) return {};
+  if (is_more_than_allowed(needs, c) || (needs.all_cores && !is_all_free(room))) return {};
   const uint32_t threads = used_threads(needs, c);
   const uint32_t each = cpus_of_core(c);
   const uint32_t held = room.held == nullptr ? 0 : room.held->cpus;
@@ -504,8 +514,11 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
   if (needs.uses_memory) {
     if (room.free_memory_mib < needs.memory_per_node_mib) return {};
     if (needs.memory_per_cpu_mib > 0) {
-      const uint64_t backed = room.free_memory_mib / needs.memory_per_cpu_mib;
-      if (needs.whole_nodes && backed < cpus) return {};
+      const uint64_t most = needs.most_memory_per_node_mib;
+      const uint64_t memory =
+          most > 0 ? std::min(most, room.free_memory_mib) : room.free_memory_mib;
+      const uint64_t backed = memory / needs.memory_per_cpu_mib;
+      if ((needs.whole_nodes || needs.all_cores) && backed < cpus) return {};
       cpus = static_cast<uint32_t>(std::min<uint64_t>(cpus, backed / threads * threads));
     }
   }

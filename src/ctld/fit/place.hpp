@@ -85,6 +85,9 @@ void take_from(Room& room, const NodeAllocation& taken, bool whole, uint32_t uid
 // Sets the cores that are free, and with them the CPUs.
 void set_free_cores(Room& room, Bitmap cores, Unit unit);
 
+// Whether all cores of the node that jobs can get are free.
+[[nodiscard]] bool is_all_free(const Room& room);
+
 // Of a room without a job: frees all cores but those that the job leaves to the system
 // (--core-spec).
 void leave_to_system(Room& room, const SystemShare& share);

@@ -104,6 +104,12 @@ Room room_now(const Node& node, Unit unit) {
   return room;
 }
 
+bool is_all_free(const Room& room) {
+  Bitmap cores = cores_of(*room.config);
+  cores.and_not(system_cores(*room.config));
+  return room.free_cores.contains(cores);
+}
+
 void leave_to_system(Room& room, const SystemShare& share) {
   room.free_cores = cores_of(*room.config);
   room.free_cores.and_not(system_cores(*room.config, share));

@@ -35,7 +35,12 @@ Result<Sequence> last_sequence_in(Database& database) {
 }
 
 Result<std::unique_ptr<SqliteReader>> SqliteReader::open(const std::filesystem::path& folder) {
-  Result<Database> database = Database::open(database_file(folder), Database::Mode::kReadOnly);
+  const std::filesystem::path file = database_file(folder);
+  std::error_code unknown;
+  // whoever opened a pipe would wait for its other end
+  if (std::filesystem::exists(file, unknown) && !std::filesystem::is_regular_file(file, unknown))
+    return failure(fmt::format("{} is no file", file.string()));
+  Result<Database> database = Database::open(file, Database::Mode::kReadOnly);
   if (!database) return tl::unexpected(database.error());
   const Status known = check_format(*database);
   if (!known) return tl::unexpected(known.error());

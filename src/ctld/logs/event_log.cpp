@@ -19,6 +19,7 @@
 #include "common/os/clock.hpp"
 #include "common/names/step_names.hpp"
 #include "ctld/logs/changed_values.hpp"
+#include "ctld/logs/task_lines.hpp"
 #include "ctld/sched/policy/priority.hpp"
 #include "ctld/state/core/exit_status.hpp"
 #include "ctld/state/core/fold.hpp"
@@ -535,7 +536,7 @@ void EventLog::write(const Batch& batch) {
       lines.insert(lines.end(), std::make_move_iterator(some.begin()),
                    std::make_move_iterator(some.end()));
     }
-    lines = lines_once(std::move(lines));
+    lines = tasks_in_one_line(lines_once(std::move(lines)));
     // in parts: others want to log meanwhile
     for (std::span<const log::Line> rest(lines); !rest.empty();
          rest = rest.subspan(std::min(rest.size(), kMostAtOnce))) {

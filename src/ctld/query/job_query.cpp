@@ -74,6 +74,16 @@ const state::Partition* partition_of(const state::ClusterState& state, const Job
   return partition != nullptr ? partition : state::default_partition(state);
 }
 
+// What the partition makes of --exclusive is told once the job has its nodes.
+void set_sharing(const Job& job, const PartitionConfig& partition, protocol::JobRecord& out) {
+  const Sharing asked = job.spec->sharing;
+  const bool overruled =
+      asked == Sharing::kDefault || (fit::asks_alone(asked) && job.allocation != nullptr);
+  out.shares_by_force = overruled && state::sharers_of(partition, *job.spec) > 1;
+  out.alone_by_force =
+      job.allocation != nullptr && partition.over_subscribe == OverSubscribe::kExclusive;
+}
+
 }  // namespace
 
 std::string required_tres(const state::ClusterState& state, const Job& job) {
@@ -187,8 +197,7 @@ protocol::JobRecord JobQuery::record(const Job& job) const {
   out.required_tres = required_tres(*state_, job);
   out.allocated_tres = allocated_tres(*state_, job);
   const state::Partition* partition = partition_of(*state_, job);
-  out.shares_by_force = partition != nullptr && job.spec->sharing == Sharing::kDefault &&
-                        state::sharers_of(*partition->config, *job.spec) > 1;
+  if (partition != nullptr) set_sharing(job, *partition->config, out);
   if (partition != nullptr && job.spec->memory_kind == MemoryKind::kDefault) {
     const fit::DefaultMemory usual = fit::default_memory(*partition->config, *state_->config);
     out.default_memory_kind = usual.kind;

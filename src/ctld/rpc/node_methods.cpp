@@ -128,16 +128,15 @@ void compare_clocks(const state::ClusterState& now, protocol::RegisterNodeReques
 }
 
 // Commands there go by the node's own file.
-void compare_files(const std::string& own, const ClusterConfig& config,
-                   const protocol::RegisterNodeRequest& request) {
-  const std::string& there = request.config_digest;
+void compare_files(const std::string& own, const std::string& there, const std::string& node,
+                   const ClusterConfig& config) {
   const bool is_known = !there.empty() && !own.empty();
   if (!is_known || there == own || log::enabled(log::DebugFlag::kNoConfHash)) return;
   log::warning(
       "the slurm.conf of node {} is another than the controller's ({}): its commands and slurmd go by "
       "other values until both files are the same and have been read again (scontrol reconfigure). "
       "Where that is meant, DebugFlags=NO_CONF_HASH leaves this out",
-      request.name, config.config_path);
+      node, config.config_path);
 }
 
 // The host that each node's agent registered from last.
@@ -202,8 +201,6 @@ void register_node(ServiceParts& parts, Callers& callers, const CallContext& con
   if (request.claims_future && host.address.empty())
     host.address = address_of(context, host.host_name, host.port);
   compare_clocks(*parts.publisher.newest()->state, request);
-  compare_files(parts.sent_files.get().lines_digest, *parts.publisher.newest()->state->config,
-                request);
   const std::string name = request.name;
   std::string elsewhere;
   const state::ClusterSnapshot now = parts.publisher.newest()->state;
@@ -211,7 +208,8 @@ void register_node(ServiceParts& parts, Callers& callers, const CallContext& con
     tell_second_agent(parts, context, *node, request.hardware);
     elsewhere = other_place(context, *node, callers);
   }
-  auto make = [&parts, &sent = parts.config_for_nodes, name, elsewhere](
+  auto make = [&parts, &sent = parts.config_for_nodes, name, elsewhere,
+               there = request.config_digest](
                   const state::Reply& reply,
                   const state::ClusterState& after) -> Result<protocol::RegisterNodeReply> {
     protocol::RegisterNodeReply out;
@@ -225,6 +223,7 @@ void register_node(ServiceParts& parts, Callers& callers, const CallContext& con
     log_forgotten(name, out.forget, after);
     if (out.removed) return out;
     if (!elsewhere.empty()) log::info("{}", elsewhere);
+    compare_files(parts.sent_files.get().lines_digest, there, name, *after.config);
     out.credential_key = parts.signer.public_key();
     out.new_key = after.credential_key_changed;
     out.controller_start = after.epoch_start;

@@ -159,7 +159,7 @@ bool PlanRepair::may_improve(const Request& request, Tick start, Tick duration) 
     wanted.from = from < duration ? 0 : from - duration + 1;
     const Tick before = std::min(start, to);
     if (may || idle == nullptr || wanted.from >= before || request.excluded.test(id)) return;
-    if (!fit::satisfies_any(request.needs.features, idle->features())) return;
+    if (!serves_unchanged(request, idle->features())) return;
     may = resources_.timeline().node(id).next_start(id, wanted, share, scratch).first < before;
   });
   return may;

@@ -48,6 +48,11 @@ Result<Request> request_of(const ClusterState& state, const fit::Rules& rules, c
   return request_in(state, rules, job, partition, state::named_reservation(state, *job.spec));
 }
 
+bool serves_unchanged(const Request& request, const std::vector<std::string>& features) {
+  const bool preferred = !request.prefer.empty() && fit::satisfies_any(request.prefer, features);
+  return preferred || fit::satisfies_any(request.needs.features, features);
+}
+
 Patience patience_of(const Request& request, const Job& job, Time now, bool has_switches) {
   const Time since = job.accrue != kNoTime ? job.accrue : job.submit;
   Patience patience;

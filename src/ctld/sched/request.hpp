@@ -17,7 +17,7 @@ struct Request {
   Bitmap required, excluded;      // NodeIds
   uint32_t sharers = 1;           // jobs that may hold one core (OverSubscribe)
   bool unknown_node = false;      // a node list names a node that is no more
-  fit::FeatureExpression prefer;  // nodes with these are tried first
+  fit::FeatureExpression prefer;  // tried first, in place of those that it needs
   Bitmap first;                   // NodeIds; these are tried first, whatever they weigh
   SwitchRequest switches;
   uint32_t segment = 0;  // of topology/block; 0: none
@@ -37,6 +37,10 @@ struct Request {
 // In the reservation that it names.
 [[nodiscard]] Result<Request> request_of(const state::ClusterState& state, const fit::Rules& rules,
                                          const Job& job, const state::Partition& partition);
+
+// Whether a node with these features is one that the job needs or prefers.
+[[nodiscard]] bool serves_unchanged(const Request& request,
+                                    const std::vector<std::string>& features);
 
 // What a job insists on while it has not waited long.
 struct Patience {

@@ -321,8 +321,7 @@ void Resources::claim(const Job& job, const Request& request, Claimed claim) {
     timeline_.add(part.node, span.from, span.to, span.claim());
     if (trial_) trial_->nodes.push_back(part.node);
     // while a node changes nothing else begins there
-    const bool changes =
-        changes_any && !fit::satisfies_any(request.needs.features, idle_[part.node].features());
+    const bool changes = changes_any && !serves_unchanged(request, idle_[part.node].features());
     if (!changes || claim.from > 0) continue;
     span.to = 1;
     span.whole = true;

@@ -20,7 +20,8 @@ bool needs_exact_units(const fit::Needs& needs, const fit::Rules& rules) {
   return !needs.gres.empty() || needs.tasks_per_core > 0 || needs.tasks_per_socket > 0 ||
          needs.system.given() || needs.max_cpus_per_socket != UINT32_MAX ||
          needs.max_cpus_per_node != UINT32_MAX || needs.most_memory_per_cpu_mib > 0 ||
-         needs.may_change || rules.unit == fit::Unit::kSocket;
+         needs.most_memory_per_node_mib > 0 || needs.may_change || needs.all_cores ||
+         rules.unit == fit::Unit::kSocket;
 }
 
 // Whether which nodes serve matters, not only how many and how much they give.
@@ -34,6 +35,17 @@ bool begins_at_the_end(const ClusterConfig& config, const fit::Needs& needs) {
   return needs.tasks <= 1 && needs.cpus_per_task <= 1 && needs.min_cpus <= 1 &&
          needs.min_nodes <= 1 && !needs.whole_nodes &&
          has_option(config.scheduler_parameters, "pack_serial_at_end");
+}
+
+// No node is changed for what is only preferred. Where nodes may be, a start does not tell whether
+// its nodes were counted by what is preferred (node_features): then they are not.
+std::optional<fit::Needs> preferred_needs(const Request& request) {
+  if (request.prefer.empty()) return std::nullopt;
+  if (request.needs.may_change && request.prefer.any_of.empty()) return std::nullopt;
+  fit::Needs needs = request.needs;
+  needs.features = request.prefer;
+  needs.may_change = false;
+  return needs;
 }
 
 }  // namespace
@@ -57,6 +69,7 @@ TopologyWish wish_of(const Resources& resources, const Request& request,
 StartFinder::StartFinder(Resources& resources, const Request& request, Finders* finders)
     : resources_(resources),
       request_(request),
+      preferred_(preferred_needs(request)),
       share_(resources, request),
       from_end_(begins_at_the_end(*resources.state().config, request.needs)),
       finders_(from_end_ ? nullptr : finders),  // the others have their nodes in another order
@@ -66,11 +79,11 @@ StartFinder::StartFinder(Resources& resources, const Request& request, Finders* 
   const bool least_loaded = rules.least_loaded || request.partition->config->lln;
   exact_ = needs_exact_units(needs, rules);
   every_change_ = chooses_among_nodes(needs) || resources.topology() != nullptr ||
-                  rules.unit == fit::Unit::kSocket || !needs.gres.empty() ||
+                  rules.unit == fit::Unit::kSocket || !needs.gres.empty() || preferred_ ||
                   state::bounds_cpus(*request.partition->config);
   const bool as_many = needs.as_many_nodes && needs.max_nodes > needs.min_nodes;
-  any_subset_ = !every_change_ && !least_loaded && !as_many && request.prefer.any_of.empty() &&
-                request.required.none() && needs.min_cpus <= needs.tasks * needs.cpus_per_task;
+  any_subset_ = !every_change_ && !least_loaded && !as_many && request.required.none() &&
+                needs.min_cpus <= needs.tasks * needs.cpus_per_task;
   enough_ = {std::max(1U, needs.min_nodes), std::max(1U, needs.tasks)};
   list_nodes();
   wish_ = wish_of(resources_, request_, nodes_.ids());
@@ -107,7 +120,7 @@ Finders::Least StartFinder::least() const {
   Finders::Least least{
       .threads_per_core = needs.threads_per_core,
       .cpus = std::max({1U, needs.min_cpus_per_node, bounded_product(needs.cpus_per_task, tasks)}),
-      .whole = needs.whole_nodes,
+      .whole = needs.whole_nodes || needs.all_cores,
       .view = closings_.view};
   if (needs.uses_memory) {
     least.memory_per_node_mib = needs.memory_per_node_mib;
@@ -141,10 +154,12 @@ bool StartFinder::asks_no_more_than(const StartFinder& other) const {
     return false;
   const bool fewer = enough_.nodes <= other.enough_.nodes && enough_.units <= other.enough_.units &&
                      mine.max_nodes >= its.max_nodes && mine.min_cpus <= its.min_cpus;
-  const bool smaller =
-      mine.cpus_per_task <= its.cpus_per_task && mine.min_cpus_per_node <= its.min_cpus_per_node &&
-      mine.tasks_per_node <= its.tasks_per_node &&
-      mine.max_tasks_per_node >= its.max_tasks_per_node && (!mine.whole_nodes || its.whole_nodes);
+  const bool whole = its.whole_nodes || (!mine.whole_nodes && its.all_cores);
+  const bool smaller = mine.cpus_per_task <= its.cpus_per_task &&
+                       mine.min_cpus_per_node <= its.min_cpus_per_node &&
+                       mine.tasks_per_node <= its.tasks_per_node &&
+                       mine.max_tasks_per_node >= its.max_tasks_per_node &&
+                       (whole || (!mine.whole_nodes && !mine.all_cores));
   const bool less_memory =
       !mine.uses_memory ||
       (!mine.all_memory && mine.memory_per_node_mib <= its.memory_per_node_mib &&
@@ -230,10 +245,10 @@ void StartFinder::list_nodes() {
   size_t required = 0;
   for (const NodeId id : order()) {
     if (closings_.closed.test(id)) continue;
-    const fit::Capacity most = fit::capacity(needs, *resources_.idle(id));
-    if (most.tasks == 0 || share_.units(id, resources_.base_of(id)) == 0) continue;
+    const uint32_t most = tasks_on(*resources_.idle(id));
+    if (most == 0 || share_.units(id, resources_.base_of(id)) == 0) continue;
     const auto closings = closings_.by_node->find(id);
-    timeline::IndexedNode node{id, std::min(most.tasks, std::max(1U, needs.tasks)),
+    timeline::IndexedNode node{id, std::min(most, std::max(1U, needs.tasks)),
                                closings == closings_.by_node->end() ? nullptr : &closings->second,
                                request_.required.test(id)};
     node.least = least_on(*resources_.idle(id), least);
@@ -252,7 +267,12 @@ uint32_t StartFinder::units(NodeId node, const Free& free) const {
 
 uint32_t StartFinder::exact_units(NodeId node, const Free& free) const {
   resources_.room_with(node, free, scratch_);
-  return fit::capacity(request_.needs, scratch_).tasks;
+  return tasks_on(scratch_);
+}
+
+uint32_t StartFinder::tasks_on(const fit::Room& room) const {
+  const uint32_t tasks = fit::capacity(request_.needs, room).tasks;
+  return preferred_ ? std::max(tasks, fit::capacity(*preferred_, room).tasks) : tasks;
 }
 
 StartFinder::Known& StartFinder::known_for(Tick duration) {
@@ -366,18 +386,18 @@ Placed StartFinder::place_with(StartIndex& index, Tick at, const fit::Needs& nee
       return std::nullopt;
     }
   }
-  if (!request_.prefer.any_of.empty()) {
-    if (auto placed = place_among(index, at, needs, most_switches, true, serving)) return placed;
+  if (preferred_) {
+    if (auto placed = place_among(index, at, *preferred_, most_switches, serving)) return placed;
   }
   // more nodes than it may have are enough: the largest of all are taken then
   if (any_subset_ && serving.size() > needs.max_nodes) {
     if (index.next(at, enough_, true, serving) != at) return std::nullopt;
-    return place_among(index, at, needs, most_switches, false, serving);
+    return place_among(index, at, needs, most_switches, serving);
   }
-  if (auto placed = place_among(index, at, needs, most_switches, false, serving)) return placed;
+  if (auto placed = place_among(index, at, needs, most_switches, serving)) return placed;
   if (!any_subset_) return std::nullopt;
   if (index.next(at, enough_, true, serving) != at) return std::nullopt;
-  return place_among(index, at, needs, most_switches, false, serving);
+  return place_among(index, at, needs, most_switches, serving);
 }
 
 // The first node that takes the whole job.
@@ -396,7 +416,7 @@ Placed StartFinder::place_on_one(StartIndex& index, Tick at, const fit::Needs& n
 }
 
 Placed StartFinder::place_among(StartIndex& index, Tick at, const fit::Needs& needs,
-                                uint32_t most_switches, bool preferred, const Serving& serving) {
+                                uint32_t most_switches, const Serving& serving) {
   const fit::Rules& rules = resources_.rules();
   if (rooms_.size() < serving.size()) rooms_.resize(serving.size());
   if (uses_.size() < serving.size()) uses_.resize(serving.size());
@@ -404,8 +424,6 @@ Placed StartFinder::place_among(StartIndex& index, Tick at, const fit::Needs& ne
   list.reserve(serving.size());
   for (size_t i = 0; i < serving.size(); ++i) {
     const NodeId id = nodes_[serving[i]].id;
-    if (preferred && !fit::satisfies_any(request_.prefer, resources_.idle(id)->features()))
-      continue;
     resources_.window({id, at, at + index.duration(), closings_.view}, *request_.partition,
                       rooms_[i], &uses_[i]);
     list.push_back(&rooms_[i]);
@@ -452,6 +470,9 @@ Placed StartFinder::place_shared(StartIndex& index) {
     if (closings_.view != nullptr) cores.and_not(closings_.view->reserved(node.id, to));
     fit::set_free_cores(rooms_[i], std::move(cores), unit);
     list.push_back(&rooms_[i]);
+  }
+  if (preferred_) {
+    if (auto placed = fit::place(*preferred_, list, &request_.required, unit)) return placed;
   }
   return fit::place(request_.needs, list, &request_.required, unit);
 }

@@ -100,6 +100,8 @@ class StartFinder final : public timeline::NodeDemand {
   };
   [[nodiscard]] uint32_t units(NodeId node, const timeline::Free& free) const override;
   [[nodiscard]] uint32_t exact_units(NodeId node, const timeline::Free& free) const;
+  // That the node takes, as one of those that it needs or of those that it prefers.
+  [[nodiscard]] uint32_t tasks_on(const fit::Room& room) const;
   [[nodiscard]] std::vector<NodeId> order() const;
   void list_nodes();
   [[nodiscard]] Finders::Least least() const;
@@ -119,12 +121,13 @@ class StartFinder final : public timeline::NodeDemand {
                                   uint32_t most_switches, Serving& serving);
   [[nodiscard]] Placed place_on_one(timeline::StartIndex& index, Tick at, const fit::Needs& needs);
   [[nodiscard]] Placed place_among(timeline::StartIndex& index, Tick at, const fit::Needs& needs,
-                                   uint32_t most_switches, bool preferred, const Serving& serving);
+                                   uint32_t most_switches, const Serving& serving);
   // On cores that other jobs of the partition hold, too (OverSubscribe); now only.
   [[nodiscard]] Placed place_shared(timeline::StartIndex& index);
 
   Resources& resources_;
   const Request& request_;
+  const std::optional<fit::Needs> preferred_;  // with what --prefer says in place of --constraint
   const NodeShare share_;
   const bool from_end_;
   Finders* const finders_;

@@ -241,13 +241,11 @@ bool modify_accounts(Draft& draft) {
   if (of_account) {
     for (auto& [name, stored] : draft.now.accounts) {
       if (stored.deleted || !matches(draft.now, stored.record, draft.where())) continue;
-      if (!draft.may_change_account(name)) return draft.deny();
+      if (!draft.is_operator()) return draft.deny();
       if (settings.description) stored.record.description = *settings.description;
       if (settings.organization) stored.record.organization = *settings.organization;
-      if (settings.users_are_coordinators) {
-        if (!draft.is_operator()) return draft.deny();
+      if (settings.users_are_coordinators)
         stored.record.users_are_coordinators = *settings.users_are_coordinators;
-      }
       accounts += "  " + name + "\n";
       draft.reply.changed.push_back(name);
       AccountingSettings own;

@@ -7,21 +7,32 @@
 #include "dbd/entities/draft.hpp"
 
 namespace sluice::dbd {
+namespace {
+
+// The users and accounts that are named.
+bool are_there(Draft& draft) {
+  for (const std::string& user : draft.where().users)
+    if (find_user(draft.now, user) == nullptr)
+      return draft.refuse(fmt::format(" You specified a non-existent user '{}'.", user));
+  for (const std::string& account : draft.where().accounts)
+    if (find_account(draft.now, account) == nullptr)
+      return draft.refuse(fmt::format(" You specified a non-existent account '{}'.", account));
+  return true;
+}
+
+}  // namespace
 
 bool add_coordinators(Draft& draft) {
   const protocol::AccountingConditions& where = draft.where();
-  if (where.users.empty() || where.accounts.empty())
-    return draft.refuse(" You need to specify a list of names and accounts here.");
+  if (where.users.empty() && where.accounts.empty())
+    return draft.refuse(" You need to specify conditions to to add the coordinator.");
+  if (where.users.empty()) return draft.refuse(" You need to specify a user list here.");
+  if (where.accounts.empty()) return draft.refuse(" You need to specify an account list here.");
   if (!draft.is_operator() && where.users.size() * where.accounts.size() > kMostPlaces)
     return draft.refuse(" Too many coordinators in one request.");
-  for (const std::string& user : where.users)
-    if (find_user(draft.now, user) == nullptr)
-      return draft.refuse(fmt::format(" You specified a non-existent user '{}'.", user));
-  for (const std::string& account : where.accounts) {
-    if (find_account(draft.now, account) == nullptr)
-      return draft.refuse(fmt::format(" You specified a non-existent account '{}'.", account));
+  if (!are_there(draft)) return false;
+  for (const std::string& account : where.accounts)
     if (!draft.may_change_account(account)) return draft.deny();
-  }
   bool any = false;
   for (const std::string& account : where.accounts) {
     std::vector<std::string>& list = draft.now.accounts[account].record.coordinators;
@@ -47,6 +58,7 @@ bool delete_coordinators(Draft& draft) {
   const protocol::AccountingConditions& where = draft.where();
   if (where.users.empty() && where.accounts.empty())
     return draft.refuse(" You need to specify a user list or account list here.");
+  if (!are_there(draft)) return false;
   std::string removed;
   for (auto& [account, stored] : draft.now.accounts) {
     if (stored.deleted || !listed(where.accounts, account)) continue;
@@ -109,7 +121,7 @@ bool add_clusters(Draft& draft) {
 bool modify_clusters(Draft& draft) {
   if (!sets_association(draft.settings()) || draft.settings().parent)
     return draft.refuse(" You didn't give me anything to set");
-  if (!draft.is_administrator()) return draft.deny();
+  if (!draft.is_operator()) return draft.deny();
   for (const protocol::LimitSetting& limit : draft.settings().limits) {
     using F = protocol::LimitField;
     if (limit.field != F::kGrpTresMins && limit.field != F::kGrpTresRunMins &&

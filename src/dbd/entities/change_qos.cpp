@@ -1,4 +1,4 @@
-// sacctmgr add, modify and delete qos.
+// sacctmgr add, modify and delete qos, which is for administrators.
 #include "common/accounting/limit_fields.hpp"
 #include "dbd/entities/draft.hpp"
 
@@ -76,7 +76,7 @@ bool of_qos(const QosRecord& record, const protocol::AccountingConditions& where
 bool add_qos(Draft& draft) {
   const AccountingSettings& settings = draft.settings();
   if (draft.where().names.empty()) return draft.refuse(" Need name of qos to add.");
-  if (!draft.is_operator()) return draft.deny();
+  if (!draft.is_administrator()) return draft.deny();
   std::string names;
   for (const std::string& name : draft.where().names) {
     if (find_qos(draft.now, name) != nullptr) continue;
@@ -111,7 +111,7 @@ bool modify_qos(Draft& draft) {
   if (!settings.description && settings.qos_flags.empty() && !settings.preempt_mode &&
       settings.limits.empty() && settings.preempt.empty())
     return draft.refuse(" You didn't give me anything to set");
-  if (!draft.is_operator()) return draft.deny();
+  if (!draft.is_administrator()) return draft.deny();
   std::vector<QosId> ids;
   for (const auto& [id, stored] : draft.now.qos)
     if (!stored.deleted && of_qos(stored.record, draft.where())) ids.push_back(id);
@@ -128,7 +128,7 @@ bool modify_qos(Draft& draft) {
 }
 
 bool delete_qos(Draft& draft) {
-  if (!draft.is_operator()) return draft.deny();
+  if (!draft.is_administrator()) return draft.deny();
   std::vector<QosId> ids;
   std::string defaults;
   for (const auto& [id, stored] : draft.now.qos)

@@ -20,8 +20,8 @@ bool may_give_level(const Draft& draft, const std::string& user) {
          (there == nullptr || there->admin_level != AdminLevel::kAdministrator);
 }
 
-// It is the user's own choice, and an operator's. A coordinator chooses among his accounts: a
-// default that is another's stays.
+// Of a user who is added. A coordinator chooses among his accounts: a default that is another's
+// stays.
 bool may_set_default(const Draft& draft, const std::string& user, const std::string& cluster,
                      const std::string& account) {
   if (draft.is_operator() || draft.actor() == user) return true;
@@ -263,6 +263,11 @@ bool rename_user(Draft& draft, const std::string& from, const std::string& to) {
 
 // Of himself a user changes so much and no more.
 bool deny_change(Draft& draft, const std::string& user) {
+  if (draft.is_operator() && draft.settings().admin_level) {
+    draft.reply.shown.clear();
+    draft.refuse("sacctmgr: error: You must be a super user to modify a users admin level");
+    return draft.refuse(" Error with request: Access/permission denied");
+  }
   if (draft.actor() != user) return draft.deny();
   draft.reply.shown.clear();
   draft.refuse(
@@ -270,8 +275,9 @@ bool deny_change(Draft& draft, const std::string& user) {
   return draft.refuse(" Error with request: Access/permission denied");
 }
 
-// The user may choose among his own accounts.
+// The user may choose among his own accounts; his coordinator may not.
 bool change_default_account(Draft& draft, const std::string& user, std::string& missing) {
+  if (!draft.is_operator() && draft.actor() != user) return draft.deny();
   const std::string& account = *draft.settings().default_account;
   if (account.empty()) {
     if (!draft.now.rules.without_default_account)
@@ -288,7 +294,6 @@ bool change_default_account(Draft& draft, const std::string& user, std::string& 
       clusters[stored.record.cluster] |= stored.record.account == account;
   });
   for (const auto& [cluster, there] : clusters) {
-    if (!may_set_default(draft, user, cluster, account)) return draft.deny();
     if (there) make_default(draft, user, cluster, account);
     else missing += fmt::format("\n  U = {} C = {}", user, cluster);
   }
@@ -299,6 +304,8 @@ bool change_default_account(Draft& draft, const std::string& user, std::string& 
 bool change_default_wckey(Draft& draft, const std::string& user, std::string& missing) {
   if (!draft.is_operator() && draft.actor() != user) return draft.deny();
   const std::string& wckey = *draft.settings().default_wckey;
+  // who has none may run jobs that no wckey answers for
+  if (wckey.empty() && !draft.is_operator()) return draft.deny();
   const auto has_it = [&](const auto& entry) {
     const Stored<WckeyRecord>& stored = entry.second;
     return !stored.deleted && stored.record.user == user && stored.record.name == wckey;
@@ -320,13 +327,15 @@ bool change_default_wckey(Draft& draft, const std::string& user, std::string& mi
 bool modify_user_records(Draft& draft, std::string& users) {
   const AccountingSettings& settings = draft.settings();
   std::vector<std::string> names;
+  const UsersMeant meant(draft.now, draft.where());
   for (const auto& [name, stored] : draft.now.users)
-    if (!stored.deleted && matches(draft.now, stored.record, draft.where())) names.push_back(name);
+    if (!stored.deleted && meant.has(stored.record)) names.push_back(name);
   if (settings.new_name && names.size() > 1)
     return draft.refuse(" You can't give several users one new name.");
   std::string no_account, no_wckey;
   for (const std::string& name : names) {
-    if (!may_give_level(draft, name)) return deny_change(draft, name);
+    // operators give a level to new users alone
+    if (settings.admin_level && !draft.is_administrator()) return deny_change(draft, name);
     if (settings.admin_level) draft.now.users[name].record.admin_level = *settings.admin_level;
     if (settings.default_account && !change_default_account(draft, name, no_account)) return false;
     if (settings.default_wckey && !change_default_wckey(draft, name, no_wckey)) return false;
@@ -350,6 +359,13 @@ bool modify_user_records(Draft& draft, std::string& users) {
   return true;
 }
 
+// What a user may choose of his own associations.
+bool only_default_qos(const AccountingSettings& settings) {
+  AccountingSettings rest = settings;
+  rest.default_qos.reset();
+  return settings.default_qos.has_value() && !sets_association(rest);
+}
+
 }  // namespace
 
 bool modify_users(Draft& draft) {
@@ -361,13 +377,15 @@ bool modify_users(Draft& draft) {
     return draft.refuse(" You didn't give me anything to set");
   std::string associations;
   if (sets_association(settings)) {
+    const UsersMeant meant(draft.now, draft.where());
     for (auto& [id, stored] : draft.now.associations) {
       if (stored.deleted || stored.record.user.empty() ||
           !matches(draft.now, stored, draft.where()))
         continue;
       const UserRecord* user = find_user(draft.now, stored.record.user);
-      if (user == nullptr || !matches(draft.now, *user, draft.where())) continue;
-      if (!draft.may_change(stored.record.account, stored.record.cluster))
+      if (user == nullptr || !meant.has(*user)) continue;
+      if (!draft.may_change(stored.record.account, stored.record.cluster) &&
+          !(draft.actor() == user->name && only_default_qos(settings)))
         return deny_change(draft, stored.record.user);
       if (!draft.set_association(stored)) return false;
       associations += "  " + modified_line(draft.now, stored.record) + "\n";
@@ -499,8 +517,9 @@ bool delete_users(Draft& draft) {
   if (!where.accounts.empty() || !where.clusters.empty() || !where.partitions.empty())
     return delete_user_associations(draft);
   std::vector<std::string> names;
+  const UsersMeant meant(draft.now, where);
   for (const auto& [name, stored] : draft.now.users)
-    if (!stored.deleted && matches(draft.now, stored.record, where)) names.push_back(name);
+    if (!stored.deleted && meant.has(stored.record)) names.push_back(name);
   if (names.empty()) return draft.nothing(" Nothing deleted");
   draft.show(" Deleting users...");
   for (const std::string& name : names) {

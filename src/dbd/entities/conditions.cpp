@@ -101,29 +101,31 @@ bool matches(const Entities& entities, const AccountRecord& record,
   });
 }
 
-bool matches(const Entities& entities, const UserRecord& record,
-             const protocol::AccountingConditions& where) {
-  if (!listed(where.users, record.name)) return false;
-  if (where.admin_level && record.admin_level != *where.admin_level) return false;
-  const auto has_wckey = [&](const auto& entry) {
-    const Stored<WckeyRecord>& stored = entry.second;
-    return !stored.deleted && stored.record.user == record.name &&
-           listed(where.wckeys, stored.record.name);
-  };
-  if (!where.wckeys.empty() && std::ranges::none_of(entities.wckeys, has_wckey)) return false;
-  if (!where.default_accounts.empty() &&
-      !any_of_user(entities, record.name, [&](const StoredAssociation& stored) {
+UsersMeant::UsersMeant(const Entities& entities, const protocol::AccountingConditions& where)
+    : entities_(entities), where_(where) {
+  if (where.wckeys.empty()) return;
+  for (const auto& [id, stored] : entities.wckeys)
+    if (!stored.deleted && listed(where.wckeys, stored.record.name))
+      have_wckey_.insert(stored.record.user);
+}
+
+bool UsersMeant::has(const UserRecord& record) const {
+  if (!listed(where_.users, record.name)) return false;
+  if (where_.admin_level && record.admin_level != *where_.admin_level) return false;
+  if (!where_.wckeys.empty() && !have_wckey_.contains(record.name)) return false;
+  if (!where_.default_accounts.empty() &&
+      !any_of_user(entities_, record.name, [&](const StoredAssociation& stored) {
         return !stored.deleted && stored.record.is_default &&
-               listed(where.default_accounts, stored.record.account);
+               listed(where_.default_accounts, stored.record.account);
       }))
     return false;
-  if (where.accounts.empty() && where.clusters.empty() && where.partitions.empty() &&
-      where.qos.empty() && where.default_qos.empty())
+  if (where_.accounts.empty() && where_.clusters.empty() && where_.partitions.empty() &&
+      where_.qos.empty() && where_.default_qos.empty())
     return true;
-  protocol::AccountingConditions of_association = where;
+  protocol::AccountingConditions of_association = where_;
   of_association.users = {record.name};
-  return any_of_user(entities, record.name, [&](const StoredAssociation& stored) {
-    return matches(entities, stored, of_association);
+  return any_of_user(entities_, record.name, [&](const StoredAssociation& stored) {
+    return matches(entities_, stored, of_association);
   });
 }
 

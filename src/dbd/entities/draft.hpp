@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -127,8 +128,17 @@ bool delete_qos(Draft& draft);
                            const protocol::AccountingConditions& where);
 [[nodiscard]] bool matches(const Entities& entities, const AccountRecord& record,
                            const protocol::AccountingConditions& where);
-[[nodiscard]] bool matches(const Entities& entities, const UserRecord& record,
-                           const protocol::AccountingConditions& where);
+// Users that a request means. Who has its wckeys is looked up once for all of them.
+class UsersMeant {
+ public:
+  UsersMeant(const Entities& entities, const protocol::AccountingConditions& where);
+  [[nodiscard]] bool has(const UserRecord& record) const;
+
+ private:
+  const Entities& entities_;
+  const protocol::AccountingConditions& where_;
+  std::set<std::string> have_wckey_;  // where there are such conditions
+};
 [[nodiscard]] std::string default_account_of(const Entities& entities, std::string_view user,
                                              std::string_view cluster);
 

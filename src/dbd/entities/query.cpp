@@ -116,15 +116,11 @@ void list_accounts(const View& view, const QueryAccountingRequest& request,
 
 void list_users(const View& view, const QueryAccountingRequest& request,
                 QueryAccountingReply& reply) {
-  std::set<std::string> have_wckey;  // of those that are asked for
-  for (const auto& [id, stored] : view.entities.wckeys)
-    if (!stored.deleted && listed(request.where.wckeys, stored.record.name))
-      have_wckey.insert(stored.record.user);
+  const UsersMeant meant(view.entities, request.where);
   for (const auto& [name, stored] : view.entities.users) {
-    if ((stored.deleted && !request.where.with_deleted) ||
-        !matches(view.entities, stored.record, request.where) || !view.user(name))
+    if ((stored.deleted && !request.where.with_deleted) || !meant.has(stored.record) ||
+        !view.user(name))
       continue;
-    if (!request.where.wckeys.empty() && !have_wckey.contains(name)) continue;
     reply.users.push_back(stored.record);
     if (stored.deleted) reply.deleted.push_back(name);
   }

@@ -46,6 +46,9 @@ void report(AdminParts& parts, const net::CallContext& context,
   if (Status rolled = roll_up(parts.database, now); !rolled)
     return responder.fail(std::move(rolled.error()));
   auto reply = query_usage(parts.database, request, now, [&] { return responder.is_gone(); });
+  // what jobs used is told by wckey where wckeys are tracked; their sizes are in any case
+  if (reply && !parts.config.get()->track_wckey)
+    for (protocol::JobUsageRow& row : reply->jobs) row.wckey.clear();
   // sums of everybody's
   if (reply && own_alone) reply->cluster.clear();
   responder.complete(reply);

@@ -66,7 +66,8 @@ Status check_not_empty(const std::string& path) {
   struct stat file {};
   if (::stat(path.c_str(), &file) != 0)
     return failure(fmt::format("cannot open {}: {}", path, errno_text(errno)));
-  if (!S_ISREG(file.st_mode) || file.st_size != 0) return {};
+  if (!S_ISREG(file.st_mode)) return failure(fmt::format("{} is no file", path));
+  if (file.st_size != 0) return {};
   return failure(ErrorCode::kDamaged,
                  fmt::format("{} is empty: the database that was in it is lost. Put a copy back, "
                              "or remove the file to begin a new one",

@@ -76,33 +76,44 @@ class Asker {
         is_over_(is_over) {}
 
   void cluster_rows(QueryReportReply& reply) {
+    struct Counted {
+      uint64_t sum = 0, hours = 0;
+    };
     std::map<std::string, ClusterUsageRow> sums;
+    std::map<std::string, Counted> counts;  // of the rows, each weighed by its hours
     for (const Segment& segment : segments(request_.from, request_.until)) {
       const long long begin = micros(segment.from);
       const long long end = micros(segment.to);
       std::string tres;
       long long n[7] = {};
+      long long rows = 0;
       soci::statement statement =
-          (sql_.prepare << "SELECT tres, max(count), sum(allocated), sum(down), "
-                           "sum(planned_down), sum(idle), sum(planned), sum(\"over\") "
+          (sql_.prepare << "SELECT tres, sum(count), sum(allocated), sum(down), "
+                           "sum(planned_down), sum(idle), sum(planned), sum(\"over\"), count(*) "
                            "FROM cluster_usage WHERE cluster = :c AND period = :p AND "
                            "time >= :f AND time < :t GROUP BY tres",
            use(cluster_), use(segment.period), use(begin), use(end), into(tres), into(n[0]),
-           into(n[1]), into(n[2]), into(n[3]), into(n[4]), into(n[5]), into(n[6]));
+           into(n[1]), into(n[2]), into(n[3]), into(n[4]), into(n[5]), into(n[6]), into(rows));
       statement.execute();
       while (statement.fetch()) {
         if (!among(request_.tres, tres)) continue;
+        constexpr uint64_t kHoursOfPeriod[] = {1, 24, 24 * 30};
+        const uint64_t hours = kHoursOfPeriod[segment.period];
+        counts[tres].sum += static_cast<uint64_t>(n[0]) * hours;
+        counts[tres].hours += static_cast<uint64_t>(rows) * hours;
         ClusterUsageRow& row = sums[tres];
         row.cluster = name_;
         row.tres = tres;
-        row.count = std::max(row.count, static_cast<uint64_t>(n[0]));
         uint64_t* const into_fields[] = {&row.allocated, &row.down,    &row.planned_down,
                                          &row.idle,      &row.planned, &row.over};
         for (size_t i = 0; i < std::size(into_fields); ++i)
           *into_fields[i] += static_cast<uint64_t>(n[i + 1]);
       }
     }
-    for (auto& [tres, row] : sums) reply.cluster.push_back(std::move(row));
+    for (auto& [tres, row] : sums) {
+      row.count = counts[tres].sum / std::max<uint64_t>(counts[tres].hours, 1);
+      reply.cluster.push_back(std::move(row));
+    }
   }
 
   void job_rows(QueryReportReply& reply) {

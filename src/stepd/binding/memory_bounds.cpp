@@ -6,11 +6,14 @@
 
 namespace sluice::stepd {
 
+uint64_t memory_kib(const protocol::StepdStart& start, const protocol::StepLaunch& launch) {
+  const uint64_t own = step_memory_mib(launch, start.node_index);
+  return bounded_product(own != 0 ? own : job_memory_mib(launch, start.node_name), 1024);
+}
+
 MemoryUse memory_bounds(const protocol::StepdStart& start, const protocol::StepLaunch& launch) {
   if (!start.over_memory_kill) return {};
-  const uint64_t own = step_memory_mib(launch, start.node_index);
-  const uint64_t kib =
-      bounded_product(own != 0 ? own : job_memory_mib(launch, start.node_name), 1024);
+  const uint64_t kib = memory_kib(start, launch);
   return {kib, bounded_product(kib, start.vsize_factor) / 100};
 }
 

@@ -15,7 +15,11 @@ struct MemoryUse {
   uint64_t vsize_kib = 0;
 };
 
-// What it may have: its own limit, else the job's. 0: as much as it likes.
+// The step's own limit of memory, else the job's on this node; 0: there is none.
+[[nodiscard]] uint64_t memory_kib(const protocol::StepdStart& start,
+                                  const protocol::StepLaunch& launch);
+
+// What it may have where it is killed for more. 0: as much as it likes.
 [[nodiscard]] MemoryUse memory_bounds(const protocol::StepdStart& start,
                                       const protocol::StepLaunch& launch);
 

@@ -41,9 +41,18 @@ std::vector<uint64_t> limits_within(const std::vector<uint64_t>& wanted,
   for (size_t i = 0; i + 1 < std::min(wanted.size(), bounds.size()); i += 2) {
     if (wanted[i] > wanted[i + 1]) continue;
     out[i] = std::min(wanted[i], bounds[i + 1]);
-    out[i + 1] = std::min(wanted[i + 1], bounds[i + 1]);
   }
   return out;
+}
+
+void raise_core_limit(std::vector<uint64_t>& limits) {
+  limits[size_t{RLIMIT_CORE} * 2] = limits[size_t{RLIMIT_CORE} * 2 + 1];
+}
+
+void set_resident_limit(std::vector<uint64_t>& limits, uint64_t bytes) {
+  const size_t soft = size_t{RLIMIT_RSS} * 2;
+  const uint64_t hard = std::min(bytes, limits[soft + 1]);
+  limits[soft] = limits[soft + 1] = hard;
 }
 
 }  // namespace sluice::stepd

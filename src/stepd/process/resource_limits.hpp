@@ -14,9 +14,16 @@ namespace sluice::stepd {
 // much as it may have.
 void set_limits(const std::vector<uint64_t>& limits);
 
-// What a task gets that asks for `wanted` where `bounds` (all of them) hold: no limit is above the
-// hard one there, and what is not asked for is as there.
+// What a task gets that asks for `wanted` where `bounds` (all of them) hold: soft limits alone are
+// asked for, none is above the hard one there, and what is not asked for is as there.
 [[nodiscard]] std::vector<uint64_t> limits_within(const std::vector<uint64_t>& wanted,
                                                   const std::vector<uint64_t>& bounds);
+
+// Of all limits: a process leaves as long a core file as it may, whatever the daemon does itself.
+void raise_core_limit(std::vector<uint64_t>& limits);
+
+// Of all limits: the soft and the hard one of resident memory, which nothing enforces but programs
+// ask for.
+void set_resident_limit(std::vector<uint64_t>& limits, uint64_t bytes);
 
 }  // namespace sluice::stepd

@@ -131,15 +131,24 @@ int execute(const std::string& program, char* const* arguments, char* const* env
   return errno;
 }
 
+enum class Errors : uint8_t { kShown, kDropped };
+
+void drop_errors() {
+  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (null >= 0) ::dup2(null, STDERR_FILENO);
+}
+
 // Runs a program as this process is (user, folder) and returns what it wrote; false when there is
-// no process for it. It has `seconds` for that (0: as long as it likes).
+// no process for it. It has `seconds` for that (0: as long as it likes). Its errors go where the
+// task's go, or nowhere.
 bool capture(std::vector<std::string> arguments, const Environment& env, int seconds,
-             std::string& output, int& status) {
+             std::string& output, int& status, Errors errors) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   const pid_t pid = fork_child();
   if (pid == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
+    if (errors == Errors::kDropped) drop_errors();
     const auto argv = exec_pointers(arguments);
     const auto envp = env.exec_pointers();
     ::_exit(execute(arguments[0], argv.data(), envp.data(), env.get("PATH")));
@@ -175,7 +184,7 @@ void add_user_env(TaskSetup& setup) {
   int status = 0;
   // not as the shell's last command, for which it would count itself out of SHLVL
   capture({shell, "-l", "-c", fmt::format("echo {}; /usr/bin/env -0; :", kUserEnvMark)}, bare,
-          kUserEnvSeconds, output, status);
+          kUserEnvSeconds, output, status, Errors::kShown);
   const size_t mark = output.find(kUserEnvMark);
   const Environment found = mark == std::string::npos
                                 ? bare
@@ -210,7 +219,8 @@ int status_of_prolog(TaskSetup& setup, const std::string& prolog, std::string_vi
   }
   std::string output;
   int status = 0;
-  if (!capture({prolog}, program_environment(setup, "prolog_task"), 0, output, status))
+  if (!capture({prolog}, program_environment(setup, "prolog_task"), 0, output, status,
+               Errors::kDropped))
     return abnormal(errno_text(errno));
   say(STDOUT_FILENO, apply_task_prolog(output, setup.env));
   return WIFEXITED(status) ? WEXITSTATUS(status) : abnormal("");

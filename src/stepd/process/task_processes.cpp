@@ -12,7 +12,6 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
-#include "stepd/process/resource_limits.hpp"
 #include "stepd/process/task_child.hpp"
 #include "stepd/process/task_nice.hpp"
 
@@ -21,11 +20,10 @@ namespace sluice::stepd {
 std::string TaskProcesses::start(StepPlan plan,
                                  const std::function<void(const TaskPlan&)>& on_started) {
   std::string problem;
-  const std::vector<uint64_t> bounds = setup_.limit_bounds();
   for (TaskPlan& from : plan.tasks) {
     Task& task = tasks_.add(from.rank, from.local);
     task.pty = from.pty;
-    if (!bounds.empty()) from.setup.limits = limits_within(from.setup.limits, bounds);
+    from.setup.limits = setup_.limits_for(from.setup.limits);
     const auto submitted = to_number<int>(from.setup.env.get("SLURM_PRIO_PROCESS")).value_or(0);
     from.setup.nice = task_nice(facts_.start.propagate_nice, submitted,
                                 ::getpriority(PRIO_PROCESS, 0), facts_.launch.uid == 0);

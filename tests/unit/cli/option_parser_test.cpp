@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace sluice::cli {
@@ -56,6 +57,32 @@ TEST_F(OptionParserTest, OfTwoWaysToSayTheSameTheLaterCounts) {
   EXPECT_EQ(sharing({"-s", "--exclusive", "job.sh"}), Sharing::kExclusive);
   EXPECT_EQ(sharing({"-s", "job.sh"}, "--exclusive"), Sharing::kOversubscribe);
   EXPECT_EQ(sharing({"--exclusive", "job.sh"}, "-s"), Sharing::kExclusive);
+}
+
+// The bug: the job's own SLURM_TRES_PER_TASK won over a step's --gpus-per-task, and its SLURM_GPUS
+// over --gres=none.
+TEST_F(OptionParserTest, GpusOfTheCommandLineWinOverThoseOfTheJobAround) {
+  const std::vector<std::pair<const char*, const char*>> job = {
+      {"SLURM_TRES_PER_TASK", "cpu=3,gres/gpu:2,gres/nic:1"}, {"SLURM_GPUS", "4"}};
+  for (const auto& [name, value] : job) setenv(name, value, 1);
+  const auto read = [this](std::vector<std::string> words) {
+    words.emplace_back("true");
+    OptionParser parser(kSrun);
+    EXPECT_EQ(arguments(parser, std::move(words)), -1);
+    parser.read_environment();
+    Submission s;
+    EXPECT_FALSE(parser.apply(s));
+    return fmt::format("{} {} {}", s.job.cpus_per_task, s.job.tres_per_task.view(),
+                       s.job.tres_per_job.view());
+  };
+  EXPECT_EQ(read({}), "3 gres/gpu:2,gres/nic:1 gres/gpu:4");
+  EXPECT_EQ(read({"--gpus-per-task=1"}), "3 gres/gpu:1,gres/nic:1 gres/gpu:4");
+  EXPECT_EQ(read({"--gres=none"}), "3  ");
+  EXPECT_EQ(read({"--gres=none", "--gpus=1"}), "3  gres/gpu:1");
+  setenv("SLURM_TRES_PER_TASK", "gres/gpu:2", 1);
+  EXPECT_EQ(read({"--gpus-per-task=1"}), "0 gres/gpu:1 gres/gpu:4");
+  EXPECT_EQ(read({"--tres-per-task=gres/gpu:1"}), "0 gres/gpu:1 gres/gpu:4");
+  for (const auto& [name, value] : job) unsetenv(name);
 }
 
 TEST_F(OptionParserTest, DirectivesEndAtTheFirstCommand) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/protocol/node_reports.hpp"
+
 namespace sluice::cli {
 namespace {
 
@@ -29,6 +31,23 @@ TEST(StepExits, SignalsCountMoreThanExitCodes) {
     EXPECT_EQ(exits.exit_code(), 128 + 15);
     EXPECT_EQ(exits.wait_status(), 15);
   }
+}
+
+// The bug: sattach told of tasks that were killed, and ended with 128 and their signal.
+TEST(StepExits, AttachedOnesTellOfExitCodesAlone) {
+  StepExits exits(5);
+  exits.exited("n1", 4, 2 << 8);
+  exits.exited("n1", 0, 9);
+  exits.exited("n2", 1, 0);
+  exits.exited("n2", 2, 3 << 8);
+  exits.exited("n2", 3, protocol::kOutOfMemoryStatus);
+  EXPECT_EQ(exits.take_task_lines(), (std::vector<std::string>{"task 2 exited with exit code 3",
+                                                               "task 4 exited with exit code 2"}));
+  EXPECT_EQ(exits.highest_code(), 3);
+  StepExits killed(1);
+  killed.exited("n1", 0, 15);
+  EXPECT_TRUE(killed.take_task_lines().empty());
+  EXPECT_EQ(killed.highest_code(), 0);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "ctld/logs/task_lines.hpp"
 #include "unit/sched/world.hpp"
 
 namespace sluice::ctld {
@@ -183,6 +185,28 @@ TEST_F(EventLogTest, LinesOfOneTextAreOneLine) {
   EXPECT_EQ(lines_once({info("b"), info("a")}), (std::vector{info("b"), info("a")}));
   EXPECT_TRUE(lines_once({}).empty());
   EXPECT_EQ(lines_once(std::vector(90'000, info("a"))), std::vector{info("a (90000 times)")});
+}
+
+// The bug: a request of some bytes about 28,000 tasks of an array wrote 2.6 MB of log.
+TEST_F(EventLogTest, ManyTasksOfAnArrayAreOneLine) {
+  const auto updated = [](const std::string& id) {
+    return info("update: complete JobId=" + id + " uid=7");
+  };
+  std::vector<Line> lines;
+  for (int task = 1; task <= 100; ++task)
+    lines.push_back(updated(fmt::format("6_{}({})", task, task + 6)));
+  EXPECT_EQ(tasks_in_one_line(lines), lines) << "a hundred are told each";
+  lines.push_back(updated("6_200(206)"));
+  lines.push_back(updated("8_1(9)"));
+  lines.push_back(updated("6"));
+  EXPECT_EQ(tasks_in_one_line(lines),
+            (std::vector{updated("6_[1-100,200]"), updated("8_1(9)"), updated("6")}));
+  for (int task = 1001; task < 2000; task += 2)
+    lines.push_back(updated(fmt::format("6_{}({})", task, task + 6)));
+  const std::vector<Line> folded = tasks_in_one_line(lines);
+  ASSERT_EQ(folded.size(), 3U);
+  EXPECT_LT(folded[0].text.size(), 300U);
+  EXPECT_TRUE(folded[0].text.ends_with(",...] uid=7")) << folded[0].text;
 }
 
 TEST_F(EventLogTest, EndsSayWhyAndByWhom) {

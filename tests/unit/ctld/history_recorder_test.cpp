@@ -76,7 +76,8 @@ TEST_F(Recorder, TheReasonOfAJobThatStartsIsWhatItWaitedFor) {
   register_node("n1");
   const JobId id = submit(batch_spec());
   recorder_.ask([&](JobId job, bool starts) {
-    return job == id && starts ? JobReason::kBeginTime : JobReason::kNone;
+    return ctld::HistoryRecorder::Waited{.reason = job == id && starts ? JobReason::kBeginTime
+                                                                       : JobReason::kNone};
   });
   StartJobs start;
   start.starts = {{.job = id, .partition = "debug", .allocation = free_cores("n1", 1)}};
@@ -89,11 +90,36 @@ TEST_F(Recorder, TheReasonOfAJobThatStartsIsWhatItWaitedFor) {
 TEST_F(Recorder, TheReasonOfAJobThatNeverRanIsWhatTheSchedulerSays) {
   const JobId id = submit(batch_spec());
   recorder_.ask([&](JobId job, bool starts) {
-    return job == id && !starts ? JobReason::kQOSGrpWallLimit : JobReason::kNone;
+    return ctld::HistoryRecorder::Waited{
+        .reason = job == id && !starts ? JobReason::kQOSGrpWallLimit : JobReason::kNone};
   });
   const SignalJob cancel{
       .who = kAnn, .target = std::to_string(id), .flags = protocol::kSignalCancel};
   EXPECT_EQ(jobs(record(cancel)).at(0).reason, "QOSGrpWallLimit");
+}
+
+// It was 0 of whatever never started.
+TEST_F(Recorder, ThePriorityOfAJobThatNeverRanIsWhatTheSchedulerSays) {
+  JobSpec array = batch_spec();
+  array.array = "1-3";
+  const JobId plain = submit(batch_spec()), tasks = submit(array), fixed = submit(batch_spec());
+  const JobId unseen = submit(batch_spec());
+  JobUpdate given;
+  given.priority = 7;
+  ASSERT_TRUE(run(UpdateJob{kRoot, std::to_string(fixed), given, {}}));
+  recorder_.ask([&](JobId job, bool starts) {
+    return ctld::HistoryRecorder::Waited{.priority = job == unseen || starts ? 0U : 4711U};
+  });
+  const auto priority = [&](const std::string& target) {
+    return jobs(record(SignalJob{.who = kAnn, .target = target, .flags = protocol::kSignalCancel}))
+        .at(0)
+        .priority;
+  };
+  EXPECT_EQ(priority(std::to_string(plain)), 4711U);
+  EXPECT_EQ(priority(std::to_string(tasks) + "_2"), 4711U);
+  EXPECT_EQ(priority(std::to_string(tasks)), 4711U);
+  EXPECT_EQ(priority(std::to_string(fixed)), 7U);
+  EXPECT_EQ(priority(std::to_string(unseen)), 0U);
 }
 
 // It had the signal that ended its script.

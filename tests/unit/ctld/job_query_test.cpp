@@ -118,6 +118,21 @@ TEST_F(JobQueries, APartitionMakesItShare) {
   update.sharing = Sharing::kExclusive;
   ASSERT_TRUE(run(state::UpdateJob{state::kRoot, std::to_string(job), update, {}}));
   EXPECT_FALSE(shown_to(state::kAnn.uid).shares_by_force);
+  ASSERT_TRUE(start_job(job, "n1"));
+  EXPECT_TRUE(shown_to(state::kAnn.uid).shares_by_force) << "that it may not be alone counts then";
+}
+
+// The bug: %h of a job of --oversubscribe said YES where it had its nodes alone.
+TEST_F(JobQueries, APartitionLetsItNotShare) {
+  configure([](ClusterConfig& config) {
+    config.partitions[0].over_subscribe = OverSubscribe::kExclusive;
+  });
+  JobSpec spec = batch_spec();
+  spec.sharing = Sharing::kOversubscribe;
+  const JobId job = submit(spec);
+  EXPECT_FALSE(shown_to(state::kAnn.uid).alone_by_force);
+  ASSERT_TRUE(start_job(job, "n1", 8));
+  EXPECT_TRUE(shown_to(state::kAnn.uid).alone_by_force);
 }
 
 }  // namespace

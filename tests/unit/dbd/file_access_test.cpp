@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "unit/temp_folder.hpp"
@@ -28,6 +29,13 @@ TEST_F(FileAccess, MayBeUsed) { EXPECT_EQ(said(may_use_file(file_)), ""); }
 
 TEST_F(FileAccess, IsNoFile) {
   EXPECT_EQ(said(may_use_file((folder_ / "").string())), (folder_ / "").string() + " is no file");
+}
+
+// The bug: slurmdbd -t waited for ever for who writes into the pipe.
+TEST_F(FileAccess, IsAPipe) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(said(check_header(pipe)), pipe + " is no file");
 }
 
 // The bug: it "cannot be opened" was all that was said.

@@ -117,6 +117,26 @@ TEST_F(Reports, HaveNoSumsOfTheClusterWhereUsageIsPrivate) {
   EXPECT_EQ(refusal(UsageReport::kCluster), ErrorCode::kAccessDenied);
 }
 
+// It was the most of all hours.
+TEST_F(Reports, TellTheAverageOfWhatAClusterHad) {
+  ClusterHistory more;
+  more.time = yesterday + std::chrono::hours(14);
+  more.tres = {{"cpu", 12}};
+  HistoryRecord record;
+  record.cluster = std::make_shared<const ClusterHistory>(more);
+  protocol::StoreHistoryRequest stored;
+  stored.cluster = "c";
+  stored.stream = "s";
+  stored.first = 3;
+  stored.records = {wire::encode(record)};
+  ASSERT_TRUE(store_history(*database, stored, more.time));
+  request.from = yesterday + std::chrono::hours(10);
+  request.until = yesterday + std::chrono::hours(18);
+  EXPECT_EQ(ask(UsageReport::kCluster)->cluster.at(0).count, 8U);
+  request.from = yesterday + std::chrono::hours(16);
+  EXPECT_EQ(ask(UsageReport::kCluster)->cluster.at(0).count, 12U);
+}
+
 // A megabyte of sizes made gigabytes of numbers.
 TEST_F(Reports, TakeAHundredSizesAndAThousandNames) {
   request.sizes.assign(100, 1);

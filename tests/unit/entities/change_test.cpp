@@ -248,7 +248,7 @@ TEST_F(Change, OnlyThoseWhoMayChange) {
   give.settings.limits = {count(LimitField::kMaxJobs, 2)};
   EXPECT_FALSE(run(give, alice).refused);
 
-  // an operator: all but administrators and clusters
+  // an operator: all but levels, QOS and new clusters
   EXPECT_FALSE(run(add_account({"x"}), carol).refused);
   become.where.users = {"carol"};
   EXPECT_TRUE(run(become, carol).refused);

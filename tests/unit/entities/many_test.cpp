@@ -1,7 +1,10 @@
 // Thousands of changes, as a flat file of a large site makes them.
+#include <ctime>
+
 #include <gtest/gtest.h>
 
 #include "dbd/entities/change.hpp"
+#include "dbd/entities/query.hpp"
 
 namespace sluice::dbd {
 namespace {
@@ -42,6 +45,30 @@ TEST(ManyChanges, AreMadeInPlaceAndAreTheSame) {
   Entities again = in_place;
   renew_places(again);
   EXPECT_EQ(again, in_place);
+}
+
+// Each user was compared with each wckey.
+TEST(ManyUsers, AreFoundByTheirWckeys) {
+  constexpr uint32_t kMany = 40000;
+  Entities entities = new_entities();
+  for (uint32_t i = 1; i <= kMany; ++i) {
+    const std::string name = "user" + std::to_string(i);
+    UserRecord user;
+    user.name = name;
+    entities.users[name] = {user, false};
+    WckeyRecord wckey;
+    wckey.id = i;
+    wckey.cluster = "demo";
+    wckey.user = name;
+    wckey.name = i % 1000 == 0 ? "thesis" : "paper";
+    entities.wckeys[i] = {wckey, false};
+  }
+  protocol::QueryAccountingRequest query;
+  query.entity = protocol::AccountingEntity::kUser;
+  query.where.wckeys = {"thesis"};
+  const std::clock_t begun = std::clock();
+  EXPECT_EQ(answer_query(entities, query, Actor{"root", true}, {false, false}).users.size(), 40U);
+  EXPECT_LT(std::clock() - begun, 2 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ TEST_F(Rights, WhatAnAccountMayUseIsNotItsCoordinatorsToSay) {
   EXPECT_TRUE(refused(moved));
   auto described = ask(AccountingVerb::kModify, AccountingEntity::kAccount, {}, {"physics"});
   described.settings.description = "mine";
-  EXPECT_FALSE(refused(described));
+  EXPECT_TRUE(refused(described)) << "a coordinator could";
 }
 
 TEST_F(Rights, WhatIsBelowOnOneClusterIsHisThereAlone) {
@@ -224,6 +224,55 @@ TEST_F(Rights, ProblemsAndPrivateTransactionsAreOperators) {
   }
 }
 
+// Operators changed QOS and made operators of others, but not the limits of a cluster.
+TEST_F(Rights, OfOperatorsAreAllButQosAndLevels) {
+  auto level = ask(AccountingVerb::kModify, AccountingEntity::kUser, {"paul"}, {});
+  level.settings.admin_level = AdminLevel::kOperator;
+  run(level);
+  const Actor paul{"paul", false};
+  level.where.users = {"bob"};
+  EXPECT_EQ(run(level, paul).errors.at(0),
+            "sacctmgr: error: You must be a super user to modify a users admin level");
+  auto add = add_user({"olga"}, {"chem"});
+  add.settings.admin_level = AdminLevel::kOperator;
+  add.where.clusters = {"c1"};
+  EXPECT_FALSE(refused(add, paul));
+  auto qos = ask(AccountingVerb::kAdd, AccountingEntity::kQos, {}, {});
+  qos.where.names = {"high"};
+  EXPECT_EQ(run(qos, paul).errors.at(0), " Problem adding QOS: Access/permission denied");
+  EXPECT_FALSE(run(qos).refused);
+  qos.verb = AccountingVerb::kModify;
+  qos.settings.description = "x";
+  EXPECT_TRUE(refused(qos, paul));
+  EXPECT_FALSE(refused(qos, kRoot));
+  qos.verb = AccountingVerb::kDelete;
+  EXPECT_TRUE(refused(qos, paul));
+  EXPECT_FALSE(refused(qos, kRoot));
+  auto cluster = ask(AccountingVerb::kModify, AccountingEntity::kCluster, {}, {});
+  cluster.where.clusters = {"c1"};
+  cluster.settings.limits = {{protocol::LimitField::kMaxJobs, 3, {}, {}}};
+  EXPECT_FALSE(refused(cluster, paul));
+  EXPECT_TRUE(refused(cluster));
+}
+
+// It was refused.
+TEST_F(Rights, AUserChoosesHisDefaultQos) {
+  auto choose = ask(AccountingVerb::kModify, AccountingEntity::kUser, {"paul"}, {});
+  choose.settings.default_qos = "normal";
+  EXPECT_FALSE(refused(choose, Actor{"paul", false}));
+  EXPECT_TRUE(refused(choose, Actor{"bob", false}));
+  choose.settings.limits = {{protocol::LimitField::kMaxJobs, 3, {}, {}}};
+  EXPECT_TRUE(refused(choose, Actor{"paul", false}));
+}
+
+// The bug: who cleared his default wckey ran jobs without one, where each has to have one.
+TEST_F(Rights, ADefaultWckeyIsClearedByOperatorsAlone) {
+  auto clear = ask(AccountingVerb::kModify, AccountingEntity::kUser, {"paul"}, {});
+  clear.settings.default_wckey = "";
+  EXPECT_TRUE(refused(clear, Actor{"paul", false}));
+  EXPECT_FALSE(run(clear).refused);
+}
+
 TEST_F(Rights, ADefaultAccountOfOthersStays) {
   run(add_account({"optics"}, "physics"));
   auto add = add_user({"bob"}, {"physics"});
@@ -239,11 +288,12 @@ TEST_F(Rights, ADefaultAccountOfOthersStays) {
   EXPECT_TRUE(refused(choose));
   EXPECT_FALSE(refused(choose, Actor{"bob", false}));
   EXPECT_TRUE(refused(choose, Actor{"paul", false}));
-  // among accounts of his a coordinator chooses
+  // nor does a coordinator choose among accounts of hers: she could
   run(add_user({"paul"}, {"optics"}));
   choose.where.users = {"paul"};
   choose.settings.default_account = "optics";
-  EXPECT_FALSE(refused(choose));
+  EXPECT_TRUE(refused(choose));
+  EXPECT_FALSE(refused(choose, Actor{"paul", false}));
   // whoever adds nothing changes no default
   auto again = add_user({"bob"}, {"physics"});
   again.settings.default_account = "physics";

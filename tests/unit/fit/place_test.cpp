@@ -174,6 +174,39 @@ TEST(Place, MemoryOfANodeTakesCpusUnderMaxMemPerCpu) {
   EXPECT_EQ(c.place_text(spec), "n1:4");
 }
 
+// The bug: only what --mem and --mem-per-cpu said was bounded, not what the job came to have.
+TEST(Place, AllMemoryOfANodeIsWithinTheLimits) {
+  Cluster c;
+  c.config.def_mem_per_cpu_mib = 0;
+  c.partition.max_mem_per_cpu_mib = 499;
+  EXPECT_EQ(c.place_text(ask(1)), "") << "4,000 MiB are more than 8 CPUs may have";
+  c.partition.max_mem_per_cpu_mib = 500;
+  EXPECT_EQ(c.place_text(ask(1)), "n1:8") << "all memory comes with all CPUs";
+  c.partition.max_mem_per_cpu_mib = {};
+  c.partition.max_mem_per_node_mib = 3999;
+  EXPECT_EQ(c.place_text(ask(1)), "");
+  c.partition.max_mem_per_node_mib = 4000;
+  EXPECT_EQ(c.place_text(ask(1)), "n1:1");
+}
+
+TEST(Place, MemoryOfSeveralCpusIsWithinTheLimitOfANode) {
+  Cluster c;
+  c.partition.max_mem_per_node_mib = 1000;
+  JobSpec spec = ask(4);
+  spec.memory_kind = MemoryKind::kPerCpu;
+  spec.memory_mib = 400;
+  EXPECT_EQ(c.place_text(spec), "n1:2 n2:2");
+  spec.min_nodes = spec.max_nodes = 1;
+  EXPECT_EQ(c.place_text(spec), "");
+  EXPECT_TRUE(exceeds_memory_limit(spec, c.partition, c.config, 4000));
+  spec = ask(1);
+  spec.memory_kind = MemoryKind::kPerCpu;
+  spec.memory_mib = 400;
+  EXPECT_FALSE(exceeds_memory_limit(spec, c.partition, c.config, 4000));
+  spec.sharing = Sharing::kExclusive;
+  EXPECT_EQ(c.place_text(spec), "") << "8 CPUs have 3,200 MiB";
+}
+
 TEST(Place, MemoryBeyondAllMeasureUnderMaxMemPerCpu) {
   Cluster c;
   c.partition.max_mem_per_cpu_mib = 100;
@@ -368,6 +401,9 @@ TEST(Place, Cores) {
   spec = ask(3);
   spec.spread = true;
   EXPECT_EQ(c.place_text(spec), "n1:2 n2:2 n3:2");
+  // The bug: a job that says no number of tasks was spread over all nodes.
+  spec.num_tasks = 0;
+  EXPECT_EQ(c.place_text(spec), "n1:2");
   spec = ask(40);
   spec.overcommit = true;
   EXPECT_EQ(c.place_text(spec), "n1:2");

@@ -190,6 +190,36 @@ TEST(RefusalLog, WhatLastsIsBounded) {
   EXPECT_TRUE(is_told(0, then)) << "the oldest went";
 }
 
+// The bug: a user who registered nodes that he made up filled the controller's memory with their
+// names, up to 20 MiB each, and had all lines of denials for himself.
+TEST(RefusalLog, OfWhatUsersMakeUpNothingIsKept) {
+  RefusalLog log({"RegisterNode"});
+  const Error denied{ErrorCode::kAccessDenied, {}};
+  const auto is_told = [&](uint32_t uid, const std::string& subject) {
+    const Refusal one{"RegisterNode", uid, "10.0.0.7:4242", denied, subject, uid == 0};
+    return log.line(one, kStart).has_value();
+  };
+  EXPECT_TRUE(is_told(1001, "node a"));
+  for (const char* other : {"node b", "node c", "JobId=1"}) EXPECT_FALSE(is_told(1001, other));
+  const Error forged{ErrorCode::kInvalidCredential, {}};
+  const auto is_told_of_daemon = [&](const std::string& subject) {
+    return log.line({"RegisterNode", 0, "10.0.0.7:4242", forged, subject, true}, kStart)
+        .has_value();
+  };
+  const std::string name(100, 'x');
+  EXPECT_TRUE(is_told_of_daemon(name + "a"));
+  EXPECT_FALSE(is_told_of_daemon(name + "b")) << "it is cut before it is kept";
+}
+
+TEST(RefusalLog, NobodyHidesDenialsOfOthers) {
+  RefusalLog log;
+  const Error denied{ErrorCode::kAccessDenied, {}};
+  for (int i = 0; i < 100; ++i) (void)log.line({"Signal", 1001, "10.0.0.7:4242", denied}, kStart);
+  EXPECT_FALSE(log.line({"UpdateNode", 1001, "10.0.0.7:4242", denied}, kStart));
+  EXPECT_TRUE(log.line({"UpdateNode", 1002, "10.0.0.7:4242", denied}, kStart));
+  EXPECT_TRUE(log.line({"UpdateNode", std::nullopt, "10.0.0.7:4242", denied}, kStart));
+}
+
 // The bug: a reservation that was refused as a job runs on its nodes left no line.
 TEST(RefusalLog, AdministratorsChangesAreToldThoughNodesAreBusy) {
   RefusalLog log({}, {"SubmitJob", "ChangeReservation"}, {"ChangeReservation"});

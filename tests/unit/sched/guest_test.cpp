@@ -79,6 +79,28 @@ TEST(Guests, WhoWaitsForTheReservationsEndIsNotInTheWay) {
 }
 
 // The bug: each had the other one leave, for ever.
+// The bug: with MaxStartDelay a reservation was moved over jobs that do not leave.
+TEST(Guests, AReservationIsMovedOverGuestsAlone) {
+  GuestWorld world(1, 8);
+  world.up();
+  world.reserve(minutes(120), minutes(2));
+  protocol::ReservationValues sooner;
+  sooner.start = world.now + minutes(10);
+  const auto move = [&] {
+    return world.run(
+        state::ChangeReservation{{0, 0}, {protocol::ReservationAction::kUpdate, "r", sooner}, {}});
+  };
+  const JobId other = world.submit(GuestWorld::guest(60, false));
+  EXPECT_EQ(world.pass(), "1:n1");
+  const auto refused = move();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNodesBusy);
+  world.finish(other);
+  world.submit(GuestWorld::guest(60));
+  EXPECT_EQ(world.pass(), "2:n1");
+  EXPECT_TRUE(move());
+}
+
 TEST(Guests, AGuestOfAHigherTierLeavesTheReservationsJobsAlone) {
   GuestWorld world(1, 8);
   world.up();

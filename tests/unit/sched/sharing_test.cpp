@@ -77,6 +77,41 @@ TEST(Pass, NoJobIsAloneWhereSharingIsForced) {
   EXPECT_TRUE(w.job(3).allocation->whole_nodes) << "one job a core: nobody shares";
 }
 
+// As in Slurm 22.05. The bug: it had the CPUs of its tasks alone.
+TEST(Pass, ExclusiveJobsTakeAllCpusWhereSharingIsForced) {
+  World w(2, 4);
+  w.partition("force").over_subscribe = OverSubscribe::kForce;
+  w.config.partitions.back().over_subscribe_count = 2;
+  w.config.def_mem_per_cpu_mib = 100;
+  w.up();
+  JobSpec alone = World::spec(1);
+  alone.partitions = "force";
+  alone.sharing = Sharing::kExclusive;
+  alone.required_nodes = "n1";
+  JobSpec plain = alone;
+  plain.sharing = Sharing::kDefault;
+  w.submit(plain);
+  w.submit(alone);
+  EXPECT_EQ(w.pass(), "1:n1 2:n1");
+  EXPECT_EQ(w.job(1).allocation->cpus, 1U);
+  EXPECT_EQ(w.job(2).allocation->cpus, 4U);
+  EXPECT_EQ(w.job(2).allocation->nodes[0].cores.count(), 4U);
+  EXPECT_EQ(w.job(2).allocation->nodes[0].memory_mib, 400U);
+  EXPECT_FALSE(w.job(2).allocation->whole_nodes);
+  w.submit(alone);
+  EXPECT_EQ(w.pass(), "") << "one of the cores has its two jobs";
+  w.finish(1);
+  EXPECT_EQ(w.pass(), "3:n1");
+  w.submit(plain);
+  EXPECT_EQ(w.pass(), "");
+  JobSpec other = World::spec(1);
+  other.required_nodes = "n2";
+  w.submit(other);
+  alone.required_nodes = "n2";
+  w.submit(alone);
+  EXPECT_EQ(w.pass(), "5:n2") << "nor beside jobs that do not share";
+}
+
 TEST(Pass, NodesOfOneUser) {
   World w(2, 4);
   w.partition("apart").exclusive = ExclusiveMode::kUser;

@@ -99,5 +99,42 @@ TEST(Prefer, FirstWhereItIsLikedThenAnywhere) {
   EXPECT_EQ(w.pass(), "2:n1");
 }
 
+// The bug: what was preferred was looked for among the nodes of the constraint alone.
+TEST(Prefer, StandsInPlaceOfTheConstraint) {
+  World w(4, 2);
+  w.config.nodes[0].features = {"a"};
+  w.config.nodes[1].features = {"b"};
+  w.config.nodes[2].features = {"b", "c"};
+  w.up();
+  JobSpec job = World::spec(2, 10);
+  job.constraint = "a";
+  job.prefer = "b";
+  w.submit(job);
+  w.submit(job);
+  w.submit(job);
+  EXPECT_EQ(w.pass(), "1:n2 2:n3 3:n1");
+  w.submit(job);
+  EXPECT_EQ(w.pass(), "") << "n4 is neither";
+  w.finish(2);
+  EXPECT_EQ(w.pass(), "4:n3");
+}
+
+// The bug: counts and brackets of what is preferred were passed over.
+TEST(Prefer, CountsAndAlternatives) {
+  World w(4, 2);
+  w.config.nodes[0].features = w.config.nodes[1].features = {"a"};
+  w.config.nodes[2].features = {"b"};
+  w.config.nodes[3].features = {"c"};
+  w.up();
+  JobSpec job = wide(2);
+  job.prefer = "[b*1&c*1]";
+  const JobId counted = w.submit(job);
+  EXPECT_EQ(w.pass(), "1:n[3-4]");
+  w.finish(counted);
+  job.prefer = "[b|a]";
+  w.submit(job);
+  EXPECT_EQ(w.pass(), "2:n[1-2]");
+}
+
 }  // namespace
 }  // namespace sluice::sched

@@ -524,6 +524,18 @@ TEST_F(CoreTest, UpdateOfJobs) {
   EXPECT_EQ(update(kAnn, [](JobUpdate& u) { u.min_nodes = 2; }), ErrorCode::kNotSupported);
 }
 
+// The bug: the user's release of a job that was not held took back a priority that was lowered.
+TEST_F(CoreTest, OnlyOperatorsGiveUpASetPriorityByARelease) {
+  const JobId id = submit(batch_spec());
+  JobUpdate lower;
+  lower.priority = 7;
+  ASSERT_TRUE(run(UpdateJob{kRoot, std::to_string(id), lower}));
+  ASSERT_TRUE(run(ChangeJob{kAnn, std::to_string(id), JobAction::kRelease, false}));
+  EXPECT_EQ(job(id).spec->priority, 7U);
+  ASSERT_TRUE(run(ChangeJob{kRoot, std::to_string(id), JobAction::kRelease, false}));
+  EXPECT_EQ(job(id).spec->priority, UINT32_MAX);
+}
+
 // It worked out where the script runs when it was applied: another version might see another node.
 TEST_F(CoreTest, TheEventOfAStartSaysWhereTheScriptRuns) {
   const JobId id = submit(batch_spec());

@@ -55,6 +55,32 @@ TEST_F(CoreTest, AJobThatCannotEndBeforeItsDeadlineIsRefused) {
   EXPECT_EQ(job(unlimited).spec->time_min, 1u) << "it has what is left before the deadline";
 }
 
+// The bug: it was queued, and waited for ever.
+TEST_F(CoreTest, TheLeastTimeLimitIsWithinThatOfThePartition) {
+  configure([](ClusterConfig& config) {
+    config.partitions[0].max_time = 10;
+    PartitionConfig longer = config.partitions[0];
+    longer.name = "longer";
+    longer.is_default = false;
+    longer.max_time = 40;
+    config.partitions.push_back(longer);
+  });
+  JobSpec spec = batch_spec();
+  const auto submitted = [&](Minutes least, const char* partitions) {
+    spec.time_min = least;
+    spec.partitions = partitions;
+    return error_of(SubmitJob{kAnn, spec, {"users"}});
+  };
+  spec.time_limit = 30;
+  EXPECT_EQ(submitted(20, "debug"), ErrorCode::kInvalidTimeMin);
+  EXPECT_EQ(submitted(10, "debug"), ErrorCode::kOk);
+  EXPECT_EQ(submitted(20, "debug,longer"), ErrorCode::kOk) << "one of them is enough";
+  configure([](ClusterConfig& config) { config.enforce_part_limits = EnforcePartLimits::kAll; });
+  EXPECT_EQ(submitted(20, "debug"), ErrorCode::kInvalidTimeLimit) << "the limit is looked at first";
+  spec.time_limit = 0;
+  EXPECT_EQ(submitted(20, "debug"), ErrorCode::kInvalidTimeMin);
+}
+
 TEST_F(CoreTest, TheWaitForSwitchesIsBounded) {
   configure([](ClusterConfig& config) { config.scheduler_parameters = {"max_switch_wait=90"}; });
   const auto kept = [this](const char* asked) {

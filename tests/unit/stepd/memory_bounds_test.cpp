@@ -31,6 +31,12 @@ TEST(MemoryBounds, AreThoseOfTheStepElseOfTheJob) {
       << "without OverMemoryKill";
 }
 
+TEST(MemoryBounds, AreThereWithoutTheKillToo) {
+  EXPECT_EQ(memory_kib(start_with(false, 0), launch_with(400, 50)), 50U * 1024);
+  EXPECT_EQ(memory_kib(start_with(false, 0), launch_with(400, 0)), 400U * 1024);
+  EXPECT_EQ(memory_kib(start_with(false, 0), launch_with(0, 0)), 0U);
+}
+
 TEST(MemoryBounds, AreExceededByMoreThanThat) {
   EXPECT_EQ(memory_excess({1024, 9000}, {1024, 0}), "");
   EXPECT_EQ(memory_excess({1025, 9000}, {1024, 0}), "exceeded memory limit (1049600 > 1048576)");

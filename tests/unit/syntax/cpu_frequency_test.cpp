@@ -71,7 +71,10 @@ TEST(CpuFrequency, NumbersOfWords) {
   EXPECT_EQ(one->min, kNoFrequency);
   EXPECT_EQ(one->max, 1500000U);
   EXPECT_EQ(short_frequency_name(1500000), "1.50G");
-  EXPECT_EQ(short_frequency_name(800000), "800.00M");
+  EXPECT_EQ(short_frequency_name(2000000), "2G");
+  EXPECT_EQ(short_frequency_name(800000), "800M");  // it was 800.00M
+  EXPECT_EQ(short_frequency_name(2100), "2.10M");
+  EXPECT_EQ(short_frequency_name(900), "900K");
   EXPECT_EQ(short_frequency_name(kNoFrequency), "Unknown");
   EXPECT_EQ(short_frequency_name(kLowFrequency), "Low");
 }

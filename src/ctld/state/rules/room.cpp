@@ -74,13 +74,12 @@ bool is_one_user(const Partition* partition, const JobSpec& spec) {
 Status could_serve(const ClusterState& state, const Partition& partition, const Bitmap& among,
                    const JobSpec& spec, size_t* looked_at) {
   const fit::Rules rules = fit::rules_of(*state.config);
-  auto needs = fit::needs_of(spec, *partition.config, *state.config, rules);
   // limits are not enforced when jobs are submitted: it waits until they change
   const bool waits = state.config->enforce_part_limits == EnforcePartLimits::kNo;
-  if (!needs && waits &&
-      fit::exceeds_memory_limit(spec, *partition.config, *state.config,
-                                partition.max_node_memory_mib))
+  if (waits && fit::exceeds_memory_limit(spec, *partition.config, *state.config,
+                                         partition.max_node_memory_mib))
     return {};
+  auto needs = fit::needs_of(spec, *partition.config, *state.config, rules);
   if (!needs) return tl::unexpected(std::move(needs.error()));
   if (needs->min_nodes > partition.nodes.count() || needs->min_cpus > partition.total_cpus)
     return {};

@@ -411,9 +411,10 @@ Status apply_values(const ClusterState& state, const ChangeReservation& command,
   if (Status ok = set_nodes(state, v, create, now, r); !ok) return ok;
   // the nodes that it keeps may have jobs at its new start; with MaxStartDelay guests leave it then
   const Time begins = period_of(r, now).start;
-  const bool looks = (r.flags & kReservationIgnoreJobs) == 0 && r.max_start_delay == Duration(0);
+  const bool looks = (r.flags & kReservationIgnoreJobs) == 0;
   const bool sooner = !create && begins < began && looks;
-  if (sooner && has_jobs(state, nodes_of(state, r), begins)) return failure(ErrorCode::kNodesBusy);
+  if (sooner && has_jobs(state, nodes_of(state, r), begins, &r))
+    return failure(ErrorCode::kNodesBusy);
   return set_licenses(state, v, now, r);
 }
 

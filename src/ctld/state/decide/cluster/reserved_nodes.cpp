@@ -395,11 +395,17 @@ Result<ReservedParts> choose_gres(const ClusterState& state, const NodeWish& wis
   return std::move(*parts);
 }
 
-bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from) {
+bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from,
+              const Reservation* left_for) {
   bool busy = false;
+  const auto stays = [&](JobId id) {
+    const Job& job = state.jobs.at(id);
+    const bool leaves = left_for != nullptr && lets_in(*left_for, leaves_within(*job.spec));
+    return !leaves && is_there(job, from);
+  };
   nodes.for_each([&](size_t id) {
     const Node& node = state.nodes.at(static_cast<NodeId>(id));
-    busy = busy || !is_free_of_jobs(state, node, from);
+    busy = busy || std::ranges::any_of(node.jobs, stays);
   });
   return busy;
 }

@@ -43,7 +43,9 @@ struct ReservedParts {
 // already are preferred.
 [[nodiscard]] Result<ReservedParts> choose_gres(const ClusterState& state, const NodeWish& wish,
                                                 const GresWish& gres, Time now);
-// Whether running jobs hold one of these nodes at or after `from`.
-[[nodiscard]] bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from);
+// Whether running jobs hold one of these nodes at or after `from`; those left out that leave when
+// the reservation wants their nodes (null: nobody is).
+[[nodiscard]] bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from,
+                            const Reservation* left_for = nullptr);
 
 }  // namespace sluice::state

@@ -349,6 +349,16 @@ Status check_limits(const ClusterState& state, const JobSpec& spec,
   return (all ? within == partitions.size() : within > 0) ? Status{} : refused;
 }
 
+Status check_time_min(const ClusterState& state, const JobSpec& spec,
+                      const std::vector<const Partition*>& partitions) {
+  if ((qos_flags(state, spec) & kQosPartitionTimeLimit) != 0) return {};
+  const auto allows = [&](const Partition* one) { return spec.time_min <= one->config->max_time; };
+  const bool all = state.config->enforce_part_limits == EnforcePartLimits::kAll;
+  const bool allowed =
+      all ? std::ranges::all_of(partitions, allows) : std::ranges::any_of(partitions, allows);
+  return allowed ? Status{} : failure(ErrorCode::kInvalidTimeMin);
+}
+
 namespace {
 
 // --segment: parts of the job that are each in one block.

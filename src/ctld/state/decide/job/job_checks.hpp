@@ -53,6 +53,9 @@ void ask_for_all_memory(JobSpec& spec);
 // Limits of the partitions that EnforcePartLimits makes errors at submission.
 [[nodiscard]] Status check_limits(const ClusterState& state, const JobSpec& spec,
                                   const std::vector<const Partition*>& partitions);
+// --time-min within what a partition of the job allows, with EnforcePartLimits=ALL each.
+[[nodiscard]] Status check_time_min(const ClusterState& state, const JobSpec& spec,
+                                    const std::vector<const Partition*>& partitions);
 // Reservations, licenses and generic resources that do not exist here.
 [[nodiscard]] Status check_extras(const ClusterState& state, const JobSpec& spec);
 

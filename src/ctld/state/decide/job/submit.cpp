@@ -180,6 +180,7 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
   if (Status ok = course.sizes.size(state, *spec, *partitions, held || too_large); !ok)
     return tl::unexpected(ok.error());
   if (Status ok = check_limits(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
+  if (Status ok = check_time_min(state, *spec, *partitions); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_batch_features(*spec); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_extras(state, *spec); !ok) return tl::unexpected(ok.error());
   if (!held) {

@@ -58,6 +58,15 @@ std::optional<std::vector<FeatureChange>> changes_to(const ClusterState& state,
   return changes;
 }
 
+// Whether all nodes are such as the job prefers: these are tried in place of those that it needs.
+bool are_preferred(const ClusterState& state, const JobSpec& spec, const Allocation& allocation) {
+  const auto prefer = fit::parse_features(spec.prefer.view());
+  if (!prefer || prefer->any_of.empty()) return false;
+  return std::ranges::all_of(allocation.nodes, [&](const NodeAllocation& part) {
+    return fit::satisfies_any(*prefer, active_features(state.nodes.at(part.node)));
+  });
+}
+
 }  // namespace
 
 void report_features(Draft& draft, NodeId id, const std::optional<std::string>& reported) {
@@ -89,7 +98,8 @@ std::optional<std::vector<FeatureChange>> feature_changes(const ClusterState& st
   if (spec.constraint.empty() || !may_change_features(*state.config, spec.uid))
     return std::vector<FeatureChange>();
   const auto wanted = fit::parse_features(spec.constraint.view());
-  if (!wanted || wanted->any_of.empty()) return std::vector<FeatureChange>();
+  if (!wanted || wanted->any_of.empty() || are_preferred(state, spec, allocation))
+    return std::vector<FeatureChange>();
   if (!wanted->one_branch_for_all) return changes_to(state, wanted->any_of.branches(), allocation);
   std::optional<std::vector<FeatureChange>> least;
   for (const Branch& branch : wanted->any_of.branches()) {

@@ -284,7 +284,21 @@ Error why_not(const std::vector<Candidate>& candidates, const Demand& demand, si
   return Error{ErrorCode::kStepsBusy, {}};
 }
 
-// Tasks of each chosen node.
+// Tasks that each chosen node has room for; `unshared`: with one on a CPU, also where more may
+// share it (--overcommit).
+std::vector<uint32_t> rooms_of(const std::vector<Candidate>& chosen, const Demand& demand,
+                               bool unshared) {
+  std::vector<uint32_t> rooms;
+  rooms.reserve(chosen.size());
+  for (const Candidate& one : chosen) {
+    const bool bounded = unshared && demand.overcommit;
+    const uint32_t cpus = used_of(demand.used_threads, one.per_core, one.cpus);
+    rooms.push_back(bounded ? std::min(one.capacity, cpus) : one.capacity);
+  }
+  return rooms;
+}
+
+// Tasks of each chosen node. With --overcommit each CPU has one before any of them has a second.
 std::vector<uint32_t> count_tasks(const std::vector<Candidate>& chosen, const Demand& demand,
                                   const Distribution& distribution) {
   std::vector<uint32_t> counts(chosen.size(), 0);
@@ -293,27 +307,34 @@ std::vector<uint32_t> count_tasks(const std::vector<Candidate>& chosen, const De
     std::fill(counts.begin(), counts.end(), std::max(1U, demand.tasks_per_node));
     return counts;
   }
+  std::vector<uint32_t> rooms = rooms_of(chosen, demand, true);
   if (distribution.pack && distribution.order == TaskOrder::kBlock) {
     for (size_t i = 0; i < chosen.size() && left > 0; ++i) {
       const auto others = static_cast<uint32_t>(chosen.size() - i - 1);
-      counts[i] = std::min(chosen[i].capacity, left > others ? left - others : 1);
+      counts[i] = std::min(rooms[i], left > others ? left - others : 1);
       left -= counts[i];
     }
   }
   const uint32_t piece = distribution.order == TaskOrder::kPlane ? distribution.plane_size : 1;
-  // Slurm bounds each plane by a node's CPUs, but not always all planes together, so that a task
-  // may come to a node that is full while a CPU is idle elsewhere. No node gets more here than it
-  // has room for.
+  // Slurm does not always bound all planes together by a node's CPUs, so that a task may come to a
+  // full node while a CPU is idle elsewhere. No node gets more here than it has room for.
+  bool shares = !demand.overcommit;  // the rooms are all that there is
   while (left > 0) {
     bool placed = false;
     for (size_t i = 0; i < chosen.size() && left > 0; ++i) {
-      const uint32_t room = chosen[i].capacity - std::min(chosen[i].capacity, counts[i]);
-      const uint32_t now = std::min({piece, left, room});
+      const uint32_t now = std::min({piece, left, rooms[i] - std::min(rooms[i], counts[i])});
       counts[i] += now;
       left -= now;
       placed = placed || now > 0;
+      // a turn goes on where it is, and all others begin anew with the first node
+      if (shares || distribution.order != TaskOrder::kCyclic || counts != rooms) continue;
+      rooms = rooms_of(chosen, demand, false);
+      shares = true;
     }
-    SLUICE_CHECK(placed);
+    SLUICE_CHECK(placed || !shares);
+    if (placed) continue;
+    rooms = rooms_of(chosen, demand, false);
+    shares = true;
   }
   return counts;
 }
