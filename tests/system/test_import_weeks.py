@@ -22,7 +22,7 @@ class Weeks(ClusterCase):
         cls.site = weeks.Site()
         with Server("mariadb") as server:
             server.sql("SET autocommit=0;" + cls.site.text() + "COMMIT;")
-            cls.cluster = AccountedCluster(1, 1, 1000, conf="ClusterName=ref\n")
+            cls.cluster = AccountedCluster(1, 1, 1000, conf="ClusterName=ref\n", dbd="TrackWCKey=yes\n")
             source = os.path.join(cls.cluster.dir, "old-slurmdbd.conf")
             with open(source, "w", encoding="utf-8") as f:
                 f.write("DbdHost=localhost\nSlurmUser=root\n" + server.conf())

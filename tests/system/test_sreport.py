@@ -66,6 +66,8 @@ class Reports(ClusterCase):
         cls.number = cls.cluster.sql(find)[0][0]
         begin = micros(cls.day - datetime.timedelta(days=40))
         record = message((1, signed(begin)), (2, "n1"), *((3, one) for one in tres(cpu=CPUS, node=1)))
+        # the controller tells its own some time after its start
+        wait_for(lambda: cls.cluster.sql("SELECT start FROM cluster_event"), "the controller's event is in the database")
         cls.cluster.sql("DELETE FROM cluster_event")
         cls.cluster.sql(f"INSERT INTO cluster_event VALUES({cls.number}, {begin}, {NOT_ENDED}, {cls.cluster.sql_bytes(record)})")
         cls.sum_up_from(begin)
