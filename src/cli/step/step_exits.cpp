@@ -88,6 +88,7 @@ std::vector<std::string> StepExits::take_task_lines() {
     }
   }
   std::vector<std::string> lines;
+  lines.reserve(failed.size());
   for (const auto& [task, code] : failed)
     lines.push_back(fmt::format("task {} exited with exit code {}", task, code));
   return lines;

@@ -97,7 +97,7 @@ class Asker {
       statement.execute();
       while (statement.fetch()) {
         if (!among(request_.tres, tres)) continue;
-        constexpr uint64_t kHoursOfPeriod[] = {1, 24, 24 * 30};
+        constexpr uint64_t kHoursOfPeriod[] = {1, 24, 720};
         const uint64_t hours = kHoursOfPeriod[segment.period];
         counts[tres].sum += static_cast<uint64_t>(n[0]) * hours;
         counts[tres].hours += static_cast<uint64_t>(rows) * hours;
