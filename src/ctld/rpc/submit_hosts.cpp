@@ -98,11 +98,22 @@ SubmitHosts::Known& SubmitHosts::known(const std::string& address, Clock::time_p
   return fresh;
 }
 
+// Whoever an address belongs to says what it is called, and may call it as one of the site's hosts:
+// a name counts that leads back to the address.
+std::string SubmitHosts::confirmed_name(const std::string& address) const {
+  const std::string found = lookup_.name_of(address);
+  if (found.empty()) return address;
+  for (const std::string& name : {short_name(found), found}) {
+    if (contains(lookup_.addresses_of(name), address)) return name;
+  }
+  return address;
+}
+
 std::string SubmitHosts::name_of(const net::CallContext& context, std::string_view claimed) {
   if (!context.identity.host.empty()) return short_name(context.identity.host);
   const std::string address = proved_address(context);
   if (address.empty()) return own_name_;
-  const std::string claim(claimed.substr(0, kMostOfName + 1));
+  std::string claim(claimed.substr(0, kMostOfName + 1));
   const auto now = Clock::now();
   bool asks = false;
   {
@@ -122,8 +133,7 @@ std::string SubmitHosts::name_of(const net::CallContext& context, std::string_vi
     if (fits) return claim;
     if (host.name) return *host.name;
   }
-  const std::string found = lookup_.name_of(address);
-  std::string name = found.empty() ? address : short_name(found);
+  std::string name = confirmed_name(address);
   const std::lock_guard lock(mutex_);
   known(address, now).name = name;
   return name;

@@ -39,6 +39,9 @@ class SubmitHosts {
   [[nodiscard]] std::string name_of(const net::CallContext& context, std::string_view claimed);
 
  private:
+  // The short name of a host where it leads back to the address, else the full one where that does,
+  // else the address.
+  [[nodiscard]] std::string confirmed_name(const std::string& address) const;
   struct Known {
     std::optional<std::string> name;     // what the address is called; not set: nobody asked yet
     std::map<std::string, bool> claims;  // whether the address is one of that name's
