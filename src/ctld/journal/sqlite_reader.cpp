@@ -103,7 +103,7 @@ Status SqliteReader::read_some(Sequence from, std::vector<Frame>& frames) {
 Status SqliteReader::read(Sequence from, const FrameVisitor& visit) {
   for (Sequence next = from;;) {
     std::vector<Frame> frames;
-    const Status done = read_some(next, frames);
+    Status done = read_some(next, frames);
     for (const Frame& frame : frames) {  // those before a damaged one are good
       if (!visit(frame)) return {};
     }
