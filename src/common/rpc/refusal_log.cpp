@@ -73,14 +73,20 @@ std::string lasting_key(const Refusal& refusal, bool repeated) {
                      cause_key({refusal.why.code, refusal.why.text.substr(0, kMostReason)}));
 }
 
+// Where there are as many entries as may be, the one that was not seen for longest goes for it.
+template <class Key, class Value>
+Value& entry_of(std::map<Key, Value>& entries, const Key& key, size_t most,
+                SteadyTime Value::*seen) {
+  if (entries.size() >= most && !entries.contains(key))
+    entries.erase(
+        std::ranges::min_element(entries, {}, [&](const auto& one) { return one.second.*seen; }));
+  return entries[key];
+}
+
 }  // namespace
 
 RefusalLog::Room& RefusalLog::room_of(Rooms& rooms, const Refusal& refusal) {
-  const uint32_t uid = refusal.uid.value_or(kNoUid);
-  if (rooms.size() >= kMostRooms && !rooms.contains(uid))
-    rooms.erase(
-        std::ranges::min_element(rooms, {}, [](const auto& one) { return one.second.filled; }));
-  return rooms[uid];
+  return entry_of(rooms, refusal.uid.value_or(kNoUid), kMostRooms, &Room::filled);
 }
 
 bool RefusalLog::Room::take(SteadyTime now) {
@@ -114,11 +120,7 @@ std::string cause_key(const Error& why) {
 }
 
 RefusalLog::Lasting& RefusalLog::lasting(const std::string& key) {
-  if (lasting_.size() >= kMostLasting && !lasting_.contains(key)) {
-    lasting_.erase(
-        std::ranges::min_element(lasting_, {}, [](const auto& one) { return one.second.seen; }));
-  }
-  return lasting_[key];
+  return entry_of(lasting_, key, kMostLasting, &Lasting::seen);
 }
 
 bool RefusalLog::is_told(const Refusal& refusal, SteadyTime now, uint64_t& left_out) {

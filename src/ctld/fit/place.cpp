@@ -110,6 +110,8 @@ Room own_view(const Needs& needs, const Room& room) {
   return own;
 }
 
+bool takes_all_cores(const Needs& needs) { return needs.whole_nodes || needs.all_cores; }
+
 // MaxMemPerNode and MaxMemPerCPU.
 bool has_more_memory_than_allowed(const Needs& needs, uint64_t memory_mib, uint64_t cpus) {
   const uint64_t of_node = needs.most_memory_per_node_mib, of_cpu = needs.most_memory_per_cpu_mib;
@@ -143,17 +145,13 @@ std::optional<NodeAllocation> allocate_in(const Needs& needs, const Room& room,
     a.gres = choose_gres(needs, room, portion.gres);
   }
   const uint32_t all_threads = cpus_of_core(*room.config);
-  if (needs.whole_nodes || needs.all_cores) {
-    a.cores = room.free_cores;
-  } else {
-    a.cores = a.gres.empty() || needs.near_free
-                  ? choose_cores(needs, room, wanted, unit)
-                  : choose_cores_near(needs, room, wanted, a.gres, unit);
-  }
+  const bool all = takes_all_cores(needs);
+  if (all) a.cores = room.free_cores;
+  else if (a.gres.empty() || needs.near_free) a.cores = choose_cores(needs, room, wanted, unit);
+  else a.cores = choose_cores_near(needs, room, wanted, a.gres, unit);
   const auto cores = static_cast<uint32_t>(a.cores.count());
   // units were chosen of which some are near to too few cores
   if (needs.near_only && !needs.whole_nodes && cores < wanted) return std::nullopt;
-  const bool all = needs.whole_nodes || needs.all_cores;
   a.cpus = unit == Unit::kCpu && !all ? std::min(cpus, cores * all_threads) : cores * all_threads;
   if (!needs.uses_memory) return a;
   const uint64_t charged = unit == Unit::kCpu && !all ? a.cpus : cores * threads;
@@ -489,7 +487,7 @@ class Placer {
 
 // All of the node, where the partition bounds the CPUs or the memory of its jobs.
 bool is_more_than_allowed(const Needs& needs, const NodeConfig& node) {
-  if ((needs.whole_nodes || needs.all_cores) && needs.max_cpus_per_node < node.cpus) return true;
+  if (takes_all_cores(needs) && needs.max_cpus_per_node < node.cpus) return true;
   return needs.uses_memory && needs.all_memory &&
          has_more_memory_than_allowed(needs, node.real_memory_mib, node.cpus);
 }
@@ -518,7 +516,7 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
       const uint64_t memory =
           most > 0 ? std::min(most, room.free_memory_mib) : room.free_memory_mib;
       const uint64_t backed = memory / needs.memory_per_cpu_mib;
-      if ((needs.whole_nodes || needs.all_cores) && backed < cpus) return {};
+      if (takes_all_cores(needs) && backed < cpus) return {};
       cpus = static_cast<uint32_t>(std::min<uint64_t>(cpus, backed / threads * threads));
     }
   }

@@ -14,9 +14,14 @@ bool is_there(const Job& job, Time from) {
   return job.end == kNoTime || job.end > from || is_completing(job);
 }
 
-bool is_free_of_jobs(const ClusterState& state, const Node& node, Time from) {
-  return std::ranges::none_of(node.jobs,
-                              [&](JobId id) { return is_there(state.jobs.at(id), from); });
+// `left_for`: as for has_jobs().
+bool is_free_of_jobs(const ClusterState& state, const Node& node, Time from,
+                     const Reservation* left_for = nullptr) {
+  return std::ranges::none_of(node.jobs, [&](JobId id) {
+    const Job& job = state.jobs.at(id);
+    const bool leaves = left_for != nullptr && lets_in(*left_for, leaves_within(*job.spec));
+    return !leaves && is_there(job, from);
+  });
 }
 
 // Nodes that it may be given, those that are preferred first.
@@ -374,7 +379,8 @@ Result<ReservedParts> choose_gres(const ClusterState& state, const NodeWish& wis
     if (!found) return tl::unexpected(found.error());
     nodes = std::move(*found);
     const Bitmap& own = wish.reservation->nodes;
-    std::ranges::stable_partition(nodes, [&](const Node* node) { return own.test(node->id); });
+    std::stable_partition(nodes.begin(), nodes.end(),
+                          [&](const Node* node) { return own.test(node->id); });
   }
   std::vector<Offer> offers;
   for (const Node* node : nodes) {
@@ -398,14 +404,9 @@ Result<ReservedParts> choose_gres(const ClusterState& state, const NodeWish& wis
 bool has_jobs(const ClusterState& state, const Bitmap& nodes, Time from,
               const Reservation* left_for) {
   bool busy = false;
-  const auto stays = [&](JobId id) {
-    const Job& job = state.jobs.at(id);
-    const bool leaves = left_for != nullptr && lets_in(*left_for, leaves_within(*job.spec));
-    return !leaves && is_there(job, from);
-  };
   nodes.for_each([&](size_t id) {
     const Node& node = state.nodes.at(static_cast<NodeId>(id));
-    busy = busy || std::ranges::any_of(node.jobs, stays);
+    busy = busy || !is_free_of_jobs(state, node, from, left_for);
   });
   return busy;
 }

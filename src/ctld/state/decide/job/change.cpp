@@ -41,7 +41,7 @@ Status release(Draft& draft, JobId id, const ChangeJob& command, Time now) {
   if (is_over(job)) return failure(ErrorCode::kJobFinished);
   const bool to_be_held = is_cleaning(job) && (job.flags & kJobRequeueHold) != 0;
   if (job.hold == HoldKind::kNone && !to_be_held) {
-    // one that waits gives up a priority that was set, as in Slurm, but for its user alone
+    // one that waits gives up a priority that was set where an operator releases it, as in Slurm
     const bool is_set = job.state == JobState::kPending && job.spec->priority != UINT32_MAX;
     if (!is_set || !is_operator(draft.state(), command.who.uid)) return {};
     JobSpec spec = *job.spec;
