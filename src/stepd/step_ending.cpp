@@ -25,6 +25,10 @@ void StepEnding::end(bool at_once) {
   check();
 }
 
+void StepEnding::end_unless_ordered(Duration grace) {
+  if (!ending_ && !over_) kill_alarm_->set(grace, [this] { end(true); });
+}
+
 void StepEnding::kill_all() {
   if (over_) return;
   ending_ = true;

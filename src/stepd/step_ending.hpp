@@ -41,6 +41,8 @@ class StepEnding {
 
   // The step is to end, `at_once` or with KillWait for its processes.
   void end(bool at_once);
+  // The step is to end at once, but for an order that comes within `grace` and has KillWait.
+  void end_unless_ordered(Duration grace);
   // Something has changed that may have been the last thing.
   void check();
 

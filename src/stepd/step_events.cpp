@@ -1,4 +1,5 @@
 // What reaches a running step: orders of its agent, and frames of its listeners.
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -12,6 +13,11 @@
 namespace sluice::stepd {
 
 using protocol::FrameType;
+
+namespace {
+// The end of a job is told to its script first, and on each node by itself.
+constexpr auto kGraceOfOrder = std::chrono::seconds(2);
+}  // namespace
 
 void StepDaemon::on_agent_frame(const Frame& frame) {
   switch (frame.type) {
@@ -110,8 +116,9 @@ void StepDaemon::on_owner_lost(bool ended) {
   // one that goes after them has given up waiting for their streams (EioTimeout): it ends its job
   // itself
   report_.outcome().srun_ended = tasks_.any_runs();
-  // else they have KillWait, whether srun lives as long or not
-  if (!ending_.ending()) terminate(true, {});
+  // a job that ends has told srun already, and its tasks have KillWait, whether srun lives as long
+  // or not
+  ending_.end_unless_ordered(kGraceOfOrder);
 }
 
 // OverMemoryKill. srun ends the step's other nodes; without it they are left to their own limits.

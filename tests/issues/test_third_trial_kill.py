@@ -79,6 +79,14 @@ class KillWait(ClusterCase):
         os.kill(int(self.file("lost.pid")), signal.SIGKILL)
         wait_for(lambda: "app saved" in self.file("lost.app"), "it is saved")
 
+    def test_its_script_kills_srun(self):
+        """The step, which is told of the end after the script, was killed at once."""
+        job = self.submit("-o", "killer", "--wrap",
+                          'srun sh -c "exec ./saves.sh > killer.app" & trap "kill -KILL $!" TERM; wait; wait; sleep 10')
+        wait_for(lambda: "app start" in self.file("killer.app"), "it begins")
+        self.run_cmd("scancel", job)
+        wait_for(lambda: "app saved" in self.file("killer.app"), "it is saved")
+
     def test_nobody_ends_a_step_of_a_job_that_ends(self):
         """As in Slurm: but who sends a signal means it."""
         job = self.start("twice", "srun ./saves.sh")

@@ -98,6 +98,33 @@ TEST_F(StepEndingTest, AnOrderGivesKillWaitAndThenKills) {
   EXPECT_EQ(over, 1);
 }
 
+TEST_F(StepEndingTest, WithoutAnOrderItIsKilledAfterItsGrace) {
+  processes.alive = {10};
+  ending.end_unless_ordered(seconds(2));
+  EXPECT_FALSE(ending.ending());
+  clock.advance(seconds(2) - milliseconds(1));
+  EXPECT_TRUE(processes.signals.empty());
+  clock.advance(milliseconds(1));
+  EXPECT_TRUE(ending.ending());
+  EXPECT_EQ(processes.signals, Signals{SIGKILL});
+  EXPECT_EQ(orders, 1);
+  all_gone();
+  EXPECT_EQ(over, 1);
+}
+
+TEST_F(StepEndingTest, AnOrderWithinTheGraceGivesKillWait) {
+  processes.alive = {10};
+  ending.end_unless_ordered(seconds(2));
+  clock.advance(seconds(1));
+  ending.end(false);
+  ending.end_unless_ordered(seconds(2));  // takes nothing of KillWait
+  clock.advance(seconds(30) - milliseconds(1));
+  EXPECT_EQ(processes.signals, (Signals{SIGCONT, SIGTERM}));
+  all_gone();
+  EXPECT_EQ(over, 1);
+  EXPECT_EQ(clock.waiting(), 0U);
+}
+
 TEST_F(StepEndingTest, AnOrderToEndAtOnceDoesNotWait) {
   processes.alive = {10};
   ending.end(false);
