@@ -19,6 +19,7 @@ find_path(BOOST_ASIO_INCLUDE boost/asio.hpp REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(PMIX REQUIRED pmix)  # its headers: the step daemon loads it when a step wants it
 file(GLOB MATH_ARCHIVE /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libm-*.a)  # libm.a is a script that names it
+pkg_check_modules(LUA REQUIRED IMPORTED_TARGET lua5.4)  # shared: modules in C find its names in the process
 find_path(PAM_INCLUDE security/pam_appl.h REQUIRED)  # likewise for UsePAM
 find_library(MUNGE_ARCHIVE NAMES libmunge.a REQUIRED)
 find_library(NGHTTP2_ARCHIVE NAMES libnghttp2.a REQUIRED)

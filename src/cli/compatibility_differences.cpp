@@ -31,6 +31,8 @@ constexpr CompatibilityDifference kDifferences[] = {
      "says \"Invalid user id\""},
     {"scontrol update reservation", "`skip` beside other changes is refused",
      "skips, and drops them"},
+    {"job_submit.lua", "a script that fails refuses the job",
+     "takes the job as the script left it"},
     {"strigger --set",
      "`-g` comes about when the controller starts and finds no accounting daemon, too; `-H` when the "
      "database takes records again that it did not take",

@@ -36,6 +36,7 @@
 #include "ctld/agents/config_problems.hpp"
 #include "ctld/agents/site_programs.hpp"
 #include "ctld/checkpointer.hpp"
+#include "ctld/job_submit/submit_script.hpp"
 #include "ctld/logs/debug_log.hpp"
 #include "ctld/logs/event_log.hpp"
 #include "ctld/journal/open_journal.hpp"
@@ -154,6 +155,7 @@ struct Controller::Graph {
   RateLimits rate_limits;
   SubmitHosts submit_hosts{short_host_name()};
   net::SlowWork planning{kPlanningWork};
+  SubmitScript submit_script;
   std::optional<ServiceParts> services;
   std::optional<net::RpcServer> server;
 
@@ -377,7 +379,8 @@ Status Controller::Graph::start_server() {
                                   reply.history_sent = sender->sent();
                                 },
                                 [this](auto& reply) { effects->report_orders(reply); },
-                                planning});
+                                planning,
+                                submit_script});
   net::ServerOptions server_options;
   server_options.addresses = {net::controller_listen_address(*config, short_host_name())};
   server_options.receiver = net::kController;
@@ -440,6 +443,10 @@ Status Controller::Graph::read_again() {
   }
   tables::keep_until_restart(*running, *fresh);
   if (auto ok = check_jwt_key(*fresh); !ok) {
+    log::error("reconfigure refused: {}", ok.error().text);
+    return ok;
+  }
+  if (auto ok = check_submit_script(*fresh); !ok) {
     log::error("reconfigure refused: {}", ok.error().text);
     return ok;
   }
@@ -524,6 +531,7 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   graph->sent_files.replace(std::move(*files));
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   // a start that fails for it would have begun a cluster, and told the accounting daemon of it
+  if (auto ok = check_submit_script(*graph->config); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_own_port(*graph->config); !ok) {
     log_config_problems(*graph->config);
     return tl::unexpected(ok.error());

@@ -24,6 +24,7 @@
 #include "common/rpc/token_server.hpp"
 #include "ctld/journal/sqlite_schema.hpp"
 #include "ctld/journal/state_folder.hpp"
+#include "ctld/job_submit/submit_script.hpp"
 #include "ctld/own_host.hpp"
 #include "ctld/saved_state.hpp"
 
@@ -47,6 +48,7 @@ class StartChecks {
     keys();
     certificates();
     folders();
+    script();
     port();
     return {in_order(std::move(out_)), in_order(std::move(warnings_))};
   }
@@ -223,6 +225,11 @@ class StartChecks {
     place("SlurmctldLogFile", config_.slurmctld_log_file, Opened::kAgain);
     place("SlurmctldPidFile", config_.slurmctld_pid_file, Opened::kOnce);
     place("SlurmSchedLogFile", config_.slurm_sched_log_file, Opened::kAgain);
+  }
+
+  // It is run once, as the controller does when it starts.
+  void script() {
+    if (const Status ok = check_submit_script(config_); !ok) out_.push_back(ok.error().text);
   }
 
   // The process of SlurmctldPidFile is a controller.

@@ -9,7 +9,7 @@ MISSING = "Time limit specification required, but not provided"
 
 class SubmitPlugins(ClusterCase):
     NODES, CPUS = 2, 2
-    CONF = ("SluiceParameters=accept_ignored=JobSubmitPlugins\nJobSubmitPlugins=all_partitions,require_timelimit,logging,lua\n"
+    CONF = ("SluiceParameters=accept_ignored=JobSubmitPlugins\nJobSubmitPlugins=all_partitions,require_timelimit,logging,throttle\n"
             "PartitionName=debug Nodes=ALL Default=YES State=UP MaxTime=60\nPartitionName=large Nodes=n1 State=UP\n"
             "PartitionName=closed Nodes=n1 State=INACTIVE\n")
 
@@ -41,7 +41,7 @@ class SubmitPlugins(ClusterCase):
         self.run_cmd("scancel", short, long)
 
     def test_log(self):
-        self.assertRegex(self.cluster.log(), "warning: .*keys without effect: enforcement: JobSubmitPlugins=lua")
+        self.assertRegex(self.cluster.log(), "warning: .*keys without effect: enforcement: JobSubmitPlugins=throttle")
         job = self.submit_held("-t", "5", "-J", "noticed")
         self.run_cmd("scontrol", "update", f"JobId={job}", "Comment=seen")
         wait_for(lambda: f'JobSubmitPlugins=logging: uid {os.getuid()} submits "noticed"' in self.cluster.log(), "the submission is in the log")

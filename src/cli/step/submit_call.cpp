@@ -37,6 +37,17 @@ bool rest(std::chrono::milliseconds pause, const std::function<bool()>& interrup
   return true;
 }
 
+// What is wrong, the sentence of it last: an error's own words go before that of its code, and an
+// error without a code has nothing else. Words of a site's script may be several lines.
+std::vector<std::string> lines_of(const Error& error) {
+  const std::string sentence(error_sentence(error.code));
+  std::vector<std::string> lines = split(error.text, '\n');
+  std::erase(lines, "");
+  const bool has_sentence = error.code == ErrorCode::kError || error.text == sentence;
+  if (lines.empty() || !has_sentence) lines.push_back(sentence);
+  return lines;
+}
+
 }  // namespace
 
 Result<protocol::SubmitJobReply> submit_job(Client& client,
@@ -66,12 +77,11 @@ Result<protocol::SubmitJobReply> submit_job(Client& client,
 }
 
 void report_failure(std::string_view command, std::string_view what, const Error& error) {
-  const std::string_view sentence = error_sentence(error.code);
-  const bool own_words = !error.text.empty() && error.text != sentence;
-  const bool plain = error.code == ErrorCode::kError;
-  if (own_words && !plain) print_error(command, error.text);
-  print_error(command,
-              std::string(what) + ": " + (plain && own_words ? error.text : std::string(sentence)));
+  std::vector<std::string> lines = lines_of(error);
+  const std::string last = std::move(lines.back());
+  lines.pop_back();
+  for (const std::string& line : lines) print_error(command, line);
+  print_error(command, std::string(what) + ": " + last);
 }
 
 void print_messages(std::string_view command, const std::vector<std::string>& messages) {
@@ -83,11 +93,11 @@ void print_messages(std::string_view command, const std::vector<std::string>& me
 
 int print_test(std::string_view command, const Result<protocol::SubmitJobReply>& reply) {
   if (!reply) {
-    const Error& error = reply.error();
-    const std::string_view sentence = error_sentence(error.code);
-    if (!error.text.empty() && error.text != sentence) print_error(command, error.text);
-    std::fprintf(stderr, "allocation failure: %.*s\n", static_cast<int>(sentence.size()),
-                 sentence.data());
+    std::vector<std::string> lines = lines_of(reply.error());
+    const std::string sentence(error_sentence(reply.error().code));
+    if (lines.back() == sentence) lines.pop_back();
+    for (const std::string& line : lines) print_error(command, line);
+    std::fprintf(stderr, "allocation failure: %s\n", sentence.c_str());
     return error_exit();
   }
   std::fprintf(stderr,

@@ -113,6 +113,13 @@ std::string_view error_sentence(ErrorCode code) {
   return index < std::size(kRows) ? kRows[index].sentence : kRows[1].sentence;
 }
 
+ErrorCode error_code_of(std::string_view sentence) {
+  for (const Row& row : kRows) {
+    if (row.sentence == sentence && row.code != ErrorCode::kOk) return row.code;
+  }
+  return ErrorCode::kError;
+}
+
 std::string error_text(const Error& error) {
   return error.text.empty() ? std::string(error_sentence(error.code)) : error.text;
 }

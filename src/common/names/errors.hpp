@@ -11,6 +11,9 @@ namespace sluice {
 
 [[nodiscard]] std::string_view error_sentence(ErrorCode code);
 
+// The first code that has this sentence; kError: none has.
+[[nodiscard]] ErrorCode error_code_of(std::string_view sentence);
+
 // What to show of an error: its own text, or its code's sentence when it has none.
 [[nodiscard]] std::string error_text(const Error& error);
 

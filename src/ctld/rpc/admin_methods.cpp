@@ -46,6 +46,20 @@ Status check_owner(const CallContext& context, uint32_t uid) {
   return failure(ErrorCode::kAccessDenied);
 }
 
+// JobSubmitPlugins=lua, for one line.
+Status ask_site(ServiceParts& parts, state::ReplaceCrontab& command, protocol::CronEntry& entry,
+                std::vector<std::string>& said) {
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  if (!SubmitScript::is_wanted(*now->config)) return {};
+  state::SubmitJob job{command.who, entry.spec, command.groups};
+  const auto lines = parts.submit_script.submit(*now, job, entry.script, entry.environment);
+  if (!lines) return tl::unexpected(lines.error());
+  entry.spec = std::move(job.job);
+  said.insert(said.end(), lines->begin(), lines->end());
+  command.seen_by_site = true;
+  return check_blobs(parts, entry.script, entry.environment);
+}
+
 void replace_crontab(ServiceParts& parts, const CallContext& context,
                      protocol::ReplaceCrontabRequest request,
                      Responder<protocol::ReplaceCrontabReply> responder) {
@@ -61,6 +75,7 @@ void replace_crontab(ServiceParts& parts, const CallContext& context,
   if (user.name.empty()) return responder.fail(ErrorCode::kAccessDenied, "Invalid user id");
   command.groups = user.groups;
   std::vector<journal::Blob> blobs;
+  std::vector<std::string> said;
   for (protocol::CronEntry& entry : request.entries) {
     if (auto ok = check_blobs(parts, entry.script, entry.environment); !ok)
       return responder.fail(ok.error());
@@ -69,15 +84,18 @@ void replace_crontab(ServiceParts& parts, const CallContext& context,
     entry.spec.gid = command.who.gid;
     entry.spec.user_name = user.name;
     entry.spec.group_name = user.group_name;
+    if (auto ok = ask_site(parts, command, entry, said); !ok)
+      return responder.reply({{}, entry.spec.cron_line, error_text(ok.error()), {}});
     entry.spec.script_blob = keep_blob(std::move(entry.script), blobs);
     entry.spec.environment_blob = keep_blob(std::move(entry.environment), blobs);
     command.jobs.push_back(std::move(entry.spec));
   }
-  auto make = [](const state::Reply& reply,
-                 const state::ClusterState&) -> Result<protocol::ReplaceCrontabReply> {
+  auto make = [said = std::move(said)](
+                  const state::Reply& reply,
+                  const state::ClusterState&) -> Result<protocol::ReplaceCrontabReply> {
     const auto& done = std::get<state::CrontabReply>(reply);
-    return protocol::ReplaceCrontabReply{
-        done.jobs, done.failed_line, done.failed_line != 0 ? error_text(done.error) : "", {}};
+    return protocol::ReplaceCrontabReply{done.jobs, done.failed_line,
+                                         done.failed_line != 0 ? error_text(done.error) : "", said};
   };
   parts.engine.post({std::move(command), std::move(blobs), answer(std::move(responder), make)});
 }

@@ -95,6 +95,17 @@ std::vector<state::JobRank> ranks(const ServiceParts& parts, std::string_view ta
   return ranks_beside(*snapshot, parts.scheduler.policies(*snapshot), targets, parts.clock());
 }
 
+// JobSubmitPlugins=lua. Who may not change the job is refused by the engine.
+Status ask_site(ServiceParts& parts, const CallContext& context, state::UpdateJob& command) {
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  if (!SubmitScript::is_wanted(*now->config)) return {};
+  const auto target = state::parse_target(command.target);
+  if (!target) return tl::unexpected(target.error());
+  const state::FoundJob job = state::find_job(*now, target->job);
+  if (!job || !state::is_owner_or_admin(*now, *job, context.identity.uid)) return {};
+  return parts.submit_script.modify(*now, job, command);
+}
+
 void update_job(ServiceParts& parts, const CallContext& context, protocol::UpdateJobRequest request,
                 Responder<protocol::CountReply> responder) {
   if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
@@ -103,11 +114,34 @@ void update_job(ServiceParts& parts, const CallContext& context, protocol::Updat
   if (has_option(parts.publisher.newest()->state->config->job_submit_plugins, "logging")) {
     log::info("JobSubmitPlugins=logging: uid {} changes job {}", command.who.uid, command.target);
   }
+  if (Status ok = ask_site(parts, context, command); !ok) return responder.fail(ok.error());
   if (command.update.partitions) command.owner_groups = owner_groups(parts, command.target);
   const bool gives_priority = command.update.priority.value_or(0) != 0;
   if (gives_priority && !asked_by_operator(*parts.publisher.newest()->state, context))
     command.ranks = ranks(parts, command.target);
   parts.engine.post({std::move(command), {}, answer_count(std::move(responder))});
+}
+
+// Holds and releases are changes of the priority to the site's script, which can refuse them.
+Status ask_site(ServiceParts& parts, const CallContext& context,
+                const protocol::JobActionRequest& request) {
+  using protocol::JobAction;
+  const bool holds = request.action == JobAction::kHold || request.action == JobAction::kUserHold;
+  if (!holds && request.action != JobAction::kRelease) return {};
+  state::UpdateJob command{identity_of(context), request.target, {}, {}};
+  command.update.priority = holds ? 0 : UINT32_MAX;
+  return ask_site(parts, context, command);
+}
+
+void change_job(ServiceParts& parts, const CallContext& context,
+                const protocol::JobActionRequest& request,
+                Responder<protocol::CountReply> responder) {
+  if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
+  if (auto ok = ask_site(parts, context, request); !ok) return responder.fail(ok.error());
+  parts.engine.post(
+      {state::ChangeJob{identity_of(context), request.target, request.action, request.special_exit},
+       {},
+       answer_count(std::move(responder))});
 }
 
 // Nobody would be let in by it, which is more likely a slip than meant.
@@ -251,12 +285,9 @@ void add_change_methods(net::RpcServer& server, ServiceParts& parts) {
       [&parts](const auto& context, auto request, auto responder) {
         if (request.action == JobAction::kTop)
           return top_job(parts, context, std::move(request.target), std::move(responder));
-        if (auto ok = check_target(request.target); !ok) return responder.fail(ok.error());
-        parts.engine.post({state::ChangeJob{identity_of(context), request.target, request.action,
-                                            request.special_exit},
-                           {},
-                           answer_count(std::move(responder))});
-      });
+        change_job(parts, context, request, std::move(responder));
+      },
+      net::kSlow);
   server.handle<UpdateJobRequest, CountReply>(
       [&parts](const auto& context, auto request, auto responder) {
         update_job(parts, context, std::move(request), std::move(responder));

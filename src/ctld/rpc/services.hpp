@@ -19,6 +19,7 @@
 #include "ctld/engine/engine.hpp"
 #include "ctld/engine/publisher.hpp"
 #include "ctld/engine/scheduler_loop.hpp"
+#include "ctld/job_submit/submit_script.hpp"
 #include "ctld/journal/store.hpp"
 #include "ctld/rpc/call_counts.hpp"
 #include "ctld/query/users.hpp"
@@ -80,6 +81,7 @@ struct ServiceParts {
   // orders to nodes that are under way or to be repeated (sdiag)
   std::function<void(protocol::QueryStatisticsReply&)> report_orders;
   net::SlowWork& planning;  // see answer_by_planning()
+  SubmitScript& submit_script;
 };
 // What plans may take long and be asked for often (sbatch --test-only, sluice explain): one thread
 // has them, one of each user at a time, so that nobody else's requests wait for it.

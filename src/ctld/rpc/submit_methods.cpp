@@ -4,6 +4,7 @@
 
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
+#include "common/names/errors.hpp"
 #include "ctld/journal/blob_key.hpp"
 #include "ctld/rpc/services.hpp"
 #include "ctld/sched/pass.hpp"
@@ -178,30 +179,59 @@ void log_full(const Result<state::Reply>& reply, const ClusterConfig& config) {
   log::error("job_allocate: MaxJobCount limit from slurm.conf reached ({})", config.max_job_count);
 }
 
+// JobSubmitPlugins that are the edge's. What the user is told.
+Result<std::vector<std::string>> ask_site(ServiceParts& parts, state::SubmitJob& command,
+                                          std::string& script, std::string& environment) {
+  const state::ClusterSnapshot now = parts.publisher.newest()->state;
+  if (has_option(now->config->job_submit_plugins, "logging")) log_submission(command);
+  if (!SubmitScript::is_wanted(*now->config)) return std::vector<std::string>();
+  auto said = parts.submit_script.submit(*now, command, script, environment);
+  if (!said) return said;
+  if (auto ok = check_blobs(parts, script, environment); !ok) return tl::unexpected(ok.error());
+  return said;
+}
+
+// Before those of the controller itself; a refusal has them, too.
+Result<protocol::SubmitJobReply> with_words(Result<protocol::SubmitJobReply> reply,
+                                            const std::vector<std::string>& said) {
+  if (reply) {
+    reply->messages.insert(reply->messages.begin(), said.begin(), said.end());
+    return reply;
+  }
+  if (said.empty()) return reply;
+  Error error = reply.error();
+  std::string text = join(said, "\n");
+  if (error.code == ErrorCode::kError || !error.text.empty()) text += "\n" + error_text(error);
+  return failure(error.code, std::move(text));
+}
+
 void submit(ServiceParts& parts, const CallContext& context, protocol::SubmitJobRequest request,
             Responder<protocol::SubmitJobReply> responder) {
   if (auto ok = check_blobs(parts, request.script, request.environment); !ok)
     return responder.fail(ok.error());
-  std::vector<journal::Blob> blobs;
-  request.spec.script_blob = keep_blob(std::move(request.script), blobs);
-  request.spec.environment_blob = keep_blob(std::move(request.environment), blobs);
   auto command =
       make_submit(parts, context, std::move(request.spec), std::move(request.components));
   if (!command) return responder.fail(command.error());
-  if (has_option(parts.publisher.newest()->state->config->job_submit_plugins, "logging"))
-    log_submission(*command);
+  auto said = ask_site(parts, *command, request.script, request.environment);
+  if (!said) return responder.fail(said.error());
+  std::vector<journal::Blob> blobs;
+  command->job.script_blob = keep_blob(std::move(request.script), blobs);
+  command->job.environment_blob = keep_blob(std::move(request.environment), blobs);
   if (request.test_only) {
     return answer_by_planning<protocol::SubmitJobReply>(
         parts, context, std::move(responder),
-        [&parts, command = std::move(*command)] { return test_only(parts, command); });
+        [&parts, said = std::move(*said), command = std::move(*command)] {
+          return with_words(test_only(parts, command), said);
+        });
   }
-  auto make = [](const state::Reply& reply,
-                 const state::ClusterState&) -> Result<protocol::SubmitJobReply> {
+  auto make = [said = std::move(*said)](
+                  const state::Reply& reply,
+                  const state::ClusterState&) -> Result<protocol::SubmitJobReply> {
     const auto& submitted = std::get<state::JobSubmittedReply>(reply);
     protocol::SubmitJobReply out;
     out.job = submitted.job;
     out.messages = submitted.messages;
-    return out;
+    return with_words(std::move(out), said);
   };
   auto done = answer(std::move(responder), make);
   parts.engine.post({std::move(*command), std::move(blobs),

@@ -20,8 +20,8 @@ TEST(ConfIgnored, WhatWeakensSecurityOrEnforcementStopsTheStart) {
       {"AuthAltTypes=auth/none", "AuthAltTypes"},
       {"CertmgrType=certmgr/script", "CertmgrType"},
       {"CliFilterPlugins=cli_filter/lua", "CliFilterPlugins"},
-      {"JobSubmitPlugins=all_partitions,lua", "JobSubmitPlugins"},
-      {"JobSubmitPlugins=job_submit/lua", "JobSubmitPlugins"},
+      {"JobSubmitPlugins=all_partitions,throttle", "JobSubmitPlugins"},
+      {"JobSubmitPlugins=job_submit/throttle", "JobSubmitPlugins"},
       {"JobSubmitPlugins=site_policy", "JobSubmitPlugins"},
       {"JobSubmitPlugins=all_partitions,defaults", "JobSubmitPlugins"},
       {"MCSPlugin=mcs/user", "MCSPlugin"},
@@ -48,9 +48,9 @@ TEST(ConfIgnored, WhatWeakensSecurityOrEnforcementStopsTheStart) {
 
 TEST(ConfIgnored, WhatSaysNothingOrActsStopsNothing) {
   for (const char* line :
-       {"AccountingStorageEnforce=none", "AuthAltTypes=auth/jwt", "JobSubmitPlugins=all_partitions",
-        "MCSPlugin=mcs/none", "MCSPlugin=none", "PrivateData=jobs,nodes",
-        "PartitionName=p AllowAccounts=ALL AllowQos=ALL",
+       {"AccountingStorageEnforce=none", "AuthAltTypes=auth/jwt",
+        "JobSubmitPlugins=all_partitions,lua", "MCSPlugin=mcs/none", "MCSPlugin=none",
+        "PrivateData=jobs,nodes", "PartitionName=p AllowAccounts=ALL AllowQos=ALL",
         "AccountingStorageType=accounting_storage/slurmdbd",
         "SchedulerParameters=bf_continue,defer", "PriorityWeightQOS=1000"}) {
     EXPECT_EQ(refusal_of(std::string(line) + "\n"), "") << line;

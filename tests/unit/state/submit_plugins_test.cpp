@@ -66,7 +66,7 @@ TEST_F(SubmitPlugins, PartitionIsTheFirstWhereTheJobCouldRun) {
 }
 
 TEST_F(SubmitPlugins, RequireTimelimitWantsOneAndKeepsIt) {
-  use({"lua", "require_timelimit"});
+  use({"throttle", "require_timelimit"});
   EXPECT_EQ(submit_error(of_minutes(0)), ErrorCode::kMissingTimeLimit);
   EXPECT_EQ(submit_error(of_minutes(kInfiniteMinutes)), ErrorCode::kOk);
   const JobId id = submit(of_minutes(10));

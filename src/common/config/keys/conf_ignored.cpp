@@ -29,8 +29,6 @@ constexpr StoppingKey kStopping[] = {
     {"CliFilterPlugins", Class::kEnforcement, "the commands run no filters"},
     {"JobSubmitPlugins", Class::kEnforcement,
      "plugins of others are not loaded: nothing looks at jobs when they are submitted"},
-    {"JobSubmitPlugins=lua", Class::kEnforcement,
-     "no script looks at jobs when they are submitted"},
     {"JobSubmitPlugins=throttle", Class::kEnforcement,
      "nobody's jobs are counted when they are submitted"},
     {"MCSPlugin", Class::kSecurity, "jobs and nodes have no labels that keep users apart"},

@@ -181,7 +181,7 @@ constexpr GlobalKey kRows[] = {
     key("JobRequeue", K::kFlag, "1").acts<&C::job_requeue>(),
     key("JobSubmitPlugins", K::kOptions)
         .allow("all_partitions,defaults,logging,lua,partition,pbs,require_timelimit,throttle")
-        .only("all_partitions,logging,partition,require_timelimit").acts<&C::job_submit_plugins>(),
+        .only("all_partitions,logging,lua,partition,require_timelimit").acts<&C::job_submit_plugins>(),
     key("KeepAliveTime", K::kNumber).obsolete(),
     key("KillOnBadExit", K::kNumber, "0").range(0, kMax16).acts_by(set_kill_on_bad_exit),
     key("KillWait", K::kSeconds, "30").range(0, kMax16).acts<&C::kill_wait>(),

@@ -40,6 +40,9 @@ struct SubmitJob {
   JobSpec job;
   std::vector<std::string> groups;  // names of the user's groups, for AllowGroups
   std::vector<JobSpec> components;  // further ones of a heterogeneous job, completed like `job`
+  // A script of the site's has seen it (JobSubmitPlugins=lua): check_rights() was asked before, and
+  // what is beyond the user's rights is the site's.
+  bool seen_by_site = false;
 };
 // What a pending job has by now.
 struct JobRank {
@@ -165,6 +168,7 @@ struct ReplaceCrontab {
   std::string text;
   std::vector<JobSpec> jobs;
   std::vector<std::string> groups;
+  bool seen_by_site = false;  // as of SubmitJob, all of them
 };
 
 // The names in the request's lists, looked up by the edge.

@@ -28,8 +28,9 @@ Status submit_line(Draft& draft, const ReplaceCrontab& command, JobSpec spec, Ti
   if (!spec.array.empty()) return failure(ErrorCode::kInvalidArray);
   spec.begin = next_cron_time(*times, now);
   if (spec.begin == kNever) return failure("this time never comes");
-  auto decision = decide_submission(
-      draft.state(), SubmitJob{command.who, std::move(spec), command.groups}, now, course);
+  SubmitJob job{command.who, std::move(spec), command.groups};
+  job.seen_by_site = command.seen_by_site;
+  auto decision = decide_submission(draft.state(), job, now, course);
   if (!decision) return tl::unexpected(decision.error());
   const auto* submitted = std::get_if<JobSubmittedReply>(&decision->reply);
   for (Event& event : decision->events) {

@@ -102,6 +102,16 @@ Status check_each_text(const Spec& spec, const Spec& before) {
 
 }  // namespace
 
+Status check_rights(const ClusterState& state, uint32_t uid, JobSpec& spec) {
+  if (spec.reboot && !is_admin(state, uid))
+    return failure(ErrorCode::kAccessDenied, "rebooting of nodes is only allowed for admins");
+  if (is_operator(state, uid)) return {};
+  if (spec.priority != 0) spec.priority = UINT32_MAX;
+  spec.admin_comment = {};
+  spec.site_factor = 0;
+  return spec.nice < 0 ? failure(ErrorCode::kInvalidNice) : Status();
+}
+
 Status check_texts(const JobSpec& spec, const JobSpec& before) {
   if (!spec.mail_user.empty() && spec.mail_user != before.mail_user &&
       !is_mail_list(spec.mail_user.view())) {

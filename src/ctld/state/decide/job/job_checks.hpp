@@ -17,6 +17,9 @@ inline constexpr std::string_view kTooLong =
 
 inline constexpr size_t kMostHetComponents = 128;  // of a heterogeneous job, as Slurm's
 
+// What only administrators may ask for is left out for others, or refused, as Slurm does.
+[[nodiscard]] Status check_rights(const ClusterState& state, uint32_t uid, JobSpec& spec);
+
 // No text is longer than one can be that makes sense: they are kept in memory. What is as it was in
 // `before` is not looked at.
 [[nodiscard]] Status check_texts(const JobSpec& spec, const JobSpec& before = {});

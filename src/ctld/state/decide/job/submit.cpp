@@ -17,14 +17,6 @@
 namespace sluice::state {
 namespace {
 
-// What only administrators may ask for is left out for others, as Slurm does.
-void drop_privileged(const ClusterState& state, uint32_t uid, JobSpec& spec) {
-  if (is_operator(state, uid)) return;
-  if (spec.priority != 0) spec.priority = UINT32_MAX;
-  spec.admin_comment = {};
-  spec.site_factor = 0;
-}
-
 // A priority of 0 holds the job and is none: it is computed once the job is released. Commands take
 // --priority=0 as not given, as Slurm's do. True: it is held.
 bool takes_hold(JobSpec& spec) {
@@ -156,14 +148,13 @@ Result<JobSubmitted> submit_one(const ClusterState& state, const SubmitJob& comm
                                 SubmissionCourse& course) {
   if (Status ok = check_user(*state.config, spec->uid); !ok) return tl::unexpected(ok.error());
   if (Status ok = check_texts(*spec); !ok) return tl::unexpected(ok.error());
-  if (spec->reboot && !is_admin(state, command.who.uid))
-    return failure(ErrorCode::kAccessDenied, "rebooting of nodes is only allowed for admins");
-  drop_privileged(state, command.who.uid, *spec);
+  if (!command.seen_by_site) {
+    if (Status ok = check_rights(state, command.who.uid, *spec); !ok)
+      return tl::unexpected(ok.error());
+  }
   const bool held = takes_hold(*spec);
   follow_config(*state.config, *spec);
   if (Status ok = fit::complete_gres(*spec); !ok) return tl::unexpected(ok.error());
-  if (spec->nice < 0 && !is_operator(state, command.who.uid))
-    return failure(ErrorCode::kInvalidNice);
   ask_for_all_memory(*spec);
   bound_switch_wait(*state.config, *spec);
   const Submitter submitter{spec->uid, command.groups};

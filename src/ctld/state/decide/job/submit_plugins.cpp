@@ -54,12 +54,17 @@ constexpr Plugin kPlugins[] = {
 
 }  // namespace
 
+Status apply_submit_plugin(const ClusterState& state, std::string_view name, const Submitter& who,
+                           JobSpec& spec) {
+  for (const Plugin& plugin : kPlugins) {
+    if (iequals(plugin.name, name)) return plugin.apply(state, who, spec);
+  }
+  return {};
+}
+
 Status apply_submit_plugins(const ClusterState& state, const Submitter& who, JobSpec& spec) {
   for (const std::string& name : state.config->job_submit_plugins) {
-    for (const Plugin& plugin : kPlugins) {
-      if (!iequals(plugin.name, name)) continue;
-      if (Status ok = plugin.apply(state, who, spec); !ok) return ok;
-    }
+    if (Status ok = apply_submit_plugin(state, name, who, spec); !ok) return ok;
   }
   return {};
 }

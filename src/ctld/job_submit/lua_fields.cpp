@@ -1,0 +1,68 @@
+#include "ctld/job_submit/lua_fields.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace sluice::ctld {
+
+LuaValue LuaRecord::get(std::string_view name) {
+  const auto found = values_.find(name);
+  return found == values_.end() ? LuaValue() : found->second;
+}
+
+Status LuaRecord::set(std::string_view, const LuaValue&, bool& known) {
+  known = false;
+  return {};
+}
+
+std::vector<std::string> LuaRecord::names() {
+  std::vector<std::string> out;
+  out.reserve(values_.size());
+  for (const auto& [name, value] : values_) out.push_back(name);
+  return out;
+}
+
+LuaValue text_value(std::string_view text) {
+  return text.empty() ? LuaValue() : LuaValue(std::string(text));
+}
+
+Result<double> number_of(const LuaValue& value) {
+  if (const double* number = std::get_if<double>(&value)) return *number;
+  if (const std::string* text = std::get_if<std::string>(&value)) {
+    char* end = nullptr;
+    const double number = std::strtod(text->c_str(), &end);
+    if (!text->empty() && *end == '\0') return number;
+    return failure("number expected, got string");
+  }
+  const bool is_nil = std::holds_alternative<std::monostate>(value);
+  return failure(is_nil ? "number expected, got nil" : "number expected, got table");
+}
+
+Result<std::string> text_of(const LuaValue& value) {
+  if (const std::string* text = std::get_if<std::string>(&value)) {
+    if (text->find('\0') != std::string::npos) return failure("string with a zero byte in it");
+    return *text;
+  }
+  if (const double* number = std::get_if<double>(&value)) return fmt::format("{:.14g}", *number);
+  if (std::holds_alternative<std::monostate>(value)) return std::string();
+  return failure("string expected, got table");
+}
+
+bool is_no_val(double number) {
+  return number == kNoVal8 || number == kNoVal16 || number == kNoVal || number == kNoVal64;
+}
+
+Result<uint32_t> count_of(const LuaValue& value, uint32_t none) {
+  if (std::holds_alternative<std::monostate>(value)) return none;
+  const Result<double> number = number_of(value);
+  if (!number) return tl::unexpected(number.error());
+  // a count of 254 is one
+  if (is_no_val(*number) && *number != kNoVal8) return none;
+  if (!(*number >= 0 && *number <= UINT32_MAX))
+    return failure(fmt::format("number from 0 to 4294967295 expected, got {:.14g}", *number));
+  return static_cast<uint32_t>(std::floor(*number));
+}
+
+}  // namespace sluice::ctld
