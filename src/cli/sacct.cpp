@@ -182,7 +182,7 @@ SacctContext context_of(const SacctOptions& o) {
   context.unit = o.unit;
   context.truncate = o.truncate;
   context.from = o.request.from;
-  context.until = std::min(o.request.until, context.now);
+  context.until = std::max(o.request.from, std::min(o.request.until, context.now));
   context.expand_patterns = o.expand_patterns;
   return context;
 }

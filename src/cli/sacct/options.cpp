@@ -375,11 +375,11 @@ std::optional<int> set_span(O& o) {
   if (request.until != kNever &&
       request.until.time_since_epoch() % std::chrono::seconds(1) == Duration(0))
     request.until += kRest;
-  const Time until = std::min(request.until, now);
+  // a time to come may be asked for: what waits is there
+  const Time until = request.until == kNever ? now : request.until;
   if (until < request.from) {
     return fail(fmt::format("Start time ({}) requested is after end time ({}).",
-                            format_time(request.from),
-                            format_time(o.end.empty() ? now : request.until)));
+                            format_time(request.from), format_time(until)));
   }
   return kGoOn;
 }

@@ -91,11 +91,13 @@ bool take_place(AccountingEntity entity, const Option& option,
   if (entity == AccountingEntity::kQos)
     return option.is("Names", 1) && take_condition(entity, option, where, bad);
   if (entity == AccountingEntity::kCoordinator)
-    return (option.is("Names", 1) || option.is("Users", 1) || option.is("Accounts", 1)) &&
+    return (option.is("Names", 1) || option.is("Users", 1) || option.is("Accounts", 1) ||
+            option.is("Acct", 4)) &&
            take_condition(entity, option, where, bad);
   if (option.is("Clusters", 1) || option.is("Names", 1))
     return take_condition(entity, option, where, bad);
-  if (option.is("Accounts", 2) && (of_user || entity == AccountingEntity::kAccount))
+  if ((option.is("Accounts", 2) || option.is("Acct", 4)) &&
+      (of_user || entity == AccountingEntity::kAccount))
     return take_condition(entity, option, where, bad);
   return of_user &&
          (option.is("Users", 1) || option.is("Partitions", 3) || option.is("WCKeys", 1)) &&

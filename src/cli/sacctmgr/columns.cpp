@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -121,6 +122,7 @@ std::string cluster_tres(const Row& row, const Names& names) {
 
 constexpr Field kFields[] = {
     {"Account", 3, "Account", 10, account_name},
+    {"Acct", 4, "Account", 10, account_name},
     {"Action", 4, "Action", 20,
      [](const Row& r, const Names&) { return r.transaction ? r.transaction->action : ""; }},
     {"Actor", 4, "Actor", 10,
@@ -315,8 +317,11 @@ std::optional<Layout> Layout::parse(AccountingEntity entity, const std::vector<s
     int width = found->width;
     for (const Different& row : kDifferent)
       if (row.entity == entity && row.name == found->name) width = row.width;
-    if (percent != std::string::npos)
-      width = to_number<int>(std::string_view(text).substr(percent + 1)).value_or(width);
+    // no number, or none but 0, is its own width
+    if (percent != std::string::npos) {
+      const long given = std::strtol(text.c_str() + percent + 1, nullptr, 10);
+      if (given != 0 && std::in_range<int>(given)) width = static_cast<int>(given);
+    }
     out.fields_.push_back({found, width});
   }
   return out;

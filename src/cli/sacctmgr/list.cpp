@@ -101,12 +101,12 @@ std::vector<std::string> usual_fields(AccountingEntity entity, const Asked& aske
   switch (entity) {
     case AccountingEntity::kAccount:
       text = "Account,Descr,Org";
-      if (asked.with_coordinators) text += ",Coordinators";
       if (associations)
         text +=
             ",Cluster,ParentName,User,Share,Priority,GrpJobs,GrpNodes,GrpCPUs,GrpMem,GrpSubmit,"
             "GrpWall,GrpCPUMins,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,MaxWall,MaxCPUMins,QOS,"
             "DefaultQOS";
+      if (asked.with_coordinators) text += ",Coordinators";
       break;
     case AccountingEntity::kUser:
       text = "User,DefAcct,AdminLevel";
@@ -318,9 +318,9 @@ void list(Session& session, const Words& words) {
   std::optional<Layout> layout = Layout::parse(*entity, asked.fields, unknown);
   if (!layout) return void(session.fail(fmt::format("Unknown field '{}'", unknown)));
   // what is asked for of an association is answered with them
-  static constexpr const char* kOwn[] = {"account", "descr",  "org",      "coord",
-                                         "user",    "defacc", "admin",    "flags",
-                                         "name",    "defwck", "defaultw", "defaulta"};
+  static constexpr const char* kOwn[] = {"account", "acct",     "descr",  "org",      "coord",
+                                         "user",    "name",     "defacc", "defaultw", "admin",
+                                         "flags",   "defaulta", "defwck"};
   if (!usual && (*entity == AccountingEntity::kUser || *entity == AccountingEntity::kAccount)) {
     for (const std::string& field : asked.fields) {
       const bool own = std::any_of(std::begin(kOwn), std::end(kOwn), [&](const char* name) {

@@ -1,6 +1,7 @@
 // What the words of a sacctmgr command mean.
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -58,6 +59,7 @@ std::optional<AccountingEntity> entity_of(std::string_view word) {
   };
   static constexpr Row kRows[] = {
       {"Accounts", 2, AccountingEntity::kAccount},
+      {"Acct", 4, AccountingEntity::kAccount},
       {"Associations", 2, AccountingEntity::kAssociation},
       {"Clusters", 2, AccountingEntity::kCluster},
       {"Coordinators", 2, AccountingEntity::kCoordinator},
@@ -288,7 +290,8 @@ std::optional<protocol::LimitSetting> limit_value(LimitField field, const Option
   }
   const auto number = to_number<uint32_t>(text);
   if (!number) return std::nullopt;
-  out.number = *number;
+  // the largest is none, as -1 is
+  if (*number != std::numeric_limits<uint32_t>::max()) out.number = *number;
   return out;
 }
 

@@ -471,9 +471,9 @@ SizeRows sum_of_lines(const Apart& apart, const Asked& asked, const Tree& tree,
 }  // namespace
 
 void job_report(Session& session, std::string_view report, const Words& words) {
-  const bool by_wckey = is(report, "SizesByWckey", 7);
-  const bool both = is(report, "SizesByAccountAndWckey", 16);
-  if (!by_wckey && !both && !is(report, "SizesByAccount", 7))
+  const bool by_wckey = is(report, "SizesByWckey", 8);
+  const bool both = is(report, "SizesByAccountAndWckey", 15);
+  if (!by_wckey && !both && !is(report, "SizesByAccount", 1))
     return void(
         session.fail(fmt::format("Not valid report {}\nValid job reports are, \"SizesByAccount, "
                                  "SizesByAccountAndWckey, and SizesByWckey\"",

@@ -138,6 +138,11 @@ class Children {
     children_[from].erase(id);
     children_[to].insert(id);
   }
+  // Right below this one.
+  [[nodiscard]] std::set<AssociationId> of(AssociationId top) const {
+    const auto found = children_.find(top);
+    return found == children_.end() ? std::set<AssociationId>() : found->second;
+  }
   // Below these, at any depth; not themselves, unless one is below another.
   [[nodiscard]] std::set<AssociationId> below(const std::set<AssociationId>& tops) const {
     std::set<AssociationId> out;
@@ -172,18 +177,33 @@ class Children {
   std::unordered_map<AssociationId, std::set<AssociationId>> children_;
 };
 
-bool inherits_change(const StoredAssociation& below, const AccountingSettings& settings) {
+// What of these settings reaches an association below: where it has no value of its own.
+AccountingSettings inherited(const StoredAssociation& below, const AccountingSettings& settings) {
   StoredAssociation copy = below;
+  AccountingSettings out;
   for (const protocol::LimitSetting& limit : settings.limits) {
     const auto& row = accounting::limit_row(limit.field);
     if (row.inherited && !accounting::is_set(accounting::limit_of(copy.record, limit.field)))
-      return true;
+      out.limits.push_back(limit);
   }
-  if (!settings.qos.empty() && below.record.qos.empty()) return true;
-  return settings.default_qos && below.record.default_qos == 0;
+  if (below.record.qos.empty()) out.qos = settings.qos;
+  if (below.record.default_qos == 0) out.default_qos = settings.default_qos;
+  return out;
 }
 
-// The associations of accounts that are meant, each before those below it that inherit.
+// The users whom a change of an account reaches, by way of accounts without a value of their own.
+void name_heirs(const Entities& now, const Children& children, AssociationId top,
+                const AccountingSettings& settings, std::string& lines) {
+  for (const AssociationId id : children.of(top)) {
+    const StoredAssociation& below = now.associations.at(id);
+    const AccountingSettings reaching = inherited(below, settings);
+    if (!sets_association(reaching)) continue;
+    if (below.record.user.empty()) name_heirs(now, children, id, reaching, lines);
+    else lines += "  " + modified_line(now, below.record) + "\n";
+  }
+}
+
+// The associations of accounts that are meant, each before the users below it that inherit.
 bool modify_account_associations(Draft& draft, std::string& lines) {
   const AccountingSettings& settings = draft.settings();
   std::vector<AssociationId> meant;
@@ -220,16 +240,19 @@ bool modify_account_associations(Draft& draft, std::string& lines) {
     draft.reply.changed.push_back(modified_line(draft.now, stored.record));
     draft.log("Modify Associations", fmt::format("(id_assoc={})", id),
               settings_info(draft.now, settings), &stored.record);
-    for (const AssociationId other : children.below({id})) {
-      const StoredAssociation& below = draft.now.associations[other];
-      if (inherits_change(below, settings))
-        lines += "  " + modified_line(draft.now, below.record) + "\n";
-    }
+    name_heirs(draft.now, children, id, settings, lines);
   }
   return true;
 }
 
 }  // namespace
+
+std::string lines_of_heirs(const Entities& now, AssociationId top,
+                           const AccountingSettings& settings) {
+  std::string lines;
+  name_heirs(now, Children(now), top, settings, lines);
+  return lines;
+}
 
 bool modify_accounts(Draft& draft) {
   const AccountingSettings& settings = draft.settings();

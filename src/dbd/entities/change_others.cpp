@@ -140,7 +140,8 @@ bool modify_clusters(Draft& draft) {
     if (root == nullptr) continue;
     StoredAssociation& stored = draft.now.associations[root->record.id];
     if (!draft.set_association(stored)) return false;
-    lines += "  " + modified_line(draft.now, stored.record) + "\n";
+    lines += "  " + modified_line(draft.now, stored.record) + "\n" +
+             lines_of_heirs(draft.now, stored.record.id, draft.settings());
     draft.reply.changed.push_back(name);
     draft.log("Modify Clusters", fmt::format("(name='{}')", name),
               settings_info(draft.now, draft.settings()), &stored.record);

@@ -114,6 +114,9 @@ bool delete_qos(Draft& draft);
 [[nodiscard]] std::string qos_settings(const Entities& entities,
                                        const protocol::AccountingSettings& settings);
 [[nodiscard]] bool sets_association(const protocol::AccountingSettings& settings);
+// The users below whom these settings of an association reach, a line each (change_accounts.cpp).
+[[nodiscard]] std::string lines_of_heirs(const Entities& now, AssociationId top,
+                                         const protocol::AccountingSettings& settings);
 // For transactions.
 [[nodiscard]] std::string association_info(const Entities& entities,
                                            const AssociationRecord& record, Time now);

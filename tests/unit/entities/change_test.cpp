@@ -53,7 +53,6 @@ TEST_F(Change, LimitsAndQosAreInherited) {
   parent.settings.qos = {{{"high"}, SetChange::kAdd}};
   EXPECT_EQ(shown(parent),
             " Modified account associations...\n  C = demo       A = physics of root\n"
-            "  C = demo       A = chem of physics\n"
             "  C = demo       A = chem                 U = alice    \n");
   EXPECT_EQ(of("chem", "alice").member.jobs, 3U);
   EXPECT_EQ(of("chem", "alice").group.jobs, std::nullopt);  // of the group, which is physics'
@@ -72,6 +71,39 @@ TEST_F(Change, LimitsAndQosAreInherited) {
   run(clear);
   EXPECT_EQ(of("chem", "alice").job.tres, (TresAmounts{{1, 8}, {4, 2}}));
   EXPECT_EQ(of("chem", "alice").member.jobs, 3U);
+}
+
+// As in Slurm: of what is below the users alone, and not those below an account with a value of its
+// own. Such accounts and their users were named, too.
+TEST_F(Change, UsersAreNamedWhomAChangeReaches) {
+  run(add_qos("high"));
+  run(add_account({"physics"}));
+  run(add_account({"chem"}, "physics"));
+  run(add_account({"lab"}, "chem"));
+  run(add_user({"alice"}, {"physics"}));
+  run(add_user({"bob"}, {"lab"}));
+  const std::string top =
+      " Modified account associations...\n  C = demo       A = physics of root\n"
+      "  C = demo       A = physics              U = alice    \n";
+  const std::string below = "  C = demo       A = lab                  U = bob      \n";
+  auto own = modify_account("chem");
+  own.settings.limits = {count(LimitField::kMaxJobs, 9)};
+  run(own);
+  auto jobs = modify_account("physics");
+  jobs.settings.limits = {count(LimitField::kMaxJobs, 3)};
+  EXPECT_EQ(shown(jobs), top);
+  jobs.settings.limits.push_back(count(LimitField::kMaxWall, 3600));
+  EXPECT_EQ(shown(jobs), top + below);
+  auto signs = modify_account("chem");
+  signs.settings.qos = {{{"high"}, SetChange::kAdd}};
+  run(signs);
+  auto qos = modify_account("physics");
+  qos.settings.qos = {{{"normal", "high"}, SetChange::kReplace}};
+  EXPECT_EQ(shown(qos), top + below);
+  auto list = modify_account("lab");
+  list.settings.qos = {{{"normal"}, SetChange::kReplace}};
+  run(list);
+  EXPECT_EQ(shown(qos), top);
 }
 
 TEST_F(Change, ADefaultQosMustBeThere) {
@@ -194,6 +226,10 @@ TEST_F(Change, ClustersAreToldWithTheirRoot) {
   EXPECT_EQ(shown(what),
             " Setting\n  Default Limits:\n  GrpJobs       = 1000\n"
             " Modified cluster defaults for associations...\n  C = demo       A = root\n");
+  // and with the users whom it reaches
+  what.settings.limits = {count(LimitField::kMaxJobs, 5)};
+  EXPECT_TRUE(shown(what).ends_with(
+      "  C = demo       A = root\n  C = demo       A = root                 U = root     \n"));
 }
 
 TEST_F(Change, OnlyThoseWhoMayChange) {
