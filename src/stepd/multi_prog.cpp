@@ -4,10 +4,15 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "common/base/text.hpp"
 
 namespace sluice::stepd {
 namespace {
+
+constexpr size_t kMostWords = size_t{64} << 20;  // bytes of memory
+constexpr size_t kBesideWord = 40;  // its place in the list, its counts, what is lost to blocks
 
 // The next word at the front of `line`, quotes taken away; nothing at the end. What is quoted or
 // behind a backslash means itself: its percent signs come out doubled, for replaced().
@@ -92,12 +97,20 @@ void MultiProg::give(const std::shared_ptr<const std::string>& command, uint32_t
 }
 
 Result<std::vector<SharedText>> MultiProg::of_task(uint32_t task,
-                                                   const std::vector<SharedText>& extra) const {
+                                                   const std::vector<SharedText>& extra) {
   std::vector<SharedText> words;
   if (const auto place = places_.find(task); place != places_.end()) {
     std::string_view rest = *place->second.command;
-    while (auto word = take_word(rest))
-      words.emplace_back(replaced(*word, task, place->second.offset));
+    while (auto word = take_word(rest)) {
+      const std::string whole = replaced(*word, task, place->second.offset);
+      held_ += kBesideWord + whole.size();
+      if (held_ > kMostWords)
+        return failure(
+            fmt::format("the arguments of --multi-prog take more than {} MiB for the "
+                        "tasks of a node",
+                        kMostWords >> 20));
+      words.emplace_back(whole);
+    }
   }
   if (words.empty()) return failure("No executable program specified for this task");
   words.insert(words.end(), extra.begin(), extra.end());

@@ -21,9 +21,11 @@ class MultiProg {
  public:
   // Reads the text once, for these tasks.
   MultiProg(std::string_view text, std::vector<uint32_t> tasks);
-  // Program and arguments of one of them; `extra` arguments follow.
+  // Program and arguments of one of them, to be asked once for each; `extra` arguments follow. An
+  // error, too, once all of them together take too much memory: each task has words of its own, and
+  // the daemon that holds them is not charged to its job yet.
   [[nodiscard]] Result<std::vector<SharedText>> of_task(uint32_t task,
-                                                        const std::vector<SharedText>& extra) const;
+                                                        const std::vector<SharedText>& extra);
 
  private:
   struct Place {
@@ -36,6 +38,7 @@ class MultiProg {
 
   std::vector<uint32_t> left_;  // tasks that no line has named yet, in order
   std::map<uint32_t, Place> places_;
+  size_t held_ = 0;  // bytes of all tasks' words
 };
 
 }  // namespace sluice::stepd

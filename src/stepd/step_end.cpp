@@ -16,7 +16,9 @@ void StepDaemon::on_children_ended() {
 }
 
 bool StepDaemon::lasts() const {
-  if (!ready_ || held_.any() || tasks_.busy()) return true;
+  // of those that were killed one may be dead, and its tracer keeps that from us
+  const bool runs = tasks_.busy() && !(ending_.ending() && children_.all_kept_dead());
+  if (!ready_ || held_.any() || runs) return true;
   return facts_.is_extern() && report_.outcome().failure.empty() && !ending_.ending();
 }
 
@@ -46,6 +48,7 @@ void StepDaemon::on_unkillable() {
 void StepDaemon::finish() {
   usage_.stop();
   limits_.stop();
+  tasks_.give_up();  // no-op but for those that are dead, and kept
   usage_.measure();
   const std::string oom = limits_.oom_text();
   report_.outcome().out_of_memory = !oom.empty();

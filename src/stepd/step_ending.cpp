@@ -41,7 +41,7 @@ void StepEnding::kill_all() {
 
 void StepEnding::check() {
   if (over_ || step_.lasts()) return;
-  const bool left = !processes_.members().empty();
+  const bool left = processes_.any_lives();
   if (!left && !step_.streams()) return finish();
   if (left && !leftovers_may_end_alone()) {
     processes_.kill();
@@ -80,7 +80,7 @@ bool StepEnding::gave_up_killing() {
   if (!first_kill_) first_kill_ = now;
   if (limits_.unkillable <= Duration::zero() || now - *first_kill_ < limits_.unkillable)
     return false;
-  if (processes_.members().empty()) return false;
+  if (!processes_.any_lives()) return false;
   step_.on_unkillable();
   if (!over_) finish();
   return true;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <filesystem>
 #include <utility>
 
 #include <boost/asio/local/stream_protocol.hpp>
@@ -12,6 +11,7 @@
 
 #include "common/base/text.hpp"
 #include "common/log/log.hpp"
+#include "common/os/remove_tree.hpp"
 #include "common/step/cpu_settings.hpp"
 #include "common/step/gpu_clocks.hpp"
 #include "common/names/step_names.hpp"
@@ -348,10 +348,8 @@ void Steps::lost(const StepPtr& step, const std::string& why, bool node_to_blame
     if (auto ok = ChangedGpus(node_.spool_dir).give_back(step->key); !ok)
       log::error("{}", ok.error().text);
     if (step->key.id.step == kBatchStep) remove_batch_folder(node_.spool_dir, step->key.id.job);
-    std::error_code ignored;
     const std::string& base = node_.config->mpi.pmix_tmp_base;
-    std::filesystem::remove_all(pmix_folder(base, node_.spool_dir, node_.name, step->key.id),
-                                ignored);
+    (void)remove_tree(pmix_folder(base, node_.spool_dir, node_.name, step->key.id));
     if (orphans > 0)
       log::info("{}: {} processes of it were killed", step_log_name(step->key.id), orphans);
     if (auto ok = spool_.write_end(report); !ok) log::error("{}", ok.error().text);

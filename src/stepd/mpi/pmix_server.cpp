@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <future>
 
 #include <fcntl.h>
@@ -16,6 +15,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/names/step_names.hpp"
+#include "common/os/remove_tree.hpp"
 #include "stepd/mpi/pmix_exchange.hpp"
 #include "stepd/mpi/pmix_job.hpp"
 #include "stepd/mpi/process_mapping.hpp"
@@ -227,8 +227,7 @@ Status PmixServer::listen_to_library() {
 }
 
 Status PmixServer::make_folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);  // an earlier run of this step left it
+  (void)remove_tree(folder_);  // an earlier run of this step left it
   if (::mkdir(folder_.c_str(), 0700) == 0) return {};
   return failure(fmt::format("mpi/pmix: cannot make {}: {}", folder_, errno_text(errno)));
 }
@@ -431,8 +430,7 @@ void PmixServer::stop() {
   the_server = nullptr;
   if (std::exchange(running_, false)) library_.server_finalize();
   if (words_) words_->stop();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  (void)remove_tree(folder_);
 }
 
 }  // namespace sluice::stepd

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/base/text.hpp"
+#include "common/os/remove_tree.hpp"
 #include "common/protocol/container.hpp"
 
 namespace sluice::stepd {
@@ -80,9 +81,7 @@ bool clear(const std::string& folder) {
   for (const std::string& mounted : {kept, folder}) {
     while (::umount2(mounted.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {}
   }
-  std::error_code error;
-  fs::remove_all(folder, error);
-  return !error;
+  return remove_tree(folder);
 }
 
 // Only root goes into it; what is below is the user's. It is a mount of its own that nothing is

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/base/text.hpp"
 #include "common/os/read_file.hpp"
 
 namespace sluice::stepd {
@@ -71,6 +72,19 @@ std::vector<pid_t> descendants_by_scan(pid_t root) {
   return found;
 }
 
+// The value of a line of a /proc/PID/status, without blanks; empty: there is none.
+std::string_view status_value(std::string_view status, std::string_view name) {
+  const size_t at = status.find(name);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = status.substr(at + name.size());
+  return trim(rest.substr(0, rest.find('\n')));
+}
+
+bool has_ended(std::string_view status) {
+  const std::string_view state = status_value(status, "\nState:");
+  return state.starts_with('Z') || state.starts_with('X');
+}
+
 }  // namespace
 
 std::vector<pid_t> descendants(pid_t root) {
@@ -80,6 +94,23 @@ std::vector<pid_t> descendants(pid_t root) {
   }
   found.erase(found.begin());
   return found;
+}
+
+bool is_kept_dead(pid_t pid) {
+  const auto leader = read_file(fmt::format("/proc/{}/status", pid));
+  if (!leader || !has_ended(*leader)) return false;
+  // else its parent, which is this process or will be, hears of it in a moment
+  if (status_value(*leader, "\nTracerPid:") == "0") return false;
+  DIR* threads = ::opendir(fmt::format("/proc/{}/task", pid).c_str());
+  if (threads == nullptr) return false;
+  bool ended = true;
+  while (const dirent* entry = ended ? ::readdir(threads) : nullptr) {
+    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
+    const auto thread = read_file(fmt::format("/proc/{}/task/{}/status", pid, entry->d_name));
+    ended = !thread || has_ended(*thread);
+  }
+  ::closedir(threads);
+  return ended;
 }
 
 bool catches_term(pid_t pid) {

@@ -12,6 +12,10 @@ namespace sluice::stepd {
 // Zombies are.
 [[nodiscard]] std::vector<pid_t> descendants(pid_t root);
 
+// Whether all of it has ended, and a tracer that does not wait for it keeps that from its parent:
+// nothing is left of it that could be killed.
+[[nodiscard]] bool is_kept_dead(pid_t pid);
+
 // Whether it has a handler for SIGTERM: it does not ignore it, nor die by it.
 [[nodiscard]] bool catches_term(pid_t pid);
 

@@ -20,6 +20,8 @@ std::vector<pid_t> LiveProcesses::members() const {
   return pids;
 }
 
+bool LiveProcesses::any_lives() const { return !std::ranges::all_of(members(), is_kept_dead); }
+
 void LiveProcesses::signal(int signal) const {
   for (const pid_t pid : members()) ::kill(pid, signal);
   if (signal == SIGKILL) thaw();

@@ -13,6 +13,8 @@ class StepProcesses {
  public:
   virtual ~StepProcesses() = default;
   [[nodiscard]] virtual std::vector<pid_t> members() const = 0;
+  // One of them at least has not ended.
+  [[nodiscard]] virtual bool any_lives() const { return !members().empty(); }
   virtual void signal(int signal) const = 0;
   // SIGSTOP and SIGCONT. Between them no other SIGCONT lets them go on, where there is a control
   // group: it is frozen.
@@ -30,6 +32,7 @@ class LiveProcesses final : public StepProcesses {
  public:
   explicit LiveProcesses(const StepGroup& group) : group_(group) {}
   [[nodiscard]] std::vector<pid_t> members() const override;
+  [[nodiscard]] bool any_lives() const override;
   void signal(int signal) const override;
   void suspend() const override;
   void resume() const override;

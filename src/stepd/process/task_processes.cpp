@@ -1,5 +1,6 @@
 #include "stepd/process/task_processes.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
+#include "stepd/process/process_tree.hpp"
 #include "stepd/process/task_child.hpp"
 #include "stepd/process/task_nice.hpp"
 
@@ -79,6 +81,13 @@ void TaskProcesses::run_epilogs(Task& task) {
           fmt::format("slurmstepd: error: TaskEpilog cannot be started: {}\n", errno_text(errno)));
   }
   ::close(err);
+}
+
+bool TaskProcesses::all_kept_dead() const {
+  return std::ranges::all_of(tasks_, [](const Task& task) {
+    return (!task.running || is_kept_dead(task.pid)) &&
+           (task.epilog <= 0 || is_kept_dead(task.epilog));
+  });
 }
 
 void TaskProcesses::signal(int signal) const {

@@ -26,6 +26,8 @@ class TaskProcesses {
   void reap();
   // Once the task has ended. No-op where there are none.
   void run_epilogs(Task& task);
+  // What runs of them has ended, all of it, and tracers keep that from us.
+  [[nodiscard]] bool all_kept_dead() const;
   // To the processes of the tasks alone.
   void signal(int signal) const;
   // Terminals are closed at their other end.

@@ -57,6 +57,17 @@ TEST_F(HeavyTextsTest, OfOneUserAreBounded) {
   EXPECT_FALSE(try_submit(long_job()));
 }
 
+// The bug: 8,000 arguments of one letter are 16 KB of text, and 380 KB of memory.
+TEST_F(HeavyTextsTest, ShortArgumentsCountForWhatTheyTake) {
+  constexpr size_t kArguments = 8000, kLeast = 8 + 16 + 16;  // of a place, counts and a block
+  JobSpec spec = batch_spec();
+  spec.arguments.assign(kArguments, "a");
+  const JobId id = submit(spec);
+  EXPECT_GE(held(), kArguments * kLeast);
+  end_and_forget(id);
+  EXPECT_EQ(held(), 0U);
+}
+
 TEST_F(HeavyTextsTest, OfAllUsersAreBounded) {
   for (uint32_t uid = 2001; uid <= 2003; ++uid) EXPECT_GT(fill({uid, uid}, long_job()), 60U);
   EXPECT_LT(fill(kBob, long_job()), 10U);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/model/job_update.hpp"
+#include "ctld/state/decide/job/job_checks.hpp"
 #include "support/core_fixture.hpp"
 #include "support/cpu_time.hpp"
 
@@ -144,6 +145,30 @@ TEST_F(HostileCommandsTest, LinesOfACrontabOfManySizes) {
   ASSERT_TRUE(decision);
   reply = std::get<CrontabReply>(decision->reply);
   EXPECT_EQ(reply.jobs.size(), 1000U) << reply.error.text;
+}
+
+// The bug: times were read before anything asked how long they are: 48 MB, as much as a request may
+// have, took 0.9 s.
+TEST_F(HostileCommandsTest, LongTimesOfACrontab) {
+  const auto numbers = [](int first, int last) {
+    std::string out = std::to_string(first);
+    for (int i = first + 1; i <= last; ++i) out += "," + std::to_string(i);
+    return out;
+  };
+  ReplaceCrontab one = crontab([](uint32_t) { return 1; });
+  one.jobs.resize(1);
+  std::string months = "jan";
+  for (int i = 0; i < 4'000'000; ++i) months += ",jan";
+  one.jobs.front().cron = "0 0 1 " + months + " *";
+  const auto refused = expect_quick(one, 1, "long_times");
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(std::get<CrontabReply>(refused->reply).error.text, kTooLong);
+  one.jobs.front().cron = numbers(0, 59) + " " + numbers(0, 23) + " " + numbers(1, 31) +
+                          " jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec "
+                          "sun,mon,tue,wed,thu,fri,sat";
+  const auto taken = expect_quick(one, 1, "all_times");
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(std::get<CrontabReply>(taken->reply).jobs.size(), 1U);
 }
 
 TEST_F(HostileCommandsTest, ComponentsOfManySizes) {

@@ -39,6 +39,23 @@ TEST_F(CoreTest, NoMemoryForEachCpuIsAllOfTheNodes) {
   EXPECT_EQ(job(id).spec->memory_mib, 0u);
 }
 
+// The bug: the node's prolog found a text of 128 KiB in a variable, could not be run with it, and
+// its node was drained.
+TEST_F(CoreTest, TextsLeaveRoomForTheNamesOfTheirVariables) {
+  constexpr size_t kWord = size_t{128} << 10;  // of the kernel, NAME= and the NUL at the end included
+  const std::string too_long(kWord - std::string("SLURM_JOB_EXTRA=").size(), 'x');
+  JobSpec spec = batch_spec();
+  spec.extra = too_long;
+  EXPECT_FALSE(run(SubmitJob{kAnn, spec, {"users"}}));
+  spec.extra = std::string(120'000, 'x');
+  const JobId id = submit(spec);
+  ASSERT_NE(id, kNoJob);
+  JobUpdate update;
+  update.extra = too_long;
+  EXPECT_FALSE(run(UpdateJob{kAnn, std::to_string(id), update}));
+  EXPECT_EQ(job(id).spec->extra, spec.extra);
+}
+
 // It ended as DEADLINE a moment later.
 TEST_F(CoreTest, AJobThatCannotEndBeforeItsDeadlineIsRefused) {
   JobSpec spec = batch_spec();

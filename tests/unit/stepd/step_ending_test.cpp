@@ -262,5 +262,19 @@ TEST(StepEndingLimits, WithoutALimitItKillsForEver) {
   EXPECT_GT(processes.signals.size(), 5000U);
 }
 
+// The bug: they were taken for processes that cannot be killed, and the node was drained.
+TEST_F(StepEndingTest, WhatEndedAndIsKeptByTracersIsOver) {
+  processes.alive = {10};
+  processes.die_of_kill = false;
+  ending.end(true);
+  EXPECT_EQ(over, 0);
+  processes.kept_dead = true;
+  lasts = false;
+  clock.advance(milliseconds(100));
+  EXPECT_EQ(over, 1);
+  EXPECT_EQ(unkillable, 0);
+  EXPECT_EQ(clock.waiting(), 0U);
+}
+
 }  // namespace
 }  // namespace sluice::stepd

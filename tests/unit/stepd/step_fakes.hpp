@@ -70,6 +70,7 @@ class FakeClock final : public StepClock {
 class FakeProcesses final : public StepProcesses {
  public:
   [[nodiscard]] std::vector<pid_t> members() const override { return alive; }
+  [[nodiscard]] bool any_lives() const override { return !kept_dead && !alive.empty(); }
   void signal(int signal) const override { signals.push_back(signal); }
   void suspend() const override { signals.push_back(SIGSTOP); }
   void resume() const override { signals.push_back(SIGCONT); }
@@ -83,6 +84,7 @@ class FakeProcesses final : public StepProcesses {
   mutable std::vector<pid_t> alive;
   mutable std::vector<int> signals;  // that they were sent
   bool die_of_kill = true;
+  bool kept_dead = false;  // all of them
   bool catch_term = false;
 };
 

@@ -46,10 +46,26 @@ TEST(MultiProg, ALongTextIsReadOnce) {
   std::vector<uint32_t> tasks(512);
   std::iota(tasks.begin(), tasks.end(), 0);
   const auto before = cpu_time();
-  const MultiProg programs(text, tasks);
+  MultiProg programs(text, tasks);
   for (const uint32_t task : tasks)
     EXPECT_EQ(programs.of_task(task, {})->back(), std::to_string(task));
   EXPECT_LT(cpu_time() - before, std::chrono::seconds(10));
+}
+
+// The bug: each task had a copy of all words, which took 80 MB a task of the node's memory, whatever
+// the job's limit was.
+TEST(MultiProg, WordsOfAllTasksAreBounded) {
+  std::string text = "* program";
+  for (int i = 0; i < 100'000; ++i) text += " a";
+  std::vector<uint32_t> tasks(512);
+  std::iota(tasks.begin(), tasks.end(), 0);
+  MultiProg programs(text, tasks);
+  size_t given = 0;
+  while (given < tasks.size() && programs.of_task(tasks[given], {})) ++given;
+  EXPECT_GE(given, 10U) << "as many as a kernel takes of a program, of some tasks";
+  EXPECT_LT(given, 20U);
+  MultiProg one("* program " + std::string(100'000, 'a'), tasks);
+  for (const uint32_t task : tasks) EXPECT_TRUE(one.of_task(task, {})) << task;
 }
 
 TEST(MultiProg, FindsTheProgramOfEachTask) {

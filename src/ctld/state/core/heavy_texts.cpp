@@ -11,7 +11,7 @@
 namespace sluice::state {
 
 size_t heavy_text(const JobSpec& spec) {
-  const size_t bytes = text_bytes(spec);
+  const size_t bytes = text_memory(spec);
   return bytes > HeavyTexts::kLight ? bytes : 0;
 }
 
@@ -27,7 +27,7 @@ void count_heavy_text(ClusterState& state, uint32_t uid, size_t before, size_t a
 }
 
 size_t heavy_text(const StepSpec& spec) {
-  const size_t bytes = text_bytes(spec);
+  const size_t bytes = text_memory(spec);
   return bytes > HeavyTexts::kLightStep ? bytes : 0;
 }
 

@@ -7,6 +7,7 @@
 #include "common/base/text.hpp"
 #include "common/syntax/cron_times.hpp"
 #include "ctld/state/decide/ending.hpp"
+#include "ctld/state/decide/job/job_checks.hpp"
 #include "ctld/state/decide/job/submission_course.hpp"
 #include "ctld/state/decide/verbs.hpp"
 
@@ -23,6 +24,8 @@ void retire(Draft& draft, JobId id, uint32_t by, Time now) {
 
 Status submit_line(Draft& draft, const ReplaceCrontab& command, JobSpec spec, Time now,
                    SubmissionCourse& course, CrontabReply& reply) {
+  // nothing is read of what is too long
+  if (Status ok = check_texts(spec); !ok) return ok;
   const auto times = parse_cron_times(spec.cron.view());
   if (!times) return tl::unexpected(times.error());
   if (!spec.array.empty()) return failure(ErrorCode::kInvalidArray);

@@ -67,8 +67,14 @@ bool any_node_has(const ClusterState& state, const std::string& feature) {
   return state.features->contains(feature);
 }
 
+// The kernel takes 128 KiB of a word of a command line or an environment. Programs of the site find
+// texts of the job in variables, and do not run with one that is longer: its name has room, too.
+constexpr size_t kMostWord = (size_t{128} << 10) - 128;
+// of scrontab: five fields, of which each may name all of its values
+constexpr size_t kMostCron = 512;
+
 // Of the field of JobSpec or StepSpec with this name. Slurm's bounds; of what it does not bound, or
-// more widely than we know, more than one word of a command line can be.
+// more widely than we know, one word.
 size_t most_bytes(std::string_view field) {
   static constexpr std::array<std::string_view, 15> kShort{
       "name",      "account",    "wckey",   "comment",        "constraint",
@@ -79,9 +85,10 @@ size_t most_bytes(std::string_view field) {
   if (std::ranges::find(kShort, field) != kShort.end()) return 1024;
   if (std::ranges::find(kPaths, field) != kPaths.end()) return 4096;
   if (field == "multi_prog") return kMostProgramText;
+  if (field == "cron") return kMostCron;
   // of a step: with a host file one for each task
   const bool list = field == "submit_line" || field == "node_list";
-  return list ? kMostArguments : size_t{128} << 10;
+  return list ? kMostArguments : kMostWord;
 }
 
 // Likewise of both. What is as it was in `before` is not looked at.
