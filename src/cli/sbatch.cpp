@@ -36,9 +36,11 @@ int report_faults(const std::vector<std::string>& faults) {
   return error_exit();
 }
 
-std::optional<std::string> wrapped_command(const std::vector<OptionParser>& parsers) {
+// What the command line gives with this option, of whichever component.
+std::optional<std::string> typed_value(const std::vector<OptionParser>& parsers,
+                                       std::string_view option) {
   for (const OptionParser& parser : parsers) {
-    if (auto command = parser.argument("wrap")) return command;
+    if (auto value = parser.argument(option)) return value;
   }
   return std::nullopt;
 }
@@ -86,7 +88,7 @@ std::optional<int> read_request(int argc, char** argv, Batch& batch) {
   std::vector<OptionParser> parsers;
   if (const auto status = read_components(kSbatch, argc, argv, parsers)) return status;
   const std::vector<std::string> operands = parsers.back().operands();
-  const auto wrapped = wrapped_command(parsers);
+  const auto wrapped = typed_value(parsers, "wrap");
   JobSpec job;
   std::string path;
   if (wrapped && !operands.empty()) {
@@ -101,7 +103,8 @@ std::optional<int> read_request(int argc, char** argv, Batch& batch) {
     batch.script = wrap_script(*wrapped);
     job.name = "wrap";
   } else {
-    Result<std::string> script = read_script(operands.empty() ? "" : operands[0], path);
+    const std::string folder = typed_value(parsers, "chdir").value_or("");
+    Result<std::string> script = read_script(operands.empty() ? "" : operands[0], folder, path);
     if (!script) return report_faults({script.error().text});
     if (const auto faults = script_faults(*script); !faults.empty()) return report_faults(faults);
     batch.script = std::move(*script);
@@ -181,7 +184,7 @@ int submit(Client& client, const Batch& batch, const Environment& environment) {
                ? fmt::format("Submitted batch job {}\n", reply->job)
                : fmt::format("Submitted batch job {} on cluster {}\n", reply->job, cluster);
   }
-  if (!settings.quiet) std::fputs(said.c_str(), stdout);
+  if (!settings.quiet || settings.parsable) std::fputs(said.c_str(), stdout);
   std::fflush(stdout);
   if (!settings.quiet && !settings.parsable && cluster.empty())
     tell_advice(client.config(), reply->job);

@@ -110,8 +110,8 @@ void put_size(const JobView& v, ShowLines& out) {
   out.line().word("NumNodes", nodes).word("NumCPUs", cpus);
   out.word("NumTasks", has_task_count(v) ? std::to_string(num_tasks(v)) : "N/A");
   out.word("CPUs/Task", std::max(spec.cpus_per_task, 1U));
-  out.word("ReqB:S:C:T", "0:" + std::to_string(spec.sockets_per_node) + ":" +
-                             count_or_star(spec.cores_per_socket) + ":" +
+  // sockets of a board, which no option asks for
+  out.word("ReqB:S:C:T", "0:0:" + count_or_star(spec.cores_per_socket) + ":" +
                              count_or_star(spec.threads_per_core));
   out.line().word("ReqTRES", or_else(v.record->required_tres, "(null)"));
   out.line().word("AllocTRES", or_else(v.record->allocated_tres, "(null)"));
@@ -170,7 +170,9 @@ void put_minimum(const JobView& v, ShowLines& out) {
   out.word(memory.per_cpu ? "MinMemoryCPU" : "MinMemoryNode", size(memory.mib));
   out.word("MinTmpDiskNode", size(spec.tmp_disk_mib));
   out.line().word("Features", or_else(spec.constraint, "(null)"));
-  out.word("DelayBoot", format_span(std::chrono::seconds(spec.delay_boot_seconds)));
+  const bool forever = spec.delay_boot_seconds == UINT32_MAX;
+  out.word("DelayBoot", forever ? std::string("UNLIMITED")
+                                : format_span(std::chrono::seconds(spec.delay_boot_seconds)));
   if (!spec.cluster_constraint.empty()) out.line().word("ClusterFeatures", spec.cluster_constraint);
   if (!spec.prefer.empty()) out.line().word("Prefer", spec.prefer);
   if (!reservation_of(v.job()).empty()) out.line().word("Reservation", reservation_of(v.job()));

@@ -12,19 +12,25 @@
 namespace sluice::cli {
 namespace {
 
-std::string find_script(const std::string& name) {
+std::string find_script(const std::string& name, const std::string& chdir) {
   if (name.starts_with('/')) return name;
   std::string here = working_folder() + "/" + name;
+  if (!chdir.empty() && !name.starts_with('.')) {
+    const std::string folder = chdir.starts_with('/') ? chdir : working_folder() + "/" + chdir;
+    std::string there = folder + "/" + name;
+    if (access(there.c_str(), R_OK) == 0) return there;
+  }
   if (name.find('/') != std::string::npos || access(here.c_str(), R_OK) == 0) return here;
   return find_in_path(name, R_OK, working_folder()).value_or(here);
 }
 
 }  // namespace
 
-Result<std::string> read_script(const std::string& name, std::string& path) {
+Result<std::string> read_script(const std::string& name, const std::string& chdir,
+                                std::string& path) {
   int fd = STDIN_FILENO;
   if (!name.empty()) {
-    path = find_script(name);
+    path = find_script(name, chdir);
     fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return failure("Unable to open file " + name);
   }

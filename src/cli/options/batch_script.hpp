@@ -14,9 +14,11 @@ namespace sluice::cli {
 // (SchedulerParameters=max_script_size).
 inline constexpr size_t kMaxScriptBytes = 48U << 20;
 
-// The script of `name`: a file (looked up in PATH when it is not here and has no slash), or
-// standard input when empty. `path` becomes its full path. Errors: Slurm's sentence.
-[[nodiscard]] Result<std::string> read_script(const std::string& name, std::string& path);
+// The script of `name`: a file, or standard input when empty. A name that begins with no `/` or `.`
+// is looked for in `chdir` (the folder of --chdir, empty: none) before it is here; one without a
+// slash that is in neither, in PATH. `path` becomes its full path. Errors: Slurm's sentence.
+[[nodiscard]] Result<std::string> read_script(const std::string& name, const std::string& chdir,
+                                              std::string& path);
 
 // The script of --wrap.
 [[nodiscard]] std::string wrap_script(std::string_view command);

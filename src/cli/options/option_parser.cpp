@@ -365,7 +365,7 @@ bool OptionParser::is_overridden(std::string_view option, Source source, const G
   if (is_passed_over(option, source, given)) return true;
   if (source == kEnvironment && option.starts_with("gpus") && wants_no_gres()) return true;
   static constexpr std::pair<std::string_view, std::string_view> kSame[] = {
-      {"exclusive", "oversubscribe"}, {"nodelist", "nodefile"}};
+      {"exclusive", "oversubscribe"}, {"nodelist", "nodefile"}, {"no-requeue", "requeue"}};
   for (const auto& [one, two] : kSame) {
     if (option != one && option != two) continue;
     const auto other = std::ranges::find(rows_, option == one ? two : one,

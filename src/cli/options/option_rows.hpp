@@ -56,6 +56,18 @@ template <class Options>
   return kGoOn;
 }
 
+// Where the row is that says what this one does. getopt then takes a beginning that is shared by
+// names of one option alone (--nod of --node, --nodes and --nodelist) for that option.
+template <class Options>
+[[nodiscard]] size_t acting_row(std::span<const OptionRow<Options>> rows, size_t index) {
+  const OptionRow<Options>& row = rows[index];
+  for (size_t i = 0; row.take == nullptr && i < rows.size(); ++i) {
+    const bool acts = rows[i].letter == row.letter && rows[i].take != nullptr;
+    if (acts && rows[i].takes == row.takes) return i;
+  }
+  return index;
+}
+
 // The option of this name, as if it had been given.
 template <class Options>
 [[nodiscard]] std::optional<int> take_named(std::span<const OptionRow<Options>> rows,
@@ -98,7 +110,8 @@ template <class Options>
                                                       : optional_argument;
     const bool is_old = row.letter != '\0' || !is_more_than_help(row.name);
     const bool named = *row.name != '\0' && (more_help || is_old);
-    if (named) longs.push_back({row.name, argument, nullptr, kFirstLong + static_cast<int>(i)});
+    const int which = kFirstLong + static_cast<int>(acting_row(rows, i));
+    if (named) longs.push_back({row.name, argument, nullptr, which});
     if (row.letter == '\0' || letters.find(row.letter) != std::string::npos) continue;
     letters.push_back(row.letter);
     // one or two, as getopt's own constants are

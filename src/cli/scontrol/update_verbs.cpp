@@ -103,7 +103,12 @@ bool read_job_update(Session& session, const std::vector<Pair>& pairs, const std
     base.key = key->name;
     base.now = current_time();
     base.relative = pair.relative;
-    if (is_relative_limit(*key, pair.value, base)) {
+    const bool relative_limit = is_relative_limit(*key, pair.value, base);
+    if (pair.relative && !relative_limit) {
+      session.fail("scontrol: error: Option " + pair.typed + " does not accept [+|-]= syntax");
+      return false;
+    }
+    if (relative_limit) {
       const auto limit = current_limit(session, job);
       if (!limit) {
         session.fail(error_text(limit.error()) + " for job " + job);
@@ -272,6 +277,11 @@ Status send_partition(Session& session, const std::vector<Pair>& pairs,
   request.action = action;
   request.name = name;
   for (const Pair& pair : pairs) {
+    if (pair.relative) {
+      return failure(ErrorCode::kInvalidUpdate,
+                     "Update of this parameter is not supported: " + pair.typed +
+                         "\nscontrol: error: Request aborted");
+    }
     if (!is_key(pair, "PartitionName", 4)) request.values[pair.key] = pair.value;
   }
   const auto reply = session.client()->call<protocol::Empty>(request);

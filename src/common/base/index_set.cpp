@@ -238,22 +238,36 @@ IndexSet without(const IndexSet& set, const IndexSet& other) {
   return left;
 }
 
+namespace {
+
+// The items between commas without their brackets, and without what begins with a %.
+std::string bare_items(std::string_view text) {
+  std::string out;
+  for (size_t from = 0; from <= text.size();) {
+    const size_t end = std::min(text.find(',', from), text.size());
+    std::string_view item = text.substr(from, end - from);
+    item = item.substr(0, item.find('%'));
+    if (item.starts_with('[')) item.remove_prefix(1);
+    if (item.ends_with(']')) item.remove_suffix(1);
+    out.append(item) += ',';
+    from = end + 1;
+  }
+  out.pop_back();
+  return out;
+}
+
+}  // namespace
+
 Result<ArraySpec> parse_array_spec(std::string_view text, uint32_t max_array_size) {
   const auto invalid = [] { return failure(ErrorCode::kInvalidArray); };
   ArraySpec spec;
-  const size_t percent = text.find('%');
-  if (percent != std::string_view::npos) {
-    // what follows the number is ignored, as in Slurm; so is a limit that is no number
+  if (const size_t percent = text.find('%'); percent != std::string_view::npos) {
+    // the first one counts; one that is no number is ignored, as in Slurm
     std::string_view limit = text.substr(percent + 1);
     take_number(limit, spec.max_running);
-    text = text.substr(0, percent);
-  }
-  if (text.starts_with('[')) {
-    text.remove_prefix(1);
-    if (text.ends_with(']')) text.remove_suffix(1);
   }
   if (max_array_size == 0) return invalid();
-  auto indexes = IndexSet::parse(text, max_array_size - 1);
+  auto indexes = IndexSet::parse(bare_items(text), max_array_size - 1);
   if (!indexes || indexes->empty()) return invalid();
   spec.indexes = std::move(*indexes);
   return spec;

@@ -80,8 +80,8 @@ struct ArraySpec {
   uint32_t max_running = 0;
 };
 
-// `0-15:4,20%2`, in brackets or not. kInvalidArray when malformed, without an index, or with one
-// that is not below `max_array_size`.
+// `0-15:4,20%2`, in brackets or not; a limit may stand behind any item, and the first one counts.
+// kInvalidArray when malformed, without an index, or with one that is not below `max_array_size`.
 [[nodiscard]] Result<ArraySpec> parse_array_spec(std::string_view text, uint32_t max_array_size);
 
 // The tasks as squeue shows them between its brackets: ranges, or `0-98:7` when six or more

@@ -200,7 +200,7 @@ Duration switch_wait(const JobSpec& spec) {
   const std::string_view text = spec.switches;
   const size_t at = text.find('@');
   if (at == std::string_view::npos) return Duration(0);
-  return parse_span(text.substr(at + 1), std::chrono::minutes(1)).value_or(Duration(0));
+  return parse_span(text.substr(at + 1), std::chrono::minutes(1)).value_or(Duration::max());
 }
 
 uint32_t min_cpus_per_node(const JobSpec& spec) {

@@ -57,7 +57,8 @@ void append_reason_or_nodes(const JobView& view, std::string& out);
 [[nodiscard]] uint32_t num_tasks(const JobView& view);
 // Not of a job that never ran and did not say how many tasks it has.
 [[nodiscard]] bool has_task_count(const JobView& view);
-// How long few switches are waited for, as --switches said it; zero where it gave no time.
+// How long few switches are waited for, as --switches said it; zero where it gave no time, and
+// without a bound where what it gave is none.
 [[nodiscard]] Duration switch_wait(const JobSpec& spec);
 // Those of --mincpus and of the tasks of a node; with --overcommit these share the CPUs of one.
 [[nodiscard]] uint32_t min_cpus_per_node(const JobSpec& spec);

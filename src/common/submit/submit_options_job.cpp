@@ -116,7 +116,7 @@ OptionResult set_qos(Submission& s, const Input& in) {
 // sbatch: no file at all is /dev/null. srun has a "none" of its own.
 template <SharedText JobSpec::*member>
 OptionResult set_stream(Submission& s, const Input& in) {
-  const bool nowhere = in.command == kSbatch && in.value == "none";
+  const bool nowhere = in.command == kSbatch && iequals(in.value, "none");
   s.job.*member = nowhere ? "/dev/null" : in.value;
   return {};
 }

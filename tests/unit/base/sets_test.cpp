@@ -153,6 +153,13 @@ TEST(ArraySpec, ParsesAsSlurmDoes) {
                        {"[1-3]", "1-3"},
                        {"1-3,", "1-3"},
                        {"1-10%5%3", "1-10%5"},
+                       {"1-3%1,5", "1-3,5%1"},
+                       {"1%2,3%4x", "1,3%2"},
+                       {"1-3%,5", "1-3,5"},
+                       {"[1-3]%1,5", "1-3,5%1"},
+                       {"[1-3%1],5]", "1-3,5%1"},
+                       {"[1],[2]", "1-2"},
+                       {"1-3],5", "1-3,5"},
                        {"1-100000", "1-100000"}};
   for (const Case& one : good) {
     const auto spec = parse_array_spec(one.text, 100001);
@@ -160,7 +167,8 @@ TEST(ArraySpec, ParsesAsSlurmDoes) {
     EXPECT_EQ(array_task_text(spec->indexes, spec->max_running), one.shown);
   }
   for (const char* text :
-       {"1-5:0", "5-1", "1-x", "", "1-100001", "1 ,2", "1-3:%2", "-1", "1-0x5"}) {
+       {"1-5:0", "5-1", "1-x", "", "1-100001", "1 ,2", "1-3:%2", "-1", "1-0x5", "1,2%1,x",
+                           "1-[3]", "1,3]4", "[1-3]x", "[1-3]]", "[[1-3]]"}) {
     const auto spec = parse_array_spec(text, 100001);
     ASSERT_FALSE(spec) << text;
     EXPECT_EQ(spec.error().code, ErrorCode::kInvalidArray);

@@ -59,6 +59,35 @@ TEST_F(OptionParserTest, OfTwoWaysToSayTheSameTheLaterCounts) {
   EXPECT_EQ(sharing({"--exclusive", "job.sh"}, "-s"), Sharing::kExclusive);
 }
 
+// The bug: --requeue won over --no-requeue, wherever they were said.
+TEST_F(OptionParserTest, OfRequeueAndNoRequeueTheLaterCounts) {
+  const auto requeue = [this](std::vector<std::string> words, const std::string& directive = {}) {
+    OptionParser parser(kSbatch);
+    EXPECT_EQ(arguments(parser, std::move(words)), -1);
+    EXPECT_FALSE(parser.read_script("#!/bin/sh\n#SBATCH " + directive + "\n", "f"));
+    parser.read_environment();
+    Submission s;
+    EXPECT_FALSE(parser.apply(s));
+    return s.job.requeue;
+  };
+  EXPECT_EQ(requeue({"--requeue", "--no-requeue", "job.sh"}), Toggle::kNo);
+  EXPECT_EQ(requeue({"--no-requeue", "--requeue", "job.sh"}), Toggle::kYes);
+  EXPECT_EQ(requeue({"--no-requeue", "job.sh"}, "--requeue"), Toggle::kNo);
+  EXPECT_EQ(requeue({"--requeue", "job.sh"}, "--no-requeue"), Toggle::kYes);
+  setenv("SBATCH_REQUEUE", "1", 1);
+  EXPECT_EQ(requeue({"--no-requeue", "job.sh"}), Toggle::kNo);
+  unsetenv("SBATCH_REQUEUE");
+}
+
+TEST_F(OptionParserTest, NoFileIsNamedInAnyCase) {
+  OptionParser parser(kSbatch);
+  ASSERT_EQ(arguments(parser, {"-o", "NONE", "-e", "None", "-i", "none", "job.sh"}), -1);
+  Submission s;
+  ASSERT_FALSE(parser.apply(s));
+  for (const SharedText& file : {s.job.std_out, s.job.std_err, s.job.std_in})
+    EXPECT_EQ(file, "/dev/null");
+}
+
 // The bug: the job's own SLURM_TRES_PER_TASK won over a step's --gpus-per-task, and its SLURM_GPUS
 // over --gres=none.
 TEST_F(OptionParserTest, GpusOfTheCommandLineWinOverThoseOfTheJobAround) {

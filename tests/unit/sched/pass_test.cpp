@@ -420,6 +420,10 @@ TEST(Submission, RefusedWhenNoNodeCouldEverServe) {
   EXPECT_EQ(code([](JobSpec& s) { s.constraint = "fast&!fast"; }), ErrorCode::kInvalidFeature)
       << "there is no \"not\"";
   EXPECT_EQ(code([](JobSpec& s) { s.constraint = "fast fast"; }), ErrorCode::kInvalidFeature);
+  EXPECT_EQ(code([](JobSpec& s) { s.constraint = "1"; }), ErrorCode::kInvalidFeature)
+      << "a name, as it stands behind no *";
+  EXPECT_EQ(code([](JobSpec& s) { s.constraint = "fast&80"; }), ErrorCode::kInvalidFeature);
+  EXPECT_EQ(code([](JobSpec& s) { s.constraint = "[fast*1]"; }), ErrorCode::kOk);
   EXPECT_EQ(code([](JobSpec& s) { s.cpus_per_task = 9; }), ErrorCode::kNodesNotAvailable);
   EXPECT_EQ(code([](JobSpec& s) {
               s.memory_kind = MemoryKind::kPerNode;

@@ -50,6 +50,20 @@ TEST(DependencyText, AsSlurmReadsIt) {
       << "of a job that waits already";
 }
 
+// The bug: what was said twice was kept and shown twice.
+TEST(DependencyText, WhatIsSaidTwiceIsKeptOnce) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"afterok:17:17", "afterok:17(unfulfilled)"},
+      {"afterok:17?afterok:17", "afterok:17(unfulfilled)"},
+      {"afterany:17,afterok:17", "afterany:17(unfulfilled),afterok:17(unfulfilled)"},
+      {"after:17+5,after:17+6", "after:17+5(unfulfilled)"},
+      {"afterok:42_1:42_1", "afterok:42_1(unfulfilled)"},
+      {"singleton,afterok:17,singleton,afterok:17",
+       "singleton(unfulfilled),afterok:17(unfulfilled)"},
+      {"afterok:17?afterok:17?afterany:17", "afterok:17(unfulfilled)?afterany:17(unfulfilled)"}};
+  for (const auto& [text, shown] : cases) EXPECT_EQ(reformatted(text), shown) << text;
+}
+
 // The bug: each was an item of its own, 282 KB of text for one job, and looked up in each tick.
 TEST(DependencyText, ManyTasksOfOneArrayAreOneItem) {
   EXPECT_EQ(reformatted("afterany:1_[0-4899]"), "afterany:1_[0-4899](unfulfilled)");

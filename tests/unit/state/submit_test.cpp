@@ -110,6 +110,9 @@ TEST_F(CoreTest, TheWaitForSwitchesIsBounded) {
   EXPECT_EQ(kept("1@1:00"), "1@00:01:00");
   configure([](ClusterConfig& config) { config.scheduler_parameters = {}; });
   EXPECT_EQ(kept("1"), "1@00:05:00");
+  EXPECT_EQ(kept("1@0"), "1@00:00:00");
+  for (const char* text : {"1@", "1@x", "1@-1", "1@INFINITE"})
+    EXPECT_EQ(kept(text), "1@00:05:00") << text << ": no time, so the longest";
 }
 
 }  // namespace

@@ -145,6 +145,9 @@ TEST_F(CoreTest, WhatCanNeverRunIsRefused) {
             ErrorCode::kInvalidNodeName);
   EXPECT_EQ(refused([](JobSpec& s) { s.time_limit = 5, s.time_min = 10; }),
             ErrorCode::kInvalidTimeMin);
+  EXPECT_EQ(refused([](JobSpec& s) { s.time_limit = 0, s.time_min = kInfiniteMinutes; }),
+            ErrorCode::kInvalidTimeMin)
+      << "the limit is not said";
   EXPECT_EQ(refused([&](JobSpec& s) { s.deadline = now_ - std::chrono::seconds(1); }),
             ErrorCode::kInvalidTimeLimit);
   EXPECT_EQ(

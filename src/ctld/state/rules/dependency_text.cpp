@@ -147,6 +147,22 @@ std::vector<DependencyItem> put_together(std::vector<DependencyItem> items, uint
   return out;
 }
 
+// As in Slurm the first one of a kind about the same job or tasks counts, whatever its delay.
+bool say_the_same(const DependencyItem& a, const DependencyItem& b) {
+  return a.kind == b.kind && a.job == b.job && a.component == b.component &&
+         a.all_tasks == b.all_tasks && a.tasks == b.tasks;
+}
+
+void drop_repeated(Dependency& dependency) {
+  std::vector<DependencyItem> out;
+  for (DependencyItem& item : dependency.items) {
+    const auto same = [&](const DependencyItem& one) { return say_the_same(one, item); };
+    if (std::ranges::none_of(out, same)) out.push_back(std::move(item));
+  }
+  dependency.items = std::move(out);
+  if (dependency.items.size() == 1 && dependency.items[0].tasks.size() < 2) dependency.any = false;
+}
+
 // Of several tasks of which any is enough, so that a "?" says so.
 std::vector<DependencyItem> in_two(const DependencyItem& item) {
   std::vector<DependencyItem> two(2, item);
@@ -193,7 +209,9 @@ Result<Dependency> parse_dependency(std::string_view text, DependencyText source
   size_t pieces = 0;
   for (const DependencyItem& item : dependency.items)
     pieces += std::max<size_t>(1, item.tasks.ranges().size());
-  if (source == DependencyText::kGiven && pieces > kMostPieces) return invalid();
+  if (source == DependencyText::kKept) return dependency;
+  if (pieces > kMostPieces) return invalid();
+  drop_repeated(dependency);
   return dependency;
 }
 

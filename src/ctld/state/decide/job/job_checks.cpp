@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -43,16 +42,15 @@ constexpr size_t kMostProgramText = size_t{4} << 20;
 std::vector<std::string> feature_names(std::string_view constraint) {
   std::vector<std::string> names;
   std::string name;
+  bool counts = false;  // what stands behind a *
   const auto flush = [&] {
-    const bool count = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-      return std::isdigit(c) != 0;
-    });
-    if (!name.empty() && !count) names.push_back(name);
+    if (!name.empty() && !counts) names.push_back(name);
     name.clear();
   };
   for (const char c : constraint) {
     if (std::string_view("&|,[]()*").find(c) != std::string_view::npos) {
       flush();
+      counts = c == '*';
     } else {
       name += c;
     }

@@ -96,7 +96,9 @@ Status check_user(const ClusterConfig& config, uint32_t uid) {
 }
 
 Status check_times(const JobSpec& spec, Time now) {
-  if (spec.time_limit != 0 && spec.time_min > spec.time_limit)
+  // UNLIMITED is more than a limit that is not said yet
+  const bool endless = spec.time_limit == 0 && spec.time_min == kInfiniteMinutes;
+  if (endless || (spec.time_limit != 0 && spec.time_min > spec.time_limit))
     return failure(ErrorCode::kInvalidTimeMin);
   if (spec.deadline != kNoTime && spec.deadline < now) return failure(ErrorCode::kInvalidTimeLimit);
   const bool fixed =
