@@ -126,11 +126,15 @@ void put_size(const JobView& v, ShowLines& out) {
 
 // CPU numbers of the allocation's cores on a node: with several threads a core, all of its threads.
 std::string cpu_ids(const NodeAllocation& node) {
-  const size_t cores = node.cores.count();
-  const size_t threads = cores == 0 ? 1 : std::max<size_t>(node.cpus / cores, 1);
+  const size_t threads = cpus_of_core(node);
   Bitmap cpus;
   node.cores.for_each([&](size_t core) { cpus.set_range(core * threads, (core + 1) * threads); });
   return cpus.to_text();
+}
+
+std::string held_text(const NodeAllocation& node) {
+  return " CPU_IDs=" + cpu_ids(node) + " Mem=" + std::to_string(node.memory_mib) +
+         " GRES=" + gres_text(node.gres, true);
 }
 
 void put_detail_of_nodes(const JobView& v, ShowLines& out) {
@@ -145,20 +149,14 @@ void put_detail_of_nodes(const JobView& v, ShowLines& out) {
   out.line().word("JOB_GRES", or_else(gres, "(null)"));
   const auto names = expand_hosts(allocation->node_list);
   if (!names || names->size() != allocation->nodes.size()) return;
-  // neighbours with the same CPUs and memory share a line
+  // neighbours with the same CPUs, memory and units share a line
   for (size_t i = 0; i < names->size();) {
-    const NodeAllocation& first = allocation->nodes[i];
-    std::vector<std::string> same;
-    for (; i < names->size(); ++i) {
-      const NodeAllocation& node = allocation->nodes[i];
-      const bool alike = node.cores == first.cores && node.memory_mib == first.memory_mib &&
-                         node.gres == first.gres;
-      if (!alike && !same.empty()) break;
+    const std::string held = held_text(allocation->nodes[i]);
+    std::vector<std::string> same{(*names)[i]};
+    while (++i < names->size() && held_text(allocation->nodes[i]) == held)
       same.push_back((*names)[i]);
-    }
     out.line().raw("  ");
-    out.raw("Nodes=" + fold_hosts(same) + " CPU_IDs=" + cpu_ids(first) +
-            " Mem=" + std::to_string(first.memory_mib) + " GRES=" + gres_text(first.gres, true));
+    out.raw("Nodes=" + fold_hosts(same) + held);
   }
 }
 

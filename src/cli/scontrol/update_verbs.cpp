@@ -13,6 +13,7 @@
 #include "common/base/errno_text.hpp"
 #include "common/base/text.hpp"
 #include "common/model/job_update.hpp"
+#include "common/syntax/told_cpus.hpp"
 #include "common/names/errors.hpp"
 #include "common/names/job_states.hpp"
 #include "common/protocol/ctld.hpp"
@@ -136,13 +137,16 @@ void write_resize_scripts(Session& session, const std::string& job) {
   request.ids.push_back(job);
   request.hidden_partitions = true;
   std::shared_ptr<const Allocation> allocation;
+  std::shared_ptr<const JobSpec> spec;
   (void)session.client()->query_jobs(request, [&](protocol::JobChunk&& chunk) {
-    if (!chunk.jobs.empty()) allocation = chunk.jobs.front().job.allocation;
+    if (chunk.jobs.empty()) return true;
+    allocation = chunk.jobs.front().job.allocation;
+    spec = chunk.jobs.front().job.spec;
     return true;
   });
-  if (allocation == nullptr) return;
+  if (allocation == nullptr || spec == nullptr) return;
   std::vector<uint32_t> cpus;
-  for (const NodeAllocation& part : allocation->nodes) cpus.push_back(part.cpus);
+  for (const NodeAllocation& part : allocation->nodes) cpus.push_back(told_cpus(*spec, part));
   const auto write = [&](const std::string& path, const char* set, const char* unset) {
     FILE* out = std::fopen(path.c_str(), "w");
     if (out == nullptr)

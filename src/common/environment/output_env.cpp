@@ -12,6 +12,7 @@
 #include "common/syntax/distribution.hpp"
 #include "common/syntax/gpu_frequency.hpp"
 #include "common/environment/gres_env.hpp"
+#include "common/syntax/told_cpus.hpp"
 #include "common/syntax/mpi_types.hpp"
 #include "common/syntax/submit_values.hpp"
 
@@ -328,7 +329,12 @@ namespace {
 // What the job has on the node of its script, which need not be its first (--batch).
 void set_host_variables(const protocol::StepLaunch& launch, Environment& out) {
   const StepNode here = launch.layout.nodes.empty() ? StepNode{} : launch.layout.nodes.front();
-  set_number(out, "SLURM_CPUS_ON_NODE", std::max(here.cpus, 1U));
+  uint32_t cpus = here.cpus;
+  for (size_t i = 0; launch.allocation != nullptr && i < launch.allocation->nodes.size(); ++i) {
+    const NodeAllocation& part = launch.allocation->nodes[i];
+    if (part.node == here.node) cpus = std::min(cpus, told_cpus(*launch.job_spec, part));
+  }
+  set_number(out, "SLURM_CPUS_ON_NODE", std::max(cpus, 1U));
   out.unset("SLURM_JOB_GPUS");
   set_if(out, "SLURM_JOB_GPUS", number_list(gpu_units(here.gres)));
 }

@@ -22,8 +22,8 @@ struct JobFacts {
   std::shared_ptr<const ArrayInfo> array;        // null: no array
   std::string node_list;                         // folded
   std::shared_ptr<const Allocation> allocation;  // for generic resources; may be null
-  std::vector<uint32_t> cpus;  // CPUs of the job on each node, in order of node_list
-  JobId het_leader = kNoJob;   // what the processes of a heterogeneous job know as their job
+  std::vector<uint32_t> cpus;                    // told_cpus() of each node, in order of node_list
+  JobId het_leader = kNoJob;  // what the processes of a heterogeneous job know as their job
   std::string cluster;
   std::string partition;
   std::string account;

@@ -1,11 +1,13 @@
 // What a job holds: nodes, and on each of them cores, memory and generic resources.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "common/base/bitmap.hpp"
+#include "common/base/bounded.hpp"
 #include "common/base/ids.hpp"
 #include "common/model/gres.hpp"
 
@@ -27,6 +29,13 @@ struct NodeAllocation {
     field(5, "gres", &NodeAllocation::gres);
   }
 };
+
+// CPUs that the job is charged for of each of its cores: all threads, or with CR_CPU those that it
+// uses.
+[[nodiscard]] inline uint32_t cpus_of_core(const NodeAllocation& part) {
+  const auto cores = static_cast<uint32_t>(part.cores.count());
+  return cores == 0 ? 1 : std::max(1U, rounded_up_quotient(part.cpus, cores));
+}
 
 struct Allocation {
   std::vector<NodeAllocation> nodes;  // in node-table order; the first is the batch host

@@ -35,7 +35,7 @@ struct StepLaunch {
   std::shared_ptr<const JobSpec> job_spec;
   std::shared_ptr<const Allocation> allocation;  // names are in allocation_nodes
   std::vector<NodeAddress> allocation_nodes;     // in allocation order
-  std::vector<uint32_t> allocation_cpus;         // CPUs per node, in the same order
+  std::vector<uint32_t> allocation_cpus;         // told_cpus() of each, in the same order
   std::shared_ptr<const ArrayInfo> array;
   std::string partition;
   std::string account;

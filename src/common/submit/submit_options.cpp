@@ -84,10 +84,12 @@ void follow_node_info(Submission& s, CommandSet command) {
     return;
   const uint64_t nodes = std::max(1U, job.min_nodes);
   uint64_t tasks = nodes;
+  bool given = s.settings.node_info_given;
   for (const uint32_t parts : {job.sockets_per_node, job.cores_per_socket, job.threads_per_core}) {
     tasks = std::min<uint64_t>(tasks * std::max(1U, parts), INT32_MAX);
+    given = given || parts > 0;
   }
-  if (tasks > nodes || s.settings.node_info_given) job.num_tasks = static_cast<uint32_t>(tasks);
+  if (given) job.num_tasks = static_cast<uint32_t>(tasks);
 }
 
 // No more nodes than tasks, and no --ntasks-per-node that contradicts both.
@@ -314,7 +316,7 @@ void follow_hint(Submission& s) {
   JobSpec& job = s.job;
   const bool whole_cores = says("compute_bound") || says("memory_bound");
   if (!iequals(hints.back(), "multithread") && job.threads_per_core == 0) job.threads_per_core = 1;
-  if (says("memory_bound") && job.ntasks_per_socket == 0) job.ntasks_per_socket = 1;
+  if (says("memory_bound") && job.cores_per_socket == 0) job.cores_per_socket = 1;
   if (s.step.cpu_bind.empty()) s.step.cpu_bind = whole_cores ? "cores" : "threads";
 }
 

@@ -8,6 +8,7 @@
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
 #include "common/model/component_name.hpp"
+#include "common/syntax/told_cpus.hpp"
 #include "common/syntax/file_pattern.hpp"
 #include "common/names/job_states.hpp"
 #include "ctld/agents/site_programs.hpp"
@@ -104,7 +105,8 @@ std::map<std::string, std::string> mail_environment(const state::SendMail& mail,
   }
   if (job.allocation != nullptr) {
     std::vector<uint32_t> cpus;
-    for (const NodeAllocation& part : job.allocation->nodes) cpus.push_back(part.cpus);
+    for (const NodeAllocation& part : job.allocation->nodes)
+      cpus.push_back(told_cpus(*job.spec, part));
     e["SLURM_JOB_CPUS_PER_NODE"] = fold_counts(cpus);
   }
   if (mail.kind == MailKind::kBegin && !mail.whole_array)

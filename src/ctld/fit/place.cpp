@@ -5,6 +5,7 @@
 #include "common/base/bounded.hpp"
 #include "common/model/system_cores.hpp"
 #include "ctld/fit/choice.hpp"
+#include "ctld/fit/cores.hpp"
 #include "ctld/fit/near_gres.hpp"
 
 namespace sluice::fit {
@@ -12,69 +13,6 @@ namespace {
 
 bool has_features(const Needs& needs, const Room& room) {
   return satisfies_any(needs.features, room.features(), room.changeable_for(needs));
-}
-
-// Threads of a core that the job may use.
-uint32_t used_threads(const Needs& needs, const NodeConfig& c) {
-  const uint32_t all = cpus_of_core(c);
-  return needs.threads_per_core > 0 ? std::min(all, needs.threads_per_core) : all;
-}
-
-uint32_t sockets_with_room(const Room& room) {
-  const uint32_t each = std::max(1U, room.config->cores_per_socket);
-  uint32_t sockets = 0;
-  size_t last = Bitmap::kNone;
-  room.free_cores.for_each([&](size_t core) {
-    if (core / each == last) return;
-    last = core / each;
-    ++sockets;
-  });
-  return sockets;
-}
-
-// All free cores of the first sockets that have `wanted` of them together.
-Bitmap take_sockets(const Bitmap& free, uint32_t wanted, uint32_t cores_per_socket) {
-  Bitmap taken;
-  size_t last = Bitmap::kNone;
-  for (size_t core = free.find_first(); core != Bitmap::kNone; core = free.find_next(core)) {
-    if (core / cores_per_socket != last && wanted == 0) break;
-    last = core / cores_per_socket;
-    taken.set(core);
-    wanted -= wanted > 0 ? 1 : 0;
-  }
-  return taken;
-}
-
-// The cores of a task stay on one socket, the first that has room for it. What fits on none is
-// taken in turn from each.
-Bitmap take_by_task(const Needs& needs, const Bitmap& free, uint32_t wanted,
-                    const NodeConfig& config) {
-  const uint32_t each = rounded_up_quotient(needs.cpus_per_task, used_threads(needs, config));
-  const uint32_t most = needs.tasks_per_socket > 0 ? needs.tasks_per_socket : UINT32_MAX;
-  const uint32_t per_socket = config.cores_per_socket;
-  if (each < 2 || config.sockets < 2) return free.take_first(wanted);
-  Bitmap taken;
-  for (uint32_t s = 0; s < config.sockets && each <= std::min(per_socket, wanted); ++s) {
-    Bitmap socket;
-    socket.set_range(size_t{s} * per_socket, size_t{s + 1} * per_socket);
-    socket &= free;
-    const uint32_t tasks =
-        std::min(most, std::min(static_cast<uint32_t>(socket.count()), wanted) / each);
-    taken |= socket.take_first(size_t{tasks} * each);
-    wanted -= tasks * each;
-  }
-  Bitmap left = free;
-  left.and_not(taken);
-  taken |= take_cores(left, wanted, config, false);
-  return taken;
-}
-
-Bitmap choose_cores(const Needs& needs, const Room& room, uint32_t cores, Unit unit) {
-  const uint32_t per_socket = std::max(1U, room.config->cores_per_socket);
-  if (unit == Unit::kSocket) return take_sockets(room.free_cores, cores, per_socket);
-  if (needs.fill_sockets || needs.cpus_per_task < 2)
-    return take_cores(room.free_cores, cores, *room.config, needs.fill_sockets);
-  return take_by_task(needs, room.free_cores, cores, *room.config);
 }
 
 // Cores near the units of the job where there are enough of them, or where they have to be.
@@ -250,9 +188,9 @@ class Placer {
 
   uint32_t wanted_nodes() const {
     if (!needs_.as_many_nodes) return least_;
-    const uint32_t useful = needs_.tasks_given && needs_.cpus_per_task > 0
-                                ? std::max(needs_.tasks, least_)
-                                : UINT32_MAX;
+    const bool counted = needs_.tasks_given || needs_.tasks_per_node > 0;
+    const uint32_t useful =
+        counted && needs_.cpus_per_task > 0 ? std::max(needs_.tasks, least_) : UINT32_MAX;
     return std::min({most_, useful, static_cast<uint32_t>(usable_.size())});
   }
 
@@ -400,7 +338,7 @@ class Placer {
     for (size_t i = 0; i < chosen.size(); ++i) {
       later -= chosen[i].most.tasks;
       const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
-      const uint32_t keep = nodes_after * tasks_of_a_core(*chosen[i].room);
+      const uint32_t keep = nodes_after * tasks_of_a_unit(*chosen[i].room);
       const uint32_t least = left > later ? static_cast<uint32_t>(left - later) : 0;
       const uint32_t may = std::max(
           by_units(left > keep ? left - keep : std::min(left, 1U), left, nodes_after), least);
@@ -469,10 +407,12 @@ class Placer {
     return may >= each ? may / each * each : may;
   }
 
-  // A further node is given at least a core, so as many tasks are kept for it as a core takes.
-  uint32_t tasks_of_a_core(const Room& room) const {
-    const uint32_t threads = used_threads(needs_, *room.config);
-    return needs_.cpus_per_task == 0 ? 1 : std::max(1U, threads / needs_.cpus_per_task);
+  // A further node is given at least a core, or a socket, so as many tasks are kept for it as that
+  // takes.
+  uint32_t tasks_of_a_unit(const Room& room) const {
+    uint32_t cpus = used_threads(needs_, *room.config);
+    if (unit_ == Unit::kSocket) cpus *= std::max(1U, room.config->cores_per_socket);
+    return needs_.cpus_per_task == 0 ? 1 : std::max(1U, cpus / needs_.cpus_per_task);
   }
 
   const Needs& needs_;
@@ -509,7 +449,11 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
   const uint32_t may = needs.max_cpus_per_node - std::min(held, needs.max_cpus_per_node);
   const uint32_t cores = std::min(room.free_cpus / each, may / each + (may % each != 0 ? 1 : 0));
   uint32_t cpus = std::min(cores * threads, may);
-  if (needs.uses_memory) {
+  if (!needs.uses_memory) {
+    // none is given to jobs, but they are on nodes that have as much
+    if (c.real_memory_mib < std::max(needs.memory_per_node_mib, needs.memory_per_cpu_mib))
+      return {};
+  } else {
     if (room.free_memory_mib < needs.memory_per_node_mib) return {};
     if (needs.memory_per_cpu_mib > 0) {
       const uint64_t most = needs.most_memory_per_node_mib;
@@ -525,8 +469,7 @@ Capacity capacity_of(const Needs& needs, const Room& room) {
   tasks = std::min(tasks, needs.max_tasks_per_node);
   if (needs.tasks_per_core > 0)
     tasks = std::min(tasks, bounded_product(needs.tasks_per_core, cores));
-  if (needs.tasks_per_socket > 0)
-    tasks = std::min(tasks, bounded_product(needs.tasks_per_socket, sockets_with_room(room)));
+  if (needs.tasks_per_socket > 0) tasks = std::min(tasks, tasks_by_socket(needs, room));
   if (needs.tasks_per_node > 0) {
     if (tasks < needs.tasks_per_node) return {};
     tasks = needs.tasks_per_node;
@@ -560,6 +503,7 @@ Lack lack_of(const Needs& needs, const Room& room) {
     without = needs;
   }
   without.uses_memory = false;
+  without.memory_per_node_mib = without.memory_per_cpu_mib = 0;
   return capacity(without, room).tasks > 0 ? Lack::kMemory : Lack::kCpus;
 }
 

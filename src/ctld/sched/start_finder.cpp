@@ -160,9 +160,11 @@ bool StartFinder::asks_no_more_than(const StartFinder& other) const {
                        mine.tasks_per_node <= its.tasks_per_node &&
                        mine.max_tasks_per_node >= its.max_tasks_per_node &&
                        (whole || (!mine.whole_nodes && !mine.all_cores));
+  // where no job is given any it says which nodes are large enough
   const bool less_memory =
-      !mine.uses_memory ||
-      (!mine.all_memory && mine.memory_per_node_mib <= its.memory_per_node_mib &&
+      (!mine.uses_memory && std::max(mine.memory_per_node_mib, mine.memory_per_cpu_mib) <=
+                                std::max(its.memory_per_node_mib, its.memory_per_cpu_mib)) ||
+      (mine.uses_memory && !mine.all_memory && mine.memory_per_node_mib <= its.memory_per_node_mib &&
        mine.memory_per_cpu_mib <= its.memory_per_cpu_mib);
   return fewer && smaller && less_memory;
 }

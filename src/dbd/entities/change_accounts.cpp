@@ -194,13 +194,15 @@ AccountingSettings inherited(const StoredAssociation& below, const AccountingSet
 // The users whom a change of an account reaches, by way of accounts without a value of their own.
 void name_heirs(const Entities& now, const Children& children, AssociationId top,
                 const AccountingSettings& settings, std::string& lines) {
+  std::string of_accounts;  // behind its own users
   for (const AssociationId id : children.of(top)) {
     const StoredAssociation& below = now.associations.at(id);
     const AccountingSettings reaching = inherited(below, settings);
     if (!sets_association(reaching)) continue;
-    if (below.record.user.empty()) name_heirs(now, children, id, reaching, lines);
+    if (below.record.user.empty()) name_heirs(now, children, id, reaching, of_accounts);
     else lines += "  " + modified_line(now, below.record) + "\n";
   }
+  lines += of_accounts;
 }
 
 // The associations of accounts that are meant, each before the users below it that inherit.

@@ -166,9 +166,8 @@ TEST(ArraySpec, ParsesAsSlurmDoes) {
     ASSERT_TRUE(spec) << one.text;
     EXPECT_EQ(array_task_text(spec->indexes, spec->max_running), one.shown);
   }
-  for (const char* text :
-       {"1-5:0", "5-1", "1-x", "", "1-100001", "1 ,2", "1-3:%2", "-1", "1-0x5", "1,2%1,x",
-                           "1-[3]", "1,3]4", "[1-3]x", "[1-3]]", "[[1-3]]"}) {
+  for (const char* text : {"1-5:0", "5-1", "1-x", "", "1-100001", "1 ,2", "1-3:%2", "-1", "1-0x5",
+                           "1,2%1,x", "1-[3]", "1,3]4", "[1-3]x", "[1-3]]", "[[1-3]]"}) {
     const auto spec = parse_array_spec(text, 100001);
     ASSERT_FALSE(spec) << text;
     EXPECT_EQ(spec.error().code, ErrorCode::kInvalidArray);

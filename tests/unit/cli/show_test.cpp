@@ -117,6 +117,28 @@ TEST(ShowJob, DetailsSayWhereCpusAre) {
   EXPECT_NE(text.find("\n   DerivedExitCode=0:0\n"), std::string::npos);
 }
 
+// The bugs: nodes shared a line whose cores have different numbers of threads, and an odd number of
+// CPUs was shown as one of each core.
+TEST(ShowJob, DetailsOfNodesOfOtherThreads) {
+  auto record = test::finished_job();
+  Allocation allocation = *record.job.allocation;
+  allocation.nodes[0] = {0, Bitmap::first(2), 4, 200, {}};
+  allocation.nodes[1] = {1, Bitmap::first(2), 2, 200, {}};
+  record.job.allocation = std::make_shared<const Allocation>(allocation);
+  const auto text = [&] {
+    return show_job({&record, kNoTask, {}}, test::capture_context(), false, true);
+  };
+  EXPECT_NE(text().find("\n     Nodes=node1 CPU_IDs=0-3 Mem=200 GRES=\n"
+                        "     Nodes=node2 CPU_IDs=0-1 Mem=200 GRES=\n"),
+            std::string::npos)
+      << text();
+  allocation.nodes[0].cpus = 3;
+  allocation.nodes[1] = {1, Bitmap::first(4), 4, 200, {}};
+  record.job.allocation = std::make_shared<const Allocation>(allocation);
+  EXPECT_NE(text().find("\n     Nodes=node[1-2] CPU_IDs=0-3 Mem=200 GRES=\n"), std::string::npos)
+      << text();
+}
+
 TEST(ShowJob, ASignalIsNamedInTheReason) {
   auto record = test::held_job();
   record.job.state = JobState::kFailed;

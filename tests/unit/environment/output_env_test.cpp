@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "common/syntax/told_cpus.hpp"
 #include "support/cpu_time.hpp"
 #include "unit/anns_job.hpp"
 
@@ -368,6 +369,25 @@ TEST(OutputEnv, TaskOfAStepInTwoComponents) {
                                                         {"SLURM_STEP_NUM_TASKS", "4"},
                                                         {"SLURM_GTIDS", "3"}};
   for (const auto& [name, value] : wanted) EXPECT_EQ(env.get(name), value) << name;
+}
+
+// The bug: both threads of each core were told, and a launcher began twice as many tasks.
+TEST(OutputEnv, ThreadsThatAreNotUsedAreNotTold) {
+  JobSpec spec;
+  const NodeAllocation both{.node = 0, .cores = Bitmap::first(3), .cpus = 6};
+  EXPECT_EQ(told_cpus(spec, both), 6U);
+  spec.threads_per_core = 1;
+  EXPECT_EQ(told_cpus(spec, both), 3U);
+  EXPECT_EQ(told_cpus(spec, {.node = 0, .cores = Bitmap::first(3), .cpus = 2}), 2U);
+  protocol::StepLaunch launch = captured_job();
+  launch.job_spec = std::make_shared<const JobSpec>(spec);
+  launch.allocation = std::make_shared<const Allocation>(Allocation{{both}, "node1", 6, false});
+  launch.allocation_cpus = {told_cpus(spec, both)};
+  Environment env;
+  set_batch_variables(launch, {"node1", 0, ""}, env);
+  EXPECT_EQ(env.get("SLURM_JOB_CPUS_PER_NODE"), "3");
+  EXPECT_EQ(env.get("SLURM_TASKS_PER_NODE"), "3");
+  EXPECT_EQ(env.get("SLURM_CPUS_ON_NODE"), "3");
 }
 
 TEST(OutputEnv, TasksAreDealtToNodesWithRoom) {

@@ -87,6 +87,10 @@ TEST(Place, DealsTasksAsSlurmDoes) {
   JobSpec per_node = ask(0, 2);
   per_node.ntasks_per_node = 3;
   EXPECT_EQ(c.place_text(per_node), "n1:3 n2:3");
+  per_node.max_nodes = 4;
+  EXPECT_EQ(c.place_text(per_node), "n1:3 n2:3 n3:3 n4:3");
+  per_node.ntasks_per_node = 1;
+  EXPECT_EQ(c.place_text(per_node), "n1:1 n2:1") << "as many nodes as -n2 takes of them";
   JobSpec at_most = ask(4, 2, 2);
   at_most.ntasks_per_node = 1;
   EXPECT_EQ(c.place_text(at_most), "error") << "four tasks, one a node, do not go on two nodes";
@@ -522,7 +526,8 @@ TEST(Place, ASocketWithACoreOfTheSystem) {
   Reserved c("CR_SOCKET_MEMORY");
   c.keep(1);
   c.nodes.resize(1);
-  EXPECT_EQ(c.detail(ask(8)), "n1:8/0-3/80");
+  EXPECT_EQ(c.detail(ask(2)), "n1:8/0-3/80");
+  EXPECT_EQ(c.detail(ask(8)), "n1:14/0-6/140") << "its cores are of both";
   EXPECT_EQ(c.detail(ask(9)), "n1:14/0-6/140");
   c.use(0, 1);
   EXPECT_EQ(c.detail(ask(1)), "n1:6/4-6/60") << "the rest of it is a socket";

@@ -42,7 +42,8 @@ TEST_F(CoreTest, NoMemoryForEachCpuIsAllOfTheNodes) {
 // The bug: the node's prolog found a text of 128 KiB in a variable, could not be run with it, and
 // its node was drained.
 TEST_F(CoreTest, TextsLeaveRoomForTheNamesOfTheirVariables) {
-  constexpr size_t kWord = size_t{128} << 10;  // of the kernel, NAME= and the NUL at the end included
+  constexpr size_t kWord = size_t{128}
+                           << 10;  // of the kernel, NAME= and the NUL at the end included
   const std::string too_long(kWord - std::string("SLURM_JOB_EXTRA=").size(), 'x');
   JobSpec spec = batch_spec();
   spec.extra = too_long;

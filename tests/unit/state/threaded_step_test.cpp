@@ -17,14 +17,16 @@ class ThreadedStepTest : public CoreTest {
     config_ = config;
     run(ReplaceConfig{config_});
   }
-  Result<StepNode> lay_out(uint32_t threads, StepSpec spec) {
+  Result<StepNode> lay_out(uint32_t threads, StepSpec spec) { return lay_out_in(threads, spec, 8); }
+  // In a job that has so many CPUs on four cores.
+  Result<StepNode> lay_out_in(uint32_t threads, StepSpec spec, uint32_t cpus) {
     auto job_spec = std::make_shared<JobSpec>();
     job_spec->threads_per_core = threads;
     Job job;
     job.spec = job_spec;
     auto allocation = std::make_shared<Allocation>();
     NodeAllocation part{.node = find_node(state_, "n1")->id};
-    part.cpus = 8;
+    part.cpus = cpus;
     part.cores = Bitmap::first(4);
     part.memory_mib = 10 * 4 * (threads == 1 ? 1 : 2);
     allocation->nodes.push_back(part);
@@ -65,6 +67,19 @@ TEST_F(ThreadedStepTest, MemoryIsForTheThreadsThatAreUsed) {
   EXPECT_EQ(lay_out(1, spec)->memory_mib, 20u);
   EXPECT_EQ(lay_out(1, spec)->cores, "0,2");
   EXPECT_EQ(lay_out(1, tasks(5, 1)).error().code, ErrorCode::kTooManyCpus);
+}
+
+// The bug: with CR_CPU, which charges a job for the threads that it uses, steps had room for half
+// of them.
+TEST_F(ThreadedStepTest, ThreadsThatAreNotChargedAreNotCountedAgain) {
+  StepSpec spec = tasks(4, 1);
+  ASSERT_TRUE(lay_out_in(1, spec, 4)) << lay_out_in(1, spec, 4).error().text;
+  EXPECT_EQ(lay_out_in(1, spec, 4)->tasks.size(), 4u);
+  EXPECT_EQ(lay_out_in(1, tasks(5, 1), 4).error().code, ErrorCode::kTooManyCpus);
+  spec = tasks(3);
+  spec.exact = true;
+  EXPECT_EQ(lay_out_in(1, spec, 4)->cpus, 3u);
+  EXPECT_EQ(lay_out_in(1, spec, 4)->cores, "0-2");
 }
 
 }  // namespace

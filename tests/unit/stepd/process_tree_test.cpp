@@ -17,7 +17,6 @@
 
 #include "common/os/read_file.hpp"
 
-
 namespace sluice::stepd {
 namespace {
 

@@ -52,8 +52,8 @@ TEST(MultiProg, ALongTextIsReadOnce) {
   EXPECT_LT(cpu_time() - before, std::chrono::seconds(10));
 }
 
-// The bug: each task had a copy of all words, which took 80 MB a task of the node's memory, whatever
-// the job's limit was.
+// The bug: each task had a copy of all words, which took 80 MB a task of the node's memory,
+// whatever the job's limit was.
 TEST(MultiProg, WordsOfAllTasksAreBounded) {
   std::string text = "* program";
   for (int i = 0; i < 100'000; ++i) text += " a";

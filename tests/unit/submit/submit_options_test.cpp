@@ -209,13 +209,21 @@ TEST(SubmitOptionsTest, HintsAreTakenTogether) {
     Submission s;
     std::vector<std::string> said;
     EXPECT_TRUE(apply(s, "hint", hints, kSrun) && finish_submission(s, kSrun, said)) << hints;
-    return std::to_string(s.job.threads_per_core) + std::to_string(s.job.ntasks_per_socket) +
+    return std::to_string(s.job.threads_per_core) + std::to_string(s.job.cores_per_socket) +
            std::string(s.step.cpu_bind.view());
   };
   EXPECT_EQ(follows("compute_bound,nomultithread"), "10cores");
   EXPECT_EQ(follows("nomultithread,Memory_Bound"), "11cores");
   EXPECT_EQ(follows("multithread,nomultithread"), "10threads");
   EXPECT_EQ(follows("nomultithread,multithread"), "00threads");
+}
+
+// The bug: a socket had one task, and a job of more tasks than there are sockets was refused.
+TEST(SubmitOptionsTest, MemoryBoundTasksMayShareASocket) {
+  Submission s;
+  std::vector<std::string> said;
+  EXPECT_TRUE(apply(s, "hint", "memory_bound", kSbatch) && finish_submission(s, kSbatch, said));
+  EXPECT_EQ(s.job.ntasks_per_socket, 0U);
 }
 
 TEST(SubmitOptionsTest, TheLaterOfTwoWaysToSayItCounts) {
@@ -298,8 +306,10 @@ TEST(SubmitOptionsTest, PartsOfTheShapeCountTasksWhereNodesAreAskedFor) {
   EXPECT_EQ(tasks({{"nodes", "1-2"}, {"cores-per-socket", "2"}}), 0U)
       << "how many nodes is not known";
   EXPECT_EQ(tasks({{"cores-per-socket", "2"}}), 0U);
-  EXPECT_EQ(tasks({{"nodes", "2"}, {"threads-per-core", "1"}}), 0U)
-      << "a task on each node, as without it";
+  // The bug: it was one task a node that was not told, and SLURM_TASKS_PER_NODE had all CPUs.
+  EXPECT_EQ(tasks({{"nodes", "2"}, {"threads-per-core", "1"}}), 2U);
+  EXPECT_EQ(tasks({{"nodes", "2"}, {"hint", "nomultithread"}}), 2U);
+  EXPECT_EQ(tasks({{"hint", "nomultithread"}}), 0U);
 }
 
 TEST(SubmitOptionsTest, OnlyRootChoosesTheUser) {

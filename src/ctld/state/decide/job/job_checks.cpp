@@ -232,6 +232,7 @@ Minutes time_limit_in(const JobSpec& spec, const PartitionConfig& partition) {
 
 namespace {
 
+// `cpus`: that the memory is for, where it is said by CPU.
 uint64_t least_memory_per_node(const JobSpec& spec, uint32_t cpus) {
   if (spec.memory_kind == MemoryKind::kPerNode) return spec.memory_mib;
   if (spec.memory_kind != MemoryKind::kPerCpu) return 0;
@@ -280,6 +281,7 @@ Status check_room(const ClusterState& state, const JobSpec& spec,
                   size_t* looked_at) {
   // it may get more of a node than others
   const bool own_share = system_share(spec, *state.config).given();
+  const bool gives_memory = fit::rules_of(*state.config).uses_memory;
   bool enough_cpus = false, enough_memory = false;
   const auto has_required = [&](const Partition* one) { return one->nodes.contains(required); };
   for (const Partition* partition : partitions) {
@@ -287,7 +289,7 @@ Status check_room(const ClusterState& state, const JobSpec& spec,
     const bool empty = partition->nodes.none();
     const uint32_t cpus = least_cpus_per_node(spec, *partition->config, *state.config);
     if (!empty && !own_share && cpus > partition->max_node_cpus) continue;
-    const uint64_t memory = least_memory_per_node(spec, cpus);
+    const uint64_t memory = least_memory_per_node(spec, gives_memory ? cpus : 1);
     enough_cpus = true;
     if (empty || memory <= partition->max_node_memory_mib) enough_memory = true;
   }

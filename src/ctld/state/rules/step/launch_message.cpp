@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/syntax/told_cpus.hpp"
 #include "ctld/fit/needs.hpp"
 
 namespace sluice::state {
@@ -73,7 +74,7 @@ HetComponent describe_component(const ClusterState& state, const Job& job,
   out.node_list = job.allocation->node_list;
   for (const NodeAllocation& part : job.allocation->nodes) {
     out.nodes.push_back(state.nodes.at(part.node).name);
-    out.cpus.push_back(part.cpus);
+    out.cpus.push_back(told_cpus(*job.spec, part));
   }
   return out;
 }
@@ -110,7 +111,7 @@ protocol::StepLaunch describe_launch(const ClusterState& state, const Job& job, 
   launch.allocation = job.allocation;
   launch.allocation_nodes = allocation_addresses(state, job);
   for (const NodeAllocation& part : job.allocation->nodes) {
-    launch.allocation_cpus.push_back(part.cpus);
+    launch.allocation_cpus.push_back(told_cpus(*job.spec, part));
     launch.job_memory_mib.push_back(part.memory_mib);
   }
   launch.array = job.array;
@@ -184,7 +185,7 @@ protocol::JobWatchUpdate make_watch_update(const ClusterState& state, const Job&
   update.nodes = allocation_addresses(state, job);
   if (job.allocation != nullptr) {
     for (const NodeAllocation& part : job.allocation->nodes) {
-      update.cpus_per_node.push_back(part.cpus);
+      update.cpus_per_node.push_back(told_cpus(*job.spec, part));
     }
   }
   update.partition = job.partition.str();

@@ -23,7 +23,7 @@ namespace {
 struct Candidate {
   size_t position = 0;       // in the job's allocation
   uint32_t cpus = 0;         // the job's CPUs there
-  uint32_t per_core = 1;     // CPUs of a core
+  uint32_t per_core = 1;     // CPUs of a core that the job has
   uint32_t used_cpus = 0;    // by steps that do not overlap
   uint64_t used_memory = 0;  // that steps asked for by themselves
   Bitmap free_cores;
@@ -99,11 +99,10 @@ uint32_t tasks_that_fit(const Demand& demand, uint32_t per_core, uint32_t all_cp
   return tasks;
 }
 
-Candidate make_candidate(const ClusterState& state, const Job& job, size_t position,
-                         const Demand& demand) {
+Candidate make_candidate(const Job& job, size_t position, const Demand& demand) {
   const NodeAllocation& part = job.allocation->nodes[position];
   Candidate candidate;
-  candidate.per_core = cpus_of_core(*state.nodes.at(part.node).config);
+  candidate.per_core = cpus_of_core(part);
   candidate.position = position;
   candidate.cpus = part.cpus;
   candidate.free_cores = part.cores;
@@ -409,7 +408,7 @@ Result<StepLayout> lay_out_arbitrary(const ClusterState& state, const Job& job,
       if (!position || job.released.test(*position)) return failure(ErrorCode::kNodesNotAvailable);
       Demand whole = demand;
       whole.whole = true;
-      const Candidate candidate = make_candidate(state, job, *position, whole);
+      const Candidate candidate = make_candidate(job, *position, whole);
       if (candidate.capacity == 0) return failure(ErrorCode::kStepsBusy);
       used.push_back({candidate, make_part(state, job, candidate, whole, 1)});
     }
@@ -578,8 +577,7 @@ Result<StepLayout> lay_out_step(const ClusterState& state, const Job& job, const
   demand.max_nodes = std::max(demand.max_nodes, static_cast<uint32_t>(required));
   demand.min_nodes = std::max(demand.min_nodes, static_cast<uint32_t>(required));
   std::vector<Candidate> candidates;
-  for (const size_t at : usable->positions)
-    candidates.push_back(make_candidate(state, job, at, demand));
+  for (const size_t at : usable->positions) candidates.push_back(make_candidate(job, at, demand));
   if (const uint32_t fill = tasks_to_fill(spec, candidates, demand, required); fill > 0) {
     demand.tasks = fill;
     demand.min_nodes = std::min(demand.min_nodes, fill);
