@@ -121,6 +121,25 @@ constexpr Row memory_row(std::string_view name) {
           }};
 }
 
+Value any_memory(const U& update) {
+  if (update.memory_per_node_mib) return static_cast<double>(*update.memory_per_node_mib);
+  if (update.memory_per_cpu_mib)
+    return kMemPerCpu + static_cast<double>(*update.memory_per_cpu_mib);
+  return kNoVal64;
+}
+
+Status set_any_memory(U& update, const Value& value) {
+  const auto number = number_of(value);
+  if (!number) return tl::unexpected(number.error());
+  if (!(*number >= 0)) return failure("a number from 0 on expected");
+  update.memory_per_node_mib = update.memory_per_cpu_mib = std::nullopt;
+  if (is_no_val(*number) || *number >= kMemPerCpu * 2) return {};
+  if (*number >= kMemPerCpu)
+    update.memory_per_cpu_mib = static_cast<uint64_t>(*number - kMemPerCpu);
+  else update.memory_per_node_mib = static_cast<uint64_t>(*number);
+  return {};
+}
+
 constexpr Row kRows[] = {
     text_row<&U::account>("account"),
     text_row<&U::admin_comment>("admin_comment"),
@@ -154,6 +173,7 @@ constexpr Row kRows[] = {
     count_row<&U::num_tasks>("num_tasks"),
     text_row<&U::partitions>("partition"),
     short_row<&U::min_cpus_per_node>("pn_min_cpus"),
+    {"pn_min_memory", any_memory, set_any_memory},
     count_row<&U::tmp_disk_mib>("pn_min_tmp_disk"),
     text_row<&U::prefer>("prefer"),
     count_row<&U::priority>("priority"),
@@ -189,6 +209,9 @@ const Row* row_of(std::string_view name) {
 
 LuaValue ChangeFields::get(std::string_view name) {
   if (name == "user_id") return double{static_cast<double>(user_)};
+  if (name == "argc") return 0.0;
+  if (name == "group_id") return kNoVal;
+  if (name == "mail_type") return kNoVal16;
   const Row* row = row_of(name);
   if (row != nullptr) return row->get(update_);
   // no update sets it: as of a submission that does not either

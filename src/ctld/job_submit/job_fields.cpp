@@ -326,9 +326,10 @@ Status set_bit_flags(JobSpec& spec, const Value& value) {
   return {};
 }
 
-// As many as its tasks have, at least.
+// As many as its tasks have, at least; with --overcommit they need none.
 Value least_cpus(const JobSpec& spec) {
-  const double tasks = std::max({spec.num_tasks, spec.min_nodes, 1U});
+  const double tasks = std::max({spec.overcommit ? 0 : spec.num_tasks, spec.min_nodes, 1U});
+  if (spec.overcommit) return std::max<double>(spec.min_cpus, tasks);
   return std::max<double>(spec.min_cpus, tasks * std::max(1U, spec.cpus_per_task));
 }
 
@@ -337,6 +338,25 @@ Status set_least_cpus(JobSpec& spec, const Value& value) {
   if (!number) return tl::unexpected(number.error());
   spec.min_cpus = *number;
   return {};
+}
+
+// Those of one task are on one node.
+Value least_cpus_of_node(const JobSpec& spec) {
+  const uint32_t cpus = std::max(spec.min_cpus_per_node, spec.cpus_per_task);
+  return cpus == 0 ? kNoVal16 : static_cast<double>(cpus);
+}
+
+// Where the file is; of a batch job without one nothing is read.
+template <auto Member>
+constexpr Row file_row(std::string_view name) {
+  Row row = text_row<Member>(name);
+  row.get = [](const JobSpec& spec) -> Value {
+    const std::string path = (spec.*Member).str();
+    constexpr bool is_input = Member == &JobSpec::std_in;
+    if (path.empty()) return spec.batch && is_input ? Value(std::string("/dev/null")) : Value();
+    return path.starts_with('/') ? path : fmt::format("{}/{}", spec.work_dir.view(), path);
+  };
+  return row;
 }
 
 Value plane_size(const JobSpec& spec) {
@@ -378,7 +398,7 @@ constexpr Row kRows[] = {
     time_row<&S::deadline>("deadline"),
     count_row<&S::delay_boot_seconds>("delay_boot"),
     text_row<&S::dependency>("dependency"),
-    time_row<&S::deadline>("end_time"),
+    {"end_time", always<0>},
     text_row<&S::excluded_nodes>("exc_nodes"),
     text_row<&S::extra>("extra"),
     text_row<&S::constraint>("features"),
@@ -409,7 +429,7 @@ constexpr Row kRows[] = {
     flag_row<&S::overcommit, 0xFE>("overcommit"),
     text_row<&S::partitions>("partition"),
     {"plane_size", plane_size},
-    short_row<&S::min_cpus_per_node>("pn_min_cpus"),
+    {"pn_min_cpus", least_cpus_of_node, short_row<&S::min_cpus_per_node>("").set},
     {"pn_min_memory", any_memory, set_any_memory},
     count_row<&S::tmp_disk_mib>("pn_min_tmp_disk"),
     {"power_flags", always<0>},
@@ -426,9 +446,9 @@ constexpr Row kRows[] = {
     offset_row<&S::site_factor>("site_factor"),
     {"sockets_per_board", always<0>},
     short_row<&S::sockets_per_node>("sockets_per_node"),
-    text_row<&S::std_err>("std_err"),
-    text_row<&S::std_in>("std_in"),
-    text_row<&S::std_out>("std_out"),
+    file_row<&S::std_err>("std_err"),
+    file_row<&S::std_in>("std_in"),
+    file_row<&S::std_out>("std_out"),
     {"submit_line", [](const S& spec) { return text_value(spec.submit_line.view()); }},
     short_row<&S::threads_per_core>("threads_per_core"),
     {"time_limit", time_limit, count_row<&S::time_limit>("").set},
@@ -456,7 +476,9 @@ const Row* row_of(std::string_view name) {
 
 // argv begins with the script or the program.
 LuaRecord::Values arguments_of(const JobSpec& spec) {
-  LuaRecord::Values out{{"0", text_value(spec.command.view())}};
+  LuaRecord::Values out;
+  if (spec.command.empty()) return out;
+  out.emplace("0", spec.command.str());
   for (size_t i = 0; i < spec.arguments.size(); ++i)
     out.emplace(std::to_string(i + 1), spec.arguments[i].str());
   return out;
@@ -516,7 +538,8 @@ LuaValue SubmissionFields::get(std::string_view name) {
   if (name == "script") return text_value(of_.script);
   if (name == "environment") return static_cast<LuaFields*>(&environment_);
   if (name == "argv") return static_cast<LuaFields*>(&arguments_);
-  if (name == "argc") return static_cast<double>(of_.spec.arguments.size() + 1);
+  if (name == "argc")
+    return of_.spec.command.empty() ? 0.0 : static_cast<double>(of_.spec.arguments.size() + 1);
   if (name == "default_account") return text_value(of_.default_account);
   return spec_value(of_.spec, name);
 }

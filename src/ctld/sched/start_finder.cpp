@@ -164,7 +164,8 @@ bool StartFinder::asks_no_more_than(const StartFinder& other) const {
   const bool less_memory =
       (!mine.uses_memory && std::max(mine.memory_per_node_mib, mine.memory_per_cpu_mib) <=
                                 std::max(its.memory_per_node_mib, its.memory_per_cpu_mib)) ||
-      (mine.uses_memory && !mine.all_memory && mine.memory_per_node_mib <= its.memory_per_node_mib &&
+      (mine.uses_memory && !mine.all_memory &&
+       mine.memory_per_node_mib <= its.memory_per_node_mib &&
        mine.memory_per_cpu_mib <= its.memory_per_cpu_mib);
   return fewer && smaller && less_memory;
 }

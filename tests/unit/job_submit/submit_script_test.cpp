@@ -111,6 +111,14 @@ TEST_F(Script, WhatIsGivenIsRead) {
   EXPECT_EQ(said("j.argc .. ' ' .. j.argv[0] .. ' ' .. j.argv[1]"), "2 /home/ann/job.sh a b");
   EXPECT_EQ(said("string.find(j.script, 'true') ~= nil"), "true");
   EXPECT_EQ(said("j.user_id == u"), "true");
+  spec().work_dir = "/scratch/ann";
+  spec().std_out = "out-%j";
+  spec().batch = true;
+  EXPECT_EQ(said("j.std_out .. ' ' .. j.std_in .. ' ' .. tostring(j.std_err)"),
+            "/scratch/ann/out-%j /dev/null nil");
+  EXPECT_EQ(said("j.pn_min_cpus"), "3");
+  spec().overcommit = true;
+  EXPECT_EQ(said("j.min_cpus"), "2");
 }
 
 TEST_F(Script, WhatIsSetIsWhatTheJobAsksFor) {
@@ -300,11 +308,13 @@ TEST_F(Script, ChangesAreSeenAndMayBeRefused) {
       " or r.job_id ~= " +
           std::to_string(id) +
           " or u ~= 0 then return slurm.ERROR end"
+          " if j.pn_min_memory ~= slurm.NO_VAL64 then return slurm.ERROR end j.pn_min_memory = 90"
           " j.comment = 'by the site'; j.time_limit = 7; j.nice = slurm.NO_VAL",
       update);
   EXPECT_EQ(refused, "");
   EXPECT_EQ(kept.comment, "by the site");
   EXPECT_EQ(kept.time_limit, 7U);
+  EXPECT_EQ(kept.memory_per_node_mib, 90U);
   EXPECT_FALSE(kept.nice);
   EXPECT_EQ(modify("return slurm.ERROR", update).first, "Unspecified error");
   EXPECT_EQ(modify("return slurm.ESLURM_ACCESS_DENIED", update).first, "Access/permission denied");
