@@ -106,6 +106,18 @@ Status check_own_port(const ClusterConfig& config) {
   return failure(ErrorCode::kError, "cannot listen on " + free.error().text);
 }
 
+void log_recovered(const journal::StoreInfo& info, const journal::Recovered& recovered,
+                   const std::string& folder) {
+  log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id,
+            recovered.replayed_events, recovered.state.jobs.size(), info.epoch);
+  if (recovered.last == 0)
+    log::info(
+        "there was no state in StateSaveLocation={}: a new cluster begins there, with an id of its own, "
+        "which nodes of another refuse. If there was one before, stop slurmctld and see that the "
+        "folder is the right one, and mounted",
+        folder);
+}
+
 void warn_of_open_tokens(const ClusterConfig& config) {
   if (!accepts_jwt(config) || net::uses_tls(config) || !net::is_asked_over_a_network(config))
     return;
@@ -237,14 +249,7 @@ Status Controller::Graph::command(state::Command what) {
 
 Status Controller::Graph::start_core(journal::Recovered recovered) {
   const journal::StoreInfo& info = store->info();
-  log::info("journal of cluster {}: {} events replayed, {} jobs, epoch {}", info.cluster_id,
-            recovered.replayed_events, recovered.state.jobs.size(), info.epoch);
-  if (recovered.last == 0)
-    log::info(
-        "there was no state in StateSaveLocation={}: a new cluster begins there, with an id of its own, "
-        "which nodes of another refuse. If there was one before, stop slurmctld and see that the "
-        "folder is the right one, and mounted",
-        config->state_save_location);
+  log_recovered(info, recovered, config->state_save_location);
   links.emplace(auth, tls_trust);
   watches.emplace(
       [this](JobId job) {

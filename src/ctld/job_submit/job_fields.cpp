@@ -352,8 +352,8 @@ constexpr Row file_row(std::string_view name) {
   Row row = text_row<Member>(name);
   row.get = [](const JobSpec& spec) -> Value {
     const std::string path = (spec.*Member).str();
-    constexpr bool is_input = Member == &JobSpec::std_in;
-    if (path.empty()) return spec.batch && is_input ? Value(std::string("/dev/null")) : Value();
+    constexpr bool kIsInput = Member == &JobSpec::std_in;
+    if (path.empty()) return spec.batch && kIsInput ? Value(std::string("/dev/null")) : Value();
     return path.starts_with('/') ? path : fmt::format("{}/{}", spec.work_dir.view(), path);
   };
   return row;
