@@ -221,6 +221,8 @@ void put_rest(const JobView& v, ShowLines& out) {
   for (const auto& [flag, key] : kGresFlags) {
     if (spec.gres_flags.view().find(flag) != std::string_view::npos) out.line().word(key, "Yes");
   }
+  if (spec.gres_flags.view().find("disable-binding") != std::string_view::npos)
+    out.line().word("GresEnforceBind", "No");
   if (spec.kill_on_invalid_dependency != Toggle::kDefault) {
     const bool yes = spec.kill_on_invalid_dependency == Toggle::kYes;
     out.line().word("KillOnInvalidDependent", yes ? "Yes" : "No");

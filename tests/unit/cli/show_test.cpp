@@ -174,6 +174,9 @@ TEST(ShowJob, FlagsOfGres) {
   for (const char* key : {"GresEnforceBind", "GresAllowTaskSharing", "GresOneTaskPerSharing"}) {
     EXPECT_NE(shown(record).find(std::string("\n   ") + key + "=Yes\n"), std::string::npos) << key;
   }
+  spec.gres_flags = "disable-binding";
+  record.job.spec = std::make_shared<const JobSpec>(spec);
+  EXPECT_NE(shown(record).find("\n   GresEnforceBind=No\n"), std::string::npos);
 }
 
 TEST(ShowNode, AsCaptured) {
