@@ -31,11 +31,12 @@ SHOWING = re.compile(r"^\s*(?:document|context)\.\w+ = [^;]*;", re.M)
 
 
 def sources() -> dict:
-    """Without what only names the members: the structs of the model, the tables of the keys, and what shows them.
-    What reads a file (conf_parse*) acts: it may read it or not."""
+    """Without what only names the members: the structs of the model, the tables of the keys, and what shows them, to scripts of
+    the site, too. What reads a file (conf_parse*) acts: it may read it or not."""
     def counts(path):
         names_only = path.name.startswith("conf_") and not path.name.startswith("conf_parse")
-        return not names_only and not (path.is_relative_to(MODEL) and path.suffix == ".hpp")
+        shown_to_scripts = path == pathlib.Path("src/ctld/job_submit/cluster_records.cpp")
+        return not names_only and not shown_to_scripts and not (path.is_relative_to(MODEL) and path.suffix == ".hpp")
     return {path: SHOWING.sub("", path.read_text()) for path in pathlib.Path("src").rglob("*.[ch]pp") if counts(path)}
 
 
