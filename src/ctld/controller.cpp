@@ -451,7 +451,7 @@ Status Controller::Graph::read_again() {
     log::error("reconfigure refused: {}", ok.error().text);
     return ok;
   }
-  if (auto ok = check_submit_script(*fresh); !ok) {
+  if (auto ok = submit_script.prepare(*fresh); !ok) {
     log::error("reconfigure refused: {}", ok.error().text);
     return ok;
   }
@@ -536,7 +536,8 @@ Result<std::unique_ptr<Controller>> Controller::start(ClusterConfig config,
   graph->sent_files.replace(std::move(*files));
   if (auto ok = graph->open_identity(); !ok) return tl::unexpected(ok.error());
   // a start that fails for it would have begun a cluster, and told the accounting daemon of it
-  if (auto ok = check_submit_script(*graph->config); !ok) return tl::unexpected(ok.error());
+  if (auto ok = graph->submit_script.prepare(*graph->config); !ok)
+    return tl::unexpected(ok.error());
   if (auto ok = check_own_port(*graph->config); !ok) {
     log_config_problems(*graph->config);
     return tl::unexpected(ok.error());

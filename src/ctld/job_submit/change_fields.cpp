@@ -1,5 +1,4 @@
 // job_desc of slurm_job_modify(): what `scontrol update` changes. Nothing else is set.
-#include <algorithm>
 #include <utility>
 
 #include "ctld/job_submit/job_fields.hpp"
@@ -10,11 +9,7 @@ namespace {
 using Value = LuaValue;
 using U = JobUpdate;
 
-struct Row {
-  std::string_view name;
-  Value (*get)(const JobUpdate& update) = nullptr;
-  Status (*set)(JobUpdate& update, const Value& value) = nullptr;
-};
+using Row = FieldRow<JobUpdate>;
 
 // nil changes nothing; a text that is empty takes away what there was.
 template <auto Member>
@@ -95,7 +90,7 @@ constexpr Row offset_row(std::string_view name) {
             const auto number = count_of(value, 0xFFFFFFFE);
             if (!number) return tl::unexpected(number.error());
             if (*number == 0xFFFFFFFE) update.*Member = std::nullopt;
-            else update.*Member = static_cast<int32_t>(int64_t{*number} - 0x80000000LL);
+            else update.*Member = without_offset(*number);
             return {};
           }};
 }
@@ -108,35 +103,24 @@ constexpr Row memory_row(std::string_view name) {
             return static_cast<double>(*(update.*Member));
           },
           [](U& update, const Value& value) -> Status {
-            if (std::holds_alternative<std::monostate>(value)) {
-              update.*Member = std::nullopt;
-              return {};
-            }
-            const auto number = number_of(value);
-            if (!number) return tl::unexpected(number.error());
-            if (!(*number >= 0)) return failure("a number from 0 on expected");
-            if (is_no_val(*number) || *number >= kMemPerCpu) update.*Member = std::nullopt;
-            else update.*Member = static_cast<uint64_t>(*number);
+            const auto mib = memory_of(value);
+            if (!mib) return tl::unexpected(mib.error());
+            update.*Member = *mib;
             return {};
           }};
 }
 
 Value any_memory(const U& update) {
-  if (update.memory_per_node_mib) return static_cast<double>(*update.memory_per_node_mib);
-  if (update.memory_per_cpu_mib)
-    return kMemPerCpu + static_cast<double>(*update.memory_per_cpu_mib);
+  if (update.memory_per_node_mib) return as_number(*update.memory_per_node_mib);
+  if (update.memory_per_cpu_mib) return memory_of_cpu(*update.memory_per_cpu_mib);
   return kNoVal64;
 }
 
 Status set_any_memory(U& update, const Value& value) {
-  const auto number = number_of(value);
-  if (!number) return tl::unexpected(number.error());
-  if (!(*number >= 0)) return failure("a number from 0 on expected");
-  update.memory_per_node_mib = update.memory_per_cpu_mib = std::nullopt;
-  if (is_no_val(*number) || *number >= kMemPerCpu * 2) return {};
-  if (*number >= kMemPerCpu)
-    update.memory_per_cpu_mib = static_cast<uint64_t>(*number - kMemPerCpu);
-  else update.memory_per_node_mib = static_cast<uint64_t>(*number);
+  const auto memory = any_memory_of(value);
+  if (!memory) return tl::unexpected(memory.error());
+  update.memory_per_node_mib = memory->per_node_mib;
+  update.memory_per_cpu_mib = memory->per_cpu_mib;
   return {};
 }
 
@@ -200,33 +184,25 @@ constexpr Row kRows[] = {
     text_row<&U::work_dir>("work_dir"),
 };
 
-const Row* row_of(std::string_view name) {
-  const auto row = std::ranges::find(kRows, name, &Row::name);
-  return row == std::end(kRows) ? nullptr : row;
-}
-
 }  // namespace
 
 LuaValue ChangeFields::get(std::string_view name) {
-  if (name == "user_id") return double{static_cast<double>(user_)};
+  if (name == "user_id") return as_number(user_);
   if (name == "argc") return 0.0;
   if (name == "group_id") return kNoVal;
   if (name == "mail_type") return kNoVal16;
-  const Row* row = row_of(name);
-  if (row != nullptr) return row->get(update_);
+  if (find_row(kRows, name) != nullptr) return value_in(kRows, update_, name);
   // no update sets it: as of a submission that does not either
   return spec_value(JobSpec(), name);
 }
 
 Status ChangeFields::set(std::string_view name, const LuaValue& value, bool& known) {
-  const Row* row = row_of(name);
-  known = row != nullptr;
-  return known ? row->set(update_, value) : Status();
+  return set_in(kRows, update_, name, value, known);
 }
 
 std::vector<std::string> ChangeFields::names() {
   std::vector<std::string> out{"user_id"};
-  for (const Row& row : kRows) out.emplace_back(row.name);
+  add_names(kRows, out);
   return out;
 }
 

@@ -7,15 +7,10 @@
 #include "common/base/text.hpp"
 #include "ctld/job_submit/job_fields.hpp"
 #include "ctld/state/core/fold.hpp"
-#include "ctld/state/rules/access.hpp"
+#include "ctld/state/rules/reservations.hpp"
 
 namespace sluice::ctld {
 namespace {
-
-template <class Number>
-double as_number(Number number) {
-  return static_cast<double>(number);
-}
 
 LuaValue list_value(const std::vector<std::string>& names) { return text_value(join(names, ",")); }
 
@@ -55,59 +50,101 @@ double share_number(const PartitionConfig& config) {
 
 double memory_number(const std::optional<uint64_t>& per_cpu,
                      const std::optional<uint64_t>& per_node) {
-  if (per_cpu && *per_cpu > 0) return kMemPerCpu + as_number(*per_cpu);
+  if (per_cpu && *per_cpu > 0) return memory_of_cpu(*per_cpu);
   return as_number(per_node.value_or(0));
-}
-
-LuaRecord::Values values_of(const state::Partition& partition) {
-  const PartitionConfig& config = *partition.config;
-  return {
-      {"allow_accounts", list_value(config.allow_accounts)},
-      {"allow_alloc_nodes", list_value(config.alloc_nodes)},
-      {"allow_groups", list_value(config.allow_groups)},
-      {"allow_qos", list_value(config.allow_qos)},
-      {"alternate", text_value(config.alternate)},
-      {"billing_weights_str", text_value(config.tres_billing_weights)},
-      {"def_mem_per_node", memory_number(config.def_mem_per_cpu_mib, config.def_mem_per_node_mib)},
-      {"default_time", config.default_time ? as_number(*config.default_time) : kNoVal},
-      {"deny_accounts", list_value(config.deny_accounts)},
-      {"deny_qos", list_value(config.deny_qos)},
-      {"flag_default", config.is_default ? 1.0 : 0.0},
-      {"flags", flag_bits(config)},
-      {"grace_time", as_number(config.grace_time_s)},
-      {"max_cpus_per_node", as_number(config.max_cpus_per_node)},
-      {"max_mem_per_node", memory_number(config.max_mem_per_cpu_mib, config.max_mem_per_node_mib)},
-      {"max_nodes", as_number(config.max_nodes)},
-      {"max_nodes_orig", as_number(config.max_nodes)},
-      {"max_share", share_number(config)},
-      {"max_time", as_number(config.max_time)},
-      {"min_nodes", as_number(config.min_nodes)},
-      {"min_nodes_orig", as_number(config.min_nodes)},
-      {"name", config.name},
-      {"nodes", text_value(fold_hosts(config.nodes))},
-      {"priority_job_factor", as_number(config.priority_job_factor)},
-      {"priority_tier", as_number(config.priority_tier)},
-      {"qos", text_value(config.qos)},
-      {"state_up", state_number(config.state)},
-      {"total_cpus", as_number(partition.total_cpus)},
-      {"total_nodes", as_number(partition.nodes.count())},
-  };
-}
-
-bool may_use(const state::ClusterState& state, const PartitionConfig& config, uint32_t uid,
-             const std::vector<std::string>& groups) {
-  if (uid == 0) return !config.disable_root_jobs.value_or(state.config->disable_root_jobs);
-  return !config.root_only && state::is_open_to(config, groups);
 }
 
 double seconds(Time time) { return as_number(to_seconds(time)); }
 
-// What is not of its submission, or has changed since.
-struct JobRow {
-  std::string_view name;
-  LuaValue (*get)(const Job& job) = nullptr;
+using state::Partition;
+constexpr FieldRow<Partition> kPartitionRows[] = {
+    {"allow_accounts",
+     [](const Partition& p) -> LuaValue { return list_value(p.config->allow_accounts); }},
+    {"allow_alloc_nodes",
+     [](const Partition& p) -> LuaValue { return list_value(p.config->alloc_nodes); }},
+    {"allow_groups",
+     [](const Partition& p) -> LuaValue { return list_value(p.config->allow_groups); }},
+    {"allow_qos", [](const Partition& p) -> LuaValue { return list_value(p.config->allow_qos); }},
+    {"alternate", [](const Partition& p) -> LuaValue { return text_value(p.config->alternate); }},
+    {"billing_weights_str",
+     [](const Partition& p) -> LuaValue { return text_value(p.config->tres_billing_weights); }},
+    {"def_mem_per_node",
+     [](const Partition& p) -> LuaValue {
+       return memory_number(p.config->def_mem_per_cpu_mib, p.config->def_mem_per_node_mib);
+     }},
+    {"default_time",
+     [](const Partition& p) -> LuaValue {
+       return p.config->default_time ? as_number(*p.config->default_time) : kNoVal;
+     }},
+    {"deny_accounts",
+     [](const Partition& p) -> LuaValue { return list_value(p.config->deny_accounts); }},
+    {"deny_qos", [](const Partition& p) -> LuaValue { return list_value(p.config->deny_qos); }},
+    {"flag_default",
+     [](const Partition& p) -> LuaValue { return p.config->is_default ? 1.0 : 0.0; }},
+    {"flags", [](const Partition& p) -> LuaValue { return flag_bits(*p.config); }},
+    {"grace_time",
+     [](const Partition& p) -> LuaValue { return as_number(p.config->grace_time_s); }},
+    {"max_cpus_per_node",
+     [](const Partition& p) -> LuaValue { return as_number(p.config->max_cpus_per_node); }},
+    {"max_mem_per_node",
+     [](const Partition& p) -> LuaValue {
+       return memory_number(p.config->max_mem_per_cpu_mib, p.config->max_mem_per_node_mib);
+     }},
+    {"max_nodes", [](const Partition& p) -> LuaValue { return as_number(p.config->max_nodes); }},
+    {"max_nodes_orig",
+     [](const Partition& p) -> LuaValue { return as_number(p.config->max_nodes); }},
+    {"max_share", [](const Partition& p) -> LuaValue { return share_number(*p.config); }},
+    {"max_time", [](const Partition& p) -> LuaValue { return as_number(p.config->max_time); }},
+    {"min_nodes", [](const Partition& p) -> LuaValue { return as_number(p.config->min_nodes); }},
+    {"min_nodes_orig",
+     [](const Partition& p) -> LuaValue { return as_number(p.config->min_nodes); }},
+    {"name", [](const Partition& p) -> LuaValue { return p.config->name; }},
+    {"nodes",
+     [](const Partition& p) -> LuaValue { return text_value(fold_hosts(p.config->nodes)); }},
+    {"priority_job_factor",
+     [](const Partition& p) -> LuaValue { return as_number(p.config->priority_job_factor); }},
+    {"priority_tier",
+     [](const Partition& p) -> LuaValue { return as_number(p.config->priority_tier); }},
+    {"qos", [](const Partition& p) -> LuaValue { return text_value(p.config->qos); }},
+    {"state_up", [](const Partition& p) -> LuaValue { return state_number(p.config->state); }},
+    {"total_cpus", [](const Partition& p) -> LuaValue { return as_number(p.total_cpus); }},
+    {"total_nodes", [](const Partition& p) -> LuaValue { return as_number(p.nodes.count()); }},
 };
-constexpr JobRow kJobRows[] = {
+
+// Where it is asked from, too.
+struct ReservationOf {
+  const state::ClusterState& state;
+  const Reservation& one;
+};
+constexpr FieldRow<ReservationOf> kReservationRows[] = {
+    {"accounts", [](const ReservationOf& r) -> LuaValue { return text_value(r.one.accounts); }},
+    {"duration",
+     [](const ReservationOf& r) -> LuaValue {
+       return as_number((to_seconds(r.one.end) - to_seconds(r.one.start)) / 60);
+     }},
+    {"end_time", [](const ReservationOf& r) -> LuaValue { return seconds(r.one.end); }},
+    {"features", [](const ReservationOf& r) -> LuaValue { return text_value(r.one.features); }},
+    {"flags", [](const ReservationOf& r) -> LuaValue { return as_number(r.one.flags); }},
+    {"licenses", [](const ReservationOf& r) -> LuaValue { return text_value(r.one.licenses); }},
+    {"name", [](const ReservationOf& r) -> LuaValue { return r.one.name; }},
+    {"node_cnt", [](const ReservationOf& r) -> LuaValue { return as_number(r.one.nodes.count()); }},
+    {"node_list",
+     [](const ReservationOf& r) -> LuaValue {
+       return text_value(state::node_list(r.state, r.one.nodes));
+     }},
+    {"partition", [](const ReservationOf& r) -> LuaValue { return text_value(r.one.partition); }},
+    {"start_time", [](const ReservationOf& r) -> LuaValue { return seconds(r.one.start); }},
+    {"users", [](const ReservationOf& r) -> LuaValue { return text_value(r.one.users); }},
+};
+
+bool may_use(const state::ClusterState& state, const PartitionConfig& config,
+             const state::Submitter& who) {
+  if (who.uid == 0) return !config.disable_root_jobs.value_or(state.config->disable_root_jobs);
+  return !config.root_only && state::is_open_to(config, who.groups);
+}
+
+// What is not of its submission, or has changed since.
+constexpr FieldRow<Job> kJobRows[] = {
     {"array_job_id",
      [](const Job& job) -> LuaValue {
        return as_number(job.array == nullptr ? 0 : job.array->array_job);
@@ -142,87 +179,89 @@ constexpr JobRow kJobRows[] = {
     {"time_limit", [](const Job& job) -> LuaValue { return as_number(job.time_limit); }},
 };
 
+// Fields that are only read.
+template <class Of, auto& rows>
+class RecordFields final : public LuaFields {
+ public:
+  explicit RecordFields(const Of& of) : of_(of) {}
+  [[nodiscard]] LuaValue get(std::string_view name) override { return value_in(rows, of_, name); }
+  [[nodiscard]] std::vector<std::string> names() override {
+    std::vector<std::string> out;
+    add_names(rows, out);
+    return out;
+  }
+
+ private:
+  const Of of_;
+};
+
 }  // namespace
 
-void RecordTable::add(const std::string& name, LuaRecord::Values values) {
-  records_[name] = std::make_unique<LuaRecord>(std::move(values));
+LuaValue RecordTable::get(std::string_view name) {
+  auto known = made_.find(name);
+  if (known == made_.end()) {
+    auto made = make_(name);
+    if (made == nullptr) return {};
+    known = made_.emplace(name, std::move(made)).first;
+  }
+  return known->second.get();
 }
 
-LuaFields& RecordTable::fields() {
-  if (table_ == nullptr) {
-    LuaRecord::Values values;
-    for (const auto& [name, record] : records_)
-      values.emplace(name, static_cast<LuaFields*>(record.get()));
-    table_ = std::make_unique<LuaRecord>(std::move(values));
-  }
-  return *table_;
-}
-
-RecordTable partition_records(const state::ClusterState& state, uint32_t uid,
-                              const std::vector<std::string>& groups) {
-  RecordTable out;
-  for (const state::Partition& partition : *state.partitions) {
-    const PartitionConfig& config = *partition.config;
-    if (may_use(state, config, uid, groups)) out.add(config.name, values_of(partition));
-  }
-  return out;
+RecordTable partition_records(const state::ClusterState& state, const state::Submitter& who) {
+  const auto make = [&state, &who](std::string_view name) -> std::unique_ptr<LuaFields> {
+    const Partition* found = state::find_partition(state, name);
+    const bool is_it = found != nullptr && found->config->name == name;
+    if (!is_it || !may_use(state, *found->config, who)) return nullptr;
+    return std::make_unique<RecordFields<Partition, kPartitionRows>>(*found);
+  };
+  const auto names = [&state, &who] {
+    std::vector<std::string> out;
+    for (const Partition& one : *state.partitions) {
+      if (may_use(state, *one.config, who)) out.push_back(one.config->name);
+    }
+    return out;
+  };
+  return {make, names};
 }
 
 RecordTable reservation_records(const state::ClusterState& state) {
-  RecordTable out;
-  for (const Reservation& one : *state.reservations) {
-    out.add(one.name, {{"accounts", text_value(one.accounts)},
-                       {"duration", as_number((to_seconds(one.end) - to_seconds(one.start)) / 60)},
-                       {"end_time", seconds(one.end)},
-                       {"features", text_value(one.features)},
-                       {"flags", as_number(one.flags)},
-                       {"licenses", text_value(one.licenses)},
-                       {"name", one.name},
-                       {"node_cnt", as_number(one.nodes.count())},
-                       {"node_list", text_value(state::node_list(state, one.nodes))},
-                       {"partition", text_value(one.partition)},
-                       {"start_time", seconds(one.start)},
-                       {"users", text_value(one.users)}});
-  }
-  return out;
+  const auto make = [&state](std::string_view name) -> std::unique_ptr<LuaFields> {
+    const Reservation* found = state::find_reservation(state, name);
+    if (found == nullptr || found->name != name) return nullptr;
+    return std::make_unique<RecordFields<ReservationOf, kReservationRows>>(
+        ReservationOf{state, *found});
+  };
+  const auto names = [&state] {
+    std::vector<std::string> out;
+    for (const Reservation& one : *state.reservations) out.push_back(one.name);
+    return out;
+  };
+  return {make, names};
+}
+
+RecordTable job_records(const state::ClusterState& state) {
+  const auto make = [&state](std::string_view name) -> std::unique_ptr<LuaFields> {
+    const auto id = to_number<JobId>(name);
+    state::FoundJob job = id ? state::find_job(state, *id) : state::FoundJob();
+    return job ? std::make_unique<JobFields>(std::move(job)) : nullptr;
+  };
+  const auto names = [&state] {
+    std::vector<std::string> out;
+    out.reserve(state.jobs.size());
+    state.jobs.for_each([&](const Job& job) { out.push_back(std::to_string(job.id)); });
+    return out;
+  };
+  return {make, names};
 }
 
 LuaValue JobFields::get(std::string_view name) {
-  const auto row = std::ranges::find(kJobRows, name, &JobRow::name);
-  return row != std::end(kJobRows) ? row->get(*job_) : spec_value(*job_->spec, name);
-}
-
-Status JobFields::set(std::string_view, const LuaValue&, bool& known) {
-  known = false;
-  return {};
+  if (find_row(kJobRows, name) != nullptr) return value_in(kJobRows, *job_, name);
+  return spec_value(*job_->spec, name);
 }
 
 std::vector<std::string> JobFields::names() {
   std::vector<std::string> out = spec_names();
-  for (const JobRow& row : kJobRows) out.emplace_back(row.name);
-  return out;
-}
-
-LuaValue JobTable::get(std::string_view name) {
-  const auto id = to_number<JobId>(name);
-  if (!id) return {};
-  const auto known = made_.find(*id);
-  if (known != made_.end()) return static_cast<LuaFields*>(known->second.get());
-  state::FoundJob job = state::find_job(state_, *id);
-  if (!job) return {};
-  const auto made = made_.emplace(*id, std::make_unique<JobFields>(std::move(job))).first;
-  return static_cast<LuaFields*>(made->second.get());
-}
-
-Status JobTable::set(std::string_view, const LuaValue&, bool& known) {
-  known = false;
-  return {};
-}
-
-std::vector<std::string> JobTable::names() {
-  std::vector<std::string> out;
-  out.reserve(state_.jobs.size());
-  state_.jobs.for_each([&](const Job& job) { out.push_back(std::to_string(job.id)); });
+  add_names(kJobRows, out);
   return out;
 }
 

@@ -1,58 +1,53 @@
 // What scripts see of the cluster: partitions, jobs and reservations, as they are in a snapshot.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ctld/job_submit/lua_fields.hpp"
 #include "ctld/state/core/cluster_state.hpp"
+#include "ctld/state/rules/access.hpp"
 
 namespace sluice::ctld {
 
-// Records by name, which live as long as this.
-class RecordTable {
+// Records by name, each made once the script asks for it.
+class RecordTable final : public LuaFields {
  public:
-  void add(const std::string& name, LuaRecord::Values values);
-  // Of all that were added before it is called first.
-  [[nodiscard]] LuaFields& fields();
+  using Make = std::function<std::unique_ptr<LuaFields>(std::string_view name)>;  // null: none
+  using Names = std::function<std::vector<std::string>()>;
+  RecordTable(Make make, Names names) : make_(std::move(make)), names_(std::move(names)) {}
+  [[nodiscard]] LuaValue get(std::string_view name) override;
+  [[nodiscard]] std::vector<std::string> names() override { return names_(); }
 
  private:
-  std::map<std::string, std::unique_ptr<LuaRecord>> records_;
-  std::unique_ptr<LuaRecord> table_;
+  Make make_;
+  Names names_;
+  std::map<std::string, std::unique_ptr<LuaFields>, std::less<>> made_;
 };
 
-// part_list: those that a user of these groups may use, by their names.
-[[nodiscard]] RecordTable partition_records(const state::ClusterState& state, uint32_t uid,
-                                            const std::vector<std::string>& groups);
+// The state, and what else is handed over, outlive these.
+// part_list: those that he may use, by their names.
+[[nodiscard]] RecordTable partition_records(const state::ClusterState& state,
+                                            const state::Submitter& who);
 // slurm.reservations
 [[nodiscard]] RecordTable reservation_records(const state::ClusterState& state);
+// slurm.jobs
+[[nodiscard]] RecordTable job_records(const state::ClusterState& state);
 
 // job_rec, or one of slurm.jobs. What is asked for is worked out then.
 class JobFields final : public LuaFields {
  public:
   explicit JobFields(state::FoundJob job) : job_(std::move(job)) {}
   [[nodiscard]] LuaValue get(std::string_view name) override;
-  [[nodiscard]] Status set(std::string_view name, const LuaValue& value, bool& known) override;
   [[nodiscard]] std::vector<std::string> names() override;
 
  private:
   state::FoundJob job_;
-};
-
-// slurm.jobs: each is made once the script asks for it. The state outlives this.
-class JobTable final : public LuaFields {
- public:
-  explicit JobTable(const state::ClusterState& state) : state_(state) {}
-  [[nodiscard]] LuaValue get(std::string_view name) override;
-  [[nodiscard]] Status set(std::string_view name, const LuaValue& value, bool& known) override;
-  [[nodiscard]] std::vector<std::string> names() override;
-
- private:
-  const state::ClusterState& state_;
-  std::map<JobId, std::unique_ptr<JobFields>> made_;
 };
 
 }  // namespace sluice::ctld

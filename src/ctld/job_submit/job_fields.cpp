@@ -16,11 +16,7 @@ using Value = LuaValue;
 
 // --- ways in which a member is one field ---------------------------------------------------------
 
-struct Row {
-  std::string_view name;
-  Value (*get)(const JobSpec& spec) = nullptr;
-  Status (*set)(JobSpec& spec, const Value& value) = nullptr;  // null: it is only read
-};
+using Row = FieldRow<JobSpec>;
 
 template <auto Member>
 constexpr Row text_row(std::string_view name) {
@@ -87,7 +83,7 @@ constexpr Row offset_row(std::string_view name) {
           [](JobSpec& spec, const Value& value) -> Status {
             const auto number = count_of(value, 0x80000000U);
             if (!number) return tl::unexpected(number.error());
-            spec.*Member = static_cast<int32_t>(int64_t{*number} - 0x80000000LL);
+            spec.*Member = without_offset(*number);
             return {};
           }};
 }
@@ -124,41 +120,34 @@ constexpr Row memory_row(std::string_view name) {
   return {name,
           [](const JobSpec& spec) -> Value {
             if (spec.memory_kind != kind) return {};
-            return static_cast<double>(spec.memory_mib);
+            return as_number(spec.memory_mib);
           },
           [](JobSpec& spec, const Value& value) -> Status {
             if (std::holds_alternative<std::monostate>(value)) {
               if (spec.memory_kind == kind) spec.memory_kind = MemoryKind::kDefault;
               return {};
             }
-            const auto number = number_of(value);
-            if (!number) return tl::unexpected(number.error());
-            if (!(*number >= 0)) return failure("a number from 0 on expected");
-            const bool none = is_no_val(*number) || *number >= kMemPerCpu;
-            spec.memory_kind = none ? MemoryKind::kDefault : kind;
-            spec.memory_mib = none ? 0 : static_cast<uint64_t>(*number);
+            const auto mib = memory_of(value);
+            if (!mib) return tl::unexpected(mib.error());
+            spec.memory_kind = *mib ? kind : MemoryKind::kDefault;
+            spec.memory_mib = mib->value_or(0);
             return {};
           }};
 }
 
-// Both kinds in one number, of which Lua's numbers keep too few digits for what is of a CPU.
 Value any_memory(const JobSpec& spec) {
-  if (spec.memory_kind == MemoryKind::kPerNode) return static_cast<double>(spec.memory_mib);
-  if (spec.memory_kind == MemoryKind::kPerCpu)
-    return kMemPerCpu + static_cast<double>(spec.memory_mib);
+  if (spec.memory_kind == MemoryKind::kPerNode) return as_number(spec.memory_mib);
+  if (spec.memory_kind == MemoryKind::kPerCpu) return memory_of_cpu(spec.memory_mib);
   return kNoVal64;
 }
 
 Status set_any_memory(JobSpec& spec, const Value& value) {
-  const auto number = number_of(value);
-  if (!number) return tl::unexpected(number.error());
-  if (!(*number >= 0)) return failure("a number from 0 on expected");
-  const bool none = is_no_val(*number) || *number >= kMemPerCpu * 2;
-  const bool of_cpu = !none && *number >= kMemPerCpu;
-  spec.memory_kind = none     ? MemoryKind::kDefault
-                     : of_cpu ? MemoryKind::kPerCpu
-                              : MemoryKind::kPerNode;
-  spec.memory_mib = none ? 0 : static_cast<uint64_t>(of_cpu ? *number - kMemPerCpu : *number);
+  const auto memory = any_memory_of(value);
+  if (!memory) return tl::unexpected(memory.error());
+  spec.memory_kind = memory->per_cpu_mib    ? MemoryKind::kPerCpu
+                     : memory->per_node_mib ? MemoryKind::kPerNode
+                                            : MemoryKind::kDefault;
+  spec.memory_mib = memory->per_cpu_mib.value_or(memory->per_node_mib.value_or(0));
   return {};
 }
 
@@ -170,10 +159,6 @@ Value memory_of_gpu(const JobSpec& spec) {
 Value cpus_of_gpu(const JobSpec& spec) {
   if (spec.cpus_per_gpu.empty()) return {};
   return fmt::format("gres/gpu:{}", spec.cpus_per_gpu.view());
-}
-
-Value time_limit(const JobSpec& spec) {
-  return spec.time_limit == 0 ? kNoVal : static_cast<double>(spec.time_limit);
 }
 
 Value priority(const JobSpec& spec) {
@@ -276,7 +261,7 @@ Value mail_types(const JobSpec& spec) {
   for (const std::string& type : split_list(spec.mail_type.view())) {
     for (const auto& [name, bit] : kMailTypes) bits |= iequals(name, type) ? bit : 0;
   }
-  return double{static_cast<double>(bits)};
+  return as_number(bits);
 }
 
 Status set_mail_types(JobSpec& spec, const Value& value) {
@@ -303,7 +288,7 @@ Value bit_flags(const JobSpec& spec) {
   add(std::ranges::count(flags, "disable-binding") > 0, kDisableBinding);
   add(spec.spread, kSpread);
   add(spec.use_min_nodes, kUseMinNodes);
-  return double{static_cast<double>(bits)};
+  return as_number(bits);
 }
 
 // Bits that say nothing here are passed over.
@@ -328,16 +313,9 @@ Status set_bit_flags(JobSpec& spec, const Value& value) {
 
 // As many as its tasks have, at least; with --overcommit they need none.
 Value least_cpus(const JobSpec& spec) {
-  const double tasks = std::max({spec.overcommit ? 0 : spec.num_tasks, spec.min_nodes, 1U});
-  if (spec.overcommit) return std::max<double>(spec.min_cpus, tasks);
-  return std::max<double>(spec.min_cpus, tasks * std::max(1U, spec.cpus_per_task));
-}
-
-Status set_least_cpus(JobSpec& spec, const Value& value) {
-  const auto number = count_of(value, 0);
-  if (!number) return tl::unexpected(number.error());
-  spec.min_cpus = *number;
-  return {};
+  const double nodes = std::max(spec.min_nodes, 1U);
+  const double tasks = std::max<double>(nodes, spec.num_tasks) * std::max(1U, spec.cpus_per_task);
+  return std::max<double>(spec.min_cpus, spec.overcommit ? nodes : tasks);
 }
 
 // Those of one task are on one node.
@@ -403,7 +381,7 @@ constexpr Row kRows[] = {
     text_row<&S::extra>("extra"),
     text_row<&S::constraint>("features"),
     gres_row<&S::gres>("gres"),
-    {"group_id", [](const S& spec) -> Value { return double{static_cast<double>(spec.gid)}; }},
+    {"group_id", [](const S& spec) -> Value { return as_number(spec.gid); }},
     flag_row<&S::immediate, 0>("immediate"),
     text_row<&S::licenses>("licenses"),
     {"mail_type", mail_types, set_mail_types},
@@ -412,7 +390,7 @@ constexpr Row kRows[] = {
     count_row<&S::max_nodes>("max_nodes"),
     text_row<&S::mcs_label>("mcs_label"),
     {"mem_per_tres", memory_of_gpu},
-    {"min_cpus", least_cpus, set_least_cpus},
+    {"min_cpus", least_cpus, count_row<&S::min_cpus>("").set},
     memory_row<MemoryKind::kPerCpu>("min_mem_per_cpu"),
     memory_row<MemoryKind::kPerNode>("min_mem_per_node"),
     count_row<&S::min_nodes>("min_nodes"),
@@ -451,7 +429,7 @@ constexpr Row kRows[] = {
     file_row<&S::std_out>("std_out"),
     {"submit_line", [](const S& spec) { return text_value(spec.submit_line.view()); }},
     short_row<&S::threads_per_core>("threads_per_core"),
-    {"time_limit", time_limit, count_row<&S::time_limit>("").set},
+    count_row<&S::time_limit>("time_limit"),
     count_row<&S::time_min>("time_min"),
     text_row<&S::tres_bind>("tres_bind"),
     text_row<&S::tres_freq>("tres_freq"),
@@ -459,8 +437,8 @@ constexpr Row kRows[] = {
     gres_row<&S::gres>("tres_per_node"),
     gres_row<&S::tres_per_socket>("tres_per_socket"),
     gres_row<&S::tres_per_task>("tres_per_task"),
-    {"umask", [](const S& spec) -> Value { return double{static_cast<double>(spec.umask)}; }},
-    {"user_id", [](const S& spec) -> Value { return double{static_cast<double>(spec.uid)}; }},
+    {"umask", [](const S& spec) -> Value { return as_number(spec.umask); }},
+    {"user_id", [](const S& spec) -> Value { return as_number(spec.uid); }},
     {"user_name", [](const S& spec) { return text_value(spec.user_name.view()); }},
     {"wait4switch", switch_wait, set_switch_wait},
     count_row<&S::signal, 0>("warn_signal"),
@@ -469,32 +447,27 @@ constexpr Row kRows[] = {
     text_row<&S::work_dir>("work_dir"),
 };
 
-const Row* row_of(std::string_view name) {
-  const auto row = std::ranges::find(kRows, name, &Row::name);
-  return row == std::end(kRows) ? nullptr : row;
-}
-
-// argv begins with the script or the program.
-LuaRecord::Values arguments_of(const JobSpec& spec) {
-  LuaRecord::Values out;
-  if (spec.command.empty()) return out;
-  out.emplace("0", spec.command.str());
-  for (size_t i = 0; i < spec.arguments.size(); ++i)
-    out.emplace(std::to_string(i + 1), spec.arguments[i].str());
-  return out;
-}
-
 }  // namespace
 
 LuaValue spec_value(const JobSpec& spec, std::string_view name) {
-  const Row* row = row_of(name);
-  return row == nullptr ? LuaValue() : row->get(spec);
+  return value_in(kRows, spec, name);
 }
 
 std::vector<std::string> spec_names() {
   std::vector<std::string> out;
-  out.reserve(std::size(kRows));
-  for (const Row& row : kRows) out.emplace_back(row.name);
+  add_names(kRows, out);
+  return out;
+}
+
+LuaValue ArgumentFields::get(std::string_view name) {
+  const auto number = to_number<size_t>(name);
+  if (!number || *number >= count()) return {};
+  return *number == 0 ? spec_.command.str() : spec_.arguments[*number - 1].str();
+}
+
+std::vector<std::string> ArgumentFields::names() {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count(); ++i) out.push_back(std::to_string(i));
   return out;
 }
 
@@ -532,14 +505,13 @@ void EnvironmentFields::write_back() {
 }
 
 SubmissionFields::SubmissionFields(Of of)
-    : of_(std::move(of)), environment_(of_.environment), arguments_(arguments_of(of_.spec)) {}
+    : of_(std::move(of)), environment_(of_.environment), arguments_(of_.spec) {}
 
 LuaValue SubmissionFields::get(std::string_view name) {
   if (name == "script") return text_value(of_.script);
   if (name == "environment") return static_cast<LuaFields*>(&environment_);
   if (name == "argv") return static_cast<LuaFields*>(&arguments_);
-  if (name == "argc")
-    return of_.spec.command.empty() ? 0.0 : static_cast<double>(of_.spec.arguments.size() + 1);
+  if (name == "argc") return as_number(arguments_.count());
   if (name == "default_account") return text_value(of_.default_account);
   return spec_value(of_.spec, name);
 }
@@ -553,9 +525,7 @@ Status SubmissionFields::set(std::string_view name, const LuaValue& value, bool&
     of_.script = std::move(*text);
     return {};
   }
-  const Row* row = row_of(name);
-  known = row != nullptr && row->set != nullptr;
-  return known ? row->set(of_.spec, value) : Status();
+  return set_in(kRows, of_.spec, name, value, known);
 }
 
 std::vector<std::string> SubmissionFields::names() {

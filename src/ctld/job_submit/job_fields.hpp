@@ -29,6 +29,20 @@ class EnvironmentFields final : public LuaFields {
   Environment variables_;
 };
 
+// job_desc.argv, which begins with the script or the program.
+class ArgumentFields final : public LuaFields {
+ public:
+  explicit ArgumentFields(const JobSpec& spec) : spec_(spec) {}
+  [[nodiscard]] LuaValue get(std::string_view name) override;
+  [[nodiscard]] std::vector<std::string> names() override;
+  [[nodiscard]] size_t count() const {
+    return spec_.command.empty() ? 0 : spec_.arguments.size() + 1;
+  }
+
+ private:
+  const JobSpec& spec_;
+};
+
 // Of one component of a submission. All outlive this.
 class SubmissionFields final : public LuaFields {
  public:
@@ -48,7 +62,7 @@ class SubmissionFields final : public LuaFields {
  private:
   Of of_;
   EnvironmentFields environment_;
-  LuaRecord arguments_;
+  ArgumentFields arguments_;
 };
 
 class ChangeFields final : public LuaFields {

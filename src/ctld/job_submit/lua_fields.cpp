@@ -7,21 +7,19 @@
 
 namespace sluice::ctld {
 
-LuaValue LuaRecord::get(std::string_view name) {
-  const auto found = values_.find(name);
-  return found == values_.end() ? LuaValue() : found->second;
+namespace {
+
+Result<double> memory_number(const LuaValue& value) {
+  auto number = number_of(value);
+  if (number && !(*number >= 0)) return failure("a number from 0 on expected");
+  return number;
 }
 
-Status LuaRecord::set(std::string_view, const LuaValue&, bool& known) {
+}  // namespace
+
+Status LuaFields::set(std::string_view, const LuaValue&, bool& known) {
   known = false;
   return {};
-}
-
-std::vector<std::string> LuaRecord::names() {
-  std::vector<std::string> out;
-  out.reserve(values_.size());
-  for (const auto& [name, value] : values_) out.push_back(name);
-  return out;
 }
 
 LuaValue text_value(std::string_view text) {
@@ -64,5 +62,25 @@ Result<uint32_t> count_of(const LuaValue& value, uint32_t none) {
     return failure(fmt::format("number from 0 to 4294967295 expected, got {:.14g}", *number));
   return static_cast<uint32_t>(std::floor(*number));
 }
+
+Result<std::optional<uint64_t>> memory_of(const LuaValue& value) {
+  if (std::holds_alternative<std::monostate>(value)) return std::nullopt;
+  const auto number = memory_number(value);
+  if (!number) return tl::unexpected(number.error());
+  if (is_no_val(*number) || *number >= kMemPerCpu) return std::nullopt;
+  return static_cast<uint64_t>(*number);
+}
+
+Result<AnyMemory> any_memory_of(const LuaValue& value) {
+  const auto number = memory_number(value);
+  if (!number) return tl::unexpected(number.error());
+  AnyMemory out;
+  if (is_no_val(*number) || *number >= kMemPerCpu * 2) return out;
+  if (*number >= kMemPerCpu) out.per_cpu_mib = static_cast<uint64_t>(*number - kMemPerCpu);
+  else out.per_node_mib = static_cast<uint64_t>(*number);
+  return out;
+}
+
+double memory_of_cpu(uint64_t mib) { return kMemPerCpu + as_number(mib); }
 
 }  // namespace sluice::ctld

@@ -37,7 +37,7 @@ int start(lua_State* lua) {
 struct Call {
   const char* function;
   const std::vector<LuaFields*>& tables;
-  double number;
+  uint32_t user;
   const std::vector<LuaScript::Global>& globals;
   double code = 0;
   bool is_number = false;
@@ -53,7 +53,7 @@ int call_function(lua_State* lua) {
   }
   lua_getglobal(lua, of.function);
   for (LuaFields* fields : of.tables) push_lua_table(lua, *fields);
-  lua_pushinteger(lua, static_cast<lua_Integer>(of.number));
+  lua_pushinteger(lua, lua_Integer{of.user});
   lua_call(lua, static_cast<int>(of.tables.size()) + 1, 1);
   int is_number = 0;
   of.code = lua_tonumberx(lua, -1, &is_number);
@@ -153,10 +153,10 @@ void LuaScript::say(std::string_view text) {
 }
 
 Result<LuaScript::Answer> LuaScript::call(const char* function,
-                                          const std::vector<LuaFields*>& tables, double number,
+                                          const std::vector<LuaFields*>& tables, uint32_t user,
                                           const std::vector<Global>& globals) {
   messages_.clear();
-  Call of{function, tables, number, globals};
+  Call of{function, tables, user, globals};
   Status ok = run(call_function, &of);
   Answer answer{of.code, std::exchange(messages_, {})};
   if (!ok) return tl::unexpected(ok.error());

@@ -38,10 +38,10 @@ class LuaScript {
     double code = 0;                    // what the function returned
     std::vector<std::string> messages;  // for the user, line by line
   };
-  // Calls the function with these tables and the number behind them. An error of the script is the
-  // error's text.
+  // Calls the function with these tables and the user's uid behind them. An error of the script is
+  // the error's text.
   [[nodiscard]] Result<Answer> call(const char* function, const std::vector<LuaFields*>& tables,
-                                    double number, const std::vector<Global>& globals);
+                                    uint32_t user, const std::vector<Global>& globals);
 
   // --- for the functions that the script calls ---------------------------------------------------
   [[nodiscard]] static LuaScript& of(lua_State* lua);

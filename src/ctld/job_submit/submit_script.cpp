@@ -21,10 +21,6 @@ namespace {
 constexpr const char* kSubmit = "slurm_job_submit";
 constexpr const char* kModify = "slurm_job_modify";
 
-Result<std::unique_ptr<LuaScript>> load(const ClusterConfig& config) {
-  return LuaScript::load(submit_script_path(config), {kSubmit, kModify}, config.cluster_name);
-}
-
 bool is_same(const struct stat& a, const struct stat& b) {
   return a.st_ino == b.st_ino && a.st_dev == b.st_dev && a.st_size == b.st_size &&
          a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
@@ -48,16 +44,28 @@ std::string submit_script_path(const ClusterConfig& config) {
 }
 
 bool SubmitScript::is_wanted(const ClusterConfig& config) {
-  return std::ranges::any_of(config.job_submit_plugins,
-                             [](const std::string& name) { return iequals(name, kLuaPlugin); });
+  return has_option(config.job_submit_plugins, "lua");
 }
 
-Status check_submit_script(const ClusterConfig& config) {
-  if (!SubmitScript::is_wanted(config)) return {};
-  const auto script = load(config);
-  return script
-             ? Status()
-             : failure(ErrorCode::kInvalidConfig, "JobSubmitPlugins=lua: " + script.error().text);
+Status check_submit_script(const ClusterConfig& config) { return SubmitScript().prepare(config); }
+
+Status SubmitScript::prepare(const ClusterConfig& config) {
+  if (!is_wanted(config)) return {};
+  const std::scoped_lock lock(mutex_);
+  const Status ok = read(config);
+  return ok ? ok : failure(ErrorCode::kInvalidConfig, "JobSubmitPlugins=lua: " + ok.error().text);
+}
+
+Status SubmitScript::read(const ClusterConfig& config) {
+  const std::string path = submit_script_path(config);
+  struct stat now {};
+  (void)::stat(path.c_str(), &now);  // what is not there cannot be read either
+  auto fresh = LuaScript::load(path, {kSubmit, kModify}, config.cluster_name);
+  if (!fresh) return tl::unexpected(fresh.error());
+  script_ = std::move(*fresh);
+  path_ = path;
+  read_ = now;
+  return {};
 }
 
 Result<LuaScript*> SubmitScript::script_for(const ClusterConfig& config) {
@@ -66,38 +74,39 @@ Result<LuaScript*> SubmitScript::script_for(const ClusterConfig& config) {
   const bool is_there = ::stat(path.c_str(), &now) == 0;
   const bool is_known = script_ != nullptr && path == path_;
   if (is_known && is_there && (is_same(now, read_) || is_same(now, refused_))) return script_.get();
-  auto fresh = load(config);
-  if (fresh) {
-    script_ = std::move(*fresh);
-    path_ = path;
-    read_ = now;
-    return script_.get();
+  const Status ok = read(config);
+  if (!ok && !is_known) return tl::unexpected(ok.error());
+  if (!ok) {
+    log::error("job_submit/lua: {}, using previous script", ok.error().text);
+    refused_ = now;
   }
-  if (!is_known) {
-    log::error("job_submit/lua: {}", fresh.error().text);
-    return tl::unexpected(fresh.error());
-  }
-  log::error("job_submit/lua: {}, using previous script", fresh.error().text);
-  refused_ = now;
   return script_.get();
+}
+
+Result<LuaScript::Answer> SubmitScript::ask(const state::ClusterState& state, const char* function,
+                                            std::vector<LuaFields*> tables,
+                                            const state::Submitter& owner, uint32_t user) {
+  const std::scoped_lock lock(mutex_);
+  RecordTable partitions = partition_records(state, owner);
+  RecordTable reservations = reservation_records(state);
+  RecordTable jobs = job_records(state);
+  tables.push_back(&partitions);
+  const auto call = [&](LuaScript* script) {
+    return script->call(function, tables, user, {{"jobs", &jobs}, {"reservations", &reservations}});
+  };
+  auto answer = script_for(*state.config).and_then(call);
+  if (answer) return answer;
+  log::error("job_submit/lua: {}", escape_controls(answer.error().text));
+  return failure(std::string(error_sentence(ErrorCode::kError)));
 }
 
 Status SubmitScript::run_script(const state::ClusterState& state, const state::SubmitJob& command,
                                 const Component& component, std::vector<std::string>& messages) {
-  const std::scoped_lock lock(mutex_);
-  const auto script = script_for(*state.config);
-  if (!script) return failure(std::string(error_sentence(ErrorCode::kError)));
   SubmissionFields job({component.spec, component.script, component.environment,
                         state::default_account(state.accounting, component.spec.user_name.view())});
-  RecordTable partitions = partition_records(state, component.spec.uid, command.groups);
-  RecordTable reservations = reservation_records(state);
-  JobTable jobs(state);
-  auto answer = (*script)->call(kSubmit, {&job, &partitions.fields()}, command.who.uid,
-                                {{"jobs", &jobs}, {"reservations", &reservations.fields()}});
-  if (!answer) {
-    log::error("job_submit/lua: {}", escape_controls(answer.error().text));
-    return failure(std::string(error_sentence(ErrorCode::kError)));
-  }
+  const state::Submitter owner{component.spec.uid, command.groups};
+  const auto answer = ask(state, kSubmit, {&job}, owner, command.who.uid);
+  if (!answer) return tl::unexpected(answer.error());
   job.finish();
   for (const std::string& line : answer->messages) messages.push_back(component.prefix + line);
   if (answer->code == 0) return {};
@@ -118,9 +127,8 @@ Result<std::vector<std::string>> SubmitScript::submit(const state::ClusterState&
                               command.components.empty() ? "" : fmt::format("{}: ", i)};
     const state::Submitter who{spec.uid, command.groups};
     for (const std::string& name : state.config->job_submit_plugins) {
-      const Status ok = iequals(name, kLuaPlugin)
-                            ? run_script(state, command, component, messages)
-                            : state::apply_submit_plugin(state, name, who, spec);
+      const Status ok = iequals(name, "lua") ? run_script(state, command, component, messages)
+                                             : state::apply_submit_plugin(state, name, who, spec);
       if (!ok) return tl::unexpected(ok.error());
     }
   }
@@ -131,22 +139,13 @@ Result<std::vector<std::string>> SubmitScript::submit(const state::ClusterState&
 // scontrol shows no words of the script's, in Slurm neither.
 Status SubmitScript::modify(const state::ClusterState& state, const state::FoundJob& job,
                             state::UpdateJob& command) {
-  const std::scoped_lock lock(mutex_);
-  const auto script = script_for(*state.config);
-  if (!script) return failure(std::string(error_sentence(ErrorCode::kError)));
   ChangeFields change(command.update, command.who.uid);
   JobFields record(job);
-  const auto groups = state::known_groups(state, job->spec->uid);
-  RecordTable partitions =
-      partition_records(state, job->spec->uid, groups.value_or(std::vector<std::string>()));
-  RecordTable reservations = reservation_records(state);
-  JobTable jobs(state);
-  auto answer = (*script)->call(kModify, {&change, &record, &partitions.fields()}, command.who.uid,
-                                {{"jobs", &jobs}, {"reservations", &reservations.fields()}});
-  if (!answer) {
-    log::error("job_submit/lua: {}", escape_controls(answer.error().text));
-    return failure(std::string(error_sentence(ErrorCode::kError)));
-  }
+  const uint32_t uid = job->spec->uid;
+  const state::Submitter owner{
+      uid, state::known_groups(state, uid).value_or(std::vector<std::string>())};
+  const auto answer = ask(state, kModify, {&change, &record}, owner, command.who.uid);
+  if (!answer) return tl::unexpected(answer.error());
   return answer->code == 0 ? Status() : tl::unexpected(refusal(answer->code, {}));
 }
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <sys/stat.h>
@@ -18,10 +17,9 @@
 #include "ctld/job_submit/lua_script.hpp"
 #include "ctld/state/core/cluster_state.hpp"
 #include "ctld/state/messages/commands.hpp"
+#include "ctld/state/rules/access.hpp"
 
 namespace sluice::ctld {
-
-inline constexpr std::string_view kLuaPlugin = "lua";  // in JobSubmitPlugins
 
 // Beside that slurm.conf.
 [[nodiscard]] std::string submit_script_path(const ClusterConfig& config);
@@ -32,6 +30,9 @@ inline constexpr std::string_view kLuaPlugin = "lua";  // in JobSubmitPlugins
 class SubmitScript {
  public:
   [[nodiscard]] static bool is_wanted(const ClusterConfig& config);
+  // Reads the script that this configuration wants, if any: what was read before stays where that
+  // fails.
+  [[nodiscard]] Status prepare(const ClusterConfig& config);
 
   // What the user of a submission is told. `script` and `environment` are the first component's. An
   // error carries its code and, before the sentence of one that has none, lines for the user.
@@ -44,8 +45,14 @@ class SubmitScript {
                               state::UpdateJob& command);
 
  private:
+  [[nodiscard]] Status read(const ClusterConfig& config);
   // The latest one that could be read.
   [[nodiscard]] Result<LuaScript*> script_for(const ClusterConfig& config);
+  // Calls the function with these tables and, behind them, the partitions of the job's owner. What
+  // is wrong with the script is in the log, and no user's business.
+  [[nodiscard]] Result<LuaScript::Answer> ask(const state::ClusterState& state,
+                                              const char* function, std::vector<LuaFields*> tables,
+                                              const state::Submitter& owner, uint32_t user);
   struct Component {
     JobSpec& spec;
     std::string& script;

@@ -114,11 +114,10 @@ bool is_kept_dead(pid_t pid) {
 }
 
 bool catches_term(pid_t pid) {
-  constexpr std::string_view kCaught = "\nSigCgt:";
   const auto text = read_file(fmt::format("/proc/{}/status", pid));
-  const size_t at = text ? text->find(kCaught) : std::string::npos;
-  if (at == std::string::npos) return false;
-  const uint64_t caught = std::strtoull(text->c_str() + at + kCaught.size(), nullptr, 16);
+  if (!text) return false;
+  const std::string mask(status_value(*text, "\nSigCgt:"));
+  const uint64_t caught = std::strtoull(mask.c_str(), nullptr, 16);
   return (caught >> (SIGTERM - 1) & 1U) != 0;
 }
 
