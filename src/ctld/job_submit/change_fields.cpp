@@ -28,6 +28,17 @@ constexpr Row text_row(std::string_view name) {
           }};
 }
 
+template <auto Member>
+constexpr Row gres_row(std::string_view name) {
+  Row row = text_row<Member>(name);
+  row.set = [](U& update, const Value& value) -> Status {
+    const auto text = gres_text(value);
+    if (!text) return tl::unexpected(text.error());
+    return text_row<Member>("").set(update, text->empty() ? value : Value(*text));
+  };
+  return row;
+}
+
 // NO_VAL changes nothing.
 template <auto Member, uint32_t NoVal = 0xFFFFFFFE>
 constexpr Row count_row(std::string_view name) {
@@ -142,7 +153,7 @@ constexpr Row kRows[] = {
     text_row<&U::excluded_nodes>("exc_nodes"),
     text_row<&U::extra>("extra"),
     text_row<&U::constraint>("features"),
-    text_row<&U::gres>("gres"),
+    gres_row<&U::gres>("gres"),
     text_row<&U::licenses>("licenses"),
     text_row<&U::mail_user>("mail_user"),
     count_row<&U::max_cpus>("max_cpus"),
@@ -176,10 +187,10 @@ constexpr Row kRows[] = {
     count_row<&U::time_min>("time_min"),
     text_row<&U::tres_bind>("tres_bind"),
     text_row<&U::tres_freq>("tres_freq"),
-    text_row<&U::tres_per_job>("tres_per_job"),
-    text_row<&U::gres>("tres_per_node"),
-    text_row<&U::tres_per_socket>("tres_per_socket"),
-    text_row<&U::tres_per_task>("tres_per_task"),
+    gres_row<&U::tres_per_job>("tres_per_job"),
+    gres_row<&U::gres>("tres_per_node"),
+    gres_row<&U::tres_per_socket>("tres_per_socket"),
+    gres_row<&U::tres_per_task>("tres_per_task"),
     text_row<&U::wckey>("wckey"),
     text_row<&U::work_dir>("work_dir"),
 };

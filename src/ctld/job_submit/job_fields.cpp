@@ -7,7 +7,6 @@
 
 #include "common/base/text.hpp"
 #include "common/base/time_text.hpp"
-#include "common/syntax/submit_values.hpp"
 
 namespace sluice::ctld {
 namespace {
@@ -89,18 +88,6 @@ constexpr Row offset_row(std::string_view name) {
 }
 
 // --- fields with rules of their own --------------------------------------------------------------
-
-// gres:gpu:2, gres/gpu:2 and gpu:2 are the same.
-Result<std::string> gres_text(const Value& value) {
-  auto text = text_of(value);
-  if (!text || text->empty()) return text;
-  std::string plain;
-  for (std::string_view item : split_list(*text)) {
-    if (item.starts_with("gres/") || item.starts_with("gres:")) item.remove_prefix(5);
-    plain.append(plain.empty() ? "" : ",").append(item);
-  }
-  return parse_gres(plain).value_or(*text);  // what is none is refused with the job
-}
 
 template <auto Member>
 constexpr Row gres_row(std::string_view name) {

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "common/base/text.hpp"
+#include "common/syntax/submit_values.hpp"
+
 namespace sluice::ctld {
 
 namespace {
@@ -61,6 +64,17 @@ Result<uint32_t> count_of(const LuaValue& value, uint32_t none) {
   if (!(*number >= 0 && *number <= UINT32_MAX))
     return failure(fmt::format("number from 0 to 4294967295 expected, got {:.14g}", *number));
   return static_cast<uint32_t>(std::floor(*number));
+}
+
+Result<std::string> gres_text(const LuaValue& value) {
+  auto text = text_of(value);
+  if (!text || text->empty()) return text;
+  std::string plain;
+  for (std::string_view item : split_list(*text)) {
+    if (item.starts_with("gres/") || item.starts_with("gres:")) item.remove_prefix(5);
+    plain.append(plain.empty() ? "" : ",").append(item);
+  }
+  return parse_gres(plain).value_or(*text);
 }
 
 Result<std::optional<uint64_t>> memory_of(const LuaValue& value) {

@@ -91,6 +91,9 @@ template <class Number>
 [[nodiscard]] Result<std::string> text_of(const LuaValue& value);
 // A whole number of 32 bits. NO_VAL of any width, and nil, are `none`.
 [[nodiscard]] Result<uint32_t> count_of(const LuaValue& value, uint32_t none);
+// As gres/gpu:2, of gres:gpu:2, gres/gpu:2 or gpu:2. What is none stays, to be refused with the
+// job.
+[[nodiscard]] Result<std::string> gres_text(const LuaValue& value);
 // What is added to nice values and site factors.
 [[nodiscard]] inline int32_t without_offset(uint32_t number) {
   return static_cast<int32_t>(int64_t{number} - 0x80000000LL);

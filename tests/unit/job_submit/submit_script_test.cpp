@@ -316,6 +316,10 @@ TEST_F(Script, ChangesAreSeenAndMayBeRefused) {
   EXPECT_EQ(kept.time_limit, 7U);
   EXPECT_EQ(kept.memory_per_node_mib, 90U);
   EXPECT_FALSE(kept.nice);
+  // it was kept as it was written, which is none
+  EXPECT_EQ(modify("j.tres_per_node = 'gpu:2'", update).second.gres, "gres/gpu:2");
+  EXPECT_EQ(modify("j.gres = ''", update).second.gres, "");
+  EXPECT_EQ(modify("j.gres = nil", update).second.gres, std::nullopt);
   EXPECT_EQ(modify("return slurm.ERROR", update).first, "Unspecified error");
   EXPECT_EQ(modify("return slurm.ESLURM_ACCESS_DENIED", update).first, "Access/permission denied");
 }
